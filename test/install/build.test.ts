@@ -42,7 +42,7 @@ const at = (...names: string[]): string => path.join(tree.folder, ...names);
 const start = (args: string[] = [], env: Record<string, string> = {}): Run =>
   tree.start('/bin/sh', ['bin/rasket', ...args], { env });
 
-/** What one start says of itself. */
+/** Starts the program once, and returns what it reports about itself. */
 async function started(env: Record<string, string> = {}): Promise<{ main: string; part: string; beside: string[] }> {
   const run = start([], env);
   expect(await run.ended, run.stderr).toBe(0);

@@ -80,7 +80,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
     expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is good.\n');
     expect(typed('rasket config show').stdout).toContain('host = "mail.example.com"  # from the file\n');
     expect(typed('stat -c "%a %U %G" /etc/rasket/rasket.toml').stdout).toBe('640 root rasket\n');
-    // Behind the line that shows how it is written.
+    // The setting comes after the line that shows how it is written.
     expect(typed('cat /etc/rasket/rasket.toml').stdout).toMatch(
       /^# host = "mail\.example\.com"\nhost = "mail\.example\.com"$/m,
     );
@@ -144,7 +144,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
     expect(moved).toContain('The service runs: http://127.0.0.1:3100.');
     expect(typed('cat /var/lib/rasket/pid').stdout).not.toBe(before);
     expect(typed('curl -s http://127.0.0.1:3100/health').stdout).toContain('ok');
-    // As after a call that was broken off between the settings and the restart.
+    // This is the state after a call that was broken off between the settings and the restart.
     typed(`sed -i 's/^port = 3100$/port = 3000/' /etc/rasket/rasket.toml`);
     const late = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
     expect(late).toContain('has all of this; it stays as it is.');

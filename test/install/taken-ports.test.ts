@@ -1,4 +1,4 @@
-// What rasket setup says of ports that other programs have, and what works then: on a machine within this one.
+// Tests what rasket setup reports about ports that other programs have, and what works then: on a machine within this one.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Machine, type Ended } from './machine.ts';
 

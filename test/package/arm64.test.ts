@@ -90,7 +90,7 @@ describePeers('for arm64,', [EMULATOR, 'arm64-libraries'], () => {
   });
 });
 
-/** Where it listens and the key of its team, once it is ready. */
+/** Waits until the server is ready, and returns where it listens and the key of its team. */
 async function answersOf(server: ChildProcess): Promise<{ url: string; key: string }> {
   let said = '';
   for (const stream of [server.stdout, server.stderr])

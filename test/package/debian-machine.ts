@@ -5,7 +5,7 @@ import { vi } from 'vitest';
 import { DEBIAN_ROOT } from '../peers/peers.ts';
 import { root, type Ended } from './bare-root.ts';
 
-/** Where the machine has the checkout: a blank in the path must do no harm. */
+/** The path of the checkout on the machine: the blank in it must do no harm. */
 export const CHECKOUT = '/srv/a checkout';
 
 // A machine's systemd wants version 2 of cgroups, which the host may have mounted otherwise; the mount is of this process alone.

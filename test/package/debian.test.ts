@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
 
 const SETUP =
   'rasket setup --yes --host mail.example.com --public-address 192.0.2.10 --https none --no-acme --team Office --email ada@example.org --domain example.com';
-/** Of the test's network: its resolver, the port and the private addresses of its mail servers. */
+/** The settings for the test's network: its resolver, and the port and the private addresses of its mail servers. */
 const NETWORK = `[dns]
 servers = ["127.0.0.1:5353"]
 [network]
@@ -150,7 +150,7 @@ describePeers('in a clean Debian,', ['systemd-nspawn', 'debian-root', 'pebble'],
       typed(`dpkg -i ${newer}`);
       expect(health()).toContain('ok');
       expect(typed(`RASKET_API_KEY=${key} rasket emails list --json`)).toContain('@example.org');
-      // What an administrator has stopped stays so at an upgrade.
+      // A service that an administrator has stopped stays stopped at an upgrade.
       typed(`systemctl stop rasket && dpkg -i ${older}`);
       expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
     });
@@ -217,7 +217,7 @@ chmod 755 /srv/tools/${tool}`);
     });
 
     it('restarts the service and says so when it is interrupted while the service is stopped', () => {
-      // Behind the move of the program away, with none in place; behind that of the new one.
+      // The first interruption comes after the program was moved away, with none in place; the second after the new one was moved in.
       for (const [signal, tool, nth] of [
         ['INT', 'mv', 1],
         ['TERM', 'mv', 2],

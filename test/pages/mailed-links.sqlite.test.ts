@@ -49,7 +49,7 @@ describe('signing up', () => {
     const owner = new PageVisitor(scene);
     const begun = async () => owner.follow(owner.send(await owner.follow(owner.open(link)), 'Yes, begin my account'));
     expect((await begun()).heading).toBe('Choose a new password');
-    // Whoever closed that page opens the link again.
+    // The link can be opened again after that page was closed.
     const choosing = await begun();
     expect(choosing.text).toContain('has no password yet');
     expect((await signIn(stranger, email, planted.password)).status).toBe(422);

@@ -30,7 +30,7 @@ describe('every page', () => {
     'at %s runs no script, loads nothing, and is neither cached nor framed',
     async (path) => {
       const page = await visitor.open(path);
-      // Who comes back from no provider is told so.
+      // A visitor who comes back from no provider gets a 400.
       const statuses = path === '/auth/sso/callback' ? [400] : [200, 303, 404];
       expect(statuses).toContain(page.status);
       expect(page.headers).toMatchObject({

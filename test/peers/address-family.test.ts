@@ -27,7 +27,7 @@ const DOMAINS = Object.keys(RECEIVERS) as Domain[];
 const v4Of = (domain: Domain): string => `192.0.37.${DOMAINS.indexOf(domain) + 1}`;
 const v6Of = (domain: Domain): string => `2620:0:2d0:200::${DOMAINS.indexOf(domain) + 1}`;
 
-/** What is seen of one email: over which family, and whether it was taken. */
+/** Returns the address family of each message, and whether it was taken. */
 const inWords = (lines: readonly Line[]): string[] =>
   lines.map(({ kind, at }) => `${kind} over ${at.includes(':') ? 'IPv6' : 'IPv4'}`);
 
@@ -51,7 +51,7 @@ describeOnInternet('on a machine with both address families', [], () => {
   /** Sends to somebody who was never written to. */
   const send = async (domain: Domain, lines = 1): Promise<string[]> =>
     inWords(await at.send(`reader${++number}@${domain}`, lines));
-  /** What has become of the latest email, which is known a moment after a receiver saw it. */
+  /** Waits for the outcome of the latest email, which is known a moment after a receiver saw it. */
   const becomes = (outcome: object): Promise<void> =>
     vi.waitFor(() => expect(JSON.parse(at.type('rasket explain latest --json'))).toMatchObject(outcome), {
       timeout: 30_000,

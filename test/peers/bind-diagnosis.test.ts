@@ -16,7 +16,7 @@ interface SeenRecord {
   found: { resolver: string[]; authoritative: string[] } | null;
 }
 
-/** What a real name server says of broken zones: wildcards, aliases, denials and truncation are its own. */
+/** A real name server answers for broken zones: wildcards, aliases, denials and truncation are its own. */
 describePeers('the diagnosis of a zone in BIND', ['named', 'nsupdate', 'dig'], () => {
   let bind: Bind;
   let scene: Scene;

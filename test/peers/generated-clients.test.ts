@@ -12,7 +12,7 @@ const folder = path.resolve(import.meta.dirname, '../../.cache/generators');
 const modules = path.join(folder, 'node_modules');
 const isInstalled = existsSync(path.join(modules, 'orval'));
 
-/** What each generator is called with, and code that uses what it made: each line below @ts-expect-error must be refused. */
+/** The arguments of each generator, and code that uses its output: each line below @ts-expect-error must be refused. */
 const GENERATORS = [
   {
     name: 'openapi-typescript',

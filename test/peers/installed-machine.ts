@@ -6,7 +6,7 @@ import { Machine, type Ended } from '../install/machine.ts';
 import { root } from '../install/tree.ts';
 import { Internet, MACHINE, type InternetPlan, type Line } from './internet.ts';
 
-/** What a new sysadmin types first, as docs/installing.md has it. */
+/** Matches the command that a new sysadmin types first, in docs/installing.md. */
 const SET_UP = /^sudo (rasket setup --yes .*)$/m;
 
 /** A machine on an internet of its own that was installed and set up as the docs say, and nothing else. */

@@ -6,7 +6,7 @@ import { asSignedIn, Browsing, proveDomain, startUrl, teamWithSso, type Visit } 
 import { startLemonldap, throughPortal, type Lemonldap } from './lemonldap.ts';
 import { describePeers } from './peers.ts';
 
-/** Of the people of the demonstration. */
+/** The domain of the people in the demonstration. */
 const DOMAIN = 'badwolf.org';
 
 describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {

@@ -13,7 +13,7 @@ import { startPostfix } from './postfix.ts';
 const MESSAGES = 60;
 const KILLS = 4;
 const WAIT_MS = 120_000 + MESSAGES * 100;
-/** What is waited for in vain is named, with the log of Postfix, before the test is out of time. */
+/** A wait that fails is reported, with the log of Postfix, before the test times out. */
 const LIMIT_MS = WAIT_MS + 60_000;
 
 describePeers('a kill -9 while a real Postfix delivers mail to us', ['postfix', 'smtp-source'], () => {

@@ -11,7 +11,7 @@ const IP = '198.18.0.25';
 
 /** The rules that may fire, each with the reason why it says nothing about the form of the mail. */
 interface Allowed {
-  /** Those without which mail is not authenticated. */
+  /** The rules that must fire: without them mail is not authenticated. */
   required: readonly string[];
   always: Record<string, string>;
   kinds: Record<string, Record<string, string>>;
@@ -168,7 +168,7 @@ describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Ma
         if (faults.length > 0) found[sample.kind] = faults;
       }
     };
-    // As many as spamd has workers.
+    // There is one for each worker of spamd.
     await Promise.all([judgeOn(), judgeOn()]);
     return found;
   }

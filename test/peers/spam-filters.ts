@@ -7,7 +7,7 @@ import path from 'node:path';
 import { buffer, json } from 'node:stream/consumers';
 import { findProgram } from './find-program.ts';
 
-/** What a receiving mail server knows of a message. */
+/** The facts that a receiving mail server knows of a message. */
 export interface Arrival {
   ip: string;
   helo: string;
@@ -78,7 +78,7 @@ export async function startSpamAssassin(dnsPort: number): Promise<SpamFilter> {
     '--min-children=1',
     '--max-children=2',
     `--siteconfigpath=${site}`,
-    // Those of the package, also where newer ones were fetched.
+    // The rules of the package are used, also when newer ones were fetched.
     '--configpath=/usr/share/spamassassin',
     ...(process.getuid?.() === 0 ? ['--username=nobody'] : []),
   ];

@@ -83,7 +83,7 @@ async function sceneBehind(
 ): Promise<{ scene: Scene; team: Team; web: WebServer }> {
   const scene = await startScene({
     config: {
-      // As `rasket setup` plans it for a machine whose web server has the ports.
+      // `rasket setup` plans these settings for a machine whose web server has the ports.
       http: { trusted_proxies: ['127.0.0.1/32', '::1/128'] },
       acme: { directory: 'https://ca.test/dir', agree_to_terms: true, challenge: 'http-01' },
       ...more,
@@ -137,7 +137,7 @@ for (const [name, program, start] of [
       expect(large.status, large.text.slice(0, 300)).toBe(200);
       await scene.settled();
       expect(scene.sink.messages.map(({ data }) => data.length > 20_000_000)).toContain(true);
-      // What is too large is refused by rasket, in its own words, up to what the web server may hold.
+      // A request that is too large is refused by rasket, with its own message, up to the limit of the web server.
       const huge = { ...email, html: 'x'.repeat(42_000_000) };
       const refused = await call('/emails', { key, body: huge });
       expect(JSON.parse(refused.text)).toMatchObject({

@@ -44,7 +44,7 @@ const planOf = async (from: Db, into: Db): Promise<CopiedTable[]> =>
 async function copyAll(from: Db, into: Db): Promise<Map<string, { rows: number; hash: string }>> {
   const checks = new Map<string, { rows: number; hash: string }>();
   const tables = await planOf(from, into);
-  // What the migrations write would be there twice.
+  // The rows that the migrations write would exist twice.
   await into.run('delete from instance_settings');
   for (const table of tables) await copyTable(from, into, table, watch);
   for (const table of tables) checks.set(table.name, await verifyTable(from, into, table, watch));

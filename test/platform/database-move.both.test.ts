@@ -133,7 +133,7 @@ async function fencedTables(db: Db): Promise<string[]> {
   return (await db.all<{ name: string }>(sql)).map(({ name }) => name);
 }
 
-/** As the server does where the process of the move was killed. */
+/** Ends the session of the move, as the server does after the process of the move was killed. */
 async function endMoveSession({ from }: MoveOrder): Promise<void> {
   if (from.options.driver !== 'pg') return;
   const db = await openDb(from.options);
@@ -156,7 +156,7 @@ it('a move that fails or is killed while rows are compared leaves the old databa
   expect(await db.run('update teams set name = name')).toBe(1);
   await db.close();
 
-  // As a kill leaves it: nothing was cleared away behind it.
+  // A kill leaves this state: nothing was cleaned up.
   await leaveSource(order, { ...order, installation: 'x', isMoved: false, isUnchanged: async () => true });
   await endMoveSession(order);
   const killed = await openOn('from');
@@ -203,7 +203,7 @@ it('a write to the old database during the copy is detected, and that database s
   const { order, openOn } = stage;
   let writeAside: (() => void) | undefined;
   if (order.from.options.driver === 'pg') {
-    // Who is connected is seen before anything is copied.
+    // An open connection is found before anything is copied.
     const db = await openDb(order.from.options);
     await db.get('select 1 as one from teams');
     await expect(moveDatabase(order)).rejects.toThrow(/other connections? of rasket (is|are) open to the old one/);

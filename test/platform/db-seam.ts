@@ -41,7 +41,7 @@ async function createThings(db: Db): Promise<void> {
   );
 }
 
-/** What every driver promises in the same way. */
+/** Tests what every driver promises in the same way. */
 export function describeSeam(): void {
   let scratch: ScratchDb;
   let db: Db;

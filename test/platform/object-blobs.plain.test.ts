@@ -13,7 +13,7 @@ let server: ObjectServer;
 let folders: string[];
 let opened: Blobs[];
 
-/** What a node of its own has of the store, or another process on the data folder of one. */
+/** Opens the store as a node with its own folder does, or as another process on the data folder of one does. */
 function node(settings: object = {}, shared?: string): { blobs: Blobs; folder: string } {
   const folder = shared ?? scratchFolder('rasket-object-blobs-');
   folders.push(folder);

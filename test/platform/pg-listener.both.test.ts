@@ -34,7 +34,7 @@ describe.runIf(driver === 'pg')('processes that listen on one PostgreSQL', () =>
     await until(() => expect(ear.deafSince()).toBeUndefined());
     const other = hear(here);
     await until(() => expect(other.deafSince()).toBeUndefined());
-    // What it was told first: it may have missed something.
+    // Each was first notified that it may have missed something.
     const first = here;
     const known = () => heard.length >= 4;
     await until(() => expect(known()).toBe(true));

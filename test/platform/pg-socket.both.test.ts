@@ -53,7 +53,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
     expect(await desk.rasket(['config', 'check'], { env })).toMatchObject({ code: 0 });
     const shown = await desk.rasket(['config', 'show'], { env });
     expect(shown.stdout).toContain(`postgres://${user}:***@/${name}?host=${folder}`);
-    // What belongs to whom is told by where the database is.
+    // The message names the database by its location.
     desk.write('data/instance.key', `${Buffer.alloc(32, 7).toString('base64')}\n`);
     expectOneLine(await run('teams', 'list'), new RegExp(`PostgreSQL database ${name} at ${folder}:${port}`));
   });

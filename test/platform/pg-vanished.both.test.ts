@@ -19,7 +19,7 @@ describe.runIf(driver === 'pg')('a node that vanishes during a transaction', () 
     const relay = await startTcpRelay({ host: hostname, port: Number(port) });
     const through = new URL(scratch.options.url);
     through.port = String(relay.port);
-    // As an operator may have set it, and shorter than ours.
+    // An operator may have set this, and shorter than ours.
     through.searchParams.set('options', '-c idle_in_transaction_session_timeout=200');
     const vanishing = await openDb({ ...scratch.options, url: through.href });
     try {

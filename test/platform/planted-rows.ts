@@ -47,7 +47,7 @@ export async function columnsIn(db: Db): Promise<Column[]> {
     .map((column) => ({ ...column, refers: refersTo.get(`${column.table}.${column.name}`) }));
 }
 
-/** Of every table one line that changes with its columns. */
+/** Returns for each table one line that changes with its columns. */
 export const shapesOf = (columns: readonly Column[]): Map<string, string> =>
   new Map(
     [...Map.groupBy(columns, ({ table }) => table)].map(([table, own]) => [

@@ -21,7 +21,7 @@ const FILE = { filename: 'note.txt', content: Buffer.from('a note'), contentType
 
 const isFamily = (value: unknown): value is object => typeof value === 'object' && value !== null && 'resend' in value;
 
-/** What families call themselves, which asks the server nothing. */
+/** The methods that families call themselves, and that ask the server nothing. */
 const INNER: ReadonlySet<string> = new Set([
   'templates.performCreate',
   'contacts.imports.buildCreateFormData',
@@ -48,7 +48,7 @@ describe('the official resend client', () => {
       if (isFamily(family) && name !== 'webhooks') watch(name, family);
     }
   });
-  // What a spy has seen is forgotten before the next test.
+  // The calls that a spy has seen are forgotten before the next test.
   afterEach(async () => {
     for (const [name, spy] of spies) {
       for (const { value } of spy.mock.results) {

@@ -24,7 +24,7 @@ async function ok<T>(call: PromiseLike<Answer<T>>): Promise<T> {
 const header = ({ headers }: WebhookRequest, name: string): string => headers[name] as string;
 
 const DOCS = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
-/** What docs print, but for its imports. */
+/** The samples that the docs print, without their imports. */
 const SAMPLES = [...DOCS.matchAll(/^```js\n(.*?)^```/gms)].map(([, code = '']) => code.replaceAll(/^import .*$/gm, ''));
 
 /** Run as it is printed: `event` is what it comes to. */
@@ -105,7 +105,7 @@ describe('webhooks and the libraries of their receivers', () => {
     }
   }
 
-  /** Who verifies looks at the clock of their own machine: it shows the scene's time. */
+  /** Returns the verifiers that accept a request. They look at the clock of their own machine, which shows the scene's time. */
   function accepted(request: WebhookRequest, secret: string): string[] {
     vi.useFakeTimers({ toFake: ['Date'], now: scene.clock.now() });
     try {

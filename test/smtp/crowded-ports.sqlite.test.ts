@@ -113,7 +113,7 @@ it('untrusted clients that start handshakes on a port with implicit TLS keep no 
 
 const PORT_FULL = 12;
 
-/** As many connections of one address as are asked for, greeted. */
+/** Opens as many connections from one address as are asked for, and waits for their greetings. */
 async function hold(scene: Scene, from: string, count: number): Promise<Plain[]> {
   const clients: Plain[] = [];
   for (let n = 0; n < count; n++) {

@@ -9,7 +9,7 @@ import { connect, logIn } from './dialogue.ts';
 const HOUR = 3_600_000;
 
 let scene: Scene;
-/** Where every next server offers DSN. */
+/** The scene in which every next server offers DSN. */
 let noticing: Scene;
 let count = 0;
 let owners: Map<Scene, { team: Team; from: string }>;
@@ -298,7 +298,7 @@ describe('with NOTIFY=NEVER, which is about notices only,', () => {
   });
 });
 
-/** What the next server sends to the return path. */
+/** Builds the report that the next server sends to the return path. */
 const reportOf = (about: string[], action: string, status: string): string =>
   [
     'From: MAILER-DAEMON@mx.example.org',

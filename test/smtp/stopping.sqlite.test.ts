@@ -36,7 +36,7 @@ it('a stopping server accepts mail while deliveries end, which is stored and sen
   expect(scene.sink.counts.accepted).toBe(0);
 
   scene.sink.openGate();
-  // Whoever is connected is told to come again.
+  // A connected client is asked to try again.
   expect((await client.reply()).join()).toMatch(/^421 4\.3\.2 /);
   client.end();
   await stopped;

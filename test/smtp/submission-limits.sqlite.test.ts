@@ -293,7 +293,7 @@ describe('the limit of a team', () => {
     const patient = await loggedIn(other.key, small);
     expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);
     small.clock.advance(20_000);
-    // What was refused has used up nothing of the key's own.
+    // A refused message has not counted against the key's own limit.
     expect(await second.say(`MAIL FROM:<${sender}>`)).toMatch(/^250 /);
   });
 });

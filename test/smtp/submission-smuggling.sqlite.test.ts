@@ -1,4 +1,4 @@
-// What an application's message holds goes out as one message, whatever it looks like, and nobody else's words are heard.
+// The content of an application's message goes out as one message, whatever it looks like, and nothing in it is obeyed as a command.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { openDialogue } from '../rig/smtp-dialogue.ts';
@@ -44,7 +44,7 @@ describe('no message can be smuggled into another', () => {
     client.end();
     const out = await left();
     expect(out.map(({ rcptTo }) => rcptTo)).toEqual(isFaulty ? [] : [['b@example.org']]);
-    // Of two dots at the start of a line one is there to keep it from being the end.
+    // Of two dots at the start of a line, one only keeps the line from being the end.
     const meant = `outer${end}${hidden}\r\n`.replaceAll('\r\n..', '\r\n.');
     if (out[0]) expect(out[0].data.toString()).toContain(meant);
   });

@@ -58,7 +58,7 @@ async function read(id: string) {
   return (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 }
 
-/** Behind the signatures and the line Received, which are ours. */
+/** Returns the message after the signatures and the Received line, which are ours. */
 function unsigned(message: SinkMessage | undefined): string {
   const text = message?.data.toString('latin1') ?? '';
   return text.replace(

@@ -1,4 +1,4 @@
-// What a submitted message may say, where POST /emails has a rule.
+// Tests what a submitted message may contain, for rules that POST /emails has.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { connect, logIn, submit, type Dialogue } from './dialogue.ts';

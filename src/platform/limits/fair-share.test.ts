@@ -53,7 +53,7 @@ describe('a fair share', () => {
 
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
-/** Who got through so far, in order, and how to take it back from them. */
+/** Records who got through, in order, and offers to give their shares back. */
 function parties(capacity: number) {
   const budget = createFairShare(capacity);
   const through: string[] = [];

@@ -24,7 +24,7 @@ const WITHHELD = {
 let scene: Scene;
 /** Everybody else's server. */
 let elsewhere: Sink;
-/** Whose domain such mail is sent from. */
+/** The team whose domain such mail is sent from. */
 let host: Team;
 let team: Team;
 let domain: string;

@@ -49,7 +49,7 @@ describe('the memory for incoming messages', () => {
       expect(await client.say(dotted(text(bytes))), `${bytes} bytes`).toMatch(/^250 /);
       client.end();
     }
-    // What came fast does not pay for silence.
+    // Bytes that came fast do not pay for silence.
     scene.clock.advance(61_000);
     for (const client of greedy) expect(await client.hear()).toMatch(/^4\d\d /);
     const after = await open(scene, `g@${name}`, GREEDY);

@@ -65,7 +65,7 @@ async function longestAnswer(scene: Scene, bringing: Promise<unknown>): Promise<
   return longest / (plain / 100);
 }
 
-/** What is costly works for minutes, or as long as it is let; a part of it that is as long as so many answers keeps nobody. */
+/** Costly content works for minutes, or as long as it is allowed to; a part of it that is as long as so many answers delays nobody. */
 const ANSWERS_MAX = 300;
 
 it('reports that are costly to read delay nobody else', { timeout: 480_000 }, async () => {

@@ -64,7 +64,7 @@ const received = async (): Promise<AnyBody[]> => {
 };
 const emails = async (): Promise<AnyBody[]> => (await scene.api('GET', '/emails', { key: team.key })).body.data;
 
-/** What the next server finds. */
+/** Returns the auth results of the next server. */
 async function judged(got: SinkMessage | undefined) {
   const dns = new Resolver();
   dns.setServers([scene.dns.server]);

@@ -99,7 +99,7 @@ describe('hostile messages at the receiving port', () => {
       else taken += heard;
     }
     expect(taken).toBeGreaterThan(5);
-    // Of a connection that was broken off nobody knows what had been taken.
+    // When a connection was broken off, nobody knows what had been taken.
     expect((await stored()) - before - taken).toBeGreaterThanOrEqual(0);
     expect((await stored()) - before - taken).toBeLessThanOrEqual(unheard * 5);
     const client = await callMx(scene);
@@ -153,7 +153,7 @@ describe('hostile messages at the receiving port', () => {
     return isEnded ? undefined : taken;
   }
 
-  /** Whoever said STARTTLS is heard no more. */
+  /** After STARTTLS the server answers nothing in clear, so the wait for the end has a limit. */
   const quiet = async (client: { isOpen(): boolean }): Promise<void> => {
     for (let n = 0; n < 20_000 && client.isOpen(); n++) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -133,7 +133,7 @@ describe('returned mail:', () => {
     const there = fresh('two.example.org');
     const { id, paths } = await send([here, there]);
     expect(new Set(paths.values()).size).toBe(2);
-    // Whoever has mail for one destination says what became of a recipient at the other, or of a stranger.
+    // A server with mail for one destination may report about a recipient at the other, or about an address that got none.
     for (const victim of [there, 'victim@example.net']) await back(paths.get('one.example.org'), dsn(victim));
     expect(await suppression(there)).toMatchObject({ statusCode: 404 });
     expect(await suppression('victim@example.net')).toMatchObject({ statusCode: 404 });

@@ -7,7 +7,7 @@ import type { AnyBody } from '../../rig/api.ts';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
-/** What clamd is sent, and what it says; the messages decide. */
+/** Starts a clamd that records what it is sent; the messages decide what it answers. */
 async function startClamd(): Promise<{ port: number; seen: Buffer[]; close(): Promise<void> }> {
   const seen: Buffer[] = [];
   const server = net.createServer((socket) => {

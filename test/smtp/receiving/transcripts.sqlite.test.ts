@@ -24,7 +24,7 @@ describe('the dialogue with the MX port', () => {
       .replaceAll('LONG', 'x'.repeat(13_000));
   const unescaped = (text: string): string => text.replaceAll('\\r', '\r').replaceAll('\\n', '\n');
 
-  /** Those that are about STARTTLS itself say it themselves, and what is offered changes with it. */
+  /** Transcripts that are about STARTTLS use it themselves, and the offered extensions change with it. */
   const overTls = Object.entries(TRANSCRIPTS).filter(
     ([name, transcript]) => !transcript.includes('STARTTLS') && name !== 'extensions are said',
   );
