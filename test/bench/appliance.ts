@@ -19,7 +19,7 @@ export interface Appliance {
   /** Milliseconds from the start of the process to ready.json. */
   readyMs: number;
   call: Call;
-  /** With the key of another team. */
+  /** Calls the API with the key of another team. */
   callAs(key: string): Call;
   /** Ends it as a power cut would: the next measurement must not wait for mail that nobody counts any more. */
   kill(): Promise<void>;
@@ -57,7 +57,7 @@ export function settings(options: Pick<ApplianceOptions, 'dns' | 'sinkPort' | 'e
   };
 }
 
-/** Without what would make every Node slower to start alike, and so flatter the ratio. */
+/** Returns the environment without the variables that would make every Node slower to start alike, and so flatter the ratio. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('RASKET_') && !name.startsWith('NODE_'));
   return Object.fromEntries(ours);

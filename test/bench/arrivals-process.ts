@@ -5,9 +5,9 @@ import { answerOrders } from './children.ts';
 export type ArrivalsOrder = { say: 'forget' } | { say: 'until'; count: number };
 export interface Arrivals {
   port: number;
-  /** By recipient, comparable between processes of one machine. */
+  /** The times of arrival by recipient, comparable between processes of one machine. */
   at: Record<string, number>;
-  /** When each was first named. */
+  /** The times at which each recipient was first named. */
   namedAt: Record<string, number>;
 }
 

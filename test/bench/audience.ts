@@ -176,7 +176,7 @@ interface Compared {
   bare: () => Promise<unknown>;
 }
 
-/** In turns, so that what disturbs one disturbs the other. */
+/** Measures both in turns, so that what disturbs one disturbs the other. */
 async function compare(bench: Bench, name: string, { calls, ours, bare }: Compared): Promise<void> {
   const rounds = { value: [] as number[], baseline: [] as number[] };
   for (let call = -2; call < calls; call++) {

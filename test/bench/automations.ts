@@ -89,7 +89,7 @@ async function carry(bench: Bench, events: number): Promise<{ perSecond: number;
   return { perSecond: (events * STEPS) / (ms / 1000), micros: (mainSeconds / (events * STEPS)) * 1e6 };
 }
 
-/** From the first step of the first run to the last of the last. A step that is missing makes the row worthless. */
+/** Measures from the first step of the first run to the last step of the last. A step that is missing makes the row worthless. */
 async function untilCarried(dataDir: string, runs: number): Promise<number> {
   const database = new Sqlite(path.join(dataDir, 'rasket.db'), { readonly: true });
   const open = database.prepare("select 1 from automation_runs where status = 'running' limit 1");

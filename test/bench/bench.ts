@@ -74,7 +74,7 @@ export function createBench(options: {
     async clear() {
       const stops = toStop.reverse();
       toStop = [];
-      // One that cannot be stopped must not keep the others running.
+      // A process that cannot be stopped must not keep the others running.
       for (const stop of stops) await stop().catch((error: unknown) => this.say(`could not stop: ${String(error)}`));
     },
   };

@@ -60,7 +60,7 @@ export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Pr
   await ended;
 }
 
-/** For the end of the bench, however it comes. */
+/** Kills all processes at the end of the bench, however it comes. */
 export function killChildren(): void {
   for (const child of alive.keys()) end(child, 'SIGKILL');
 }

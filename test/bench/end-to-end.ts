@@ -34,7 +34,7 @@ export interface Players {
 const IDLE_MS = 5_500;
 const CONNECTIONS = 32;
 
-/** From the first POST to the sink's last 250, everything signed with RSA-2048; and what it costs in time and memory. */
+/** Measures from the first POST to the sink's last 250, everything signed with RSA-2048, and what it costs in time and memory. */
 export async function benchEndToEnd(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');

@@ -59,7 +59,7 @@ function fill(database: Sqlite.Database, { emails, teamId, apiKeyId }: FillOrder
       const isOwn = Math.floor(((i + 1) * own) / emails) > Math.floor((i * own) / emails);
       const team = isOwn ? teamId : (others[i % 3 === 0 ? 0 : 1 + (i % 40)] ?? teamId);
       const which = isOwn ? ownSoFar++ : i;
-      // Evenly through the whole list: the worst place for whoever must walk to find them.
+      // They are spread evenly through the whole list: the worst place for a search that must walk to find them.
       const isRare = isOwn ? isOneOf(which, own, RARE, 0) : i % 100 === 0;
       const isRareKey = isOwn && isOneOf(which, own, RARE, 0.5);
       const key = !isOwn ? randomUUIDLike(i) : isRareKey ? rareKeyId : which % 10 < 3 ? otherKeyId : apiKeyId;

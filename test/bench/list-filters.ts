@@ -35,7 +35,7 @@ export interface Filter {
   ask: (side: Side, turn: number) => Asked;
   callsPerRound: number;
   hasTarget: boolean;
-  /** How many times as much it may cost at a hundred times the emails, where that is not 1.5. */
+  /** The ratio that it may cost at a hundred times the emails, when that is not 1.5. */
   ratioMax?: number;
 }
 
@@ -70,7 +70,7 @@ function of(name: string, ask: Filter['ask']): Filter {
 const dayIn = ({ filled }: Side, turn: number): string =>
   new Date(filled.from + (5 + (turn % 18)) * DAY_MS).toISOString().slice(0, 10);
 
-/** From the second half of the list, but never so near its end that the page is not full. */
+/** Returns an id from the second half of the list, but never so near its end that the page is not full. */
 const idIn = ({ filled }: Side, turn: number): string => {
   const { spread } = filled;
   return spread[Math.floor(spread.length * (0.5 + 0.4 * ((turn * 0.618) % 1)))] ?? '';

@@ -72,7 +72,7 @@ interface Timed {
   rows: Record<Which, number>;
 }
 
-/** Both databases take turns, and every filter has its turns early and late, so that no moment weighs on one alone. */
+/** Measures both databases in turns, and every filter early and late, so that no moment weighs on one alone. */
 async function measureFilters(bench: Bench, sides: Record<Which, FullSide>, agent: http.Agent): Promise<Timed[]> {
   const measured = FILTERS.map((): Timed => ({ times: { small: [], large: [] }, rows: { small: 0, large: 0 } }));
   const rounds = bench.quick ? 1 : ROUNDS;

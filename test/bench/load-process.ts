@@ -16,7 +16,7 @@ export interface LoadOrder {
   links?: string[];
   /** The host that they are asked for on, where it is not the server's own. */
   host?: string;
-  /** Either so many requests, or so many seconds. */
+  /** The end of the load: after so many requests, or after so many seconds. */
   amount?: number;
   seconds?: number;
 }

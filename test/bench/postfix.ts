@@ -10,7 +10,7 @@ import type { SinkCount } from './sink-process.ts';
 
 const TOOLS = ['postfix', 'smtp-source'] as const;
 
-/** For scale only: an unmodified Postfix that relays the same amount unsigned, synced queue files and all, to the same sink. */
+/** Measures for comparison only: an unmodified Postfix relays the same amount unsigned, with synced queue files, to the same sink. */
 export async function benchPostfix(bench: Bench): Promise<void> {
   const missing = TOOLS.filter((tool) => !existsSync(`/usr/sbin/${tool}`));
   const reason =

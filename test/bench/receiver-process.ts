@@ -7,7 +7,7 @@ export interface ReceiverCount {
   url: string;
   /** The certificate in PEM. */
   certificate: string;
-  /** How much was answered since the last order to forget. */
+  /** The number of requests answered since the last order to forget. */
   answered: number;
   /** Milliseconds from the last of those that warm up, or the first of all, to the last. */
   ms: number;

@@ -16,7 +16,7 @@ export type Rows = Record<string, (bench: Bench) => Promise<void>>;
 export interface BenchProgram {
   usage: string;
   rows: Rows;
-  /** Whatever hangs, the bench ends. */
+  /** The bench ends after so many minutes, whatever hangs. */
   limitMinutes: number;
 }
 
@@ -75,7 +75,7 @@ async function withinTime(row: Promise<void> | undefined, limitMs: number, ofMs:
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`the bench's ${ofMs / 60_000} minutes were over`)), Math.max(0, limitMs));
   });
-  // When time is over its helpers are killed, and what it says of that is of no interest.
+  // When the time is over its helpers are killed, and what the row reports of that is of no interest.
   row?.catch(() => undefined);
   await Promise.race([row, late]).finally(() => clearTimeout(timer));
 }

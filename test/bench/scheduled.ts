@@ -56,7 +56,7 @@ async function openQueue(bench: Bench, scheduled: number): Promise<World> {
   return world;
 }
 
-/** Both halves of a look: what is due now, and when the next one will be. */
+/** Measures both halves of a poll: the claim of what is due, and the query for when the next will be. */
 async function timeLook(world: World): Promise<number> {
   const begin = performance.now();
   await world.db.tx((tx) => claimDeliveries(world, tx, { owner: 'bench', lane: 0, limit: 200 }));

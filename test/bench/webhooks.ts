@@ -142,7 +142,7 @@ async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<
   };
 }
 
-/** Until each was answered and stands in the database as a success; what is not recorded makes the row worthless. */
+/** Waits until each was answered and is a success in the database; an event that is not recorded makes the row worthless. */
 async function untilDelivered({ dataDir }: Appliance, receiver: Helper, wanted: number): Promise<ReceiverCount> {
   const db = await openDb({ driver: 'better-sqlite3', file: path.join(dataDir, 'rasket.db'), url: '', poolMax: 1 });
   const begin = performance.now();

@@ -19,7 +19,7 @@ interface Post {
   sink: Helper;
 }
 
-/** How long mail that one node has accepted waits for another one, which is told of it: no node that delivers accepts any. */
+/** Measures how long mail that one node has accepted waits for another one, which is notified of it: no node that delivers accepts any. */
 export async function benchWokenNode(bench: Bench): Promise<void> {
   const { url, stop } = await startPostgres({ settings: AS_IN_USE });
   bench.stopLater(stop);
@@ -54,7 +54,10 @@ export async function benchWokenNode(bench: Bench): Promise<void> {
   });
 }
 
-/** Milliseconds from each answer until the sink was told for whom the mail is; one POST every so often, with others at the same moment. */
+/**
+ * Returns the milliseconds from each answer until the sink knew the recipient of the mail; one POST every so often, with others
+ * at the same moment.
+ */
 async function waits(
   { url, key, sink }: Post,
   { count, others }: { count: number; others: number },

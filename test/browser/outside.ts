@@ -25,7 +25,7 @@ export interface Outside {
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** The rest of the internet, as far as the browser of a test can see: whoever calls out ends up here. */
+/** Plays the rest of the internet, as far as the browser of a test can see: every request to the outside ends up here. */
 export async function startOutside(): Promise<Outside> {
   let connections = 0;
   let open = 0;

@@ -69,7 +69,7 @@ describePeers('the playground in a real browser', ['chromium'], () => {
 
   it('runs no script and sends no request, whatever the message contains', async () => {
     const corpus = hostileHtml(`http://${EVIL_HOST}`);
-    // In groups: that each payload alone is harmless in this frame is shown with shared emails.
+    // The payloads come in groups: a test with shared emails shows that each alone is harmless in this frame.
     for (const [group, payloads] of Map.groupBy(corpus, ({ name }) => name.split(':', 1)[0] ?? ''))
       await send({ subject: `<img src=//${EVIL_HOST}/s>${group}`, html: payloads.map(({ html }) => html).join('\n') });
     const page = await browser.context.newPage();

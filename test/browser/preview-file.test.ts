@@ -14,7 +14,7 @@ const EVIL_HOST = 'evil.example';
 const PAGES = 6;
 /** The kinds of files that a preview needs to look right. */
 const SHOWN = ['image', 'stylesheet', 'font'];
-/** How a browser asks for a picture or a style. */
+/** Matches how a browser asks for a picture or a style. */
 const ACCEPTS_SHOWN = /^(?:image|text\/css)\b/;
 /**
  * A font is asked for as anything is, so that only these cases may. And a prefetch is allowed by a policy that allows any kind

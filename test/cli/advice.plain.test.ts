@@ -82,7 +82,7 @@ function faultOf(command: Advised): string | undefined {
     : undefined;
 }
 
-/** Without a trace in the command, which other tests read too. */
+/** Reads the options without leaving a trace in the command, which other tests read too. */
 function optionsOf(command: Command, words: readonly string[]): { operands: string[]; unknown: string[] } {
   const [operands, unknown]: [string[], string[]] = [[], []];
   for (let at = 0; at < words.length; at++) {

@@ -115,7 +115,7 @@ describe('rasket backup', () => {
 
       const looked = await desk.rasket(['doctor'], { env: { RASKET_DATA: folder } });
       expect(looked.stdout).toMatch(/\brestored\b.*rasket sending on/s);
-      // Before any server: the confirmation is about the copy, and stays.
+      // Sending is confirmed before any server starts: the confirmation is about the copy, and stays.
       const shown = await desk.rasket(['sending', '--data', folder]);
       expect(shown.stdout).toMatch(/^Sending is off: restored from a backup of 2.*, not confirmed\.\n$/);
       const confirmed = await desk.rasket(['sending', 'on', '--data', folder]);

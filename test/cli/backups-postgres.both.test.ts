@@ -91,7 +91,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
     expect(fs.existsSync(desk.at('copy.part'))).toBe(false);
 
-    // Before its time.
+    // The finding appears before the time of the backup.
     await glance(scene);
     const before = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(before.map(({ summary }) => summary)).toEqual([
@@ -170,7 +170,7 @@ case "$*" in *--single-transaction*) echo 'pg_restore: error: no room' >&2; exit
 exec /usr/bin/pg_restore "$@"
 `;
 
-/** Fills the database, and kills whoever has called it. */
+/** Fills the database, and kills the process that has called it. */
 const KILLING_RESTORE = `#!/bin/sh
 /usr/bin/pg_restore "$@" || exit
 case "$*" in *--single-transaction*) kill -9 $PPID;; esac
@@ -307,7 +307,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
   });
 
   it('is verified to the last row with each kind of damage named, and the oldest beyond the number are removed', async () => {
-    // Without a scheduler, whose own backup of the day would be under way at the same time.
+    // This scene has no scheduler, whose own backup of the day would be in progress at the same time.
     await using scene = await sceneWithMail(['http']);
     const mail = await mailIn(scene);
     await mail.send('x@one.example', large('x'));

@@ -278,7 +278,7 @@ describe.skipIf(driver === 'pg')('a scheduled backup', () => {
       ...folders.slice(-2),
     ]);
     const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
-    // Nor is an installation needed, where one is to be restored.
+    // The list needs no installation, since one may have to be restored.
     const elsewhere = { env: { RASKET_DATA: desk.at('nothing-here') } };
     expect(await desk.rasket(['backups', 'list', kept, '--json'], elsewhere)).toEqual(listed);
     expectOneLine(await desk.rasket(['backups', 'list', desk.at('none')], elsewhere), /none is not there; name/, 66);

@@ -9,7 +9,7 @@ process.umask(0o077);
 
 /** So long a process may live on after its command before that counts as a handle that nobody closes. */
 const LIVES_ON_MS_MAX = 10_000;
-/** Once a file was read as a stream, Node.js keeps one of these to be used again. */
+/** After a file was read as a stream, Node.js keeps one of these to be used again. */
 const KEPT = new Map([['FileHandleReadWrap', 1]]);
 
 const owner = process.getuid?.();

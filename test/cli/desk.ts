@@ -31,7 +31,7 @@ export interface Surroundings {
   input?: string | undefined;
   /** Keeps standard input open, for `write`. */
   isOpen?: boolean;
-  /** After how long it counts as hanging, and is killed. */
+  /** The time after which it counts as hanging, and is killed. */
   patienceMs?: number;
 }
 
@@ -183,7 +183,7 @@ export class Desk implements AsyncDisposable {
   }
 
   async clear(): Promise<void> {
-    // Until a process is gone it writes into the folder.
+    // A process writes into the folder until it is gone.
     await Promise.all(this.#children.map(endOf));
     await Promise.all(this.#databases.map((database) => database.drop()));
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });

@@ -128,7 +128,7 @@ it('rasket events send --file continues with the waiting line when Ctrl-C interr
   let refusals = 0;
   const answer = (asked: Asked): Reply => {
     if (emailOf(asked) === 'a1@example.org') return taken;
-    // Both lines that are left wait.
+    // Both remaining lines wait.
     if (++refusals === 2) setImmediate(() => interrupt());
     return refused(429, 'rate_limit_exceeded', { 'retry-after': '3600' });
   };

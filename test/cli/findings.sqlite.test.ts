@@ -48,7 +48,7 @@ async function lookEverywhere(of = trouble): Promise<Places> {
   };
 }
 
-/** At all places under its code; at the console in its words, and gone when it is mended. */
+/** Expects a finding at all places under its code; at the console in its words, and gone when it is mended. */
 async function expectEverywhere(code: string, words: RegExp, of = trouble): Promise<Places> {
   const places = await lookEverywhere(of);
   expect(places.anybody).toEqual([code]);

@@ -15,7 +15,7 @@ export interface Around {
   cwd: string;
   /** The content of standard input; without it there is none. */
   input?: string | AsyncIterable<Buffer> | undefined;
-  /** At a terminal of so many columns; otherwise all three streams are pipes. */
+  /** The width of a terminal; without it all three streams are pipes. */
   columns?: number | undefined;
   /** Told of each piece of output as it is written. */
   onOutput?: ((text: string) => void) | undefined;
@@ -76,5 +76,5 @@ const asksVersion = ([first = '', ...rest]: readonly string[]): boolean => VERSI
 export const canRunInProcess = (words: readonly string[]): boolean =>
   !NEEDS_PROCESS.has(words[0] ?? '') && !asksVersion(words);
 
-/** In a process that runs others too: what it is handed is the first thing that the program does. */
+/** Returns whether the command can run in a process that runs others too: what it is handed is the first thing that the program does. */
 export const canBeHosted = (words: readonly string[]): boolean => !asksVersion(words);

@@ -176,7 +176,7 @@ describe('a reply at the command line', () => {
     expect([first.stderr, second.stderr]).toEqual(['', expect.stringContaining('was not sent again')]);
     const sent = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: Twice').length;
     expect(await sent()).toBe(1);
-    // With a key it is another answer, once as well.
+    // With a key of its own it is another reply, which is also sent once.
     const again = () => rasket(['reply', inbox.address, threadId, '--text', 'Once.', '--idempotency-key', 'second']);
     const third = await again();
     const fourth = await again();
@@ -253,7 +253,7 @@ describe('a reply at the command line', () => {
     expect(
       (await inbox.call('GET', '/drafts')).body.data.filter((one: { text: string }) => one.text === 'Not lost.'),
     ).toEqual([]);
-    // Also where the second try ends as the first.
+    // The second try ends like the first.
     const second = { columns: 300, env: { RASKET_URL: line.url } };
     expect((await rasket(again.trim().split(' '), second)).code).not.toBe(0);
     expect(await rasket(again.replace(line.url, scene.url).trim().split(' '))).toMatchObject({ code: 0 });

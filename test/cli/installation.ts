@@ -48,7 +48,7 @@ async function write(url: string, rows: [table: string, json: string][]): Promis
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // In whatever order the tables come.
+    // The tables come in any order.
     await client.query('set session_replication_role = replica');
     for (const [table, json] of rows) {
       await client.query(`delete from ${table}`);

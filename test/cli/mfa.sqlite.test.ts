@@ -33,7 +33,7 @@ const kept = () => path.join(home, '.config/rasket/credentials.json');
 const tokenKept = (): string => (JSON.parse(fs.readFileSync(kept(), 'utf8')) as { api_key: string }).api_key;
 const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
 
-/** At a terminal: each answer is typed once its prompt is there. */
+/** Runs rasket at a terminal: each answer is typed once its prompt is there. */
 async function rasket(
   line: string,
   answers: readonly Typed[] = [],

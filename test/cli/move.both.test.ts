@@ -41,7 +41,7 @@ async function works(words: string[], env: Env = {}): Promise<string> {
   return ended.stdout;
 }
 
-/** With what whoever uses a database that is out of use ends: the unit does not start it again. */
+/** The exit status of a command whose database is out of use: the unit does not start it again. */
 const OUT_OF_USE = 65;
 
 /** Makes an installation on SQLite. */

@@ -92,7 +92,7 @@ it('an operator is created, reads and changes the queue, reads the audit log of 
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
 
-/** With what each command on a data folder ends as a process; the other tests run them in one that outlives them. */
+/** The result of each command on a data folder as a process; the other tests run them in one that outlives them. */
 const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])[] = [
   ['init --data data', /^Team {5}my-team /],
   ['migrate --data data', /^The database is up to date\.$/m],

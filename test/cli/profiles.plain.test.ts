@@ -46,7 +46,7 @@ it('commands use the server of the login, also while a development server runs',
   const data = developmentAt(development);
   await login(mine, 'rk_mine');
   expect(await desk.rasket(send)).toMatchObject({ code: 0 });
-  // Without a key first: what answers there may be another program.
+  // The first request has no key: what answers there may be another program.
   expect(keysAt(mine)).toEqual([undefined, 'Bearer rk_mine', 'Bearer rk_mine']);
   expect(await desk.rasket([...send, '--data', data])).toMatchObject({ code: 0 });
   expect(keysAt(development)).toEqual(['Bearer rk_development']);
@@ -66,7 +66,7 @@ it('commands use the server of the login, and not the one of this checkout, when
     const env = { RASKET_DATA: undefined };
     await login(mine, 'rk_mine');
     expect(await desk.rasket(send, { env })).toMatchObject({ code: 0 });
-    // Without a key first: what answers there may be another program.
+    // The first request has no key: what answers there may be another program.
     expect(keysAt(mine)).toEqual([undefined, 'Bearer rk_mine', 'Bearer rk_mine']);
     expect(development.asked).toEqual([]);
   } finally {
@@ -147,7 +147,7 @@ it('the key of a development server is sent only to its own process, whoever lis
         69,
       );
     }
-    // At an address that was named somebody else may be meant, who gets no key of this one.
+    // An address that was named may be somebody else's, who gets no key of this one.
     expectOneLine(await desk.rasket([...send, '--data', data, '--url', taker.url]), /No API key is set for/, 77);
     expect(taker.asked).toEqual([]);
   }

@@ -22,7 +22,7 @@ const SEALED = [
   'select secret_sealed as sealed from webhooks',
 ];
 
-/** In the format of before, by a key that nobody has. */
+/** A value in the earlier format, sealed by a key that nobody has. */
 const OF_A_LOST_KEY = 'v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==';
 
 const linesOf = (dataDir: string): string[] =>

@@ -67,7 +67,7 @@ function expectRefused({ code, stderr }: Ended, says: RegExp, wanted = 1): void 
   expect(code).toBe(wanted);
 }
 
-/** Without what moves the cursor. */
+/** Returns the text without the sequences that move the cursor. */
 const plain = (text: string): string => text.replaceAll(/\u001B\[\d*[A-Z]/g, '');
 
 describe('rasket setup with flags', () => {

@@ -40,7 +40,7 @@ describe('a command line', () => {
         const part = await makeProgram('9.9.9', word);
         const found = part.commands.find((one) => one.name() === command.name());
         expect(found && pages(found), word).toEqual(pages(command));
-        // One that nobody named costs every call.
+        // A command that nobody named costs every call.
         if (command.name() !== 'completion' && command.name() !== 'man')
           expect(part.commands.length, word).toBeLessThan(program.commands.length - 15);
       }
@@ -111,7 +111,10 @@ describe('shell completion of names', () => {
     return { offered: stdout.split('\n').filter(Boolean), said: stderr };
   }
 
-  /** From now on `rasket` only notes that it was started; answers whether it was. What is kept is fresh for a minute from now. */
+  /**
+   * Makes `rasket` only note that it was started; the returned function answers whether it was. What is kept is fresh for a
+   * minute from now.
+   */
   function noteStarts(desk: Desk): () => boolean {
     const kept = desk.at('cache/rasket/names');
     for (const file of fs.readdirSync(kept)) fs.utimesSync(path.join(kept, file), new Date(), new Date());

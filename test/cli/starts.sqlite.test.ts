@@ -54,7 +54,7 @@ describe('rasket serve', () => {
     await vi.waitFor(() => expect(server.stderr).toContain('"stopping"'));
     server.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 1 });
-    // Not at the end of its grace, which it says in other words.
+    // The message differs from the one at the end of the grace period.
     expect(server.stderr).toContain('"msg":"stopped at once"');
     caller.destroy();
   });

@@ -114,7 +114,7 @@ it('the containers of the docker-compose and GitHub Actions examples start with 
     }).ended,
   );
 
-  // Under the name that the other containers know it by, which this machine does not.
+  // The request uses the name that the other containers know the server by, which this machine does not.
   const messages = `http://127.0.0.2:${port}/playground/messages`;
   const byName = await desk.start('curl', ['--silent', '--fail', '--header', `Host: rasket:${port}`, messages]).ended;
   expect(byName).toMatchObject({ code: 0, stdout: expect.stringContaining('"object":"list"') as string });
@@ -139,7 +139,7 @@ it('the Containerfile builds the production image by default', () => {
   expect(stage('development').get('VOLUME')).toBeUndefined();
 });
 
-/** With the port of this test in the place of 3000, and the host that the server is at. */
+/** Replaces the port 3000 with the port of this test, and the host with the one that the server is at. */
 const moved = (text: string, host: string): string =>
   text.replace(/http:\/\/(127\.0\.0\.1|rasket):3000/, `http://${host}:${port}`);
 const allMoved = (values: Record<string, string>, host: string): Record<string, string> =>

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => desk.clear());
 
-/** From now on, what the desk runs as a process is the next version. */
+/** Makes the next version the program that the desk runs as a process. */
 function installNext(): void {
   fs.rmSync(desk.at('path/rasket'));
   fs.symlinkSync(nextProgram, desk.at('path/rasket'));

@@ -279,7 +279,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     expect([alone.code, alone.stderr]).toEqual([1, expect.stringMatching(refusal)]);
     expect(fs.readdirSync(desk.at('second')).filter((name) => name !== 'run')).toEqual(['instance.key']);
 
-    // With everything but the file that the first one has put there: a copy that looks the same.
+    // The second folder gets everything but the file that the first one has put there: a copy that looks the same.
     fs.cpSync(desk.at('data/blobs'), desk.at('second/blobs'), { recursive: true });
     for (const name of fs.readdirSync(desk.at('second/blobs')))
       if (name.startsWith('shared-')) fs.rmSync(desk.at('second/blobs', name));

@@ -124,7 +124,7 @@ describe('the audience screens of the console', () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('update', /› email +ada@example\.org/, /first name +Ada/, /unsubscribed +false/, /property +seats:=3/);
     await keepFrame(seat, 'contact-form', 'Only what you change is sent.');
-    // In the meantime somebody else changes what is not changed here.
+    // Meanwhile somebody else changes a field that is not changed here.
     await scene.api('PATCH', '/contacts/ada@example.org', { key: team.key, body: { last_name: 'Lovelace' } });
     await seat.press('C-u', 'C-s');
     await seat.sees('email cannot be empty; it was ada@example.org.');

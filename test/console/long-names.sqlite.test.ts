@@ -46,7 +46,7 @@ describe('tables of the console with long names', () => {
     scene.clock.advance(1000);
   }
 
-  /** On a wide terminal a row is one line, and has its names whole beside the list while it is in hand. */
+  /** Expects a wide terminal, where a row is one line, to have its whole names next to the list while it is selected. */
   async function seesBeside(names: readonly string[]): Promise<void> {
     await seat.press('g');
     for (const [at, name] of names.entries()) {

@@ -43,7 +43,7 @@ const sentFor = (key: string): string => {
   return letter === undefined ? (KEYS[key] ?? key) : String.fromCharCode(letter.charCodeAt(0) - 96);
 };
 
-/** Between two keys and two looks: nobody types faster, and Ink waits 20 ms for what may follow an Esc. */
+/** The pause between two keys and two looks: nobody types faster, and Ink waits 20 ms for what may follow an Esc. */
 const PAUSE_MS = 30;
 
 /**
@@ -80,7 +80,7 @@ export class Screen implements AsyncDisposable {
     const terminal = openTerminal({ out: tty.stdout, err: tty.stdout, env });
     const { app, navigator } = createConsole({ client, target, terminal, version, env, ...tty }, () => screen.#leave());
     screen.#close = () => navigator.close();
-    // To debug means to Ink that each frame is written whole, and nothing between two of them.
+    // With `debug`, Ink writes each frame whole, and nothing between two of them.
     screen.#drawn = render(app, { ...tty, debug: true, interactive: true, exitOnCtrlC: false, patchConsole: false });
     return screen;
   }

@@ -129,7 +129,7 @@ export class Seat implements AsyncDisposable {
     await this.tmux('resize-window', '-t', 'seat', '-x', String(columns), '-y', String(rows));
   }
 
-  /** Whether the alternate screen is on, the cursor is shown, and a line goes on in the next one. */
+  /** Returns whether the alternate screen is on, the cursor is shown, and a line continues on the next one. */
   async modes(): Promise<{ alternate: boolean; cursor: boolean; wraps: boolean }> {
     const said = await this.tmux('display', '-p', '-t', 'seat', '#{alternate_on} #{cursor_flag} #{wrap_flag}');
     const [alternate, cursor, wraps] = said.trim().split(' ');
@@ -194,7 +194,7 @@ export async function startLine(url: string) {
       await isClosed;
     },
     mend: () => listen(port),
-    /** From now on nothing is answered, and nothing is refused either. */
+    /** Answers nothing from now on, and refuses nothing either. */
     hold(): void {
       isHeld = true;
     },

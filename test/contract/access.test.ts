@@ -31,7 +31,7 @@ const scopes = [...new Set(described.flatMap(({ requirement: { scope } }) => sco
 interface Caller {
   name: string;
   actor: Actor;
-  /** Whether an operation is documented as one that this caller reaches. */
+  /** Returns whether the documentation of an operation names this caller. */
   isNamed: (says: string) => boolean;
 }
 

@@ -189,7 +189,7 @@ function mediaTypes(operation: Operation): { what: string; media: MediaType }[] 
 }
 
 function mustValidate(schema: OrRef<Schema>, value: unknown, what: string): void {
-  // By address, so that each component is compiled once and not for everybody who refers to it.
+  // Components are found by address, so that each is compiled once and not for everybody who refers to it.
   const text = JSON.stringify(schema).replaceAll('"#/components/', '"contract#/components/');
   const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text) as Schema);
   compiled.set(text, validate);

@@ -41,7 +41,7 @@ test('every refusal of every operation has only names that the catalog has for i
       const names = response['x-error-names'] ?? [];
       // Steps of OAuth are refused in the words of RFC 6749, which the schema of their answer lists.
       const isOfOauth = operation['x-oauth-flow'] === true;
-      // That there is no such method is an answer of JSON-RPC, as its protocol wants it.
+      // A 404 for a method that does not exist is an answer of JSON-RPC, as its protocol wants it.
       const isOfProtocol = operation['x-mcp'] === true && status === '404';
       if (Number(status) >= 400 && !isOfOauth && !isOfProtocol)
         expect(names, `${operationId} ${status}`).not.toEqual([]);

@@ -5,7 +5,7 @@ const HOST = '127.0.0.2';
 const EMAILS = 4;
 const ATTACHMENT_BYTES = 29 * 1024 * 1024;
 
-/** More large messages than a budget of memory for all would hold, to a receiver that never answers MAIL. */
+/** Sends more large messages than a memory budget for all would hold, to a receiver that never answers MAIL. */
 export const largeMailToSilence: Attack = {
   name: 'large mail to a receiver that never answers',
   async start({ bench, appliance, key, from, smtpPort }) {

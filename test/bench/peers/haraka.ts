@@ -24,7 +24,7 @@ export const haraka: PeerKind = {
     for (const name of ['config', 'plugins', 'queue']) mkdirSync(path.join(dir, name));
     symlinkSync(installed, path.join(dir, 'node_modules'));
     const write = (name: string, text: string): void => writeFileSync(path.join(dir, name), text);
-    // Without it no connection is answered.
+    // Without this file no connection is answered.
     copyFileSync(path.join(installed, 'Haraka/config/connection.ini'), path.join(dir, 'config/connection.ini'));
     write('config/smtp.ini', `listen=127.0.0.1:${port}\nnodes=0\n`);
     write('config/plugins', 'relay-to-sink\ndkim\n');

@@ -12,7 +12,7 @@ interface Content {
 
 export const smallLetter = (dir: string): Letter => letterOf(dir, '4 KB', smallLoad(4096));
 export const largeLetter = (dir: string): Letter => letterOf(dir, '100 KB', attachmentLoad(100 * 1024));
-/** Just under the 50 MiB that rasket takes, on the wire. */
+/** A message just under the 50 MiB that rasket takes, on the wire. */
 export const hugeLetter = (dir: string): Letter => letterOf(dir, '50 MB', attachmentLoad(49_000_000));
 
 /** The same content for everybody: rasket writes such a message from the body, the others are handed it. */
@@ -23,7 +23,7 @@ function letterOf(dir: string, name: string, { bodies }: Load): Letter {
   return { name, file, bodies };
 }
 
-/** With the line ends of a file: smtp-source makes them those of the wire. */
+/** Builds the message with the line ends of a file: smtp-source makes them those of the wire. */
 function messageOf({ subject, html, text, attachments = [] }: Content): string {
   const alternative = partOf('multipart/alternative; boundary="alternative"', [
     `--alternative\n${partOf('text/plain; charset=us-ascii', [text])}`,

@@ -23,7 +23,7 @@ export interface Letter {
 
 export interface PeerKind {
   name: string;
-  /** Why it cannot run here, with what would help. */
+  /** Returns the reason why it cannot run here and what would help, or undefined. */
   missing(): string | undefined;
   /** Everything it accepts goes on to this port of loopback, or is kept where there is none. */
   start(bench: Bench, sinkPort: number): Promise<Peer>;

@@ -70,7 +70,7 @@ export const postfixWithRspamd: PeerKind = {
   },
 };
 
-/** Only its signing, on both cores: what it would scan besides would cost it more. */
+/** Enables only the signing of rspamd, on both cores: other scans would cost it more. */
 const rspamdConf = (dir: string, port: number, dnsServer: string): string => `options {
   pidfile = "${dir}/rspamd.pid";
   filters = "dkim";

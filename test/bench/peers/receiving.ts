@@ -10,7 +10,7 @@ import { missingForReceiving, startPostfixKeeping, type Keeping } from './postfi
 const DOMAIN = 'inbox.reader.test';
 const KEPT_MS_MAX = 60_000;
 
-/** From the first message in until the last is stored where it is read: parsed rows of rasket's, a maildir of Postfix's. */
+/** Measures from the first message in until the last is stored where it is read: parsed rows of rasket's, a maildir of Postfix's. */
 export async function benchReceiving(bench: Bench): Promise<void> {
   const reason = missingForReceiving();
   if (reason !== undefined) {
@@ -32,7 +32,7 @@ async function startReceiving(bench: Bench): Promise<{ appliance: Appliance; por
   const env = {
     RASKET_RECEIVING_PORTS: String(port),
     RASKET_SMTP_HOST: '127.0.0.1',
-    // Both are against strangers, and smtp-source is one that calls from a single address.
+    // Both limits are for untrusted senders, and smtp-source is one that connects from a single address.
     RASKET_RECEIVING_MESSAGES_PER_MINUTE_PER_ADDRESS: '1000000',
     RASKET_RECEIVING_GREETING_DELAY_MS: '0',
   };

@@ -33,7 +33,7 @@ const rasket: PeerKind = {
 
 const OTHERS: PeerKind[] = [postfixWithOpendkim, postfixWithRspamd, haraka];
 
-/** From the first message in to the sink's last 250, signed with RSA-2048 and durable between; in turns with one another. */
+/** Measures from the first message in to the sink's last 250, signed with RSA-2048 and durable between; peers take turns. */
 export async function benchSubmission(bench: Bench): Promise<void> {
   const kinds = [rasket, ...OTHERS.filter((kind) => isHere(bench, kind))];
   const sinkPort = await freePort();
