@@ -4,7 +4,7 @@ import { base32, codeOf, fromBase32, matchingStep, otpauthUrl, stepAt, STEP_MS }
 
 const secret = Buffer.from('12345678901234567890');
 
-// From RFC 6238, appendix B; the last six of its eight digits.
+// The codes are from RFC 6238, appendix B: the last six of its eight digits.
 it.each([
   [59, '287082'],
   [1111111109, '081804'],
@@ -14,7 +14,7 @@ it.each([
   [20000000000, '353130'],
 ])('the TOTP code at %i seconds is %s', (seconds, code) => expect(codeOf(secret, stepAt(seconds * 1000))).toBe(code));
 
-// From RFC 4226, appendix D.
+// The codes are from RFC 4226, appendix D.
 it.each(['755224', '287082', '359152', '969429', '338314', '254676', '287922', '162583', '399871', '520489'])(
   'the code %s of RFC 4226 belongs to its counter',
   (code) => {

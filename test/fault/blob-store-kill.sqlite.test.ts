@@ -9,7 +9,7 @@ import { startSink } from '../rig/sink.ts';
 import { configOf, installProgram, type Program } from './program.ts';
 
 const SENDS = scaled(40);
-// One of each node in `npm test`.
+// In `npm test` there is one of each node.
 const KILLS = Math.min(4, scaled(2));
 const CLIENTS = 8;
 const REFUSED = 5;
@@ -34,7 +34,7 @@ it(
     let [kills, restarting]: [number, Promise<unknown>] = [0, Promise.resolve()];
     const onAnswer = (): void => {
       const share = acknowledged.size / SENDS;
-      // From the middle on it has no way to the store, until it has refused some.
+      // From the middle on the program cannot reach the store, until the store has refused some requests.
       if (share > 0.4 && refused.count === 0) store.wrong = () => 'hang up';
       if (kills >= KILLS || share < (kills + 1) / (KILLS + 1)) return;
       kills++;

@@ -32,7 +32,7 @@ const lockFile: Fault = async (scene) => {
   };
 };
 
-/** The report is locked, and whoever waits for it is cut off by the server. */
+/** Locks the report, and makes the server cut off the connection that waits for it. */
 const cutOff: Fault = async (scene) => {
   const client = new pg.Client({ connectionString: scene.app.world.config.database.url });
   await client.connect();

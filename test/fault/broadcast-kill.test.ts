@@ -78,7 +78,7 @@ async function reportedBy(program: Program, id: string, type: 'sent' | 'bounced'
 
 interface Scenery {
   program: Program;
-  /** How often each address got it. */
+  /** The number of times that each address got it. */
   arrivals: Map<string, number>;
   inDoubt: Set<string>;
   /** Resolves once so many addresses got it. */

@@ -44,7 +44,7 @@ async function statusOf(program: Program, { id }: File) {
 }
 
 async function handIn(program: Program, number: number): Promise<File> {
-  // One that was over before anybody could kill it is followed by one that takes twice as long.
+  // A file that was done before anybody could kill the import is followed by one that takes twice as long.
   const rows = ROWS * 2 ** number;
   const text = fileOf(number, rows);
   const api = await apiOf(program);

@@ -86,7 +86,7 @@ const isToBeCanceled = (n: number): boolean => n % 10 === 3;
 
 const NEVER_SENT = 'failed: email.queued email.sent email.failed ambiguous_submission, arrived 0';
 
-/** How one may have ended. What was at its final dot when its node was killed is failed as in doubt, and never sent again. */
+/** Returns how an email may have ended. An email at its final dot when its node was killed is failed as in doubt, and never sent again. */
 function endsOf(n: number): string[] {
   if (isToBeCanceled(n)) return ['canceled: email.scheduled email.canceled, arrived 0'];
   if (isScheduled(n)) return ['delivered: email.scheduled email.sent email.delivered, arrived 1'];

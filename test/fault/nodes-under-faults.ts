@@ -12,7 +12,7 @@ export interface Node {
   /** Its ways to the other machines. */
   database: TcpRelay;
   store: TcpRelay;
-  /** How many requests to it were refused, cut off or not answered. */
+  /** The number of requests to it that were refused, cut off or not answered. */
   inVain: number;
 }
 
@@ -21,7 +21,7 @@ export interface Fault {
   /** The part that fails: no other fault of it begins before this one has ended. */
   of: string;
   begin(): Promise<void>;
-  /** Whether it has lasted long enough. */
+  /** Returns whether it has lasted long enough. */
   isEnough(): boolean;
   end(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface Players {
   nodes: readonly Node[];
   postgres: Pick<Postgres, 'crash'>;
   watch: Watch;
-  /** How many requests have ended, in vain or not. */
+  /** The number of requests that have ended, in vain or not. */
   ended: number;
   random: () => number;
 }
@@ -136,7 +136,7 @@ function crashOfDatabase({ postgres }: Players): Fault {
   };
 }
 
-/** In requests that meet it: where the test is scaled up, some outlast the leases of what the node holds. */
+/** The length of faults in requests that meet them: when the test is scaled up, some outlast the leases of what the node holds. */
 const LONGEST = scaled(1) > 1 ? { cut: 300, silent: 96, slow: 200 } : { cut: 60, silent: 12, slow: 40 };
 
 const partition =

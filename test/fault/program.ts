@@ -173,7 +173,7 @@ function settingsOf(
   return {
     ...process.env,
     RASKET_DATA: dataDir,
-    // In memory, where scratch folders are, and removed with the data.
+    // These files are in memory, where scratch folders are, and are removed with the data.
     RUNTIME_DIRECTORY: dataDir,
     RASKET_INSTANCE_HOST: 'rasket.test',
     RASKET_HTTP_PORT: '0',
@@ -205,7 +205,7 @@ async function verifyDomain(api: Api, key: string, dns: DnsRig): Promise<void> {
   await api('POST', `/domains/${created.body.id}/verify`, { key });
 }
 
-/** With a receiver of webhooks that it trusts and may reach. */
+/** Installs the program with a receiver of webhooks that it trusts and may reach. */
 export async function installBesideReceiver(
   env: Record<string, string>,
 ): Promise<{ program: Program; receiver: WebhookReceiver }> {

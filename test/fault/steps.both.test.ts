@@ -314,7 +314,7 @@ function dotThen(wire: string[], step: (name: Step) => Promise<void> | undefined
 interface LifeOptions {
   step?: (name: Step) => Promise<void> | undefined;
   settleTimes?: number;
-  /** By how much its clock is ahead. */
+  /** The time by which its clock is ahead. */
   aheadMs?: number;
 }
 

@@ -40,7 +40,7 @@ async function click(subject: string, times: number): Promise<void> {
     expect((await follow(scene.url, link)).status).toBe(302);
   }
   await scene.app.tracking?.settled();
-  // Then it is known that they belong to no burst, as machines make it.
+  // After a minute it is known that they belong to no burst, as machines make it.
   scene.clock.advance(MINUTE);
   await scene.app.tracking?.settled();
   await scene.settled();

@@ -31,7 +31,7 @@ interface HandedIn {
 
 interface Held {
   accept: Accept;
-  /** In the order in which they were handed in. */
+  /** The emails in the order in which they were handed in. */
   handedIn: HandedIn[];
   until(count: number): Promise<void>;
   letGo(): void;

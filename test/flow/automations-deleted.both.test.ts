@@ -78,7 +78,7 @@ it('the deletion of a run waits for the step that is being written, whose email 
   hold(scene, {
     within: async () => {
       deletion = erase().then(() => order.push('deleted'));
-      // Many turns, in which the deletion would be done if it did not wait.
+      // In so many turns, the deletion would be done if it did not wait.
       for (let n = 0; n < 200; n++) await new Promise((next) => setImmediate(next));
       order.push('written');
     },

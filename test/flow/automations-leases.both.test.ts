@@ -8,7 +8,7 @@ import { desk, mail } from './automations-desk.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Before the transaction of the first step behind the trigger. */
+/** Runs the work before the transaction of the first step after the trigger. */
 function beforeStep({ app: { world } }: Scene, work: () => Promise<void>): void {
   const { db } = world;
   const { tx } = db;
@@ -92,7 +92,7 @@ describe('a lease of automation runs', () => {
       false,
     );
     expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
-    // Nor has what its own process does once it is cancelled.
+    // What its own process does after it is canceled has no effect either.
     await at.must('POST', `/automations/${id}/stop`);
     const own = { id: run?.id ?? '', owner: 'b' };
     expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);

@@ -144,7 +144,7 @@ it('a loop of automations through opened mail stops at the maximum depth, with t
   const completed = Array.from({ length: 6 }, (_, depth) => ({ depth, status: 'completed', error: null }));
   const error = 'not begun: 6 runs, one started by what the other did, led to it, and at most 5 may';
   expect(runs).toEqual([...completed, { depth: 6, status: 'cancelled', error }]);
-  // A day later a person who opens an email of their own begins anew.
+  // A day later a person who opens an email of their own begins at depth 0 again.
   scene.clock.advance(24 * HOUR);
   const later = await sendHtml(scene, has.team, domain, { html: '<p>Hi</p>', to: 'ada@example.org' });
   await follow(scene.url, later.pixel ?? '');

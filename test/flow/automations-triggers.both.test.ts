@@ -64,7 +64,7 @@ describe('the addition of a contact to a segment', () => {
   const segment = async (name: string, more: object = {}): Promise<string> =>
     (await call('POST', '/segments', { name, ...more })).id;
   const join = (contact: string, id: string) => call('POST', `/contacts/${contact}/segments/${id}`);
-  /** At one segment alone. */
+  /** Makes an automation for one segment alone. */
   const automateAt = async (segment_id: string, ...steps: { key: string }[]): Promise<string> => {
     const at = { ...trigger(ADDED), config: { event_name: `rasket:${ADDED}`, segment_id } };
     return (await call('POST', '/automations', { name: 'One', status: 'enabled', ...line(at, ...steps) })).id;

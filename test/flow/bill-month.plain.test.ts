@@ -20,7 +20,7 @@ function dates(zone: string): (at: number) => string {
   return (at) => format.format(at);
 }
 
-/** Which prices hold at a moment: the last of the list that began by then. */
+/** Returns the price in force at a moment: the last of the list that began by then. */
 const lastAt = <T extends { since: number }>(list: readonly T[], at: number): T | undefined =>
   list.filter(({ since }) => since <= at).at(-1);
 

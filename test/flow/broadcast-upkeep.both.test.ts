@@ -15,7 +15,7 @@ afterAll(() => scene.close());
 const arrivedAt = (subject: string): string[] =>
   scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`)).flatMap(({ rcptTo }) => rcptTo);
 
-/** How many rows there are of a broadcast. */
+/** Counts the rows of a broadcast in each table. */
 async function traces(id: string): Promise<Record<string, number>> {
   const { db } = scene.app.world;
   const found: Record<string, number> = {};
@@ -98,7 +98,7 @@ it('an erasure finds the address in each report by its key', async () => {
   const { db } = scene.app.world;
   const plan = await db.tx(async (tx) => {
     let lines: unknown[] = [];
-    // In a table of a few rows PostgreSQL rather reads them all; what matters is whether it could do otherwise.
+    // In a table of a few rows PostgreSQL prefers to read them all; what matters is whether it could do otherwise.
     if (db.dialect === 'pg') await tx.run('set local enable_seqscan = off');
     const run = async (sql: string, values: readonly Value[] = []): Promise<number> => {
       lines = await tx.all(`explain ${db.dialect === 'pg' ? '' : 'query plan '}${sql}`, values);

@@ -1,4 +1,4 @@
-// what Gmail and Yahoo ask of whoever mails to many --> a broadcast as their servers get it
+// what Gmail and Yahoo require of bulk senders --> a broadcast as their servers get it
 import { Resolver } from 'node:dns/promises';
 import { authenticate } from 'mailauth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -10,7 +10,7 @@ const RACES = scaled(300);
 /** Ten rounds show every part of the moment once. */
 const BATCH = 30;
 
-/** On PostgreSQL a second node claims too: there the database alone decides, and no queue of one process. */
+/** Starts a second node on PostgreSQL, which claims too: there the database alone decides, and no queue of one process. */
 async function otherNodes(scene: Scene): Promise<App[]> {
   if (driver !== 'pg') return [];
   const log = createLog({ level: 'error', format: 'json', write: (line) => void scene.log.push(line) });

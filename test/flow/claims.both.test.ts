@@ -45,7 +45,7 @@ async function openBacklog(scene: Scene) {
   return { begun, gate, pressure, queue };
 }
 
-/** Long enough for a look at the queue, however often it is woken: each round is a commit of its own. */
+/** Wakes the queue again and again: each round is a commit of its own, which leaves time for a poll however often it is woken. */
 async function lookAgain(scene: Scene, queue: Queue, until: () => boolean, rounds: number): Promise<void> {
   for (let round = 0; round < rounds && !until(); round++) {
     queue.wake();

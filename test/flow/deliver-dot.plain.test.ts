@@ -128,7 +128,7 @@ test('a connection lost during the content defers the mail', async () => {
   expect(scene.order).not.toContain('mark');
 });
 
-/** More than sockets and kernels hold for a peer that reads nothing. */
+/** A message of more than sockets and kernels hold for a peer that reads nothing. */
 const HUGE = Buffer.alloc(32 * 1024 * 1024, 'lorem ipsum dolor\r\n');
 
 test('the ledger is not called for content that was not sent', async () => {

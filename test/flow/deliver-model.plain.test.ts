@@ -235,7 +235,7 @@ async function happen(seed: number): Promise<string[]> {
   if (left.connections + left.idle + [...open].filter(({ isClosed }) => !isClosed).length > 0)
     faults.add('connections are left');
   if (!isClosing) {
-    // Whatever was counted has been given back: a team alone has its share of a pool that nobody uses.
+    // Everything that was counted has been released: a team alone has its share of a pool that nobody uses.
     for (let n = 0; n < 5; n++) acquire(jobOf(`d${n}`, 'new', 'opportunistic'), new AbortController().signal, false);
     await turns(30);
     if (leased.size !== (perAddressMax === 1 ? 2 : 3)) faults.add(`a team alone has ${leased.size} connections`);

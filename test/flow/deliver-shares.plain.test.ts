@@ -1,4 +1,4 @@
-// How connections are shared: by the address of a mail server, by team, and how long opening one may take.
+// Tests how connections are shared: by the address of a mail server, by team, and how long opening one may take.
 import { afterEach, expect, test, vi } from 'vitest';
 import { createManualClock } from '../rig/clock.ts';
 import type { Zones } from '../rig/dns.ts';
@@ -156,7 +156,7 @@ test('a team that comes later gets its turn, however many teams have a backlog f
   const other = scene.send('o@other.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
   const turns = countsOf(arrivedBefore('o@other.example').map(([address]) => Number(address.slice(1)) % 50));
-  // The backlog of each team is twelve: whoever comes later waits for a turn of each, not for their backlogs.
+  // The backlog of each team is twelve: a team that comes later waits for a turn of each, not for their backlogs.
   expect(Math.max(...turns.values())).toBeLessThanOrEqual(2);
   expect(scene.sink.counts.accepted).toBe(601);
 });
@@ -168,7 +168,7 @@ test('mail for another host at the address gets its turn among the domains that 
   await scene.sink.waitFor(1);
   const other = scene.send('o@own.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
-  // It waits for no name's backlog, and nobody connects anew for each message.
+  // It waits for no name's backlog, and nobody opens a new connection for each message.
   const backlogs = countsOf(arrivedBefore('o@own.example').map(([, domain]) => domain));
   expect(Math.max(...backlogs.values())).toBeLessThan(20);
   expect(scene.sink.counts.connections).toBeLessThan(10);
@@ -191,7 +191,7 @@ test('teams that wait for one destination get their turns', async () => {
   const other = scene.send('o@y.example', { teamId: 'other' });
   scene.sink.openGate();
   await Promise.all([first, ...crowd, other]);
-  // Not behind the backlog of the first: that has one turn at most before it.
+  // The other team does not wait for the backlog of the first: that has one turn at most before it.
   const before = arrivedBefore('o@y.example').filter(([name]) => name !== 'slow');
   expect(before.length).toBeLessThanOrEqual(1);
 });

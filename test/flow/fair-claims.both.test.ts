@@ -79,7 +79,7 @@ async function until(queue: Queue, holds: () => boolean): Promise<void> {
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-/** In batches, all of them due by `at` if it is given. */
+/** Sends to the addresses in batches, all of them due by `at` if it is given. */
 async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Promise<void> {
   for (let from = 0; from < to.length; from += 100) {
     const body = to.slice(from, from + 100).map((address) => ({
@@ -226,7 +226,7 @@ it('a newsletter to silent servers leaves room for the other mail of its team', 
   const network = createNetwork({ quick: /quick/ });
   const queue = openQueue(scene, network);
   await until(queue, () => network.begun.length >= 5);
-  // At the very destination that the newsletter is stuck at, too.
+  // The mail goes to the very destination that the newsletter is stuck at, too.
   await sendAll(scene, crowd, ['reset@silent.example', 'reset@quick.example']);
   queue.wake();
   await until(queue, () => network.begun.filter((job) => !job.isMarketing).length === 2);

@@ -60,7 +60,7 @@ it('a receiver that reads content slower than the lowest rate is disconnected be
   const mail = await mailIn(scene);
   const id = await mail.send('x@slow.example', { attachments: [fileOf(16 * MB)] });
   await slow.waitFor((sink) => sink.contentBytes >= 600_000);
-  // Without a pause that would be too long: 15 kB a second.
+  // Without a pause this would take too long: 15 kB a second.
   for (let seconds = 0; slow.open > 0; seconds += 50) {
     expect(seconds).toBeLessThan(800);
     scene.clock.advance(50 * SECOND);

@@ -22,7 +22,7 @@ describe('under load', () => {
   });
 
   it('large messages to several destinations share memory and connections without waiting for each other', async () => {
-    // One connection in all: whoever holds it must never wait for memory that waits for the connection.
+    // There is one connection in all: its holder must never wait for memory that waits for the connection.
     await using scene = await startScene({
       config: { delivery: { max_connections: 1, max_connections_per_destination: 1 } },
       sink: { keep: false },

@@ -3,7 +3,7 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn, type Campaign } from './campaign.ts';
 import { HOUR, MINUTE } from './mail.ts';
 
-// By the clocks of Berlin; each scene begins before.
+// The hours are by the clocks of Berlin; each scene begins before.
 const TWICE = '2026-10-25T02:30:00+01:00';
 const LEFT_OUT = '2027-03-28T02:30:00Z';
 
@@ -139,7 +139,7 @@ describe('a broadcast at the local hour, in the night when an hour is skipped,',
       utc: ['2027-03-28T02:30'],
       lost: ['2027-03-28T02:30'],
       joined: ['2027-03-28T09:30'],
-      // At the end, with the last zone: its hour had passed where it went to.
+      // It is sent at the end, with the last zone: its hour had passed where it went to.
       eastbound: ['2027-03-28T09:30'],
     });
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 8, excluded: 0 });

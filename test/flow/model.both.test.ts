@@ -27,13 +27,13 @@ interface Model {
 interface Real {
   scene: Scene;
   mail: Mail;
-  /** In the order of the model's. */
+  /** The ids in the order of the model's. */
   ids: string[];
 }
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-/** Few addresses, so that sends, suppressions and retries meet. */
+/** There are few addresses, so that sends, suppressions and retries meet. */
 const addressOf = (kind: Kind, run: string, n: number): string => `${kind}+${run}${n}@d${n % 2}.example`;
 
 class Send implements Command {
@@ -138,7 +138,7 @@ describe('any order of sends, suppressions, waits and restarts', () => {
   });
 });
 
-/** Far more than the attempts of two days for all emails of a run, however they are spread. */
+/** This is far more than the attempts of two days for all emails of a run, however they are spread. */
 const ROUNDS_MAX = 1000;
 
 /** Lets time pass until every delivery of the team has ended. */

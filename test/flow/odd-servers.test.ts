@@ -31,7 +31,7 @@ const CODED = [
 ];
 const NONSENSE = ['hello there', '25', '999 what', '250-and', '250\t', '\u0000\u0007', '2500 many'];
 
-/** How the message with this number came out, by the account of the server: what it said to each dot that it saw. */
+/** The outcome of a message according to the server: its reply to each dot that it saw. */
 type Said = 'taken' | 'refused' | 'unclear';
 
 class OddServer {

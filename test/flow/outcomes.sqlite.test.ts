@@ -38,7 +38,7 @@ describe('an email', () => {
     expect(new Set(texts).size).toBe(1);
     expect(texts[0]).toContain('seen@one.example');
     expect(texts[0]).not.toContain('hidden');
-    // By the name of the field: a signature may hold these letters in a row.
+    // The test is by the name of the field: a signature may hold these letters in a row.
     expect(texts[0]).not.toMatch(/^bcc/im);
   });
 

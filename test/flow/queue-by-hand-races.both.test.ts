@@ -76,7 +76,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((next) => setImmediate(next));
 }
 
-/** How often each arrived. */
+/** Counts how often each email arrived. */
 function arrivals(): Map<string, number> {
   const arrived = new Map<string, number>();
   for (const { data } of scene.sink.messages) {

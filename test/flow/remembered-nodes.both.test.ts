@@ -52,7 +52,7 @@ describe.runIf(driver === 'pg')('a change at one node takes effect in the next r
   it('a revoked key, also while the nodes cannot notify each other', async () => {
     for (const [round, { id, key }] of (await keys(ROUNDS)).entries()) {
       if (round >= ROUNDS / 2) await cutListeners();
-      // From here on it is remembered there.
+      // From here on the other node remembers the key.
       expect((await there('GET', '/domains', { key })).status).toBe(200);
       expect((await scene.api('DELETE', `/api-keys/${id}`, { key: team.key })).status).toBe(200);
       const refused = await there('GET', '/domains', { key });

@@ -123,7 +123,7 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
       const ids = new Map<string, string>();
       const canceled = new Set<string>();
       for (const now of steps) await take(mail, ids, canceled, now);
-      // Far enough for the last retry of what was scheduled last, or until nothing is left.
+      // This is far enough for the last retry of what was scheduled last, or until nothing is left.
       for (let days = 0; days < 36 && (await known(mail.team.id)).length > 0; days++) {
         scene.clock.advance(DAY);
         await scene.settled();

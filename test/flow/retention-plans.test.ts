@@ -64,7 +64,7 @@ it('no statement of a removal scans a whole table', async () => {
     // Rows of every team may expire, so this statement is meant to read all teams.
     if (sql.includes('from teams')) continue;
     const plan = await db.tx(async (tx) => {
-      // In a table of a few rows PostgreSQL rather reads them all; what matters is whether it could do otherwise.
+      // In a table of a few rows PostgreSQL prefers to read them all; what matters is whether it could do otherwise.
       if (db.dialect === 'pg') await tx.run('set local enable_seqscan = off');
       const lines = await tx.all(`explain ${db.dialect === 'pg' ? '' : 'query plan '}${sql}`, values);
       return lines.map((line) => Object.values(line).join(' ')).join('\n');

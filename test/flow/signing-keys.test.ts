@@ -4,13 +4,13 @@ import { HOUR, mailIn, messagesOf, MINUTE, type Mail } from './mail.ts';
 
 const COUNT = 40;
 
-/** More mail than there are connections, to a host that answers none of it before the gate opens. */
+/** Sends more mail than there are connections, to a host that answers none of it before the gate opens. */
 async function underWay(scene: Scene): Promise<{ mail: Mail; ids: string[] }> {
   const mail = await mailIn(scene);
   scene.clock.advance(MINUTE);
   const ids = await Promise.all(Array.from({ length: COUNT }, (_, i) => mail.send(`slow-rcpt+${i}@one.example`)));
   await scene.sink.waitFor((sink) => sink.counts.rcpt >= 10);
-  // More than have a connection have been claimed as well.
+  // Some of the mail without a connection has been claimed as well.
   await expect.poll(() => claimed(scene)).toBeGreaterThan(20);
   return { mail, ids };
 }

@@ -65,7 +65,7 @@ describe('the daily sweep', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', looked: 101, orphans: 101 });
 
     expect(await sweepBlobs(scene.app.world, { remove: false })).toEqual({ looked: 101, orphans: 101, removed: 0 });
-    // Few enough, and still the most of what there is.
+    // There are few enough orphans now, and they are still most of what there is.
     await blobs.remove(owners.pop() ?? '');
     expect(await run('remove-orphan-blobs')).toBe(0);
     const mail = await mailIn(scene);

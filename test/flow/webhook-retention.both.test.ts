@@ -28,7 +28,7 @@ async function endpoint(plan = 'standard', status: 'enabled' | 'disabled' = 'ena
     await plantAttempt(scene, { webhookId: id, publicId: event });
     return event;
   };
-  /** How many of its events, of their attempts and of their bodies there still are. */
+  /** Counts the remaining rows of its events, of their attempts and of their bodies. */
   const left = async (events: readonly string[]): Promise<[number, number, number]> => {
     const count = async (table: string, event: string, owner: string, value: string): Promise<number> => {
       const sql = `select count(*) as n from ${table} where ${owner} = ? and event_id = ?`;

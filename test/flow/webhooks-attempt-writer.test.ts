@@ -10,7 +10,7 @@ interface Stage {
   receiver: WebhookReceiver;
   hook: string;
   happen(count: number): Promise<string[]>;
-  /** How many of its attempts stand. */
+  /** Returns the number of its attempts in the database. */
   written(): Promise<number>;
 }
 
@@ -27,7 +27,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
   await work({ scene, receiver, hook, written, happen: (count) => happen(scene, team, count) });
 }
 
-/** From now on an attempt of this event, or of any, is refused behind everything that belongs to it. */
+/** Refuses from now on an attempt of this event, or of any, after everything that belongs to it. */
 async function refuseAttempts({ app: { world } }: Scene, eventId?: string): Promise<void> {
   const { db } = world;
   const when = eventId === undefined ? '' : `when (new.event_id = '${eventId}')`;

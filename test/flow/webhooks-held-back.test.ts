@@ -148,7 +148,7 @@ describe('parking', () => {
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'enabled' } });
     const fresh = await happen(scene, team, 5);
-    // The last batches of whoever disabled it, here or elsewhere.
+    // These are the last batches of the process that disabled it, here or elsewhere.
     await parkWhatIsDue(scene.app.world, id);
     const due = (await outboxOf(scene, id)).filter((row) => row.due_at !== null && row.parked === 0);
     expect(due.map((row) => row.event_id).sort()).toEqual(fresh.sort());

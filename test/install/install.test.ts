@@ -355,7 +355,7 @@ describe('the shipped files:', () => {
       });
     const judged = exposureOf(unit);
     expect(judged.status, judged.stdout + judged.stderr).toBe(0);
-    // Without its restrictions it is told.
+    // A unit without its restrictions is reported.
     const open = path.join(folder, 'open.service');
     fs.writeFileSync(open, fs.readFileSync(unit, 'utf8').replaceAll(/^(Protect|Restrict|System|Private).*$/gm, ''));
     expect(exposureOf(open).status).not.toBe(0);

@@ -58,7 +58,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
     const installed = machine.type('sh /opt/rasket/install.sh');
     expect(installed, installed.stderr).toMatchObject({ status: 0, stderr: '' });
     said = installed.stdout;
-    // From here on there is a systemd.
+    // From here on the machine has a systemd.
     typed('mkdir -p /run/systemd/system');
   });
   const strangers = (): string => machine.type('find /var/lib/rasket ! -user rasket -o ! -group rasket').stdout;

@@ -58,7 +58,7 @@ export class Machine {
     this.#hasPrivilege = hasPrivilege;
   }
 
-  /** Whether this account may make one. */
+  /** Returns whether this account may make one. */
   static isPossible(): boolean {
     return process.getuid?.() === 0 && spawnSync('unshare', ['-mn', 'true']).status === 0;
   }
@@ -100,7 +100,7 @@ export class Machine {
     return { status, stdout, stderr };
   }
 
-  /** Whether a file is there, in one of the folders that the machine has for itself; asked without a process. */
+  /** Returns whether a file is in one of the folders that the machine has for itself; asks without a process. */
   has(file: string): boolean {
     return fs.existsSync(path.join(this.folder, file));
   }

@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
 
 const EMULATOR = 'qemu-aarch64-static';
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-arm64-'));
-/** With what a server would start itself once more for, which the emulator does not follow. */
+/** A server without these variables would start itself once more, which the emulator does not follow. */
 const env = {
   PATH: process.env['PATH'],
   HOME: path.join(folder, 'home'),

@@ -50,7 +50,7 @@ describeOnInternet('on a machine whose network blocks port 25,', ['postfix', 'sa
   });
 
   it('the first email is sent through a relay that is set up in one step, and rasket explain names the relay', async () => {
-    // A terminal can be opened anew by its name, and the socket that stands in for it here cannot.
+    // A terminal can be opened again by its name, and the socket that stands in for it here cannot.
     at.type(`cat | ${readDocs('relays.md', KEEP_PASSWORD)}`, `${PASSWORD}\n`);
     const step = readDocs('relays.md', NAME_RELAY);
     const said = at.type(

@@ -6,7 +6,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startClamd, type Clamd } from './clamd.ts';
 import { describePeers, findProgram } from './peers.ts';
 
-/** In two pieces, so that no scanner finds this file. */
+/** The test file is written in two pieces, so that no scanner finds this one. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
 describePeers('clamd', ['clamd'], () => {

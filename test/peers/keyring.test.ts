@@ -57,7 +57,7 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
     const out = await desk.rasket(['logout', '--profile', 'live'], { env });
     expect(out.stdout).toMatch(/^The key was removed from the keyring \(.*\) and .*live\.json\./);
     expect(await stored()).toEqual([expect.stringContaining('rk_plain')]);
-    // Also when its file is lost.
+    // The key is removed even when its file is lost.
     fs.rmSync(fileOf());
     expect((await desk.rasket(['logout'], { env })).stdout).toMatch(
       /^The key was removed from the keyring \([^)]*\)\./,
@@ -103,7 +103,10 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
   });
 });
 
-/** One that starts no services: of whoever asks before the keyring is there it would start a second one, which is locked. */
+/**
+ * Builds the configuration of a bus that starts no services: it would start a second keyring, a locked one, for a client that
+ * asks before the keyring is there.
+ */
 const busConfig = (address: string): string => `<!DOCTYPE busconfig PUBLIC
   "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>

@@ -3,7 +3,7 @@ import { openOffice } from './office.ts';
 import { describePeers } from './peers.ts';
 
 const MINUTE_MS = 60_000;
-// With one message a connection, a later attempt meets the tables as they are by then.
+// With one message a connection, a later attempt meets the tables of that moment.
 const eachAlone = { max_messages_per_connection: 1 };
 
 describePeers('with a real Postfix,', ['postfix'], () => {

@@ -133,7 +133,7 @@ describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Ma
       config: { accounts: { sign_up: 'open' }, http: { port: 0, public_url: 'https://rasket.test' } },
     });
     scene.api = createApi(`http://127.0.0.1:${scene.app.http?.port}`);
-    // A host as it should be set up, and a name server that answers whole keys to whoever takes them.
+    // The host is set up as it should be, and its name server answers whole keys to clients that accept them.
     scene.dns.set('rasket.test', 'A', [IP]);
     scene.dns.set('rasket.test', 'TXT', ['v=spf1 a -all']);
     scene.dns.set(`${IP.split('.').toReversed().join('.')}.in-addr.arpa`, 'PTR', ['rasket.test']);

@@ -167,7 +167,7 @@ async function askRspamd(socketPath: string, { ip, helo, mailFrom, rcptTo, data 
 const writeLines = (file: string, lines: readonly string[]): void =>
   writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
 
-/** Makes a folder that belongs to the user as whom the program runs, where a user can be chosen. */
+/** Makes a folder that belongs to the user that the program runs as, where a user can be chosen. */
 function makeFolder(prefix: string, owner: string): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), prefix));
   chmodSync(dir, 0o755);

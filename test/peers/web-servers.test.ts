@@ -63,7 +63,7 @@ function optionsOf({ port, ca }: { port: number; ca: string }, path: string, cal
   };
 }
 
-/** In clear, as an authority asks. */
+/** Requests in clear, as an authority does. */
 const inClear = (port: number, path: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path, headers: { host: HOST }, agent: false };

@@ -104,7 +104,7 @@ it('exactly one database is in use at any moment: the old one, the new one, and 
 it('a program with the old database open can no longer write to it, until the move is undone', async () => {
   const { order } = await stoppedScene();
   const { options } = order.from;
-  // On PostgreSQL under a name that the move does not know as one of ours.
+  // On PostgreSQL the connection has a name that the move does not know as one of ours.
   const db = await openDb({ ...options, url: `${options.url}?application_name=somebody` });
   onTestFinished(() => db.close());
   let refused = 0;

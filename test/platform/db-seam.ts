@@ -353,7 +353,7 @@ function itWaitsForTransactions(dbOf: () => Db): void {
   });
 }
 
-/** On PostgreSQL there is no file of ours. */
+/** Tests an abandoned database file; on PostgreSQL there is no file of ours. */
 export function describeAbandoned(): void {
   it('a copy of the database file is complete, after which the source accepts no writes and has no log', async () => {
     const { db, options, close } = await openScratchDb();

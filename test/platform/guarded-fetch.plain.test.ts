@@ -271,7 +271,7 @@ describe('the guarded fetch', () => {
       expect(await get(at('/long'))).toMatchObject(blocked);
     });
 
-    // Without slashes it is a path of the server that redirects.
+    // Without slashes the address is a path of the server that redirects.
     const elsewhere = PRIVATE_URLS.filter((url) => /^https:[\\/]{2}/.test(url));
     it.each(elsewhere)('a redirect to %s', async (url) => {
       expect(await get(redirectTo(within(url)))).toMatchObject(blocked);

@@ -67,7 +67,7 @@ describe('the memo of a table', () => {
     } finally {
       await other.close();
     }
-    // The next turn of the event loop looks at the database anew.
+    // The next turn of the event loop reads the database again.
     await new Promise((next) => setImmediate(next));
     expect(await price('apple')).toBe(7);
   });

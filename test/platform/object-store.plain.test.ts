@@ -61,7 +61,7 @@ async function read(key: string): Promise<Buffer | undefined> {
   return isThere ? found : undefined;
 }
 
-/** For the first `times` requests of this method. */
+/** Makes the first `times` requests of this method go wrong. */
 const first = (wrong: Wrong, method: string, times = 1): void => {
   let left = times;
   server.wrong = (request) => (request.method === method && left-- > 0 ? wrong : undefined);

@@ -25,7 +25,7 @@ describe.runIf(driver === 'pg')('processes that listen on one PostgreSQL', () =>
     await scratch.close();
   });
 
-  /** Both hear, and each knows what the other waits for. */
+  /** Makes both hear, and returns when each knows what the other waits for. */
   async function hearing(): Promise<{ here: Db; there: Db; ear: Hearing }> {
     if (!here || !there) throw new Error('the databases are not open');
     there.onCommit('goods', () => heard.push('goods'));

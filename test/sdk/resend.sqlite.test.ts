@@ -43,7 +43,7 @@ describe('the official resend client', () => {
     domain = await team.domain();
     vi.stubEnv('RESEND_BASE_URL', scene.url);
     resend = new Resend(team.key);
-    // Whatever it has, so that what a new version adds is asked for here; webhooks have a file of their own.
+    // Every method is watched, so that one that a new version adds is asked for here; webhooks have a file of their own.
     for (const [name, family] of Object.entries(resend)) {
       if (isFamily(family) && name !== 'webhooks') watch(name, family);
     }
@@ -633,7 +633,7 @@ describe('the official resend client', () => {
 
   it('has every method called in this file or in the test of webhooks, with success', () => {
     expect(spies.size).toBeGreaterThan(100);
-    // By these its families call; a new one beside them would be for us to call.
+    // The families call through these; a new one in addition would be for us to call.
     const own = Object.getOwnPropertyNames(Object.getPrototypeOf(resend)).sort();
     expect(own).toEqual(['constructor', 'delete', 'fetchRequest', 'get', 'logError', 'patch', 'post', 'put']);
     expect([...spies.keys()].filter((name) => !succeeded.has(name))).toEqual([]);

@@ -8,7 +8,7 @@ import { Dialogue, logIn, portOf } from './dialogue.ts';
 
 const MAKES_WAY = '421 4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute';
 const FULL = '421 4.3.2 Too many connections; try again in a minute';
-/** A kind of port has twelve of sixteen; four addresses of strangers take them all. */
+/** A kind of port has twelve of sixteen connections; four addresses of unauthenticated clients take them all. */
 const STRANGERS = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'];
 const PER_ADDRESS = 4;
 const VISITOR = '127.0.0.9';
@@ -25,12 +25,12 @@ let crowd: Crowd | undefined;
 afterEach(() => crowd?.leave());
 
 interface Crowd {
-  /** Connections of strangers that were ended. */
+  /** Returns how many connections of unauthenticated clients were ended. */
   ended(): number;
   leave(): Promise<void>;
 }
 
-/** Strangers who hold as many connections as they get, say nothing, and come again as soon as one is ended. */
+/** Opens as many unauthenticated connections as it gets, says nothing on them, and opens another as soon as one is ended. */
 async function besiege(port: number): Promise<Crowd> {
   let ended = 0;
   let isOver = false;

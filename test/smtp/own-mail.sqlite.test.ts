@@ -35,7 +35,7 @@ beforeAll(async () => {
   scene = await startScene({
     roles: ['http', 'delivery', 'submission', 'receiving'],
     config: {
-      // For one address; what we bring to ourselves is counted for none.
+      // The limit is for one address; mail that we bring to ourselves is not counted.
       receiving: {
         ports: [port],
         greeting_delay_ms: 0,
@@ -66,7 +66,7 @@ beforeEach(async () => {
 
 async function receiving(owner: Team): Promise<string> {
   const name = `own${++domains}.example.com`;
-  // Before anybody looks it up and remembers what was there.
+  // The records are set before anybody looks them up and remembers what was there.
   scene.dns.set(name, 'MX', ['10 rasket.test']);
   const { id } = await owner.domain(name);
   const body = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
@@ -191,7 +191,7 @@ describe('mail of one team to another', () => {
     expect(await bringMail(scene, { from: `a@${domain}`, to: [to], raw })).toMatch(/^250/);
     await scene.settled();
     const notice = 'From: MAILER-DAEMON@mx.example.org\r\nSubject: Undelivered\r\n\r\n550 5.1.1 unknown\r\n';
-    // A stranger who writes in that name is refused.
+    // A message from an untrusted sender in that name is refused.
     const stranger = { from: 'x@elsewhere.example', to: [to], raw: notice };
     const forged = { ...stranger, raw: notice.replace('mx.example.org', 'forged.example') };
     expect(await bringMail(scene, forged)).toMatch(/^550 5\.7\.26 /);

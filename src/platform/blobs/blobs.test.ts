@@ -42,7 +42,7 @@ describe('linked blobs', () => {
       { from: `${OWNER}/a`, to: `${OTHER}/b` },
       { from: `${OWNER}/a`, to: `${OTHER}/c` },
     ]);
-    // Once more, as after a crash.
+    // The same link is made again, as happens after a crash.
     await blobs.linkAll([{ from: `${OWNER}/a`, to: `${OTHER}/b` }]);
     expect(statSync(fileOf(OTHER, 'b')).ino).toBe(statSync(fileOf(OWNER, 'a')).ino);
     expect(readdirSync(path.join(root, 'cd', OTHER)).sort()).toEqual(['b', 'c']);

@@ -68,7 +68,7 @@ describe('a tracking token', () => {
   it('is valid for one purpose and one installation only', () => {
     expect(readClickToken(clickToken(click, mac), macOf('open'))).toBeUndefined();
     expect(readOpenToken(openToken(mail, mac), macOf('other key'))).toBeUndefined();
-    // Even if one key is used for both.
+    // One kind of token is no token of the other kind, even if one key is used for both.
     expect(readOpenToken(clickToken(click, mac), mac)).toBeUndefined();
     expect(readClickToken(openToken(mail, mac), mac)).toBeUndefined();
   });

@@ -175,7 +175,7 @@ describe('redactBody', () => {
     const body: unknown = JSON.parse(
       JSON.stringify({ html, list: Array.from({ length: 100_000 }, (_, i) => `n${i}`) }),
     );
-    // Enough repetitions that the test would time out if each read the whole body.
+    // There are enough repetitions that the test would time out if each read the whole body.
     for (let i = 0; i < 20_000; i++) redactBody(body, { bytesMax: 8192, bytes: 1 });
   });
 

@@ -24,7 +24,7 @@ const COSTLY: Record<string, string> = {
   'a field of many folds': `From: a@evil.example\r\nSubject: costly\r\nX-A: a\r\n${' a\r\n'.repeat(60_000)}\r\nx\r\n`,
 };
 
-/** Without an end, so that an address is looked for at each at sign. */
+/** A string without an end, so that an address is looked for at each at sign. */
 const ENDLESS = `<${'@'.repeat(400_000)}`;
 const report = (type: string, fields: string): string =>
   `From: a@evil.example\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: ${type}\r\n\r\n${fields}\r\n--b--\r\n`;
@@ -44,8 +44,8 @@ const REPORTS: Record<string, string> = {
 };
 
 /**
- * How long the thread that answers everybody has worked for one answer at the most while a message is brought, in the
- * processor time of a plain answer: a count that no other load of the machine changes.
+ * Returns how long the thread that answers everybody worked for one answer at most while a message is brought, in the processor
+ * time of a plain answer: a ratio that no other load of the machine changes.
  */
 async function longestAnswer(scene: Scene, bringing: Promise<unknown>): Promise<number> {
   const answered = async (): Promise<number> => {
