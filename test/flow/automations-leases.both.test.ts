@@ -92,7 +92,7 @@ describe('a lease of automation runs', () => {
       false,
     );
     expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
-    // What its own process does after it is canceled has no effect either.
+    // The work of its own process after the cancellation has no effect either.
     await at.must('POST', `/automations/${id}/stop`);
     const own = { id: run?.id ?? '', owner: 'b' };
     expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);

@@ -44,7 +44,7 @@ describe('no message can be smuggled into another', () => {
     client.end();
     const out = await left();
     expect(out.map(({ rcptTo }) => rcptTo)).toEqual(isFaulty ? [] : [['b@example.org']]);
-    // Of two dots at the start of a line, one only keeps the line from being the end.
+    // A second dot at the start of a line only keeps it from being the end.
     const meant = `outer${end}${hidden}\r\n`.replaceAll('\r\n..', '\r\n.');
     if (out[0]) expect(out[0].data.toString()).toContain(meant);
   });
