@@ -18,11 +18,11 @@ it.each<[command: Advised, place: string]>([
   [['listWebhookEvents', WEBHOOK, '--status', 'attempting'], `:webhooks ${WEBHOOK} → events`],
   [['ready'], ':overview'],
   [['login', '--url', 'https://mail.example.com'], 'rasket login --url https://mail.example.com'],
-])('%j is %s', (command, place) => {
+])('the console shows the command %j as %s', (command, place) => {
   expect(sayHere({ sections: every, actions: [] })({ words: 'Next', command })).toBe(`Next: ${place}`);
 });
 
-it('what the open item offers is a key, one of its sides is named alone, and what is seen already is not advised', () => {
+it('advice about the open item names a key or one of its tabs, and omits what is already shown', () => {
   const actions = actionsOf(webhooks, ['webhook_id'], true);
   const say = sayHere({ sections, actions, at: open });
   expect(say({ words: 'Next', command: ['updateWebhook', WEBHOOK, '--status', 'enabled'] })).toBe('Next: u (update)');
@@ -30,7 +30,7 @@ it('what the open item offers is a key, one of its sides is named alone, and wha
   expect(say({ words: 'Next', command: ['getWebhook', WEBHOOK] })).toBeUndefined();
 });
 
-it('a screen that this key does not open is not named', () => {
+it('advice does not name a screen that this key cannot open', () => {
   const say = sayHere({ sections, actions: [] });
   expect(say({ words: 'Next', command: ['listQueueHolds'] })).toBe('Next: rasket queue holds');
 });

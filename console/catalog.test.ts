@@ -16,7 +16,7 @@ it('every family that can be listed, shown or reported is on a screen', () => {
   expect(missing.map(({ list }) => list?.operation)).toEqual([]);
 });
 
-it('everything that can be done is offered somewhere', () => {
+it('every action is offered on some screen', () => {
   const offered = new Set(
     families
       .flatMap((family) => [false, true].flatMap((isOnItem) => actionsOf(family, itemKeys(family), isOnItem)))
@@ -36,27 +36,27 @@ describe('the keys of a screen', () => {
     });
   const isFree = (key: string): boolean => /^[a-zA-Z]$/.test(key) && !RESERVED.includes(key);
 
-  it('are a letter of its own for each action that is offered there', () => {
+  it('are unique among the actions of the screen', () => {
     expect(families.flatMap(faultsOf)).toEqual([]);
   });
 
   it.each([
-    ['that another has', 's'],
-    ['that every screen has', 'q'],
-    ['that is none', ''],
-  ])('are told where one is declared %s', (_, key) => {
+    ['that another action uses', 's'],
+    ['that every screen uses', 'q'],
+    ['that is empty', ''],
+  ])('are reported as faulty when an action declares one %s', (_, key) => {
     const planted: Family = { ...emails, actions: emails.actions.map((one, at) => (at === 1 ? { ...one, key } : one)) };
     expect(faultsOf(planted)).toEqual([`emails: sendBatch has ${key}`]);
   });
 
-  it('stay as they are where another action is declared before them', () => {
+  it('do not change when another action is declared before them', () => {
     const planted: Family = { ...emails, actions: [{ ...emails.actions[0], key: 'z' } as Action, ...emails.actions] };
     const keysOf = (family: Family) => actionsOf(family, itemKeys(family), false).map(({ key, label }) => key + label);
     expect(keysOf(planted)).toEqual(['zsend', ...keysOf(emails)]);
   });
 });
 
-it('an action keeps the key that people know: whoever changes this list moves a key under their fingers', () => {
+it('an action keeps the key that people know, because changing this list moves a key under their fingers', () => {
   const keysOf = (family: Family, isOnItem: boolean): string =>
     actionsOf(family, itemKeys(family), isOnItem)
       .map(({ key, label }) => `${key} ${label}`)
@@ -116,7 +116,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   `);
 });
 
-it('what is wanted most is on the digits', () => {
+it('the digit keys open the ten most used screens', () => {
   expect(
     sections
       .slice(0, 10)
@@ -125,7 +125,7 @@ it('what is wanted most is on the digits', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator has the queue, the apps, the certificates, the audit log and the findings of all, and nothing of a team', () => {
+it('an operator sees the queue, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual([
     'destinations',
     'queue',
@@ -150,7 +150,7 @@ it('an operator has the queue, the apps, the certificates, the audit log and the
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });
 
-it('says at which screens something is done', () => {
+it('the console names the screens on which an action is offered', () => {
   expect(placesOf('replay', false)).toEqual(['webhooks › parked', 'webhooks › events']);
   expect(placesOf('preview', false)).toContain('segments');
   expect(placesOf('replay', true)).toEqual([]);

@@ -24,13 +24,13 @@ async function faultsAfter(answer: unknown, env = { XDG_STATE_HOME: makeFolder()
   return { faults, folder: env.XDG_STATE_HOME };
 }
 
-it('what has words of its own is told in them, and nothing is looked into', () => {
+it('a fault that has a message of its own is shown with it, and no response is examined', () => {
   const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {} });
   expect(faults.inWords(new CliFault('The file is empty.'))).toBe('The file is empty.');
 });
 
 it.each([{ object: 'list', has_more: false, data: [{}] }, null, { wrong: true }, [KEYS]])(
-  'where %j was answered, the server is at fault',
+  'a crash after the response %j is reported as a fault of the server',
   async (answer) => {
     const { faults, folder } = await faultsAfter(answer);
     expect(faults.inWords(new TypeError('x is undefined'))).toBe(
@@ -40,7 +40,7 @@ it.each([{ object: 'list', has_more: false, data: [{}] }, null, { wrong: true },
   },
 );
 
-it('where all answers are as the contract says, the console is, and keeps the trace once', async () => {
+it('a crash after valid responses is reported as a defect of the console, and its trace is saved once', async () => {
   const { faults, folder } = await faultsAfter(KEYS);
   const file = path.join(folder, 'rasket', 'console.log');
   const defect = new TypeError('x is undefined');
@@ -52,14 +52,14 @@ it('where all answers are as the contract says, the console is, and keeps the tr
   expect(fs.statSync(file).mode & 0o077).toBe(0);
 });
 
-it('a trace that cannot be kept is told as such', async () => {
+it('a trace that cannot be saved is reported', async () => {
   const folder = makeFolder();
   fs.writeFileSync(path.join(folder, 'rasket'), '');
   const { faults } = await faultsAfter(KEYS, { XDG_STATE_HOME: folder });
   expect(faults.inWords(new Error('planted'))).toMatch(/\(planted\)\. Its trace could not be kept: .*EEXIST|ENOTDIR/);
 });
 
-it('a drawing that fails before the contract is there is told again once it is', async () => {
+it('a drawing error before the contract is loaded is shown again after it is loaded', async () => {
   const { promise: isReady, resolve: onReady } = Promise.withResolvers<void>();
   const env = { XDG_STATE_HOME: makeFolder() };
   const faults = new Faults({ version: '1.2.3', onReady, env });
@@ -76,7 +76,7 @@ it('a drawing that fails before the contract is there is told again once it is',
   expect(draw()).toContain('(planted)');
 });
 
-it('a server that is gone is not to be replaced by what cannot be typed here', () => {
+it('a fault of an unreachable server gives no advice that cannot be followed in the console', () => {
   const say = () => sayHere({ sections: [], actions: [] });
   const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {}, say });
   const gone = { url: 'https://mail.example.com', cause: 'Nothing answers there.' };
@@ -88,7 +88,7 @@ it('a server that is gone is not to be replaced by what cannot be typed here', (
     expect(faults.inWords(new NoAnswer({ ...gone, advice: [advice, another] }))).toBe(`Nothing answers there. ${said}`);
 });
 
-it('a refused key is named by where it stands, also where the server moved', () => {
+it('a refused key is reported with the source it was read from, also after the server moved', () => {
   let url = 'https://mail.example.com';
   const key = () => ({ url, keyFrom: 'RASKET_API_KEY' });
   const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {}, key });
@@ -121,7 +121,7 @@ function hanging() {
   return { client, calls, told };
 }
 
-it('a list that hangs for ten seconds is told with the time of its question, and that it came after all', async () => {
+it('a list without a response for ten seconds is reported with the time of its request, and so is its late response', async () => {
   const { client, calls, told } = hanging();
   const began = Date.now();
   const listed = client.call('listEmails', {});
@@ -134,7 +134,7 @@ it('a list that hangs for ten seconds is told with the time of its question, and
   expect(told).toEqual([`silent since ${began}`, 'heard listEmails']);
 });
 
-it('a call that asks other machines may take longer, and no fault is shown for a withdrawn call', async () => {
+it('a call that checks other machines may take longer, and an aborted call is not reported', async () => {
   const { client, calls, told } = hanging();
   const verified = client.call('verifyDomain', { path: { domain_id: 'x' } } as never);
   vi.advanceTimersByTime(60_000);

@@ -19,7 +19,7 @@ function listOf(count: number) {
   return { ids, asked, ask, add: () => ids.unshift(idOf(ids.length + 1)) };
 }
 
-it('goes through a list of any length and back, holding a window of it', async () => {
+it('the pager goes to the end of a list of any length and back with a bounded window', async () => {
   const { ids, ask } = listOf(1000);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
@@ -37,7 +37,7 @@ it('goes through a list of any length and back, holding a window of it', async (
   expect([pager.hasBehind, pager.skipped]).toEqual([true, 0]);
 });
 
-it('a look at the beginning adds what is new and keeps what was loaded behind it', async () => {
+it('a refresh at the beginning adds new rows and keeps the rows that were loaded after them', async () => {
   const { ids, ask, add } = listOf(120);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
@@ -48,7 +48,7 @@ it('a look at the beginning adds what is new and keeps what was loaded behind it
   expect(pager.hasBehind).toBe(true);
 });
 
-it('a look that has a gap behind it forgets what was there: nothing is left out unseen', async () => {
+it('a refresh that leaves a gap drops the rows after it, so that no row is skipped', async () => {
   const { ids, ask, add } = listOf(120);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
@@ -59,7 +59,7 @@ it('a look that has a gap behind it forgets what was there: nothing is left out 
   expect(pager.hasBehind).toBe(true);
 });
 
-it('a list that is paged in one direction begins anew', async () => {
+it('a refresh of a list that pages in one direction starts at the beginning', async () => {
   const { ids, ask, asked } = listOf(400);
   const pager = new Pager(ask, true);
   await pager.refresh(signal);
@@ -69,7 +69,7 @@ it('a list that is paged in one direction begins anew', async () => {
   expect(asked.filter(({ before }) => before !== undefined)).toEqual([]);
 });
 
-it('an answer that comes after one has left changes nothing', async () => {
+it('a response that arrives after the screen was left changes nothing', async () => {
   const leaving = new AbortController();
   const { ask } = listOf(10);
   const pager = new Pager(ask, false);
@@ -79,7 +79,7 @@ it('an answer that comes after one has left changes nothing', async () => {
   expect(pager.rows).toEqual([]);
 });
 
-it('the end of a list of any length is one page away, and the way back leaves nothing out', async () => {
+it('the end of a list of any length is one page away, and paging back skips no row', async () => {
   const { ids, ask, asked } = listOf(1000);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
@@ -91,7 +91,7 @@ it('the end of a list of any length is one page away, and the way back leaves no
   expect(pager.rows).toEqual(ids.slice(0, WINDOW));
 });
 
-it('a list that is paged in one direction goes on by a page', async () => {
+it('“last” moves one page ahead in a list that pages in one direction', async () => {
   const { ids, ask } = listOf(400);
   const pager = new Pager(ask, true);
   await pager.refresh(signal);
@@ -100,7 +100,7 @@ it('a list that is paged in one direction goes on by a page', async () => {
   expect(pager.hasBehind).toBe(true);
 });
 
-it('a look in the middle stays there, and sees what is gone', async () => {
+it('a refresh in the middle keeps the position, and notices deleted rows', async () => {
   const { ids, ask } = listOf(1000);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
@@ -113,7 +113,7 @@ it('a look in the middle stays there, and sees what is gone', async () => {
   expect(pager.hasBefore).toBe(true);
 });
 
-it('the answer to what was asked before does not undo what was asked after it', async () => {
+it('a late response to an earlier request does not undo a later one', async () => {
   const { ids, ask } = listOf(1000);
   const waiting: (() => void)[] = [];
   const slow = async (query: PageQuery) => {

@@ -6,7 +6,7 @@ import { entriesFor, readCommand } from './prompt.ts';
 const actions = actionsOf(emails, itemKeys(emails), false);
 const found = (line: string): string[] => entriesFor(line, sections, actions).map(({ name }) => name);
 
-it('an empty line may mean everything, each with what it does', () => {
+it('an empty prompt lists every screen and every action, each with a description', () => {
   const all = entriesFor('', sections, actions);
   expect(all.length).toBe(sections.length + actions.length + 2);
   expect(all.filter(({ says }) => says === '')).toEqual([]);
@@ -20,11 +20,11 @@ it.each([
   ['q', ['quit']],
   ['dns', ['domains']],
   ['nonsense', []],
-])('what is nearest to %s stands first', (line, names) => {
+])('the prompt lists the closest matches for %s first', (line, names) => {
   expect(found(line).slice(0, names.length || 1)).toEqual(names);
 });
 
-it('what goes with a screen is no entry of its own', () => {
+it('the filter after a screen name is not listed as an entry of its own', () => {
   expect(found('emails status=bounced')).toEqual([]);
   expect(readCommand('emails status=bounced', sections, [])).toMatchObject({ kind: 'section', rest: 'status=bounced' });
   expect(readCommand('send now', sections, ['send'])).toEqual({ kind: 'surplus', label: 'send' });

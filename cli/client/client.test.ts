@@ -64,14 +64,14 @@ it.each<[string, (client: Client) => Promise<unknown>, asked: string, path: obje
     'GET /emails/a%2Fb',
     { email_id: 'a/b' },
   ],
-])('a refusal of %s names that operation and what its path named', async (operation, use, asked, path) => {
+])('an error response to %s carries the operation and its path parameters', async (operation, use, asked, path) => {
   const refused = await refusing(use);
   expect(refused.asked).toEqual([asked]);
   expect(refused.fault).toBeInstanceOf(ApiFault);
   expect(refused.fault).toMatchObject({ operation, path });
 });
 
-it('a call without what its path needs asks for nothing', async () => {
+it('a call that lacks a path parameter sends no request', async () => {
   const { asked, fault } = await refusing((client) => client.call('getEmail', { path: {} as { email_id: string } }));
   expect(asked).toEqual([]);
   expect(String(fault)).toBe('Error: getEmail was called without email_id, which its path needs');
@@ -86,7 +86,7 @@ async function framesOf(...chunks: (string | Uint8Array)[]): Promise<StreamFrame
   return frames;
 }
 
-test('a frame is its event, its data and the latest id', async () => {
+test('a server-sent event has its type, its data and the latest id', async () => {
   expect(await framesOf('id: 1\nevent: a\ndata: x\n\ndata: y\n\nid\ndata:z\n\n')).toEqual([
     { event: 'a', data: 'x', lastId: '1' },
     { event: 'message', data: 'y', lastId: '1' },
@@ -95,7 +95,7 @@ test('a frame is its event, its data and the latest id', async () => {
 });
 
 // HTML §9.2.6: lines end with LF, CR or both, and several data lines are one text.
-test('all line ends are read, and data of several lines is joined', async () => {
+test('the event parser accepts every line ending and joins several data lines', async () => {
   expect(await framesOf('data: a\r\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n')).toMatchObject([
     { data: 'a\nb' },
     { data: 'c' },
@@ -103,13 +103,13 @@ test('all line ends are read, and data of several lines is joined', async () => 
   ]);
 });
 
-test('comments, unknown fields and frames without data are no frames', async () => {
+test('the event parser skips comments, unknown fields and events without data', async () => {
   expect(await framesOf(':\n\n: beat\n\nretry: 2000\n\nevent: nothing\n\nfoo: bar\ndata: x\n\n')).toEqual([
     { event: 'message', data: 'x', lastId: '' },
   ]);
 });
 
-test('an event stream that arrives in pieces is read as one, and a frame without its end is not read', async () => {
+test('an event stream that arrives in pieces is parsed as one, and an unfinished event is dropped', async () => {
   const text = Buffer.from('id: 7\r\nevent: e\r\ndata: grüße 🎉\r\n\r\ndata: lost');
   const whole = await framesOf(text);
   expect(whole).toEqual([{ event: 'e', data: 'grüße 🎉', lastId: '7' }]);
@@ -118,7 +118,7 @@ test('an event stream that arrives in pieces is read as one, and a frame without
   }
 });
 
-test('every byte is a sign of life', async () => {
+test('every byte of an event stream counts as a sign of life', async () => {
   let signs = 0;
   async function* bytes(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(':\n\n');
@@ -164,18 +164,18 @@ it.each([
     'What listens at URL speaks another protocol than HTTP (HPE_INVALID_CHUNK_SIZE). In doubt.',
   ],
   ['220 mail.example.com ESMTP\r\n', /^What listens at URL speaks another protocol than HTTP/],
-])('an answer of %j', async (answer, says) => {
+])('the client handles the response %j', async (answer, says) => {
   expect(await heard(answer)).toEqual(typeof says === 'string' ? says : expect.stringMatching(says));
 });
 
 const CHANGE = { url: 'http://x', method: 'POST', timeoutMs: 1 };
 
 // `listen` ends its own stream when it falls silent, and connects again.
-it('an end of our own is no defect', () => {
+it('a request that the client itself aborts is not reported as a defect', () => {
   expect(noAnswer(CHANGE, AbortSignal.abort().reason)).toMatchObject({ isInDoubt: true });
 });
 
-it('a connection that stood and is gone is in doubt, one that never stood is not', () => {
+it('the outcome of a request is in doubt when an established connection breaks, and not when none was established', () => {
   const gone = (syscall: string) => noAnswer(CHANGE, Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall }));
   expect([gone('connect').isInDoubt, gone('read').isInDoubt]).toEqual([false, true]);
   expect(noAnswer({ ...CHANGE, method: 'GET' }, new Error('x')).isInDoubt).toBe(false);

@@ -11,12 +11,12 @@ test.each([
   ['7d', '2026-11-13T12:00:00.000Z'],
   ['2026-11-20T09:30Z', '2026-11-20T09:30:00.000Z'],
   ['2026-11-20T09:30:00.5+02:00', '2026-11-20T07:30:00.500Z'],
-])('%s is %s', (text, instant) => {
+])('--since %s means %s', (text, instant) => {
   expect(readSince(text, now)).toBe(instant);
 });
 
 test.each(['', '2', 'h', '0h', '-2h', '1.5h', '2w', '1000000d', '2026-11-20', '2026-11-20T09:30', '2026-13-01T00:00Z'])(
-  '%j is no time to go back to',
+  '--since %j is refused',
   (text) => {
     expect(() => readSince(text, now)).toThrow(`such as 2h, or an ISO 8601 time with its zone; got "${text}"`);
   },

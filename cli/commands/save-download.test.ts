@@ -20,6 +20,6 @@ test.each([
   ['👩‍💻.txt', '👩‍💻.txt'],
   [`${'é'.repeat(126)}.pdf`, `${'é'.repeat(98)}.pdf`],
   ['x'.repeat(255), 'x'.repeat(200)],
-])('%j is saved as %j', (filename, name) => {
+])('the attachment %j is saved as %j', (filename, name) => {
   expect(harmlessName(filename)).toBe(name);
 });

@@ -37,7 +37,7 @@ function deep(count: number, way: 'condition_met' | 'condition_not_met'): Graph 
 }
 
 describe('the drawing of an automation', () => {
-  it('shows each step once, the branches of a condition, and how many runs stand where', () => {
+  it('shows each step once, the branches of a condition, and the number of runs at each step', () => {
     const graph = {
       steps: [wait('z'), wait('no'), check('if'), wait('yes'), start],
       connections: [
@@ -68,7 +68,7 @@ gone                                                             10000+ here
 `);
   });
 
-  it('says where a condition ends, and of and, or and what they hold', () => {
+  it('says where a condition ends, and shows the rules that it joins with “and” and “or”', () => {
     const rule = { type: 'rule', field: 'email', operator: 'exists' };
     const either = { type: 'or', rules: [rule, { ...rule, operator: 'contains', value: '@' }] };
     const condition = { key: 'if', type: 'condition' as const, config: { type: 'and', rules: [either, rule] } };
@@ -80,16 +80,19 @@ gone                                                             10000+ here
     ]);
   });
 
-  it.each(['condition_met', 'condition_not_met'] as const)('stays in 80 columns with 149 nested by %s', (way) => {
-    const lines = drawGraph(automation(deep(149, way), { at_steps: [{ key: 'check-148', runs: 3 }] })).split('\n');
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(76);
-    for (let i = 0; i < 149; i++) {
-      expect(lines.filter((line) => line.includes(`check-${i}  condition`))).toHaveLength(1);
-    }
-    expect(lines.find((line) => line.includes('check-148  '))).toMatch(/3 here$/);
-  });
+  it.each(['condition_met', 'condition_not_met'] as const)(
+    'stays within 80 columns when 149 conditions are nested under %s',
+    (way) => {
+      const lines = drawGraph(automation(deep(149, way), { at_steps: [{ key: 'check-148', runs: 3 }] })).split('\n');
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(76);
+      for (let i = 0; i < 149; i++) {
+        expect(lines.filter((line) => line.includes(`check-${i}  condition`))).toHaveLength(1);
+      }
+      expect(lines.find((line) => line.includes('check-148  '))).toMatch(/3 here$/);
+    },
+  );
 
-  it('keeps a key in its line, and cuts what is wide', () => {
+  it('keeps a key on one line, and truncates a wide one', () => {
     const graph = (key: string) => ({ steps: [start, wait(key)], connections: [leads('start', key)] });
     const drawn = drawGraph(automation(graph('a\nb\r\tc'), { at_steps: [{ key: 'a\nb\r\tc', runs: 1 }] }));
     expect(drawn.split('\n')).toHaveLength(2);
@@ -98,7 +101,7 @@ gone                                                             10000+ here
     expect(wide).toBe(`${'\u4e16'.repeat(19)}…  delay  3 days`);
   });
 
-  it('tells of a count that went no further', () => {
+  it('shows “10000+” for a count that stopped at its limit', () => {
     const counts = { running: 10_000, completed: 2, failed: 1 };
     expect(runsInWords(automation({ steps: [], connections: [] }, counts))).toBe(
       '10000+ running, 2 completed, 1 failed, 0 cancelled',

@@ -9,7 +9,7 @@ it.each([
   [1_048_575, '1 MiB'],
   [10 * 1024 ** 3, '10 GiB'],
   [5 * 1024 ** 5, '5120 TiB'],
-])('%d is %s', (bytes, words) => expect(bytesInWords(bytes)).toBe(words));
+])('a size of %d bytes is written as %s', (bytes, words) => expect(bytesInWords(bytes)).toBe(words));
 
 it.each([
   [0, '0B'],
@@ -19,4 +19,4 @@ it.each([
   [10_189, '10K'],
   [18_204, '18K'],
   [52_428_800, '50M'],
-])('%d is %s in a column', (bytes, words) => expect(bytesInBrief(bytes)).toBe(words));
+])('a size of %d bytes is written as %s in a column', (bytes, words) => expect(bytesInBrief(bytes)).toBe(words));

@@ -4,7 +4,7 @@ import { queue, segments, type Action, type Family } from './index.ts';
 const told = ({ actions = [] }: Family, verb: string, answer: object): string | undefined =>
   (actions as readonly Action[]).find((action) => action.verb === verb)?.tell?.(answer as never);
 
-it('large numbers in sentences have their digits in groups', () => {
+it('sentences group the digits of large numbers', () => {
   const counts = { contacts: 12_408, subscribed: 12_000, unsubscribed: 408 };
   expect(told(segments, 'metrics', counts)).toBe('Contacts      12,408\nSubscribed    12,000\nUnsubscribed  408');
   expect(told(segments, 'preview', counts)).toBe('12,408 contacts match; nothing was kept.');

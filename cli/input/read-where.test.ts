@@ -4,7 +4,7 @@ import { readWhere } from './read-where.ts';
 
 const plan = { field: 'properties.plan', op: 'eq', value: 'pro' };
 
-describe('a condition in words', () => {
+describe('a --where condition', () => {
   it.each<[string, unknown]>([
     ['properties.plan = pro', { all: [plan] }],
     ["properties.plan == 'pro'", { all: [plan] }],
@@ -50,7 +50,7 @@ describe('a condition in words', () => {
     ['created_at > 2026-01-01', { all: [{ field: 'created_at', op: 'gt', value: '2026-01-01' }] }],
     ['topic "Product news" = opt_in', { all: [{ topic: 'Product news', subscription: 'opt_in' }] }],
     [String.raw`first_name = "a \"b\""`, { all: [{ field: 'first_name', op: 'eq', value: 'a "b"' }] }],
-  ])('%s', (text, filter) => expect(readWhere(text)).toEqual(filter));
+  ])('%s is parsed into a filter', (text, filter) => expect(readWhere(text)).toEqual(filter));
 
   it.each([
     ['properties.plan', 16, /= != > .* is wanted here$/],
@@ -62,7 +62,7 @@ describe('a condition in words', () => {
     ['= pro', 1, /a field, such as/],
     ['', 1, /a field/],
     ['topic News = yes', 14, /opt_in or opt_out/],
-  ])('%s: what is wrong is told with its place', (text, at, says) => {
+  ])('%s is refused with the position of the mistake', (text, at, says) => {
     let thrown: unknown;
     try {
       readWhere(text);

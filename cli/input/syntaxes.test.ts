@@ -9,8 +9,8 @@ it.each([
   ['3d', '2026-11-23T09:30:00.000Z'],
   ['1w', '2026-11-27T09:30:00.000Z'],
   ['2026-12-01T08:00:00+01:00', '2026-12-01T07:00:00.000Z'],
-])('%s', (text, time) => expect(readTimeAhead(text, NOW)).toBe(time));
+])('the time %s is read', (text, time) => expect(readTimeAhead(text, NOW)).toBe(time));
 
-it.each(['', '0h', 'soon', '5', '-2h', '1y', '2026-13-01'])('%j is refused', (text) =>
+it.each(['', '0h', 'soon', '5', '-2h', '1y', '2026-13-01'])('the time %j is refused', (text) =>
   expect(() => readTimeAhead(text, NOW)).toThrow('such as 2h or 3d'),
 );

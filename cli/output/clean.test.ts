@@ -14,9 +14,11 @@ it.each([
   ['ab', 'a\u0007b', false],
   ['a??b', 'a\u0007b', false],
   ['👩‍👩‍👧?', '👩‍👩‍👧\u001B', true],
-])('%j is typed for %j: %s', (typed, name, isIt) => expect(isNameTyped(typed, nameToType(name))).toBe(isIt));
+])('typing %j for the name %j matches: %s', (typed, name, isIt) =>
+  expect(isNameTyped(typed, nameToType(name))).toBe(isIt),
+);
 
-it('says what is typed for what no keyboard has, where there is any of it', () => {
+it('the hint names the substitute for untypable characters, and is empty for an ordinary name', () => {
   expect(howToType(nameToType('Billing'))).toBe('');
   expect(howToType(nameToType('a\u202Eb'))).toBe(' (? for \uFFFD)');
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { fitProse } from './prose.ts';
 
-describe('prose at a terminal', () => {
-  it('ends its lines between words, below its own beginning', () => {
+describe('text at a terminal', () => {
+  it('wraps between words, and keeps its indent', () => {
     expect(fitProse('  The mailbox is full; nothing is wrong with the message.\nShort.', 24)).toBe(
       ['  The mailbox is full;', '  nothing is wrong with', '  the message.', 'Short.'].join('\n'),
     );
   });
 
-  it('breaks no command, and no word that is longer than the line', () => {
+  it('wraps neither a command nor a word that is longer than the line', () => {
     expect(fitProse('Enable it first: rasket webhooks update wh_1 --status enabled (with the key)', 46)).toBe(
       ['Enable it first:', 'rasket webhooks update wh_1 --status enabled', '(with the key)'].join('\n'),
     );
@@ -21,7 +21,7 @@ describe('prose at a terminal', () => {
     expect(fitProse(`See ${'x'.repeat(30)} there`, 12)).toBe(`See\n${'x'.repeat(30)}\nthere`);
   });
 
-  it('counts what is seen, not what paints it', () => {
+  it('wraps by visible width, and ignores color codes', () => {
     expect(fitProse('\u001B[2mone two three\u001B[0m', 13)).toBe('\u001B[2mone two three\u001B[0m');
     expect(fitProse('\u001B[2mone two three\u001B[0m', 8)).toBe('\u001B[2mone two\nthree\u001B[0m');
   });

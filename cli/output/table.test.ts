@@ -43,7 +43,7 @@ const drawn = (columns: number | undefined, isWide = false): string[] => {
 afterEach(() => void vi.unstubAllEnvs());
 
 describe('a table at a terminal', () => {
-  it.each([40, 60, 80, 100, 160])('cuts no id, no state and no time at %i columns, and is no wider', (columns) => {
+  it.each([40, 60, 80, 100, 160])('truncates no id, state or time at %i columns, and is no wider', (columns) => {
     vi.stubEnv('TZ', 'UTC');
     const lines = drawn(columns);
     const words = lines.join('\n');
@@ -51,7 +51,7 @@ describe('a table at a terminal', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
   });
 
-  it('puts what has no space below its row, and its title below the titles', () => {
+  it('puts a value that does not fit below its row, and its title below the titles', () => {
     vi.stubEnv('TZ', 'UTC');
     expect(drawn(60)).toEqual([
       'ID                                    CREATED',
@@ -63,7 +63,7 @@ describe('a table at a terminal', () => {
     ]);
   });
 
-  it('breaks its lines where nothing has to be cut', () => {
+  it('wraps its rows when nothing then has to be truncated', () => {
     const columns: Column<[string, string]>[] = [
       { title: 'ID', value: ([id]) => id, fit: 'whole' },
       { title: 'TEXT', value: ([, text]) => text },
@@ -76,7 +76,7 @@ describe('a table at a terminal', () => {
     ).toEqual([ID, '  Thirty letters and a few more.  delivery_delayed']);
   });
 
-  it('breaks its lines before what may not be cut', () => {
+  it('wraps its rows before it truncates a value that must stay whole', () => {
     vi.stubEnv('TZ', 'UTC');
     const short = { ...email, to: ['b@example.org'], last_event: 'delivered', subject: 'Of no more than is needed' };
     const columns = tableColumns(at(80), shownFields(emails.list.columns));
@@ -153,7 +153,7 @@ describe('a table at a terminal', () => {
   const widths = [60, 80, 100];
   const cases = Object.keys(LISTS).flatMap((name) => widths.map((columns) => [name, columns] as const));
 
-  it.each(cases)('never cuts what a row of %s is known by at %i columns', (name, columns) => {
+  it.each(cases)('never truncates what identifies a row of %s at %i columns', (name, columns) => {
     vi.stubEnv('TZ', 'UTC');
     const { list, item, whole } = LISTS[name] ?? expect.fail(name);
     const lines = formatTable(at(columns), [item], tableColumns(at(columns), shownFields(list.columns))).split('\n');
@@ -195,7 +195,7 @@ describe('a table at a terminal', () => {
     expect(table.hasCut()).toBe(false);
   });
 
-  it('has a line of their own for names that are all long', () => {
+  it('puts names that are all long on a line of their own', () => {
     const rows = ['first', 'second'].map((one): [string, string] => [one, `${one} name as long as a line`]);
     expect(formatTable(at(30), rows, named).split('\n')).toEqual([
       'ID',
@@ -205,7 +205,7 @@ describe('a table at a terminal', () => {
     ]);
   });
 
-  it('--wide shows everything on one line', () => {
+  it('with --wide shows everything on one line', () => {
     const lines = drawn(60, true);
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(/^ID +CREATED +STATE +TO +SUBJECT +FROM .* TOPIC$/);
@@ -222,7 +222,7 @@ describe('a table at a terminal', () => {
     required: true,
   });
 
-  it('puts a long value below its row, whole, and a short one beside it', () => {
+  it('puts a long value below its row, whole, and a short one next to it', () => {
     const key = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
     const draw = (value: string): string[] =>
       formatTable(at(100), [record(value)], tableColumns(at(100), recordColumns)).split('\n');
@@ -235,7 +235,7 @@ describe('a table at a terminal', () => {
     expect(draw('v=short')[1]).toBe('DKIM  pending  TXT   s._domainkey.example.com            v=short');
   });
 
-  it('keeps its widths from page to page, with one line of titles, and cuts nothing that is whole', () => {
+  it('keeps its column widths from page to page, prints its titles once, and truncates no value that must stay whole', () => {
     const columns: Column<string>[] = [
       { title: 'ID', value: (text) => text, fit: 'whole' },
       { title: 'TEXT', value: (text) => text },
@@ -248,21 +248,25 @@ describe('a table at a terminal', () => {
   });
 });
 
-describe('times that lie within a minute', () => {
+describe('times within the same minute', () => {
   const two = (field: string, given: object): object[] =>
     ['09:30:05', '09:30:07'].map((time) => ({ id: ID, ...given, [field]: `2026-11-20T${time}.000Z` }));
   const actor = { kind: 'api_key', id: ID, name: 'First key' };
 
   it.each([
-    ['the tries of an email', emailAttempts.list, two('created_at', { recipients: [] })],
+    ['the attempts of an email', emailAttempts.list, two('created_at', { recipients: [] })],
     ['the events of an email', emailEvents.list, two('created_at', { type: 'email.sent' })],
     ['the events of an endpoint', webhookEvents.list, two('created_at', { type: 'email.sent', status: 'failed' })],
-    ['what an endpoint missed', parkedWebhookEvents.list, two('created_at', { type: 'email.sent', status: 'failed' })],
+    [
+      'the events that an endpoint missed',
+      parkedWebhookEvents.list,
+      two('created_at', { type: 'email.sent', status: 'failed' }),
+    ],
     ['the attempts at an event', webhookAttempts.list, two('sent_at', { attempt_number: 1 })],
-    ['what happened with a contact', contactActivity.list, two('created_at', { type: 'email.opened' })],
+    ['the activity of a contact', contactActivity.list, two('created_at', { type: 'email.opened' })],
     ['requests', logs.list, two('created_at', { response_status: 200, method: 'GET', endpoint: '/emails' })],
     ['changes', audit.list, two('created_at', { action: 'api_key.created', actor })],
-  ])('are told apart among %s', (_, { columns }: { columns: Fields }, rows) => {
+  ])('show their seconds in %s', (_, { columns }: { columns: Fields }, rows) => {
     vi.stubEnv('TZ', 'UTC');
     const shown = formatTable(at(160), rows, tableColumns(at(160), shownFields(columns)));
     for (const time of ['2026-11-20 09:30:05Z', '2026-11-20 09:30:07Z']) expect(shown).toContain(time);
@@ -270,7 +274,7 @@ describe('times that lie within a minute', () => {
 });
 
 describe('a table in a pipe', () => {
-  it('has a line of titles, then whole values between tabs and times in UTC, whoever reads it', () => {
+  it('has a line of titles, then untruncated values between tabs and times in UTC, whatever the time zone', () => {
     vi.stubEnv('TZ', 'Asia/Kolkata');
     expect(drawn(undefined)).toEqual([
       'ID\tCREATED\tSTATE\tTO\tSUBJECT',
@@ -279,19 +283,19 @@ describe('a table in a pipe', () => {
   });
 });
 
-describe('a time', () => {
+describe('a time at a terminal', () => {
   it.each([
     ['UTC', '2026-11-20 09:30Z'],
     ['Europe/Berlin', '2026-11-20 10:30+01:00'],
     ['Asia/Kolkata', '2026-11-20 15:00+05:30'],
     ['America/St_Johns', '2026-11-20 06:00-03:30'],
-  ])('is that of %s at a terminal there', (zone, shown) => {
+  ])('is shown in the time zone %s', (zone, shown) => {
     vi.stubEnv('TZ', zone);
     expect(formatTime(at(80), '2026-11-20T09:30:00.000Z')).toBe(shown);
     expect(formatTime(at(undefined), '2026-11-20T09:30:00.000Z')).toBe('2026-11-20T09:30:00.000Z');
   });
 
-  it('has its seconds where there is space', () => {
+  it('shows its seconds where there is space', () => {
     vi.stubEnv('TZ', 'Europe/Berlin');
     expect(formatTime(at(80), '2026-07-20T22:30:05.000Z', 'second')).toBe('2026-07-21 00:30:05+02:00');
   });
@@ -308,7 +312,7 @@ describe('a number', () => {
     { name: 'Some', count: 42, note: 'few' },
   ];
 
-  it('ends below its title at a terminal, with its digits in groups', () => {
+  it('is right-aligned at a terminal, with its digits grouped', () => {
     expect(formatTable(at(80), rows, listColumns(at(80), fields)).split('\n')).toEqual([
       'NAME        CONTACTS  NOTE',
       'Everybody  1,234,567  all',
@@ -316,7 +320,7 @@ describe('a number', () => {
     ]);
   });
 
-  it('is told so in a sentence too', () => {
+  it('has its digits grouped in a sentence too', () => {
     const counts = { total: 20_001, created: 12_408, updated: 0, skipped: 7593, failed: 0 };
     const [field] = contactImports.list.columns.filter(({ name }) => name === 'counts');
     expect(cellText(at(80), field as never, { counts })).toBe(
@@ -327,7 +331,7 @@ describe('a number', () => {
     );
   });
 
-  it('is the digits alone for a program', () => {
+  it('has no grouping in a pipe', () => {
     const pipe = at(undefined);
     expect(formatTable(pipe, rows, listColumns(pipe, fields)).split('\n')).toEqual([
       'NAME\tCONTACTS\tNOTE',

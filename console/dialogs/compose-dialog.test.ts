@@ -13,7 +13,7 @@ const write = (text = '') => {
   return { dialog, heard, type };
 };
 
-it('lines are written, split, joined and gone through', () => {
+it('the editor inserts, splits and joins lines and moves between them', () => {
   const { dialog, type } = write('one');
   type('enter', 't', 'w', 'o', 'up', 'home', 'enter', 'down', 'end', 'backspace');
   expect(dialog.text).toBe('\none\ntw');
@@ -23,7 +23,7 @@ it('lines are written, split, joined and gone through', () => {
   expect(dialog.text).toBe('\n');
 });
 
-it('what is pasted keeps its lines, and a family of people is one character', () => {
+it('pasted text keeps its line breaks, and an emoji of several code points is one character', () => {
   const { dialog, type } = write('ab');
   type('left');
   dialog.paste('1\r\n2👨‍👩‍👧');
@@ -32,7 +32,7 @@ it('what is pasted keeps its lines, and a family of people is one character', ()
   expect(dialog.text).toBe('a1\nb');
 });
 
-it('nothing is sent of an empty text, or twice while it is sent; what was refused can be changed and sent again', () => {
+it('an empty text is not sent, a text is not sent twice while the first send is under way, and a refused text can be edited and sent again', () => {
   const { dialog, heard, type } = write(' \n');
   expect(type('ctrl-s')).toBe(true);
   expect(heard).toEqual([]);
@@ -45,13 +45,13 @@ it('nothing is sent of an empty text, or twice while it is sent; what was refuse
   expect(heard.at(-1)).toBe('keep:  \nxy');
 });
 
-it('what was written is handed out when it is left', () => {
+it('leaving the editor hands over what was written', () => {
   const { heard, type } = write('kept');
   expect(type('esc')).toBe(false);
   expect(heard).toEqual(['leave: kept']);
 });
 
-it('no line is wider than its box, the cursor is in sight, and nothing steers the terminal', () => {
+it('no line of the editor is wider than its box, the cursor is visible, and control characters are removed', () => {
   const { dialog } = write(`${'word '.repeat(200)}\n${'請'.repeat(100)}\u001B[2J`);
   const lines = dialog.draw(40, 12);
   expect(lines.join('')).toContain('▏');

@@ -24,7 +24,7 @@ function formOf(action: Action | undefined, input: Partial<FormInput> = {}) {
 const actionOf = (verb: string, of: readonly Action[]): Action | undefined => of.find((one) => one.verb === verb);
 const send = actionOf('send', emails.actions);
 
-it('a form that begins with one of several that exclude each other shows that one, and begins at what is missing', () => {
+it('a form that is opened with one of several alternatives shows only that one, and starts at the first missing field', () => {
   const { fields, press, type, filled } = formOf(actionOf('hold', queue.actions), { given: { email_id: 'x' } });
   expect(fields()).toEqual(['  email', '› reason']);
   type('Stolen key');
@@ -33,7 +33,7 @@ it('a form that begins with one of several that exclude each other shows that on
   expect(filled).toEqual([{ path: {}, typed }]);
 });
 
-it('the others are there for whoever asks for more', () => {
+it('the form shows the other alternatives on request', () => {
   const { fields, press } = formOf(actionOf('retry', queue.actions), { given: { destination: 'example.org' } });
   expect(fields()).toEqual(['› destination']);
   press('ctrl-o');
@@ -41,7 +41,7 @@ it('the others are there for whoever asks for more', () => {
   expect(formOf(actionOf('retry', queue.actions)).fields()).toEqual(['› destination', '  team', '  email']);
 });
 
-it('a send is short, and longer for whoever asks for more, in the place where they are', () => {
+it('the form of an email is short, and Ctrl-O adds the other fields in their place', () => {
   const { fields, press, seen, form } = formOf(send);
   expect(fields()).toEqual(['› from', '  to', '  subject', '  text']);
   expect(form.keys).toContain('ctrl-o more');
@@ -52,7 +52,7 @@ it('a send is short, and longer for whoever asks for more, in the place where th
   expect(seen()).not.toContain('Ctrl-O');
 });
 
-it('what something else supplies need not be filled', () => {
+it('a required field may stay empty when another field supplies its value', () => {
   const { press, type, seen, filled } = formOf(send);
   press('ctrl-s');
   expect(seen()).toContain('from has to be filled.');
@@ -81,14 +81,14 @@ it.each([
   ['Some fields are wrong (validation_error). subject: must not be empty', '› subject'],
   ['attach /x cannot be read: there is no such file', '› attach'],
   ['Nothing answers at http://127.0.0.1:3000. Next: start it', '› html'],
-])('a refusal puts the cursor where it is wrong: %s', (fault, field) => {
+])('a refusal moves the cursor to the field it names: %s', (fault, field) => {
   const { form, fields, press } = formOf(send);
   press('ctrl-o');
   form.refuse(fault);
   expect(fields()).toContain(field);
 });
 
-it('the beginning of one choice alone means that one', () => {
+it('an unambiguous prefix of a choice selects it', () => {
   const { press, type, filled, seen } = formOf(actionOf('create', inboundRules.actions));
   type('support@example.com');
   press('enter');
@@ -100,7 +100,7 @@ it('the beginning of one choice alone means that one', () => {
   expect(filled[0]?.typed.fields).toMatchObject({ action: 'forward', forward_to: ['office@example.org'] });
 });
 
-it('the filter of a segment is a condition in words, or JSON', () => {
+it('the filter of a segment is entered as a condition or as JSON', () => {
   const { form, fields, press, type, filled, seen } = formOf(actionOf('create', segments.actions));
   type('Paying');
   press('enter');
@@ -116,7 +116,7 @@ it('the filter of a segment is a condition in words, or JSON', () => {
   expect(fields()).toContain('› filter');
 });
 
-it('only what may have several lines keeps them when it is pasted', () => {
+it('pasted line breaks are kept only in fields that allow several lines', () => {
   const { form, press, type, filled } = formOf(send);
   form.paste(' a@example.com\n');
   press('enter');
@@ -129,7 +129,7 @@ it('only what may have several lines keeps them when it is pasted', () => {
   expect(filled[0]?.typed.fields).toMatchObject({ from: 'a@example.com', subject: 'Two lines', text: 'One\n\nTwo' });
 });
 
-it('where there is no room for all fields, which is in hand is told, and the keys fit 80 columns', () => {
+it('a form that is taller than the screen shows the number of the current field, and its key hints fit 80 columns', () => {
   const { form } = formOf(actionOf('create', broadcasts.actions));
   form.draw(70, 30);
   expect(form.where).toBe('');

@@ -38,7 +38,7 @@ const drawn = (rows: readonly Row[], width: number, of: readonly Field<never>[] 
 
 const LONG = 'the.longest.name.of.them.all@department.example.org';
 
-it('what is empty and then the times give way to a name, before a text does', () => {
+it('a table drops empty columns and then times to make room for a name, before it truncates a text', () => {
   const rows = [rowTo('ada@example.org'), rowTo('grace.hopper@mail.example.org')];
   expect(drawn(rows, 120)).toMatchInlineSnapshot(`
     [
@@ -63,7 +63,7 @@ it('what is empty and then the times give way to a name, before a text does', ()
   `);
 });
 
-it('names that leave no space for the rest stand below their rows, and the times are back', () => {
+it('names that leave no room for the other columns go below their rows, and the times are shown again', () => {
   expect(drawn([rowTo(LONG), rowTo(LONG)], 60)).toMatchInlineSnapshot(`
     [
       "  AT                 STATE      SUBJECT                 NOTE",
@@ -76,7 +76,7 @@ it('names that leave no space for the rest stand below their rows, and the times
   `);
 });
 
-it('one name among many that is longer stands below its row alone', () => {
+it('a single name that is longer than the others goes below its own row', () => {
   const rows = [rowTo(LONG), ...Array.from({ length: 9 }, (_, at) => rowTo(`n${at}@example.org`))];
   expect(drawn(rows, 80).slice(0, 4)).toMatchInlineSnapshot(`
     [
@@ -88,7 +88,7 @@ it('one name among many that is longer stands below its row alone', () => {
   `);
 });
 
-it('beside a row in full every row is one line: the times go before the names, and long names are cut', () => {
+it('next to a detail pane every row is one line: times are dropped before names, and long names are truncated', () => {
   const rows = [rowTo('ada@example.org'), rowTo(LONG), rowTo('grace.hopper@mail.example.org')];
   const beside = (width: number): string[] => {
     const { head, row } = layTable(
@@ -116,7 +116,7 @@ it('beside a row in full every row is one line: the times go before the names, a
   `);
 });
 
-it('of two texts that are cut the longer one gets what is free first', () => {
+it('the longer one of two truncated texts gets the free space first', () => {
   const rows = [{ ...rowTo('ada@example.org'), note: 'a short note of it' }];
   const [head = ''] = drawn(rows, 90);
   const wide = head.indexOf('NOTE') - head.indexOf('SUBJECT') - 2;
@@ -124,7 +124,7 @@ it('of two texts that are cut the longer one gets what is free first', () => {
   expect(drawn(rows, 90).join('\n')).toContain('a short not…');
 });
 
-it('a text that is cut in more rows than another gets what is free before it', () => {
+it('the column that is truncated in the most rows gets the free space first', () => {
   const rows = [
     { ...rowTo('ada@example.org'), note: 'a very long note, far longer than any subject there is' },
     { ...rowTo('ada@example.org'), note: '' },
@@ -132,14 +132,14 @@ it('a text that is cut in more rows than another gets what is free before it', (
   expect(drawn(rows, 106).filter((line) => line.includes('the tenth week of the year'))).toHaveLength(2);
 });
 
-it('a name that is cut is as wide as the longest that fits, so that few rows go on below', () => {
+it('a name column is as wide as the longest name that fits, so that few rows need a second line', () => {
   const rows = [...Array<string>(14).fill('a@b.org'), 'longer@example.org', LONG].map(rowTo);
   const lines = drawn(rows, 79, fields.slice(0, 3));
   expect(lines.find((line) => line.includes('longer@example.org'))).toMatch(/delivered/);
   expect(lines.filter((line) => line.trim() === LONG)).toHaveLength(1);
 });
 
-it('a name that is longer than the terminal goes on in the next line', () => {
+it('a name that is longer than the terminal continues on the next line', () => {
   const name = `${'x'.repeat(60)}@${'y'.repeat(60)}.example`;
   const lines = drawn([rowTo(name)], 60);
   expect(
@@ -150,7 +150,7 @@ it('a name that is longer than the terminal goes on in the next line', () => {
   ).toBe(name);
 });
 
-it('no line is wider than the table, whatever the width', () => {
+it('no line is wider than the table, whatever its width', () => {
   const rows = [rowTo(LONG), rowTo('ada@example.org'), rowTo('日本語日本語日本語@example.org')];
   for (let width = 40; width < 130; width++)
     for (const line of drawn(rows, width)) expect(line.length, `${width}: ${line}`).toBeLessThanOrEqual(width);
@@ -185,13 +185,13 @@ it.each([
   [byTime, false, 'abc'],
   [byTime, true, 'bac'],
 ])(
-  'numbers by their size, times by when they are, words as one reads them, and nothing last (%#)',
+  'a list sorts numbers by value, times by date, words alphabetically, and empty values last (%#)',
   (field, isDown, found) => {
     expect(ids(inOrder(rows, { field, isDown }))).toBe(found);
   },
 );
 
-it('keys go through the columns and back to the order of the list', () => {
+it('the sort keys step through the columns and back to the original order', () => {
   const names: (string | undefined)[] = [];
   let order = orderBy('>', undefined, sortedFields)?.order;
   for (let steps = 0; steps < 4; steps++) {
@@ -206,7 +206,7 @@ it('keys go through the columns and back to the order of the list', () => {
   expect(orderBy('j', undefined, sortedFields)).toBeUndefined();
 });
 
-it('the titles tell the order, and the bar reaches the edge with the colour of the state in it', () => {
+it('the titles show the sort order, and the selected row is highlighted to the edge with the color of its state', () => {
   const stream = { write: () => true, isTTY: true, columns: 60 };
   const body = new TableBody<SortedRow>(sortedFields, ({ id }) => id);
   const drawn = (env: Record<string, string>): string[] =>

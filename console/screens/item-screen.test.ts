@@ -7,5 +7,5 @@ it.each([
   ['an approval by what it does', { id, summary: 'Send an email', grant: { client_name: 'Desk' } }, 'Send an email'],
   ['a grant by its app', { id, client: { name: 'Newsletter Desk' } }, 'Newsletter Desk'],
   ['an app by its name', { id, client_name: 'Report builder' }, 'Report builder'],
-  ['what has no name by the end of its id', { id }, '4c1f2e91'],
-])('calls %s', (_, item, title) => expect(shortTitleOf(item)).toBe(title));
+  ['an item without a name by the end of its id', { id }, '4c1f2e91'],
+])('the title names %s', (_, item, title) => expect(shortTitleOf(item)).toBe(title));

@@ -24,7 +24,7 @@ const Topic = {
   'x-example': { id: '1', name: 'News' },
 };
 
-test('every answer that shows an object takes the example of its schema', () => {
+test('every response with an object takes the example of its schema', () => {
   const schemas = {
     Topic: { ...Topic },
     TopicListItem: { properties: { id: string, name: string }, required: ['id', 'name'] },
@@ -44,7 +44,7 @@ test('every answer that shows an object takes the example of its schema', () => 
   expect(Object.values(schemas).filter((schema) => 'x-example' in schema)).toEqual([]);
 });
 
-test('a required field that has no example is named', () => {
+test('a schema without an example of a required field is refused', () => {
   expect(() => answers({ Topic: { ...Topic, 'x-example': { id: '1' } } })).toThrow(
     'The schema Topic has no example of name: write it into its x-example',
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { editDistance, findNearest } from './nearest-name.ts';
 
-describe('the distance between two words', () => {
+describe('the edit distance', () => {
   it.each([
     { why: 'the same', from: 'port', to: 'port', distance: 0 },
     { why: 'neighbours swapped count once', from: 'prot', to: 'port', distance: 1 },
@@ -11,21 +11,21 @@ describe('the distance between two words', () => {
     { why: 'nothing typed', from: '', to: 'port', distance: 4 },
     { why: 'nothing meant', from: 'port', to: '', distance: 4 },
     { why: 'a classic', from: 'kitten', to: 'sitting', distance: 3 },
-  ])('$why: $from, $to', ({ from, to, distance }) => {
+  ])('from “$from” to “$to” is as expected: $why', ({ from, to, distance }) => {
     expect(editDistance(from, to)).toBe(distance);
   });
 });
 
 describe('the nearest candidate', () => {
-  it('is the one with the fewest slips', () => {
+  it('is the one with the smallest edit distance', () => {
     expect(findNearest('dns.trise', ['dns.servers', 'dns.tries', 'log.level'])).toBe('dns.tries');
   });
 
-  it('is the same ending elsewhere rather than a likeness in letters', () => {
+  it('is a name with the same suffix rather than one with similar letters', () => {
     expect(findNearest('smtp.poll_ms', ['dns.timeout_ms', 'delivery.poll_ms'], '.poll_ms')).toBe('delivery.poll_ms');
   });
 
-  it('is the name whose unit was left out', () => {
+  it('is the name with the unit that was left out', () => {
     expect(findNearest('http.shutdown', ['http.shutdown_seconds', 'http.host'])).toBe('http.shutdown_seconds');
   });
 
@@ -34,11 +34,11 @@ describe('the nearest candidate', () => {
     ['foo', undefined],
     ['cd', 'cc'],
     ['form', 'from'],
-  ])('of the short name %s is %s', (given, nearest) => {
+  ])('for the short name %s is %s', (given, nearest) => {
     expect(findNearest(given, ['from', 'to', 'cc', 'subject', 'tags'])).toBe(nearest);
   });
 
-  it('is nothing when all are far, because a wrong hint is worse than none', () => {
+  it('is undefined when all are far away, because a wrong hint is worse than none', () => {
     expect(findNearest('colour', ['dns.tries', 'log.level'])).toBeUndefined();
   });
 });

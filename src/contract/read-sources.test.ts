@@ -5,7 +5,7 @@ import { mergeContract, readContractSources } from './read-sources.ts';
 
 const index = { file: 'openapi.yaml', content: { openapi: '3.1.0', tags: [{ name: 'a' }], paths: {}, components: {} } };
 
-test('paths and components of all parts stand in one document', () => {
+test('the paths and components of all parts are merged into one document', () => {
   const merged = mergeContract(index, [
     { file: 'a.yaml', content: { paths: { '/a': {} }, components: { schemas: { A: {} } } } },
     { file: 'errors.yaml', content: { 'x-errors': [], components: { schemas: { Error: {} } } } },
@@ -30,13 +30,13 @@ test('a key that would be lost in merging is refused', () => {
   expect(() => mergeContract(index, [{ file: 'a.yaml', content: { path: {} } }])).toThrow('a.yaml has the key "path"');
 });
 
-test('a family without its file is refused with the path of the file', () => {
+test('a family whose file is missing is refused with the path of the file', () => {
   expect(() => readContractSources('/nonexistent')).toThrow(
     'The contract file /nonexistent/openapi.yaml cannot be read',
   );
 });
 
-test('the YAML in one piece says the same as the document and has no anchors', async () => {
+test('the contract as one YAML file equals the document and has no anchors', async () => {
   const document = loadContract();
   const text = await formatContractYaml(document);
   expect(parse(text)).toEqual(document);

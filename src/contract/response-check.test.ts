@@ -14,7 +14,7 @@ const headers = {
 const sent = { id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77' };
 const refusal = (statusCode: number, name: string) => ({ statusCode, name, message: 'No.' });
 
-test('an answer that keeps the contract has no problems', () => {
+test('a response that keeps the contract has no problems', () => {
   expect(validateResponse('sendEmail', { status: 200, body: sent, headers })).toEqual([]);
   expect(validateResponse('sendEmail', { status: 403, body: refusal(403, 'validation_error'), headers })).toEqual([]);
   const page = {
@@ -27,7 +27,7 @@ test('an answer that keeps the contract has no problems', () => {
   expect(validateResponse('downloadAttachment', file)).toEqual([]);
 });
 
-test('of a body alone it is said whether the contract allows it, for a success or for a status', () => {
+test('a body is checked against the contract for a success or for a given status', () => {
   expect(validateAnswer('sendEmail', { body: sent })).toEqual([]);
   expect(validateAnswer('createDomain', { body: {} }).join()).toContain("required property 'id'");
   expect(validateAnswer('sendEmail', { status: 403, body: refusal(403, 'validation_error') })).toEqual([]);
@@ -78,13 +78,13 @@ test.each([
     headers: { ...headers, 'retry-after': '0' },
     says: 'retry-after must be >= 1',
   },
-])('$why is found', ({ status, body, headers: sentHeaders, says }) => {
+])('a response with $why is reported', ({ status, body, headers: sentHeaders, says }) => {
   const problems = validateResponse('sendEmail', { status, body, headers: sentHeaders });
   expect(problems).toHaveLength(1);
   expect(problems[0]).toContain(says);
 });
 
-test('a time without milliseconds or outside UTC is found', () => {
+test('a time without milliseconds or outside UTC is reported', () => {
   for (const created_at of ['2026-11-20T09:30:00Z', '2026-11-20T09:30:00.000+01:00']) {
     const body = {
       object: 'suppression',

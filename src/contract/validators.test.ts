@@ -23,7 +23,7 @@ test('a body that keeps the contract has no problems', () => {
   expect(checkSend({ ...email, attachments: [{ content: { type: 'Buffer', data: [1, 2] } }] })).toBeUndefined();
 });
 
-test('rules decided in code are left to code: attachments, recipients, addresses and times are not refused here', () => {
+test('the schema does not check attachments, recipients, addresses and times, which code checks', () => {
   const attachments = Array.from({ length: 101 }, () => ({}));
   const to = Array.from({ length: 51 }, () => 'not an address');
   expect(checkSend({ ...email, attachments, to, scheduled_at: 'tomorrow', subject: 'x'.repeat(2000) })).toBeUndefined();
@@ -47,7 +47,7 @@ test('missing fields come before unknown and malformed ones', () => {
   ]);
 });
 
-test('every field is reported once, a union not once per branch', () => {
+test('every field is reported once, and a union not once for each branch', () => {
   const problems = checkSend({
     ...email,
     to: [1, 2],
@@ -57,7 +57,7 @@ test('every field is reported once, a union not once per branch', () => {
   expect(problems?.map(({ path }) => path).sort()).toEqual(['attachments.0.content', 'attachments.0.link', 'cc', 'to']);
 });
 
-test('a message says what would be right and what came', () => {
+test('a message says what is allowed and what was sent', () => {
   expect(checkSend({ ...email, to: 7 })).toEqual([
     { kind: 'malformed', path: 'to', message: 'to must be an address or a list of at most 50 addresses; got 7' },
   ]);
@@ -69,7 +69,7 @@ test('a message says what would be right and what came', () => {
   expect(problem?.message.length).toBeLessThan(200);
 });
 
-test.each([null, [], 'text', 3])('%o as a body is told that an object is needed', (body) => {
+test.each([null, [], 'text', 3])('the body %o is refused with a message that an object is needed', (body) => {
   expect(checkSend(body)?.[0]).toMatchObject({ kind: 'malformed', path: '' });
   expect(checkSend(body)?.[0]?.message).toMatch(/^the body must be a JSON object; got /);
 });
@@ -79,13 +79,13 @@ test('a field named __proto__ is unknown like any other', () => {
   expect(checkSend(body)).toMatchObject([{ kind: 'unknown', path: '__proto__' }]);
 });
 
-test('a huge hostile body is answered with its first error only, and missing fields still win', () => {
+test('a huge hostile body is reported with its first error only, and missing fields come first', () => {
   const tags = Array.from({ length: 200_000 }, () => 0);
   expect(checkSend({ ...email, tags })).toHaveLength(1);
   expect(checkSend({ to: tags })).toMatchObject([{ kind: 'missing', path: 'from' }]);
 });
 
-test('validating a body changes nothing in it', () => {
+test('validating a body does not change it', () => {
   const body = { name: 'mail.example.com' };
   expect(operation('createDomain').checkBody?.(body)).toBeUndefined();
   expect(body).toEqual({ name: 'mail.example.com' });
@@ -104,7 +104,7 @@ test.each(['0', '101', '1.5', '0x10', '1e1', ' 5 ', '', 'abc', ['1', '2']])('lim
   expect(checkQuery('listEmails', { limit })).toMatchObject([{ kind: 'malformed', path: 'limit' }]);
 });
 
-test('an unknown query parameter is reported, also where none is declared', () => {
+test('an unknown query parameter is reported, also by an operation that declares none', () => {
   expect(checkQuery('listEmails', { page: '2' })).toMatchObject([{ kind: 'unknown', path: 'page' }]);
   expect(checkQuery('getHealth', { x: '1' })).toMatchObject([{ kind: 'unknown', path: 'x' }]);
 });
@@ -121,22 +121,25 @@ test.each([
   expect(checkQuery(operationId, query)).toMatchObject([{ kind: 'malformed', path: Object.keys(query)[0] }]);
 });
 
-test('a path id that is no UUID is malformed', () => {
+test('a path id that is not a UUID is malformed', () => {
   const check = (email_id: string) =>
     operation('getEmail').checkParameters({ path: { email_id }, query: {}, header: {} });
   expect(check('abc')).toMatchObject([{ kind: 'malformed', path: 'email_id' }]);
   expect(check('019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77')).toBeUndefined();
 });
 
-test.each(['-a', 'a-', 'a.b', '', 'x'.repeat(64)])('custom_return_path %o is not one DNS label', (label) => {
-  const body = { name: 'mail.example.com', custom_return_path: label };
-  expect(operation('createDomain').checkBody?.(body)).toMatchObject([
-    { kind: 'malformed', path: 'custom_return_path' },
-  ]);
-});
+test.each(['-a', 'a-', 'a.b', '', 'x'.repeat(64)])(
+  'the custom_return_path %o is refused because it is not one DNS label',
+  (label) => {
+    const body = { name: 'mail.example.com', custom_return_path: label };
+    expect(operation('createDomain').checkBody?.(body)).toMatchObject([
+      { kind: 'malformed', path: 'custom_return_path' },
+    ]);
+  },
+);
 
 test.each(['cf-secret-token\n', 'cf secret', 'cf-secret'.repeat(100), ['cf-secret'], { value: 'cf-secret' }])(
-  'a secret is not repeated in what is said of it: %j',
+  'the error message about a secret does not repeat it: %j',
   (apiToken) => {
     const problems = operation('configureDomainDns').checkBody?.({ api_token: apiToken });
     expect(problems?.map(({ path }) => path)).toEqual(['api_token']);

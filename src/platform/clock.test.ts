@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isoTime, nextTurn, repeat, systemClock } from './clock.ts';
 
-it('a timer fires after its delay, and a cancelled one never', async () => {
+it('a timer fires after its delay, and a canceled timer never fires', async () => {
   const fired: string[] = [];
   const cancel = systemClock.timer(1, () => fired.push('cancelled'));
   cancel();
@@ -10,7 +10,7 @@ it('a timer fires after its delay, and a cancelled one never', async () => {
   expect(fired).toEqual([]);
 });
 
-it.each([2 ** 31, 2 ** 53, Infinity])('a delay of %d ms is a long time, not none', (delayMs) => {
+it.each([2 ** 31, 2 ** 53, Infinity])('a delay of %d ms is treated as very long, not as zero', (delayMs) => {
   let fired = false;
   const cancel = systemClock.timer(delayMs, () => (fired = true));
   return new Promise<void>((done) => void systemClock.timer(20, done)).then(() => {
@@ -28,7 +28,7 @@ it('a time is written in UTC with milliseconds', () => {
   expect(isoTime(1_700_000_000_001)).toBe('2023-11-14T22:13:20.001Z');
 });
 
-it('repeated work is never done twice at a time, and missed ticks are made up for once', async () => {
+it('repeated work never overlaps, and missed ticks are made up for once', async () => {
   const fires: (() => void)[] = [];
   const clock = {
     now: () => 0,

@@ -34,7 +34,7 @@ beforeEach(() => {
   [busy, heap, collected] = [0, 60 * MIB, 0];
 });
 
-it('collects once the thread has nothing to do, and not again for what it kept', async () => {
+it('memory is collected once the thread is idle, and not again for what the collection kept', async () => {
   const end = collectWhenIdle(clock, around);
   busy = 0.3;
   expect(await look()).toBe(0);
@@ -50,7 +50,7 @@ it('collects once the thread has nothing to do, and not again for what it kept',
   expect(await look()).toBe(2);
 });
 
-it('collects what nobody holds, in a process that was started without a flag for it, and leaves nothing of it behind', async () => {
+it('a process that was started without a flag can collect unreferenced memory, and leaves no global behind', async () => {
   const before = Object.keys(globalThis);
   const gone = new WeakRef({});
   // A new object is held until the task ends.

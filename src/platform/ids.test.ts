@@ -16,13 +16,13 @@ describe('an id', () => {
     }
   });
 
-  it('has 62 random bits: its variant says nothing of the digit behind it', () => {
+  it('has 62 random bits: its variant bits do not repeat in the next digit', () => {
     const ids = createIds(clockOf([1_700_000_000_000]));
     const pairs = new Set(Array.from({ length: 4000 }, () => ids.uuid().slice(19, 21)));
     expect(pairs.size).toBe(64);
   });
 
-  it('carries the millisecond it was made in', () => {
+  it('contains the millisecond of its creation', () => {
     fc.assert(
       fc.property(someTime, (ms) => {
         expect(timeOfId(createIds(clockOf([ms])).uuid())).toBe(ms);
@@ -41,7 +41,7 @@ describe('an id', () => {
     );
   });
 
-  it('stays in order and unique when thousands are made in one millisecond', () => {
+  it('stays in order and unique when thousands are created in one millisecond', () => {
     const ids = createIds(clockOf([1_700_000_000_000]));
     const made = Array.from({ length: 10_000 }, () => ids.uuid());
     expect(made.toSorted()).toEqual(made);
@@ -49,7 +49,7 @@ describe('an id', () => {
     expect(timeOfId(made.at(-1) ?? '') - 1_700_000_000_000).toBeLessThanOrEqual(3);
   });
 
-  it('sorts behind a prefix as it does without', () => {
+  it('sorts with a prefix as it does without', () => {
     const ids = createIds(clockOf([5, 4, 3, 9]));
     const made = Array.from({ length: 4 }, () => ids.prefixed('sup_'));
     expect(made.toSorted()).toEqual(made);
@@ -57,8 +57,8 @@ describe('an id', () => {
   });
 });
 
-describe('a range of dates is a range of ids', () => {
-  it('the first id of a millisecond is not above any id made in it, and above every one made before', () => {
+describe('a range of ids for a range of dates', () => {
+  it('starts with an id that is not above any id of its millisecond, and above all earlier ones', () => {
     fc.assert(
       fc.property(someTime, fc.nat({ max: 100_000 }), (ms, earlier) => {
         const id = createIds(clockOf([ms])).uuid();
@@ -70,7 +70,7 @@ describe('a range of dates is a range of ids', () => {
     );
   });
 
-  it.each([-1, -Infinity, 2 ** 60, 1.9])('%d has an id too', (ms) => {
+  it.each([-1, -Infinity, 2 ** 60, 1.9])('starts with a valid id for the time %d', (ms) => {
     expect(isUuid(firstIdAt(ms))).toBe(true);
   });
 });
@@ -85,7 +85,7 @@ it.each([
   ['', false],
 ])('isUuid(%j) is %s', (text, expected) => expect(isUuid(text)).toBe(expected));
 
-it('random text has the asked length and does not repeat', () => {
+it('random text has the requested length and does not repeat', () => {
   const ids = createIds(clockOf([1]));
   const made = Array.from({ length: 1000 }, () => ids.hex(8));
   expect(made.every((text) => /^[0-9a-f]{16}$/.test(text))).toBe(true);

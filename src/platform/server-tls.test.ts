@@ -63,8 +63,8 @@ const faultOf = (work: () => unknown): string => {
   return '';
 };
 
-describe('without files', () => {
-  it('makes a certificate once, for the name of the installation, and says that it proves nothing', () => {
+describe('the server without certificate files', () => {
+  it('creates a certificate once, for the name of the installation, and logs that it proves nothing', () => {
     const first = open().current();
     expect(new X509Certificate(first.cert).checkHost('mail.example.com')).toBe('mail.example.com');
     expect(open().current()).toEqual(first);
@@ -73,7 +73,7 @@ describe('without files', () => {
     expect(lines.join()).toContain('self-signed certificate');
   });
 
-  it('makes another for another name, when it has ended, and when its file is damaged', () => {
+  it('creates another certificate for another name, after it expired, and when its file is damaged', () => {
     const first = open().current();
     const renamed = open({}, 'mx.example.com').current();
     expect(renamed).not.toEqual(first);
@@ -85,8 +85,8 @@ describe('without files', () => {
   });
 });
 
-describe('with files', () => {
-  it('takes both from one file, or each from its own', () => {
+describe('the server with certificate files', () => {
+  it('reads the certificate and the key from one file or from two', () => {
     const keys = makeKeys();
     put('both.pem', keys.key + keys.cert);
     put('cert.pem', keys.cert);
@@ -95,7 +95,7 @@ describe('with files', () => {
     expect(open({ certificate: 'cert.pem', key: path.join(folder, 'key.pem') }).current()).toEqual(keys);
   });
 
-  it('reads them again when they change and when it is told to, and keeps the old ones where the new are no good', async () => {
+  it('reads the files again when they change and on request, and keeps the old certificate when the new one is invalid', async () => {
     const first = makeKeys();
     const second = makeKeys();
     const third = makeKeys();
@@ -118,7 +118,7 @@ describe('with files', () => {
     expect(heard).toHaveLength(2);
   });
 
-  it('says that one has ended', () => {
+  it('logs that its certificate has expired', () => {
     const keys = makeKeys(now - 1000);
     put('both.pem', keys.key + keys.cert);
     open({ certificate: 'both.pem' });
@@ -146,7 +146,7 @@ describe('with files', () => {
       make: () => put('cert.pem', makeKeys().cert + makeKeys().key),
       says: /^\/cert\.pem \(tls\.key_file\) is not the key of the first certificate/,
     },
-  ])('a certificate that $why stops the start in one line', ({ make, says }) => {
+  ])('does not start with a certificate that $why, and says so in one line', ({ make, says }) => {
     make();
     const fault = faultOf(() => open({ certificate: 'cert.pem' }));
     expect(fault).toMatch(says);

@@ -8,7 +8,7 @@ const OWN = 65_501;
 const STRANGER = 65_502;
 
 // runs only as root, because only root may change the owner of a folder
-describe.runIf(process.getuid?.() === 0)('a folder that code is taken from', () => {
+describe.runIf(process.getuid?.() === 0)('a folder that code is loaded from', () => {
   let above: string;
   let folder: string;
   beforeEach(() => {
@@ -29,7 +29,7 @@ describe.runIf(process.getuid?.() === 0)('a folder that code is taken from', () 
     [OWN, 0o775],
     [0, 0o1777],
     [65_534, 0o755],
-  ])('of an account stands below one of account %i with mode %o', (owner, mode) => {
+  ])('is accepted below a folder of account %i with mode %o', (owner, mode) => {
     chownSync(above, owner, owner);
     chmodSync(above, mode);
     mustBeOurs(folder);
@@ -40,13 +40,13 @@ describe.runIf(process.getuid?.() === 0)('a folder that code is taken from', () 
     [STRANGER, 0o1777],
     [0, 0o777],
     [OWN, 0o777],
-  ])('of an account is refused below one of account %i with mode %o', (owner, mode) => {
+  ])('is refused below a folder of account %i with mode %o', (owner, mode) => {
     chownSync(above, owner, owner);
     chmodSync(above, mode);
     expect(() => mustBeOurs(folder)).toThrow(`it stands in ${above}, which is not this account's or root's alone`);
   });
 
-  it('of root is refused below any other account', () => {
+  it('of root is refused below a folder of any other account', () => {
     vi.spyOn(process, 'getuid').mockReturnValue(0);
     chownSync(folder, 0, 0);
     chownSync(above, 65_534, 65_534);

@@ -12,9 +12,9 @@ async function signsOf(fields: readonly string[], mailFrom = 'ann@home.example')
 }
 
 const rows: [name: string, fields: string[], signs: string[], isMachine: boolean][] = [
-  ['a person', ['Subject: Printer'], [], false],
-  ['who says so', ['Auto-Submitted: no'], [], false],
-  ['who says so with a comment', ['Auto-Submitted: no (really)'], [], false],
+  ['mail of a person', ['Subject: Printer'], [], false],
+  ['mail that says it is not automatic', ['Auto-Submitted: no'], [], false],
+  ['mail that says with a comment that it is not automatic', ['Auto-Submitted: no (really)'], [], false],
   ['RFC 3834', ['Auto-Submitted: auto-replied; owner-email="a@b.example"'], ['auto-submitted'], true],
   ['a program', ['Auto-Submitted: auto-generated'], ['auto-submitted'], true],
   ['a word that nobody knows', ['Auto-Submitted: nonsense'], ['auto-submitted'], true],
@@ -34,23 +34,23 @@ const rows: [name: string, fields: string[], signs: string[], isMachine: boolean
   ['a loop of somebody else', ['X-Loop: list@a.example'], [], false],
 ];
 
-describe('signs of a machine', () => {
-  it.each(rows)('%s', async (_name, fields, signs, isMachine) => {
+describe('the signs of automatic mail', () => {
+  it.each(rows)('are read as expected for %s', async (_name, fields, signs, isMachine) => {
     const found = await signsOf(fields);
     expect(found).toEqual(signs);
     expect(isWrittenByMachine(found)).toBe(isMachine);
   });
 
-  it('a notice has no sender', async () => {
+  it('include a null sender', async () => {
     expect(await signsOf([], '')).toEqual(['null-sender']);
   });
 
-  it('our own automatic answer has them', async () => {
+  it('are present in our own automatic answer', async () => {
     const own = headersOfAutomaticAnswer('support@shop.example').map(([name, value]) => `${name}: ${value}`);
     expect(await signsOf(own)).toEqual(['auto-submitted', 'suppressed', 'loop']);
   });
 
-  it('a header of a megabyte is looked at in its front', async () => {
+  it('are read only from the start of a header of a megabyte', async () => {
     const fields = [`Precedence: ${'a'.repeat(1_000_000)}`, `X-Loop: ${'a@b '.repeat(1000)}`];
     expect(await signsOf(fields)).toEqual([]);
   });
@@ -78,12 +78,12 @@ it.each([
   'bounces+123=x',
   'bounce-17',
   'autoreply',
-])('%s takes no answers', (local) => {
+])('the address %s takes no answers', (local) => {
   expect(isNoReply(`Shop <${local}@shop.example>`)).toBe(true);
 });
 
 it.each(['ann', 'noreplyann', 'renoreply', 'reply', 'norah', 'bouncer', 'robotics', 'nobodys'])(
-  '%s may take them',
+  'the address %s may take answers',
   (local) => {
     expect(isNoReply(`${local}@noreply.example`)).toBe(false);
   },

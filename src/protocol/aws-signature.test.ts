@@ -13,8 +13,8 @@ const HOST = 'examplebucket.s3.amazonaws.com';
 
 const signatureIn = (headers: Record<string, string>) => /Signature=(\w+)$/.exec(headers['authorization'] ?? '')?.[1];
 
-describe('the published examples', () => {
-  it('GET of a range', () => {
+describe('the published examples of AWS signatures', () => {
+  it('are reproduced for the GET of a range', () => {
     const request = { method: 'GET', path: '/test.txt', headers: { host: HOST, range: 'bytes=0-9' } };
     const headers = signRequest({ ...request, bodyHash: EMPTY_BODY_HASH }, KEY, AT);
     expect(signatureIn(headers)).toBe('f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41');
@@ -23,7 +23,7 @@ describe('the published examples', () => {
     );
   });
 
-  it('PUT with a sign that is encoded in its path', () => {
+  it('are reproduced for a PUT with an encoded character in its path', () => {
     const headers = {
       host: HOST,
       date: 'Fri, 24 May 2013 00:00:00 GMT',
@@ -34,7 +34,7 @@ describe('the published examples', () => {
     expect(signatureIn(signed)).toBe('98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd');
   });
 
-  it('a query, of one name without a value and of several', () => {
+  it('are reproduced for queries with a name without a value and with several names', () => {
     const of = (query: Record<string, string>) =>
       signatureIn(
         signRequest({ method: 'GET', path: '/', query, headers: { host: HOST }, bodyHash: EMPTY_BODY_HASH }, KEY, AT),
@@ -46,6 +46,6 @@ describe('the published examples', () => {
   });
 });
 
-it('encodes every octet of a path that is not unreserved, and no slash', () => {
+it('every reserved octet of a path is percent-encoded, except slashes', () => {
   expect(encodedPath("/a b/ä/(x)'*!~-._")).toBe('/a%20b/%C3%A4/%28x%29%27%2A%21~-._');
 });

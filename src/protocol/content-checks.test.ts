@@ -17,7 +17,7 @@ const statusOf = (name: CheckName, change: Partial<CheckedContent>) => checked(c
 const link = (href: string) => ({ html: `${whole.html}<a href="${href}">x</a>` });
 const body = (html: string) => ({ html: `${whole.html}${html}` });
 
-it('there are nine checks in one order, and a mail without fault passes them all', () => {
+it('the nine content checks run in one order, and an email without faults passes them all', () => {
   expect(checkContent(whole).map(({ name, status }) => `${name} ${status}`)).toEqual([
     'variables pass',
     'links pass',
@@ -31,7 +31,7 @@ it('there are nine checks in one order, and a mail without fault passes them all
   ]);
 });
 
-describe('variables', () => {
+describe('the check of variables', () => {
   it.each([
     ['{{{NICK}}}', 'fail'],
     ['{{{NICK|friend}}}', 'pass'],
@@ -39,13 +39,13 @@ describe('variables', () => {
     ['{{{NICK|friend}}} {{{NICK}}}', 'fail'],
     ['{{{plan}}} {{{PLAN}}} {{{FIRST_NAME}}}', 'pass'],
     ['{{NICK}}', 'pass'],
-  ])('%s: %s, in every text', (written, status) => {
+  ])('with %s ends as %s in every text', (written, status) => {
     for (const change of [{ subject: written }, { previewText: written }, body(written), { text: written }]) {
       expect(statusOf('variables', change)).toBe(status);
     }
   });
 
-  it('names each unknown one once', () => {
+  it('lists each unknown variable once', () => {
     expect(checked({ subject: '{{{B}}}{{{A}}}', text: '{{{A}}}' })['variables']?.details).toEqual([
       '{{{B}}}',
       '{{{A}}}',
@@ -53,7 +53,7 @@ describe('variables', () => {
   });
 });
 
-describe('links', () => {
+describe('the check of links', () => {
   it.each([
     ['<a href={{{PLAN}}}>x</a>', 'fail'],
     ['<a title="it\'s" href=https://example.com/{{{PLAN}}}>x</a>', 'fail'],
@@ -62,7 +62,7 @@ describe('links', () => {
     ['<p>a = {{{PLAN}}} <b>a={{{PLAN}}}</b></p>', 'pass'],
     ['<!-- <a href={{{PLAN}}}>x</a> -->', 'pass'],
     ['<a title="1 < 2" href={{{PLAN}}}>x</a>', 'fail'],
-  ])('%s, a merge variable in an attribute: %s', (written, status) => {
+  ])('for %s, a merge variable in an attribute, ends as %s', (written, status) => {
     expect(statusOf('links', body(written))).toBe(status);
   });
 
@@ -83,7 +83,7 @@ describe('links', () => {
     'mailto:',
     '{{{PLAN|#}}}',
     'page/{{{PLAN}}}',
-  ])('%j leads nowhere', (href) => expect(statusOf('links', link(href))).toBe('fail'));
+  ])('fails for the link %j', (href) => expect(statusOf('links', link(href))).toBe('fail'));
 
   it.each([
     'https://example.com',
@@ -97,14 +97,14 @@ describe('links', () => {
     '{{{UNSUBSCRIBE_URL}}}',
     '{{{PLAN}}}',
     '{{{PLAN|https://example.com}}}',
-  ])('%j leads somewhere', (href) => expect(statusOf('links', link(href))).toBe('pass'));
+  ])('passes for the link %j', (href) => expect(statusOf('links', link(href))).toBe('pass'));
 
-  it('names an attribute without quotes with its tag, without the values that have quotes', () => {
+  it('lists an unquoted attribute with its tag, without the quoted values', () => {
     const written = '<p>{{{PLAN}}}</p><a title="{{{PLAN|it\'s}}}" class=x href={{{PLAN}}}>x</a>';
     expect(checked(body(written))['links']?.details).toEqual(['<a title="" class=x href={{{PLAN}}}>x</a>']);
   });
 
-  it('an anchor without an address is none, and neither is what stands in a comment', () => {
+  it('ignores an anchor without an address and links in comments', () => {
     expect(
       statusOf('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">')),
     ).toBe('pass');
@@ -112,7 +112,7 @@ describe('links', () => {
   });
 });
 
-describe('link types', () => {
+describe('the check of link types', () => {
   it.each([
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',
@@ -136,7 +136,7 @@ describe('link types', () => {
     'java{{{PLAN}}}script:alert(1)',
     '{{{PLAN|javascript:alert(1)}}}',
     '{{{PLAN}}}javascript:alert(1)',
-  ])('%j runs code', (href) => {
+  ])('fails for the link %j, which runs code', (href) => {
     expect(statusOf('link_types', { html: `<a href='${href}'>x</a>` })).toBe('fail');
     expect(statusOf('links', { html: `<a href='${href}'>x</a>` })).toBe('pass');
   });
@@ -153,7 +153,7 @@ describe('link types', () => {
     '<img src="javascript:alert(1)">',
     '<meta http-equiv="refresh" content="0; url=javascript:alert(1)">',
     '<a title=">" href="javascript:alert(1)">x</a>',
-  ])('%s runs code', (html) => expect(statusOf('link_types', { html })).toBe('fail'));
+  ])('fails for %s, which runs code', (html) => expect(statusOf('link_types', { html })).toBe('fail'));
 
   it.each([
     '<a href="https://example.com/?q=javascript:alert(1)">x</a>',
@@ -162,9 +162,9 @@ describe('link types', () => {
     '<!-- <a href="javascript:alert(1)">x</a> -->',
     '<a href="https://example.com" href="javascript:alert(1)">x</a>',
     '<p>javascript:alert(1)</p>',
-  ])('%s runs nothing', (html) => expect(statusOf('link_types', { html })).toBe('pass'));
+  ])('passes for %s', (html) => expect(statusOf('link_types', { html })).toBe('pass'));
 
-  it('http is warned of', () => {
+  it('warns about an http link', () => {
     expect(checked(link('http://example.com/a'))['link_types']).toMatchObject({
       status: 'warn',
       details: ['http://example.com/a'],
@@ -172,7 +172,7 @@ describe('link types', () => {
   });
 });
 
-describe('the rest', () => {
+describe('the check of', () => {
   it.each([
     ['', 'fail'],
     ['   ', 'fail'],
@@ -181,29 +181,31 @@ describe('the rest', () => {
     ['x'.repeat(61), 'warn'],
     [`Hi {{{FIRST_NAME|${'x'.repeat(58)}}}}`, 'warn'],
     [`Hi {{{FIRST_NAME}}} ${'x'.repeat(50)}`, 'pass'],
-  ])('a subject %j: %s', (subject, status) => expect(statusOf('subject', { subject })).toBe(status));
+  ])('a subject %j ends as %s', (subject, status) => expect(statusOf('subject', { subject })).toBe(status));
 
   it.each([
     [null, 'warn'],
     [' ', 'warn'],
     ['x'.repeat(150), 'pass'],
     ['x'.repeat(151), 'warn'],
-  ])('a preview text %j: %s', (previewText, status) => expect(statusOf('preview_text', { previewText })).toBe(status));
+  ])('a preview text %j ends as %s', (previewText, status) =>
+    expect(statusOf('preview_text', { previewText })).toBe(status),
+  );
 
-  it('a picture without an alt text; an empty one says that it is decoration', () => {
+  it('alt texts warns about an image without one, and takes an empty one as decoration', () => {
     const images = body('<img src="https://example.com/a.png"><img alt src="b"><img alt="" src="c">');
     expect(checked(images)['alt_text']).toMatchObject({ status: 'warn', details: ['https://example.com/a.png'] });
     expect(statusOf('alt_text', body('<img alt="A chair" src="a">'))).toBe('pass');
   });
 
-  it('pictures in the body beyond 1 MB', () => {
+  it('embedded images warns above 1 MB', () => {
     const picture = (bytes: number) => `<img alt="" src="data:image/png;base64,${'A'.repeat(bytes / 0.75)}">`;
     expect(statusOf('image_weight', body(picture(600 * 1024)))).toBe('pass');
     expect(statusOf('image_weight', body(picture(600 * 1024).repeat(2)))).toBe('warn');
     expect(statusOf('image_weight', body('<img alt="" src="https://example.com/large.png">'))).toBe('pass');
   });
 
-  it('mostly pictures', () => {
+  it('text and images warns when images predominate', () => {
     const picture = '<img alt="" src="https://example.com/a.png">';
     expect(statusOf('text_and_images', { html: `${picture}<p>Buy now</p>` })).toBe('warn');
     expect(statusOf('text_and_images', { html: picture.repeat(50) + LETTERS })).toBe('pass');
@@ -211,7 +213,7 @@ describe('the rest', () => {
     expect(statusOf('text_and_images', { html: `${picture}<style>${LETTERS}</style>` })).toBe('warn');
   });
 
-  it('no way out in a body', () => {
+  it('unsubscribe links warns when a body has none', () => {
     expect(statusOf('unsubscribe', { html: '<p>Hi</p>' })).toBe('warn');
     expect(statusOf('unsubscribe', { html: '<a href="{{{PREFERENCES_URL}}}">x</a>' })).toBe('pass');
     expect(statusOf('unsubscribe', { html: '{{{UNSUBSCRIBE_URL}}}', text: 'Hi' })).toBe('warn');
@@ -229,12 +231,12 @@ describe('the rest', () => {
     ['><img src="https://example.com/x.png" alt="leave"></a>', 'pass'],
     ['>{{{FIRST_NAME|leave}}}</a>', 'pass'],
     [`>${' '.repeat(100_000)}</a>`, 'pass'],
-  ])('a way out is a link around something: %s', (rest, status) => {
+  ])('unsubscribe links counts only a link with visible content: %s', (rest, status) => {
     expect(statusOf('unsubscribe', { html: `<a href="{{{UNSUBSCRIBE_URL}}}"${rest}` })).toBe(status);
     expect(statusOf('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
   });
 
-  it('finds the way out behind any number of links around nothing, in time that grows with the length', () => {
+  it('unsubscribe links finds one after any number of empty links, in time that grows with the length', () => {
     const empty = '<a href="{{{UNSUBSCRIBE_URL}}}">';
     expect(statusOf('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
     expect(statusOf('unsubscribe', { html: `${empty.repeat(5000)}<a href="{{{UNSUBSCRIBE_URL}}}">x</a>` })).toBe(
@@ -244,7 +246,7 @@ describe('the rest', () => {
 });
 
 // Quadratic work would take minutes, which is longer than a test may take.
-describe('hostile text costs no more than its length', () => {
+describe('the time of all checks is bounded for hostile text', () => {
   it.each([
     '<a href="',
     '<a href=javascript:',
@@ -256,7 +258,7 @@ describe('hostile text costs no more than its length', () => {
     '<a href="#">',
     '</',
     '</head ',
-  ])('%s', (piece) => {
+  ])('with a megabyte of %s', (piece) => {
     expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
   });
 });

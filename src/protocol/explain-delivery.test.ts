@@ -133,31 +133,31 @@ const CASES: [Ended, RegExp, RegExp | null][] = [
   [ours('ambiguous', null), /may have arrived/, /never sent a second time/],
 ];
 
-it.each(CASES)('%j', (ended, sentence, advice) => {
+it.each(CASES)('the explanation of the outcome %j is as expected', (ended, sentence, advice) => {
   const explained = explainDelivery(ended);
   expect(explained.sentence).toMatch(sentence);
   if (advice === null) expect(explained.advice).toBeNull();
   else expect(explained.advice).toMatch(advice);
 });
 
-it('what the playground caught went nowhere; a mail server that has its name is none', () => {
+it('a message that the playground caught went nowhere, and a mail server named “playground” is not mistaken for it', () => {
   const caught: Ended = { outcome: 'delivered', reason: null, reply: '250 2.0.0 Kept in the playground' };
   expect(explainDelivery(caught, { mx: 'playground', address: null }).sentence).toMatch(/playground.*nowhere/);
   expect(explainDelivery(caught, { mx: 'playground', address: '192.0.2.1' }).sentence).toMatch(/took the message/);
 });
 
-it('what the simulator answered left this server no more; a mail server that says the same took it', () => {
+it('a message to the simulator never left this server, and a mail server that replies the same is not mistaken for it', () => {
   const answered: Ended = { outcome: 'delivered', reason: null, reply: '250 2.0.0 Delivered by the mailbox simulator' };
   const mx = 'simulator.example.com';
   expect(explainDelivery(answered, { mx, address: null }).sentence).toMatch(/simulator.*nothing left/);
   expect(explainDelivery(answered, { mx, address: '192.0.2.1' }).sentence).toMatch(/took the message/);
 });
 
-it('nothing that was given up is said to be tried again', () => {
+it('the explanation of a delivery that was given up does not say that it is retried', () => {
   expect(explainDelivery(refused('550 5.3.2 System not accepting messages')).advice).not.toMatch(/tried again/);
 });
 
-it('what was given up says what to look at too', () => {
+it('the explanation of a delivery that was given up says what to check', () => {
   const { advice } = explainDelivery(refused('550 5.4.0 DNS failure resolving sender domain'));
   expect(advice).toMatch(/name servers.*given up/);
 });
@@ -166,7 +166,7 @@ const REPLIES = CASES.flatMap(([{ reply }]) => (reply === null ? [] : [reply]));
 const asTemporary = (reply: string): string => reply.replace(/^5/, '4').replaceAll(/\b5(?=\.\d+\.\d+\b)/g, '4');
 
 it.each(REPLIES.flatMap((reply) => [asTemporary(reply), reply.replace(/^5/, '4')]))(
-  'a temporary reply never has an address removed: %s',
+  'a temporary reply never leads to the advice to remove an address: %s',
   (reply) => {
     for (const ended of [later(reply), refused(reply)])
       expect(explainDelivery(ended).advice ?? '').not.toMatch(/remove/i);

@@ -25,7 +25,7 @@ describe('for any HTML', () => {
     );
   });
 
-  it('a value in text that readers see is merged as text', () => {
+  it('a value in visible text is merged as text', () => {
     const word = 'probe7';
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {
@@ -39,7 +39,7 @@ describe('for any HTML', () => {
   });
 });
 
-/** Whether a link behind this text is left alone by tracking, whatever a browser makes of it. */
+/** Returns whether tracking leaves a link behind this text alone, whatever a browser makes of it. */
 function isInCdata(before: string): boolean {
   const tokens = new HtmlTokenizer(before);
   for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {

@@ -7,7 +7,7 @@ test.each([
   ['https://example.com:8443/?q=1#part', 'https://example.com:8443/?q=1'],
   ['https://bücher.example/ä', 'https://xn--bcher-kva.example/%C3%A4'],
   [`https://example.com/${'a'.repeat(2028)}`, `https://example.com/${'a'.repeat(2028)}`],
-])('%.60s is taken', (text, href) => {
+])('the URL %.60s is accepted', (text, href) => {
   expect((readHttpsUrl(text) as URL).href).toBe(href);
 });
 
@@ -28,6 +28,6 @@ test.each([
   ['https://user@example.com/', 'without a user name'],
   ['https://:secret@example.com/', 'without a user name'],
   [`https://example.com/${'a'.repeat(2029)}`, 'at most 2048 characters; got 2049'],
-])('%j is refused', (text, why) => {
+])('the URL %j is refused', (text, why) => {
   expect(readHttpsUrl(text)).toContain(why);
 });

@@ -11,7 +11,7 @@ describe('parseIsoTime', () => {
     ['2027-01-31T12:30:15.123456789Z', '2027-01-31T12:30:15.123Z'],
     ['2027-01-31T12:30:15+02:00', '2027-01-31T10:30:15.000Z'],
     ['2027-01-31T12:30:15-0530', '2027-01-31T18:00:15.000Z'],
-  ])('%s is %s', (text, iso) => {
+  ])('reads %s as %s', (text, iso) => {
     expect(new Date(parseIsoTime(text)?.ms ?? Number.NaN).toISOString()).toBe(iso);
   });
 
@@ -40,7 +40,7 @@ describe('parseIsoTime', () => {
     '2027-01-31T12:30:00+1:00',
     '+002027-01-31',
     '2027-01-31T12:30:00.Z',
-  ])('%j is none', (text) => expect(parseIsoTime(text)).toBeUndefined());
+  ])('does not accept %j', (text) => expect(parseIsoTime(text)).toBeUndefined());
 });
 
 it.each([
@@ -48,7 +48,7 @@ it.each([
   ['2027-01-31T12:30', '2027-01-31T12:30:00.000Z'],
   ['2027-01-31T23:30:00+02:00', '2027-01-31T23:30:00.000Z'],
   ['2027-01-31T12:30:15-0530', '2027-01-31T12:30:15.000Z'],
-])('the clock of %s shows %s', (text, local) => {
+])('the wall clock of %s is %s', (text, local) => {
   expect(new Date(parseIsoTime(text)?.local ?? Number.NaN).toISOString()).toBe(local);
 });
 
@@ -78,7 +78,7 @@ it.each([
   ['monday at 8', '2026-11-30T08:00:00.000Z'],
   ['next Thursday at 8pm', '2026-11-26T20:00:00.000Z'],
   ['wednesday at 0:00', '2026-12-02T00:00:00.000Z'],
-])('%j is %s', (text, expected) => expect(read(text)).toBe(expected));
+])('the natural time %j is read as %s', (text, expected) => expect(read(text)).toBe(expected));
 
 it.each([
   '',
@@ -101,4 +101,4 @@ it.each([
   'in 2 hours and 5 minutes',
   'in 1234567 hours',
   `in ${'1'.repeat(100_000)} hours`,
-])('%j is none', (text) => expect(read(text)).toBe(undefined));
+])('the natural time %j is refused', (text) => expect(read(text)).toBe(undefined));

@@ -20,11 +20,11 @@ test.each([
   ['a\r\r\nb', 'CR'],
   ['a\n\r\nb', 'LF'],
   ['a\r\n\r', 'CR'],
-])('%j has a bare %s', (text, bare) => {
+])('the first bare line end in %j is %s', (text, bare) => {
   expect(whole(text)).toBe(bare);
 });
 
-test('it makes no difference how the bytes are cut', () => {
+test('bare line ends are found however the bytes are cut', () => {
   const bytes = fc.array(fc.constantFrom('\r', '\n', '.', 'a'), { maxLength: 30 }).map((all) => all.join(''));
   const cuts = fc.array(fc.nat(5), { minLength: 1, maxLength: 20 });
   fc.assert(

@@ -27,7 +27,7 @@ describe('clicks in one email', () => {
       '012',
     ],
     [
-      'a millisecond later the third is none',
+      'the third link a millisecond later makes no burst',
       [
         [0, 'a'],
         [2000, 'b'],
@@ -36,7 +36,7 @@ describe('clicks in one email', () => {
       '',
     ],
     [
-      'two links are none, however often',
+      'two links are no burst, however often they are clicked',
       [
         [0, 'a'],
         [1, 'b'],
@@ -47,7 +47,7 @@ describe('clicks in one email', () => {
       '',
     ],
     [
-      'one link often is none',
+      'one link that is clicked often is no burst',
       [
         [0, 'a'],
         [1, 'a'],
@@ -67,7 +67,7 @@ describe('clicks in one email', () => {
       '0123',
     ],
     [
-      'what comes long before and after is a person’s',
+      'clicks long before and after a burst are those of a person',
       [
         [0, 'a'],
         [9000, 'a'],
@@ -88,9 +88,9 @@ describe('clicks in one email', () => {
       ],
       '0123',
     ],
-  ])('%s', (_, given, expected) => expect(burst(...given)).toBe(expected));
+  ])('are grouped: %s', (_, given, expected) => expect(burst(...given)).toBe(expected));
 
-  it('are judged the same in any order, as a look at every window judges them', () => {
+  it('are classified the same in any order, and as a check of every window classifies them', () => {
     const some = fc.array(fc.tuple(fc.integer({ min: 0, max: 30_000 }), fc.constantFrom('a', 'b', 'c', 'd')), {
       maxLength: 30,
     });
@@ -128,33 +128,33 @@ const ROWS: Row[] = readFileSync(new URL('../../docs/audience.md', import.meta.u
 const ofAgent = (agent: string, more: Record<string, string> = {}): boolean =>
   isMachineFetch({ method: 'GET', headers: { 'user-agent': agent, ...more } });
 
-describe('the table of docs/audience.md', () => {
-  it('has a row for each rule and no other of machines', () => {
+describe('the table in docs/audience.md', () => {
+  it('has one row for each rule, and no other row of machines', () => {
     const machines = ROWS.filter(({ countsAs }) => countsAs === 'machine').map(({ who }) => who);
     expect(new Set(machines)).toEqual(new Set(MACHINE_AGENTS.map(({ name }) => name)));
   });
 
-  it.each(ROWS)('$who, $agent: $countsAs', ({ who, agent, countsAs }) => {
+  it.each(ROWS)('classifies $who with the user agent $agent as $countsAs', ({ who, agent, countsAs }) => {
     expect(ofAgent(agent)).toBe(countsAs === 'machine');
     const rules = MACHINE_AGENTS.filter(({ pattern }) => pattern.test(agent)).map(({ name }) => name);
     if (countsAs === 'machine') expect(rules).toContain(who);
     else expect(rules).toEqual([]);
   });
 
-  it('every rule is one that letter case does not change', () => {
+  it('only has rules that ignore letter case', () => {
     expect(new Set(MACHINE_AGENTS.map(({ pattern }) => pattern.flags))).toEqual(new Set(['i']));
   });
 });
 
-describe('a fetch is a machine’s', () => {
+describe('a fetch counts as one of a machine', () => {
   const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
   it.each(['', '  ', 'BarracudaCentral/1.0', 'TelegramBot (like TwitterBot)', 'CURL/8.5.0'])(
-    'by its name: %j',
+    'by its user agent %j',
     (agent) => {
       expect(ofAgent(agent)).toBe(true);
     },
   );
-  it('by having no name, or asking for headers alone', () => {
+  it('by a missing user agent, or by the method HEAD', () => {
     expect(isMachineFetch({ method: 'GET', headers: {} })).toBe(true);
     expect(isMachineFetch({ method: 'HEAD', headers: { 'user-agent': browser } })).toBe(true);
     expect(isMachineFetch({ method: 'GET', headers: { 'user-agent': browser } })).toBe(false);
@@ -164,19 +164,19 @@ describe('a fetch is a machine’s', () => {
     ['sec-purpose', 'prefetch;anonymous-client-ip'],
     ['x-purpose', 'preview'],
     ['x-moz', 'prefetch'],
-  ])('by saying %s: %s', (name, value) => {
+  ])('by its header %s: %s', (name, value) => {
     expect([ofAgent(browser, { [name]: value }), ofAgent(browser, { [name]: 'other' })]).toEqual([true, false]);
   });
 });
 
-describe('somebody is there sooner than a person', () => {
+describe('an open is checked for being too soon', () => {
   it.each([
-    ['before anything was sent, as far as is known', 5000, {}, false],
-    ['within two seconds of the delivery', 11_999, { sentAt: 0, deliveredAt: 10_000 }, true],
-    ['two seconds after it', 12_000, { sentAt: 0, deliveredAt: 10_000 }, false],
-    ['before a server said that it has the mail', 9000, { sentAt: 0, deliveredAt: 10_000 }, true],
-    ['within two seconds of a try that nobody answered', 1999, { sentAt: 0 }, true],
-    ['two seconds after such a try', 2000, { sentAt: 0 }, false],
+    ['before any known sending it counts as a person', 5000, {}, false],
+    ['within two seconds of the delivery it counts as a machine', 11_999, { sentAt: 0, deliveredAt: 10_000 }, true],
+    ['two seconds after the delivery it counts as a person', 12_000, { sentAt: 0, deliveredAt: 10_000 }, false],
+    ['before a server accepted the mail it counts as a machine', 9000, { sentAt: 0, deliveredAt: 10_000 }, true],
+    ['within two seconds of an attempt without a reply it counts as a machine', 1999, { sentAt: 0 }, true],
+    ['two seconds after an attempt without a reply it counts as a person', 2000, { sentAt: 0 }, false],
   ])('%s', (_, at, arrival, expected) => {
     expect(isSoonAfterArrival(at, { sentAt: undefined, deliveredAt: undefined, ...arrival }, 2000)).toBe(expected);
   });

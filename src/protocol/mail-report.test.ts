@@ -483,9 +483,9 @@ const told = (report: MailReport): string => {
     .join('; ');
 };
 
-test.each(TABLE)('%s', async (_, raw, says, from = '') => {
+test.each(TABLE)('the delivery report “%s” is read as expected', async (_, raw, says, from = '') => {
   const reading = await readMessage(Buffer.from(raw), { depthMax: 20, headerBytesMax: 100_000, partsMax: 100 });
   expect(told(readReport(reading, from))).toBe(says);
 });
 
-test('there are at least sixty', () => expect(TABLE.length).toBeGreaterThanOrEqual(60));
+test('the table contains at least sixty delivery reports', () => expect(TABLE.length).toBeGreaterThanOrEqual(60));

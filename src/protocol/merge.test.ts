@@ -10,29 +10,29 @@ const values = (given: Record<string, string>, fallbacks: Record<string, string>
 const raw = (text: string, given: Record<string, string> = {}, fallbacks: Record<string, string> = {}): string =>
   renderMerge(text, values(given, fallbacks), { escape: 'none' });
 
-describe('a value is taken from', () => {
+describe('a merge value is taken from', () => {
   it.each([
-    ['what is given', 'Hi {{{NAME|friend}}}!', { NAME: 'Ada' }, { NAME: 'you' }, 'Hi Ada!'],
-    ['what is given, also where it is empty', 'Hi {{{NAME|friend}}}!', { NAME: '' }, { NAME: 'you' }, 'Hi !'],
-    ['then the inline default', 'Hi {{{NAME|friend}}}!', {}, { NAME: 'you' }, 'Hi friend!'],
-    ['then an inline default that is empty', 'Hi {{{NAME|}}}!', {}, { NAME: 'you' }, 'Hi !'],
-    ['then the fallback', 'Hi {{{NAME}}}!', {}, { NAME: 'you' }, 'Hi you!'],
-    ['then nothing', 'Hi {{{NAME}}}!', {}, {}, 'Hi !'],
+    ['the given value', 'Hi {{{NAME|friend}}}!', { NAME: 'Ada' }, { NAME: 'you' }, 'Hi Ada!'],
+    ['the given value even when it is empty', 'Hi {{{NAME|friend}}}!', { NAME: '' }, { NAME: 'you' }, 'Hi !'],
+    ['the inline default when no value is given', 'Hi {{{NAME|friend}}}!', {}, { NAME: 'you' }, 'Hi friend!'],
+    ['an empty inline default when no value is given', 'Hi {{{NAME|}}}!', {}, { NAME: 'you' }, 'Hi !'],
+    ['the fallback when there is no inline default', 'Hi {{{NAME}}}!', {}, { NAME: 'you' }, 'Hi you!'],
+    ['nothing when there is no fallback', 'Hi {{{NAME}}}!', {}, {}, 'Hi !'],
   ] as const)('%s', (_, text, given, fallbacks, expected) => {
     expect(raw(text, given, fallbacks)).toBe(expected);
   });
 
-  it('one place may have a default and another none', () => {
+  it('its own default at one place, and from the fallback at another without a default', () => {
     expect(raw('{{{A|x}}}{{{A}}}{{{A|y}}}', {}, { A: 'f' })).toBe('xfy');
   });
 
-  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('a key may be called %s', (key) => {
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('a variable with the key %s', (key) => {
     expect(raw(`{{{${key}}}}`)).toBe('');
     expect(renderMerge(`{{{${key}}}}`, { given: new Map([[key, 'v']]) }, { escape: 'none' })).toBe('v');
   });
 });
 
-describe('what is a variable', () => {
+describe('a merge variable', () => {
   it.each([
     ['{{{ A }}}', 'v'],
     ['{{{A |d}}}', 'v'],
@@ -42,7 +42,7 @@ describe('what is a variable', () => {
     [`{{{${'K'.repeat(50)}}}}`, ''],
     ['{{{B|a b, c!\n"<>&|}}}', 'a b, c!\n"<>&|'],
     ['{{{X|{{{A}}}}}}', '{{{X|v}}}'],
-  ])('%j becomes %j', (text, expected) => expect(raw(text, { A: 'v' })).toBe(expected));
+  ])('turns %j into %j', (text, expected) => expect(raw(text, { A: 'v' })).toBe(expected));
 
   it.each([
     '{{A}}',
@@ -58,9 +58,11 @@ describe('what is a variable', () => {
     '{{{Ä}}}',
     '{ {{A}}}',
     `{{{${'K'.repeat(51)}}}}`,
-  ])('%j stays as it stands', (text) => expect(raw(text, { A: 'v', K: 'v', B: 'v' })).toBe(text));
+  ])('is not recognized in %j, which stays unchanged', (text) =>
+    expect(raw(text, { A: 'v', K: 'v', B: 'v' })).toBe(text),
+  );
 
-  it('every key that is used is known', () => {
+  it('is listed for every key that a text uses', () => {
     expect(keysOf(parseMerge('{{{A}}} x {{{b_2|z}}}{{{A|y}}} {{C}} {{{D-E}}}'))).toEqual(new Set(['A', 'b_2']));
   });
 });
@@ -68,16 +70,16 @@ describe('what is a variable', () => {
 describe('escaping', () => {
   const hostile = `<script>alert("1")</script>&'`;
 
-  it('in html, everything put in means itself: values, inline defaults and fallbacks', () => {
+  it('in HTML applies to values, inline defaults and fallbacks', () => {
     const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
     const text = `<b title='{{{A}}}'>{{{B|${hostile}}}}</b>{{{C}}}`;
     const merged = renderMerge(text, values({ A: hostile }, { C: hostile }), { escape: 'html' });
     expect(merged).toBe(`<b title='${safe}'>${safe}</b>${safe}`);
   });
 
-  it('in plain text nothing is changed', () => expect(raw('{{{A}}}', { A: hostile })).toBe(hostile));
+  it('in plain text changes nothing', () => expect(raw('{{{A}}}', { A: hostile })).toBe(hostile));
 
-  it('a replacement pattern in a value means nothing', () =>
+  it('does not interpret replacement patterns in a value', () =>
     expect(raw('{{{A}}}', { A: "$& $' $1" })).toBe("$& $' $1"));
 });
 
@@ -89,7 +91,7 @@ const someText = fc.oneof(
 const someKey = fc.stringMatching(/^[A-Za-z0-9_]{1,50}$/);
 
 describe('for every text and value', () => {
-  it('a value is never expanded again', () => {
+  it('a merged value is never expanded again', () => {
     fc.assert(
       fc.property(someText, someText, (before, value) => {
         const text = `${before.replaceAll(/[{}]/g, '')}{{{A}}}`;
@@ -99,7 +101,7 @@ describe('for every text and value', () => {
     );
   });
 
-  it('text without three braces is left alone', () => {
+  it('a text without three braces stays unchanged', () => {
     fc.assert(
       fc.property(someText, (text) => {
         fc.pre(!text.includes('{{{'));
@@ -108,7 +110,7 @@ describe('for every text and value', () => {
     );
   });
 
-  it('any key is replaced wherever it stands', () => {
+  it('every occurrence of a key is replaced', () => {
     fc.assert(
       fc.property(someKey, fc.string(), fc.array(fc.stringMatching(/^[^{}]*$/)), (key, value, around) => {
         const given = new Map([[key, value]]);
@@ -117,7 +119,7 @@ describe('for every text and value', () => {
     );
   });
 
-  it('escaped html brings no tag, no quote and no entity of its own', () => {
+  it('escaped HTML adds no tag, no quote and no entity of its own', () => {
     fc.assert(
       fc.property(someText, (value) => {
         const html = renderMerge('{{{A}}}', values({ A: value }), { escape: 'html' });
@@ -127,7 +129,7 @@ describe('for every text and value', () => {
     );
   });
 
-  it('the length is known before', () => {
+  it('the merged length is known in advance', () => {
     fc.assert(
       fc.property(someText, someText, fc.constantFrom('html' as const, 'none' as const), (text, value, escape) => {
         const given = values({ A: value }, { B: value });
@@ -136,7 +138,7 @@ describe('for every text and value', () => {
     );
   });
 
-  it('what was parsed once renders as the text does', () => {
+  it('a parsed template renders like its text', () => {
     fc.assert(
       fc.property(someText, (text) => {
         const given = values({ A: 'v' });
@@ -149,7 +151,7 @@ describe('for every text and value', () => {
 });
 
 // Quadratic work would take minutes, which is longer than a test may take.
-describe('hostile text costs no more than its length', () => {
+describe('hostile text is merged in linear time', () => {
   const n = 100_000;
   it.each([
     ['{', '{'.repeat(n)],
@@ -163,7 +165,7 @@ describe('hostile text costs no more than its length', () => {
     ['endless spaces behind a key', `{{{A${' '.repeat(n * 10)}`],
     ['spaces before each brace', '{{{A '.repeat(n)],
     ['closed by two', '{{{A|b}}'.repeat(n)],
-  ])('%s', (_, text) => {
+  ])('with many repetitions of %s', (_, text) => {
     const merged = raw(text, { A: 'v' });
     expect(merged).toBe(text);
   });
@@ -181,14 +183,14 @@ describe('hostile text costs no more than its length', () => {
     expect(placesOf(text)).toHaveLength(text.filter((part) => typeof part !== 'string').length);
   });
 
-  it('a value that stands in many places is measured without being written out', () => {
+  it('a value that is used in many places is measured without being written out', () => {
     const given = values({ A: 'x'.repeat(2000) });
     const text = parseMerge('{{{A}}}'.repeat(290_000));
     expect(mergedChars(text, given, { escape: 'none' })).toBe(580_000_000);
   });
 });
 
-describe('values that strangers have written', () => {
+describe('merge values from untrusted senders', () => {
   const render = (text: string, given: Record<string, string>): string =>
     renderMerge(text, values(given), { escape: 'html', areForeign: true });
 
@@ -199,7 +201,7 @@ describe('values that strangers have written', () => {
     ['<a href=" {{{A}}}">x</a>', { A: 'java\nscript:alert(1)' }],
     ['<a href="{{{A}}}{{{B}}}">x</a>', { A: 'java', B: 'script:alert(1)' }],
     ['<iframe src="{{{A}}}"></iframe>', { A: 'data:text/html,<script>alert(1)</script>' }],
-  ])('make no link that runs code: %j', (text, given) => {
+  ])('cannot make a link that runs code: %j', (text, given) => {
     expect(render(text, given as unknown as Record<string, string>)).not.toMatch(/script:|data:/i);
   });
 
@@ -210,7 +212,7 @@ describe('values that strangers have written', () => {
     ['<p title="About {{{A}}}">x</p>', 'javascript: the good parts'],
     ['<img src="{{{A}}}">', 'data:image/png;base64,AAAA'],
     ['<a title="x" href="/">{{{A}}}</a>', 'javascript:alert(1)'],
-  ])('stand as they are elsewhere: %j', (text, value) => {
+  ])('stay unchanged elsewhere: %j', (text, value) => {
     expect(render(text, { A: value })).toBe(text.replace('{{{A}}}', value));
   });
 
@@ -230,7 +232,7 @@ describe('values that strangers have written', () => {
     ['a query of another scheme', '<a href="mailto:x@a.example?subject={{{A}}}">', 'a&b', 'subject=a%26b">'],
     ['an address without quotes', '<a href=https://a.example/?e={{{A}}}>', 'a b', '?e=a%20b>'],
     ['half of a surrogate pair', '<a href="/?e={{{A}}}">', '\uD800', '?e=%EF%BF%BD">'],
-  ])('a merge value in %s of a URL is percent-encoded: %j', (_, text, value, expected) => {
+  ])('in %s of a URL are percent-encoded: %j', (_, text, value, expected) => {
     const merged = render(text, { A: value });
     expect(merged.endsWith(expected), merged).toBe(true);
     expect(
@@ -245,7 +247,7 @@ describe('values that strangers have written', () => {
     ['<a href="https://{{{A}}}.example/">x</a>', 'a.b:8443'],
     ['<p class="a/{{{A}}}">x</p>', 'a b?c'],
     ['<p>https://a.example/?e={{{A}}}</p>', 'a+b@x.org'],
-  ])('a merge value that is a whole URL, a host or not in a URL is not encoded: %j', (text, value) => {
+  ])('that are a whole URL, a host or not in a URL are not encoded: %j', (text, value) => {
     expect(render(text, { A: value })).toBe(text.replace('{{{B}}}', '').replace('{{{A}}}', value));
   });
 
@@ -286,7 +288,7 @@ describe('values that strangers have written', () => {
     ['a quote within the other', `<p title="it's {{{A}}}" class={{{A}}}>`, 'a b', `<p title="it's a b" class=a&#32;b>`],
     ['a slash behind an attribute', '<p title=a/{{{A}}}>', 'b c', '<p title=a/b&#32;c>'],
     ['an alt text', '<img alt="{{{A}}}">', 'javascript: the good parts', '<img alt="javascript: the good parts">'],
-  ])('in %s mean themselves, or are left out: %j', (_, text, value, expected) => {
+  ])('in %s are escaped or left out: %j', (_, text, value, expected) => {
     expect(render(text, { A: value })).toBe(expected);
   });
 
@@ -345,7 +347,7 @@ describe('values that strangers have written', () => {
       { B: 'onclick' },
       `<p title=&#32;"><p title="onclick">`,
     ],
-  ])('%s', (_, text, given, expected) => {
+  ])('cannot break the structure of HTML: %s', (_, text, given, expected) => {
     const merged = render(text, given);
     expect(merged).toBe(expected);
     expect(mergedChars(parseMerge(text), values(given), { escape: 'html', areForeign: true })).toBeGreaterThanOrEqual(
@@ -353,7 +355,7 @@ describe('values that strangers have written', () => {
     );
   });
 
-  it('a merge is never longer than it was measured, whatever its values and wherever they stand', () => {
+  it('never make a merge longer than it was measured', () => {
     const where = fc.constantFrom(
       '<p style="{{{A}}}">',
       '<p title={{{A}}}>',
@@ -373,23 +375,23 @@ describe('values that strangers have written', () => {
     );
   });
 
-  it('in any text a default and a fallback are no other than a value', () => {
+  it('include defaults and fallbacks, which are escaped the same way', () => {
     const text = '<p title={{{A|a b}}} {{{B|x}}}>{{{C}}}';
     const given = values({}, { C: '<' });
     expect(renderMerge(text, given, { escape: 'html', areForeign: true })).toBe('<p title=a&#32;b >&lt;');
   });
 });
 
-describe('a merge value at the beginning of an address', () => {
+describe('a merge value at the start of a URL', () => {
   const render = (html: string, values: Record<string, string>): string =>
     renderMerge(parseMerge(html), { given: new Map(Object.entries(values)) }, { escape: 'html', areForeign: true });
 
   it.each([
-    ['blanks in front of the scheme', '<a href="{{{A}}}">', { A: `${' '.repeat(200)}javascript:alert(1)` }],
+    ['blanks before the scheme', '<a href="{{{A}}}">', { A: `${' '.repeat(200)}javascript:alert(1)` }],
     ['blanks inside of the scheme', '<a href="{{{A}}}">', { A: `j${'\t'.repeat(490)}avascript:alert(1)` }],
     ['a scheme of two values', '<a href="{{{A}}}{{{B}}}">', { A: ' '.repeat(200), B: 'javascript:alert(1)' }],
     ['blanks without end', '<a href="{{{A}}}">', { A: `${' '.repeat(5000)}javascript:alert(1)` }],
-    ['a reference of the author in front', '<a href="&#32;{{{A}}}">', { A: 'javascript:alert(1)' }],
+    ['a character reference of the author before the value', '<a href="&#32;{{{A}}}">', { A: 'javascript:alert(1)' }],
     ['a scheme that the author began', '<a href="&#106;ava{{{A}}}">', { A: 'script:alert(1)' }],
     ['a reference that the value completes', '<object data="&{{{A}}}">', { A: '#106;avascript:alert(1)' }],
   ])('runs no code: %s', (_, html, values) => {
@@ -398,14 +400,14 @@ describe('a merge value at the beginning of an address', () => {
     expect(new URL(decodeAttribute(address), 'https://base.test/').protocol).toBe('https:');
   });
 
-  it('an address that runs no code is kept', () => {
+  it('is kept when it runs no code', () => {
     expect(render('<a href="{{{A}}}">', { A: 'https://x.test/?a=1&b=2' })).toBe(
       '<a href="https://x.test/?a=1&amp;b=2">',
     );
   });
 });
 
-it('the time to find places grows with the length of an attribute name and the number of variables, not with their product', () => {
+it('the time to find merge places grows with the length of an attribute name and the number of variables, not with their product', () => {
   const time = (kilobytes: number): number => {
     const html = `<p data-${'x'.repeat(kilobytes * 1000)}="${'{{{A}}}'.repeat(kilobytes * 140)}">`;
     const began = process.hrtime.bigint();

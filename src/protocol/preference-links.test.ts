@@ -19,7 +19,7 @@ const links: fc.Arbitrary<PreferenceLink> = fc.record({
   emailId: fc.option(uuid),
 });
 
-it('says again what it was made of, and nothing to another key', () => {
+it('a preference token can be read back with its key, and not with another key', () => {
   fc.assert(
     fc.property(links, (link) => {
       const token = preferenceToken(link, keys);
@@ -39,7 +39,7 @@ const link: PreferenceLink = {
   contactId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
 };
 
-it('with a single bit changed, cut short or spelled another way it says nothing', () => {
+it('a preference token with a changed bit, cut short or in another spelling is refused', () => {
   const token = preferenceToken(link, keys);
   const bytes = Buffer.from(token, 'base64url');
   for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -55,7 +55,7 @@ it('with a single bit changed, cut short or spelled another way it says nothing'
   }
 });
 
-it('shows neither the address nor which links are of one contact', () => {
+it('a preference token reveals neither the address nor which links belong to one contact', () => {
   const one = Buffer.from(preferenceToken(link, keys), 'base64url');
   const two = Buffer.from(preferenceToken({ ...link, kind: 'confirmation' }, keys), 'base64url');
   expect(one.toString('latin1')).not.toContain('ada');

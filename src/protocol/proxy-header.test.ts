@@ -25,13 +25,13 @@ const headers = [
 ];
 
 describe('a PROXY header', () => {
-  it.each(headers)('$why: is read, and what comes behind it is left', ({ bytes, address, port }) => {
+  it.each(headers)('is read with its remaining bytes left over: $why', ({ bytes, address, port }) => {
     const read = readProxyHeader(Buffer.concat([bytes, Buffer.from('EHLO me\r\n')]));
     const source = address === undefined ? undefined : { address, port };
     expect(read).toEqual({ kind: 'header', length: bytes.length, source });
   });
 
-  it.each(headers)('$why: waits for the rest, wherever it is cut', ({ bytes }) => {
+  it.each(headers)('waits for more bytes, wherever it is cut: $why', ({ bytes }) => {
     for (let cut = 0; cut < bytes.length; cut++) {
       expect(readProxyHeader(bytes.subarray(0, cut))).toEqual({ kind: 'more' });
     }
@@ -39,29 +39,29 @@ describe('a PROXY header', () => {
 
   it.each([
     { why: 'no header', bytes: Buffer.from('EHLO me\r\n'), fault: 'it does not begin with PROXY' },
-    { why: 'a letter in', bytes: Buffer.from('PROXT'), fault: 'it does not begin with PROXY' },
+    { why: 'a wrong letter in the signature', bytes: Buffer.from('PROXT'), fault: 'it does not begin with PROXY' },
     {
-      why: 'a family nobody knows',
+      why: 'an unknown address family',
       bytes: Buffer.from('PROXY TCP5 1 2 3 4\r\n'),
       fault: 'its family is neither TCP4 nor TCP6 nor UNKNOWN',
     },
     {
-      why: 'no address',
+      why: 'an invalid address',
       bytes: Buffer.from('PROXY TCP4 a.b 192.0.2.1 1 2\r\n'),
       fault: 'its addresses or ports are none',
     },
     {
-      why: 'a zone',
+      why: 'an address with a zone',
       bytes: Buffer.from('PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n'),
       fault: 'its addresses or ports are none',
     },
     {
-      why: 'a port too high',
+      why: 'a port that is too high',
       bytes: Buffer.from('PROXY TCP4 192.0.2.1 192.0.2.2 65536 2\r\n'),
       fault: 'its addresses or ports are none',
     },
     {
-      why: 'more on the line',
+      why: 'additional text on the line',
       bytes: Buffer.from('PROXY TCP4 192.0.2.1 192.0.2.2 1 2 3\r\n'),
       fault: 'its addresses or ports are none',
     },
@@ -74,7 +74,7 @@ describe('a PROXY header', () => {
     { why: 'another command', bytes: binary('22 11 0000'), fault: 'its command is neither LOCAL nor PROXY' },
     { why: 'addresses cut off', bytes: binary('21 11 0004 c0000201'), fault: 'its addresses are cut off' },
     { why: 'a block of 60 KB', bytes: binary('21 11 f000'), fault: 'it is too long' },
-  ])('$why: is refused', ({ bytes, fault }) => {
+  ])('is refused: $why', ({ bytes, fault }) => {
     expect(readProxyHeader(bytes)).toEqual({ kind: 'bad', fault });
   });
 });

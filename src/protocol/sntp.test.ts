@@ -13,7 +13,7 @@ function answer({ first = 0x24, stratum = 2, seconds = 0, fraction = 0, of = mar
   return reply;
 }
 
-it('asks as a client of version 4, with its mark as the time of sending', () => {
+it('an SNTP request is of version 4 in client mode, with its mark as the transmit time', () => {
   const request = timeRequest(mark);
   expect(request).toHaveLength(48);
   expect(request[0]).toBe(0x23);
@@ -25,7 +25,7 @@ it.each([
   { why: 'half a second', seconds: 2_208_988_800, fraction: 2 ** 31, at: 500 },
   { why: '2026', seconds: 2_208_988_800 + 1_795_716_000, at: 1_795_716_000_000 },
   { why: 'after 2036, when the count begins anew', seconds: 1, at: (2 ** 32 - 2_208_988_800 + 1) * 1000 },
-])('reads $why', ({ at, ...said }) => {
+])('the time of an SNTP response is read: $why', ({ at, ...said }) => {
   expect(readTime(answer(said), mark)).toBe(at);
 });
 
@@ -37,6 +37,6 @@ it.each([
   { why: 'a server that is not synchronised', reply: answer({ seconds: 1, stratum: 16 }) },
   { why: 'no time', reply: answer({}) },
   { why: 'too few bytes', reply: answer({ seconds: 1 }).subarray(0, 47) },
-])('takes no time from $why', ({ reply }) => {
+])('no time is read from $why', ({ reply }) => {
   expect(readTime(reply, mark)).toBeUndefined();
 });

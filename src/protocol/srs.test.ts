@@ -14,7 +14,7 @@ const localOf = (address: string | undefined): string => splitAddress(address ??
 const back = (local: string, { now = NOW, macs = [mac], domain = OURS } = {}) =>
   reverseSrs(local, domain, { now, macs });
 
-test('every sender that fits comes back', () => {
+test('every rewritten sender that fits can be restored', () => {
   const sender = fc
     .tuple(fc.stringMatching(/^[a-z][a-z0-9+._=-]{0,20}[a-z0-9]$/), fc.stringMatching(/^[a-z]{1,12}\.[a-z]{2,4}$/))
     .map(([local, domain]) => `${local}@${domain}`);
@@ -32,7 +32,7 @@ test('every sender that fits comes back', () => {
   );
 });
 
-test('a sender that others have rewritten grows once and goes back to whom wrote it first', () => {
+test('a sender that others have rewritten grows only once, and its bounces go back to the first rewriter', () => {
   const first = 'SRS0=abcd=ZZ=origin.example=someone@first.example';
   const second = rewriteSender(first, OURS, { now: NOW, mac });
   expect(second).toMatch(/^SRS1=[0-9a-v]{6}=first\.example==abcd=ZZ=origin\.example=someone@send\.example\.com$/);
@@ -42,7 +42,7 @@ test('a sender that others have rewritten grows once and goes back to whom wrote
   expect(back(localOf(third), { domain: 'out.example.net' })).toEqual({ kind: 'sender', sender: first });
 });
 
-test('what another key, another domain or somebody else has made is forged', () => {
+test('a rewritten sender of another key, another domain or a third party is forged', () => {
   const local = localOf(rewriteSender('someone@example.org', OURS, { now: NOW, mac }));
   expect(back(local, { macs: [other] })).toEqual({ kind: 'forged' });
   expect(back(local, { macs: [other, mac] })).toMatchObject({ kind: 'sender' });
@@ -51,11 +51,14 @@ test('what another key, another domain or somebody else has made is forged', () 
   expect(back('SRS1=000000=example.org==x')).toEqual({ kind: 'forged' });
 });
 
-test.each(['support', 'SRS0', 'SRS0=abc', 'SRS2=000000=x', 'srs0+000000=x'])('%j is no address of ours', (local) => {
-  expect(back(local)).toBeUndefined();
-});
+test.each(['support', 'SRS0', 'SRS0=abc', 'SRS2=000000=x', 'srs0+000000=x'])(
+  '%j is not one of our rewritten addresses',
+  (local) => {
+    expect(back(local)).toBeUndefined();
+  },
+);
 
-test('a sender that would not fit, or that has to be quoted, is not rewritten', () => {
+test('a sender that would not fit or has to be quoted is not rewritten', () => {
   expect(rewriteSender(`${'x'.repeat(50)}@example.org`, OURS, { now: NOW, mac })).toBeUndefined();
   expect(rewriteSender('"a b"@example.org', OURS, { now: NOW, mac })).toBeUndefined();
 });

@@ -17,8 +17,8 @@ it.each([
   ['america/new_york', '2026-12-01T09:00', '2026-12-01T14:00:00.000Z', 'letter case does not count'],
   ['Pacific/Kiritimati', '2026-12-01T09:00', '2026-11-30T19:00:00.000Z', 'the first of all'],
   ['Etc/GMT+12', '2026-12-01T09:00', '2026-12-01T21:00:00.000Z', 'the last of all'],
-])('%s shows %s at %s: %s', (zone, local, moment) => expect(momentOf(zone, local)).toBe(moment));
+])('the clock of %s shows %s at %s: %s', (zone, local, moment) => expect(momentOf(zone, local)).toBe(moment));
 
-it.each(['', 'Mars/Olympus_Mons', '+02:00', 'Europe', 'Europe/Berlin '])('%j is none', (name) =>
+it.each(['', 'Mars/Olympus_Mons', '+02:00', 'Europe', 'Europe/Berlin '])('%j is not a time zone', (name) =>
   expect(findTimeZone(name)).toBe(undefined),
 );

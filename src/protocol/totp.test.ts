@@ -4,7 +4,7 @@ import { base32, codeOf, fromBase32, matchingStep, otpauthUrl, stepAt, STEP_MS }
 
 const secret = Buffer.from('12345678901234567890');
 
-// From RFC 6238, appendix B; the last six of its eight digits.
+// The codes are from RFC 6238, appendix B: the last six of its eight digits.
 it.each([
   [59, '287082'],
   [1111111109, '081804'],
@@ -12,23 +12,23 @@ it.each([
   [1234567890, '005924'],
   [2000000000, '279037'],
   [20000000000, '353130'],
-])('at %i seconds the code is %s', (seconds, code) => expect(codeOf(secret, stepAt(seconds * 1000))).toBe(code));
+])('the TOTP code at %i seconds is %s', (seconds, code) => expect(codeOf(secret, stepAt(seconds * 1000))).toBe(code));
 
-// From RFC 4226, appendix D.
+// The codes are from RFC 4226, appendix D.
 it.each(['755224', '287082', '359152', '969429', '338314', '254676', '287922', '162583', '399871', '520489'])(
-  '%s is the code of its count',
+  'the code %s of RFC 4226 belongs to its counter',
   (code) => {
     const counts = Array.from({ length: 10 }, (_, count) => codeOf(secret, count));
     expect(counts).toContain(code);
   },
 );
 
-describe('a code', () => {
+describe('a TOTP code', () => {
   const now = 1_700_000_015_000;
   const current = stepAt(now);
   const at = (step: number, after: number | null = null) => matchingStep(secret, codeOf(secret, step), { now, after });
 
-  it('is taken one step early and late, and no further', () => {
+  it('is accepted one step early and late, and no further', () => {
     expect([-2, -1, 0, 1, 2].map((off) => at(current + off))).toEqual([
       undefined,
       current - 1,
@@ -38,16 +38,16 @@ describe('a code', () => {
     ]);
   });
 
-  it('is not taken of a step that was used, nor of an older one', () => {
+  it('is not accepted for a used step or an older one', () => {
     expect([-1, 0, 1].map((off) => at(current + off, current))).toEqual([undefined, undefined, current + 1]);
   });
 
-  it.each(['', '12345', '1234567', 'abcdef', '１２３４５６'])('%j is none', (code) => {
+  it.each(['', '12345', '1234567', 'abcdef', '１２３４５６'])('cannot be %j', (code) => {
     expect(matchingStep(secret, code, { now, after: null })).toBeUndefined();
   });
 });
 
-it('RFC 4648 §10, and any bytes there and back', () => {
+it('base32 follows RFC 4648 section 10, and any bytes can be decoded again', () => {
   const words = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'].map((word) => base32(Buffer.from(word)));
   expect(words).toEqual(['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI']);
   fc.assert(
@@ -59,7 +59,7 @@ it('RFC 4648 §10, and any bytes there and back', () => {
   expect(fromBase32('MZXW1')).toBeUndefined();
 });
 
-it('an app reads issuer, account and secret, whatever they are written with', () => {
+it('an authenticator app reads issuer, account and secret with any characters', () => {
   const url = new URL(otpauthUrl({ issuer: 'rasket a.example', account: 'a+b&c@example.com', secret }));
   expect([url.host, url.pathname]).toEqual(['totp', '/rasket%20a.example:a%2Bb%26c%40example.com']);
   expect(Object.fromEntries(url.searchParams)).toEqual({

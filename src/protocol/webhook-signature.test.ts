@@ -8,7 +8,7 @@ import { newWebhookSecret, webhookHeaders, webhookKey, signWebhook } from './web
 const secret = newWebhookSecret(Buffer.from('0123456789abcdef01234567'));
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-test('a secret is whsec_ and the base64 of 24 bytes, and nothing else is taken', () => {
+test('a webhook secret is whsec_ with the base64 of 24 bytes, and anything else is refused', () => {
   expect(secret).toBe('whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3');
   expect(webhookKey(secret).export().toString()).toBe('0123456789abcdef01234567');
   expect(() => newWebhookSecret(Buffer.alloc(23))).toThrow('23 bytes instead of 24');
@@ -18,7 +18,7 @@ test('a secret is whsec_ and the base64 of 24 bytes, and nothing else is taken',
   }
 });
 
-test('the signature is the HMAC-SHA256 of id, second and body, joined by dots', () => {
+test('a webhook signature is the HMAC-SHA256 of id, second and body, joined by dots', () => {
   const expected = createHmac('sha256', '0123456789abcdef01234567')
     .update('msg_1.1700000000.{"a":"ä"}')
     .digest('base64');
@@ -28,7 +28,7 @@ test('the signature is the HMAC-SHA256 of id, second and body, joined by dots', 
 });
 
 // The libraries compute these values, so that both sides cannot share a mistake.
-test('the libraries sign to the same bytes', () => {
+test('the libraries create the same signatures', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 24, maxLength: 24 }), fc.string({ unit: 'grapheme' }), (bytes, body) => {
       const made = newWebhookSecret(Buffer.from(bytes));
@@ -45,7 +45,7 @@ const verifiers = [
   { name: 'standardwebhooks', open: (key: string) => new StandardWebhook(key) },
 ] as const;
 
-test.each(verifiers)('$name takes one signature, or either of two, and refuses what was changed', async ({ open }) => {
+test.each(verifiers)('$name accepts one signature or either of two, and refuses changed messages', async ({ open }) => {
   const other = newWebhookSecret(randomBytes(24));
   const body = '{"type":"email.sent","data":{"subject":"Grüße 🎉 a.b.c"}}';
   const message = { id: 'msg_0123456789abcdef', timestampSeconds: nowSeconds(), body };
@@ -68,7 +68,7 @@ test.each(verifiers)('$name takes one signature, or either of two, and refuses w
   await expect(verify(secret, body, old)).rejects.toThrow();
 });
 
-test('both names carry the same three values', () => {
+test('both header names have the same three values', () => {
   const headers = webhookHeaders([secret], { id: 'msg_1', timestampSeconds: 1, body: '' });
   expect(Object.keys(headers)).toHaveLength(6);
   for (const part of ['id', 'timestamp', 'signature'] as const) {

@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 test.each([
   ['one name', ['mail.example.com']],
   ['many, in more than 255 bytes', Array.from({ length: 60 }, (_, index) => `host-${index}.example.com`)],
-])('openssl takes a request for %s, with its signature and its names', (_why, names) => {
+])('openssl accepts a certificate request for %s, with its signature and its names', (_why, names) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const input = certificateRequest({ names, privateKey });
   const ask = (...args: string[]): string =>
@@ -30,7 +30,7 @@ test.each([
   { why: 'addresses', names: ['localhost', '127.0.0.1', '::1'], until: '2040-01-01T00:00:00.000Z' },
   { why: 'a time that UTCTime does not reach', names: ['a.example', 'b.example'], until: '2060-06-30T12:00:00.000Z' },
   { why: 'a name too long for a subject', names: [`${'a'.repeat(60)}.example.com`], until: '2049-12-31T23:59:59.000Z' },
-])('$why: Node reads what was written, and its own signature holds', ({ names, until }) => {
+])('Node.js reads the certificate for $why, and its signature is valid', ({ names, until }) => {
   const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const notBefore = new Date('2020-02-29T00:00:00Z');
   const pem = selfSignedCertificate({

@@ -10,7 +10,7 @@ import { accountOf, PASSWORD } from '../rig/page-people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { painted, startChromium, type Chromium } from './chromium.ts';
 
-describePeers('an app whose browser is a real one', ['chromium'], () => {
+describePeers('an app that signs in with a real browser', ['chromium'], () => {
   let scene: Scene;
   let team: Team;
   let browser: Chromium;
@@ -21,7 +21,7 @@ describePeers('an app whose browser is a real one', ['chromium'], () => {
     // Plain HTTP stands in for what is https outside.
     scene = await startScene({ roles: ['http'], config: { sessions: { secure_cookie: false } } });
     team = await scene.team();
-    // Where an app on the person's own machine waits for its browser to come back.
+    // An app on the person's own machine waits here for its browser to come back.
     listener = http.createServer((_, response) => response.end('You may close this page.'));
     await new Promise<void>((done) => void listener.listen(0, '127.0.0.1', done));
     const { port } = listener.address() as AddressInfo;
@@ -71,16 +71,19 @@ describePeers('an app whose browser is a real one', ['chromium'], () => {
     await page.getByRole('status').filter({ hasText: 'The access of the app was revoked.' }).waitFor();
   }
 
-  it.each(Object.entries(SIGNING_IN))('the MCP client of %s: to its tools, and out again', async (revision, signIn) => {
-    await using client = await signIn(place);
-    expect(client.revision).toBe(revision);
-    expect((await client.tools()).map(({ name }) => name)).toContain('sendEmail');
-    expect((await client.call('getTeam')).value()).toMatchObject({ id: team.id });
-    await endIt();
-    await expect(client.call('getTeam')).rejects.toThrow('Unauthorized');
-  });
+  it.each(Object.entries(SIGNING_IN))(
+    'reaches its tools as the MCP client of %s, and signs out again',
+    async (revision, signIn) => {
+      await using client = await signIn(place);
+      expect(client.revision).toBe(revision);
+      expect((await client.tools()).map(({ name }) => name)).toContain('sendEmail');
+      expect((await client.call('getTeam')).value()).toMatchObject({ id: team.id });
+      await endIt();
+      await expect(client.call('getTeam')).rejects.toThrow('Unauthorized');
+    },
+  );
 
-  it('oauth4webapi: to the API, and gives its access back', async () => {
+  it('reaches the API with oauth4webapi, and revokes its access', async () => {
     const client = await oauth4webapiAt(place, { path: '', scope: 'team:read' });
     const token = client.tokens.access_token;
     expect(((await (await client.get('/team', token)).json()) as { id: string }).id).toBe(team.id);

@@ -9,7 +9,7 @@ import { peopleOf, type Person } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 
-describePeers('the page of consent in a real browser', ['chromium'], () => {
+describePeers('the consent page in a real browser', ['chromium'], () => {
   let scene: Scene;
   let browser: Chromium;
   let app: http.Server;
@@ -35,7 +35,7 @@ describePeers('the page of consent in a real browser', ['chromium'], () => {
   it.each([
     ['Authorize', /^got \/callback\?code=rkc_/],
     ['Cancel', /^got \/callback\?error=access_denied/],
-  ])('%s leads back to the app, by keyboard alone', async (button, told) => {
+  ])('returns to the app by keyboard alone with “%s”', async (button, told) => {
     const oauth = oauthOf(scene);
     const redirectUri = `http://127.0.0.1:${port}/callback`;
     const client = await oauth.register({ redirect_uris: [redirectUri] });
@@ -52,7 +52,7 @@ describePeers('the page of consent in a real browser', ['chromium'], () => {
     await page.close();
   });
 
-  it('is shown in no frame of another site', async () => {
+  it('is not shown in a frame of another site', async () => {
     const oauth = oauthOf(scene);
     const client = await oauth.register();
     const page = await browser.context.newPage();

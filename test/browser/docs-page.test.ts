@@ -7,7 +7,7 @@ import { startOutside } from './outside.ts';
 const TIMEOUT = { timeout: 60_000 };
 
 describePeers('the API reference in a real browser', ['chromium'], () => {
-  it('is searched and tried out, and asks nobody but the server', async () => {
+  it('can be searched and tried out, and sends requests only to the server', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { key } = await scene.team();
     const outside = await startOutside();

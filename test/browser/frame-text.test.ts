@@ -53,8 +53,8 @@ const names = (html: string): string[] =>
 const DANGEROUS =
   /^(?:script|link|meta|base|iframe|frame|frameset|object|embed|applet|form|input|button|svg|math|template|video|audio|noscript|portal|fencedframe|textarea|select|plaintext|xmp|isindex|bgsound)$/;
 
-describe.each(corpus)('$name', ({ html }) => {
-  it('stays inside its attribute, and outside of it there is only what we wrote', async () => {
+describe.each(corpus)('the hostile HTML “$name”', ({ html }) => {
+  it('stays inside the srcdoc attribute, and everything outside is ours', async () => {
     const page = await pageOf(html);
     expect(page.match(/ srcdoc="/g)).toHaveLength(1);
     expect(framed(page).endsWith(disarmHtml(html))).toBe(true);
@@ -65,7 +65,7 @@ describe.each(corpus)('$name', ({ html }) => {
     expect(around).not.toMatch(/<[^>]*\son\w+=/i);
   });
 
-  it('names no element that does more than show something, and no address to go to', () => {
+  it('contains no dangerous element and no link target after disarming', () => {
     const disarmed = disarmHtml(html);
     expect(names(disarmed).filter((name) => DANGEROUS.test(name))).toEqual([]);
     expect(disarmed.match(/(?<!data-)href[\t\n\f\r ]*=/gi)).toBeNull();
@@ -73,7 +73,7 @@ describe.each(corpus)('$name', ({ html }) => {
   });
 });
 
-describe('whatever is written', () => {
+describe('any disarmed HTML', () => {
   const pieces = fc.constantFrom(
     '<',
     '>',
@@ -123,14 +123,14 @@ describe('whatever is written', () => {
   );
   const text = fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join(''));
 
-  it('no dangerous name is left, however tags begin', () => {
+  it('contains no dangerous element, however its tags start', () => {
     fc.assert(
       fc.property(text, (html) => names(disarmHtml(html)).every((name) => !DANGEROUS.test(name))),
       { numRuns: scaled(500) },
     );
   });
 
-  it('no href has a value, however it is spelled', () => {
+  it('contains no href with a value, however it is spelled', () => {
     const attributes = (html: string): string[] =>
       Array.from(html.matchAll(/([^\t\n\f\r />="'<]*)[\t\n\f\r ]*=/g), ([, name = '']) => name.toLowerCase());
     fc.assert(
@@ -139,7 +139,7 @@ describe('whatever is written', () => {
     );
   });
 
-  it('it ends where it ended: the frame holds it whole', async () => {
+  it('ends where the source ended, and the frame contains it whole', async () => {
     await fc.assert(
       fc.asyncProperty(text, async (html) => {
         const page = await pageOf(html);
@@ -150,13 +150,13 @@ describe('whatever is written', () => {
   });
 });
 
-describe('what is plain stays as it is', () => {
+describe('disarming', () => {
   it.each([
     '<!doctype html><html><head><title>Hello</title><style>p > a{color:red}</style></head><body bgcolor="#fff"><p class="x">Hi</p></body></html>',
     '<table role="presentation" width="600"><tr><td style="padding:8px"><img src="https://x.example/a.png" alt=""></td></tr></table>',
     '<!--[if mso]><p>Outlook</p><![endif]--> 1 < 2 && a <b>bold</b><br/>',
     '<H1>Loud</H1>',
-  ])('%s', (html) => expect(disarmHtml(html)).toBe(html));
+  ])('does not change %s', (html) => expect(disarmHtml(html)).toBe(html));
 
   it.each([
     ['<a href="https://x.example">x</a>', '<a data-href="https://x.example">x</a>'],
@@ -165,5 +165,5 @@ describe('what is plain stays as it is', () => {
     ['<script>1</script>', '<x-script>1</x-script>'],
     ['<form><input name=a></form>', '<x-form><head name=a></x-form>'],
     ['the href attribute', 'the href attribute'],
-  ])('%s becomes %s', (html, disarmed) => expect(disarmHtml(html)).toBe(disarmed));
+  ])('turns %s into %s', (html, disarmed) => expect(disarmHtml(html)).toBe(disarmed));
 });

@@ -15,7 +15,7 @@ const EVIL_HOST = 'evil.example';
 const EVIL = `http://${EVIL_HOST}/x`;
 const RUN = `console.log('${SCRIPT_RAN}')`;
 const PAGES = 4;
-/** What stands in every place where a harmless contact is read. */
+/** The value in every place when a contact is harmless. */
 const HARMLESS = 'Ada';
 
 /** A value of a contact in every kind of place that an author may give it. */
@@ -94,8 +94,8 @@ const CHARACTERS_MAX = 500;
 const fit = ({ name, value }: Value): Value => ({ name, value: value.replaceAll('\0', '').slice(0, CHARACTERS_MAX) });
 
 /**
- * As many in a value as fit. None can hide another: whatever comes of one that is not taken for text, the page is not the
- * harmless one.
+ * Joins as many values into one as fit. None can hide another: when any of them is not treated as text, the page differs from
+ * the harmless one.
  */
 function together(values: readonly Value[]): Value[] {
   const joined: Value[] = [];
@@ -107,7 +107,7 @@ function together(values: readonly Value[]): Value[] {
   return joined;
 }
 
-// What takes a whole page over stands in one place of another.
+// HTML that takes over a whole page is here a value in one place of another page.
 const CORPUS = hostileHtml(`http://${EVIL_HOST}`).map(({ name, html }) =>
   fit({ name, value: html.slice('<p>Hello.</p>'.length) }),
 );
@@ -117,12 +117,12 @@ interface Looked {
   /** Every element with the names of its attributes, comments, and the rules of its styles. */
   structure: string;
   texts: Record<string, string | null>;
-  /** Where links and forms lead, by id: their scheme alone. */
+  /** The schemes of links and forms, by id. */
   schemes: Record<string, string>;
   pictureHost: string;
 }
 
-describePeers('a broadcast to contacts with hostile values, in a real browser', ['chromium'], () => {
+describePeers('a broadcast to contacts with hostile values in a real browser', ['chromium'], () => {
   let scene: Scene;
   let campaign: Campaign;
   let outside: Outside;
@@ -142,7 +142,7 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     await outside.close();
   });
 
-  /** What each of these values is delivered as, in a broadcast to one contact each. */
+  /** Returns the content that each of these values is delivered as, in a broadcast to one contact each. */
   async function delivered(html: string, values: readonly string[]): Promise<string[]> {
     const subject = `To ${values.length} at ${scene.clock.now()}`;
     const segment = await campaign.make('/segments', { name: subject });
@@ -162,7 +162,7 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     return addresses.map((address) => byAddress.get(address) ?? expect.unreachable(`${address} got nothing`));
   }
 
-  it('nothing runs, nobody outside is asked, and each value stays in its place', async () => {
+  it('runs no script, sends no request, and keeps each value in its place', async () => {
     const [harmless = '', ...pages] = await delivered(PLACES, [HARMLESS, ...VALUES.map(({ value }) => value)]);
     const plain = await servePlain([harmless, ...pages]);
     onTestFinished(() => plain.close());
@@ -189,7 +189,7 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
         }
       }),
     );
-    // What a page began to ask for before it was closed may still be on its way.
+    // Requests that a page began before it was closed may still be on their way.
     await browser.close();
     await outside.heardAll();
     expect(found).toEqual({});
@@ -197,7 +197,7 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     expect([outside.connections(), outside.asked]).toEqual([0, []]);
   });
 
-  it('who reads it leaves by the button of the mail program or by its links, and the next one goes without them', async () => {
+  it('lets readers unsubscribe with the button of the mail program or its links, and the next broadcast leaves them out', async () => {
     const names = ['one-click', 'link', 'preferences', 'stays'];
     const segment = await campaign.make('/segments', { name: 'Ways out' });
     for (const name of names) {

@@ -4,18 +4,18 @@ export interface HostileHtml {
   /** The last part of the address it asks outside for. */
   path: string;
   /**
-   * What it does when it is opened by itself, without any page of ours around it; undefined where nothing is promised,
-   * because it needs a click, another browser, or the very walls it tries to climb.
+   * The effect when it is opened by itself, without any page of ours around it; undefined where nothing is promised, because it
+   * needs a click, another browser, or the very walls it tries to climb.
    */
   live: Live;
 }
 
 type Live = 'runs or asks' | 'connects' | undefined;
 
-/** What a script of the corpus leaves behind where it can. */
+/** The mark that a script of the corpus leaves when it can run. */
 export const SCRIPT_RAN = 'owned';
 
-/** What every script tries; each part on its own, so that a wall before one part hides no gap before the next. */
+/** The script that every case tries; each part is separate, so that a wall before one part hides no gap before the next. */
 const code = (at: string): string =>
   `try{console.log('${SCRIPT_RAN}')}catch(e){};try{top.document.title='${SCRIPT_RAN}'}catch(e){};try{new Image().src='${at}'}catch(e){};try{fetch('${at}')}catch(e){};try{top.location='${at}'}catch(e){}`;
 

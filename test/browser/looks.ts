@@ -33,8 +33,8 @@ export async function faultsOf(page: Page, { picture }: { picture: string }): Pr
 }
 
 /**
- * What is wrong with the page that is open, in each of the views, and pictures of them. It is not loaded anew for each: our pages have
- * no script that could ask once how wide they are.
+ * Returns the faults of the open page in each of the views, and takes pictures of them. The page is not loaded again for each:
+ * our pages have no script that could read their width.
  */
 export async function faultsInEveryView(
   page: Page,
@@ -51,7 +51,7 @@ export async function faultsInEveryView(
   return found;
 }
 
-/** What runs in the page is the test's own, past the policy that lets the page run nothing. */
+/** Runs axe in the page. The script is the test's own, exempt from the policy that lets the page run nothing. */
 export async function violations(page: Page): Promise<AxeResults['violations']> {
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
   const options = { runOnly: RULES, resultTypes: ['violations'], iframes: false };

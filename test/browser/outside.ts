@@ -6,7 +6,7 @@ export interface Outside {
   port: number;
   /** Every connection counts, whether anything was asked over it or not: a preconnect asks for nothing. */
   connections(): number;
-  /** What was asked for, in order. */
+  /** The requests, in order. */
   asked: { target: string; headers: http.IncomingHttpHeaders }[];
   /** Resolves when a path that begins so is asked for, or was. */
   hears(path: string): Promise<void>;
@@ -25,7 +25,7 @@ export interface Outside {
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
-/** The rest of the internet, as far as the browser of a test can see: whoever calls out ends up here. */
+/** Plays the rest of the internet, as far as the browser of a test can see: every request to the outside ends up here. */
 export async function startOutside(): Promise<Outside> {
   let connections = 0;
   let open = 0;

@@ -14,7 +14,7 @@ import { faultsInEveryView } from './looks.ts';
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/people-pages');
 
-describePeers('the pages of people in a real browser', ['chromium'], () => {
+describePeers('the account pages in a real browser', ['chromium'], () => {
   let scene: Scene;
   let browser: Chromium;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     await painted(page);
   }
 
-  it('a keyboard alone signs in past a mistake, and the field at fault has the focus', async () => {
+  it('support signing in by keyboard alone past a mistake, and focus the faulty field', async () => {
     const { email } = await accountOf(scene, { team: await scene.team() });
     await withPage(async (page) => {
       await openPainted(page, '/sign-in');
@@ -75,7 +75,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     });
   });
 
-  it('a keyboard alone chooses a new password, and the token leaves the address bar', async () => {
+  it('support a password reset by keyboard alone, and remove the token from the address bar', async () => {
     const { email } = await accountOf(scene);
     const { token } = await makePasswordReset(scene.app.world, email);
     await withPage(async (page) => {
@@ -155,7 +155,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     ['sign-out', (page) => open(page, '/sign-out')],
   ];
 
-  /** What a telephone reads from the picture of the screen. */
+  /** Returns what a phone reads from the picture of the screen. */
   async function seenByCamera(page: Page): Promise<string | null> {
     const png = await page.getByRole('img', { name: /^QR code/ }).screenshot();
     const camera = await browser.context.newPage();
@@ -182,7 +182,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     return found;
   }
 
-  it('axe finds nothing on any page, light at a desk and dark on a telephone, and nothing is cut off', async () => {
+  it('have no axe violations and cut nothing off, in light desktop and dark phone views', async () => {
     const account = await accountOf(scene, { team: await scene.team() });
     await joinTeam(scene, await scene.team('A second team with a name that is rather long'), account.id, 'viewer');
     await withPage(async (page) => {

@@ -38,7 +38,7 @@ describePeers('the playground in a real browser', ['chromium'], () => {
     await scene.settled();
   }
 
-  it('is read by keyboard and by everybody, light at a desk and dark on a telephone', async () => {
+  it('is usable by keyboard and accessible in light desktop and dark phone views', async () => {
     await send({ subject: 'Bounced', text: 'x', to: `bounced@simulator.${scene.app.world.config.instance.host}` });
     await send({
       subject: 'A receipt',
@@ -67,9 +67,9 @@ describePeers('the playground in a real browser', ['chromium'], () => {
     await page.close();
   });
 
-  it('runs nothing and asks nobody, whatever the message says', async () => {
+  it('runs no script and sends no request, whatever the message contains', async () => {
     const corpus = hostileHtml(`http://${EVIL_HOST}`);
-    // In groups: that each payload alone is harmless in this frame is shown with shared emails.
+    // The payloads come in groups: a test with shared emails shows that each alone is harmless in this frame.
     for (const [group, payloads] of Map.groupBy(corpus, ({ name }) => name.split(':', 1)[0] ?? ''))
       await send({ subject: `<img src=//${EVIL_HOST}/s>${group}`, html: payloads.map(({ html }) => html).join('\n') });
     const page = await browser.context.newPage();

@@ -94,7 +94,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
   }
 
-  it('a keyboard alone leaves, comes back, chooses and leaves everything', async () => {
+  it('support unsubscribing, subscribing again, choosing topics and leaving all by keyboard alone', async () => {
     const { unsubscribe, news, offers, subscription, isOut } = await reader();
     await withPage(async (page) => {
       await page.goto(unsubscribe);
@@ -116,7 +116,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     });
   });
 
-  it('a keyboard alone confirms', async () => {
+  it('support confirming by keyboard alone', async () => {
     const { confirm, offers, subscription } = await reader();
     await withPage(async (page) => {
       await page.goto(confirm);
@@ -126,7 +126,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     });
   });
 
-  it('a scanner that opens every link, and every link behind those, changes nothing', async () => {
+  it('change nothing for a scanner that follows every link and every link on those pages', async () => {
     const { id, unsubscribe, preferences, confirm } = await reader();
     await withPage(async (page) => {
       for (const address of [unsubscribe, preferences, confirm]) {
@@ -163,7 +163,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     ];
   }
 
-  it('axe finds nothing on any page, light at a desk and dark on a telephone, and nothing is cut off', async () => {
+  it('have no axe violations and cut nothing off, in light desktop and dark phone views', async () => {
     const found: string[] = [];
     const all = await pages();
     await withPage(async (page) => {
@@ -175,7 +175,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     expect(found).toEqual([]);
   });
 
-  it('axe sees what is wrong where something is', async () => {
+  it('are checked by an axe that reports planted violations', async () => {
     await withPage(async (page) => {
       await page.goto((await reader()).preferences);
       await page.evaluate(`document.querySelector('label').remove(); document.documentElement.removeAttribute('lang')`);

@@ -12,17 +12,17 @@ import { watchPage } from './watch-page.ts';
 
 const EVIL_HOST = 'evil.example';
 const PAGES = 6;
-/** What a preview is to look like needs these. */
+/** The kinds of files that a preview needs to look right. */
 const SHOWN = ['image', 'stylesheet', 'font'];
-/** How a browser asks for a picture or a style. */
+/** Matches how a browser asks for a picture or a style. */
 const ACCEPTS_SHOWN = /^(?:image|text\/css)\b/;
 /**
  * A font is asked for as anything is, so that only these cases may. And a prefetch is allowed by a policy that allows any kind
  * of file: it tells its host what a picture would, and what comes of it is never used.
  */
 const MAY_ASK = /^\/(?:style-font-face|link-prefetch)/;
-describePeers('the file of a preview in a real browser', ['chromium'], () => {
-  it('runs no script, opens nothing and goes nowhere, whatever its author wrote', async () => {
+describePeers('the HTML file of a preview in a real browser', ['chromium'], () => {
+  it('runs no script, opens nothing and leads nowhere, whatever its author wrote', async () => {
     const folder = scratchFolder('rasket-preview-');
     await using outside = await startOutside();
     await using browser = await startChromium({ evilHost: EVIL_HOST, outsidePort: outside.port });

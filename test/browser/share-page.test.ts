@@ -25,7 +25,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
   let outside: Outside;
   let browser: Chromium;
   beforeAll(async () => {
-    // What is shared need not have been delivered.
+    // A shared email need not have been delivered.
     scene = await startScene({ roles: ['http'] });
     team = await scene.team();
     from = `a@${(await team.domain()).name}`;
@@ -44,7 +44,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     }
   }
 
-  it('the corpus is live: opened without our page, its payloads run, call out or connect', async () => {
+  it('comes from a live corpus: without our page its payloads run scripts, send requests or connect', async () => {
     await withBrowser(async () => {
       const plain = await servePlain(corpus.map(({ html }) => `<!doctype html>${html}`));
       const live = corpus.filter((payload) => payload.live === 'runs or asks');
@@ -73,7 +73,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     });
   });
 
-  it('runs no script, asks nothing of anybody and goes nowhere, whatever the email says and wherever one clicks', async () => {
+  it('runs no script, sends no request and leads nowhere, whatever it contains and wherever one clicks', async () => {
     await withBrowser(async () => {
       const seen: Seen[] = [];
       await inParallel(corpus, async (payload, page) => {
@@ -93,7 +93,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     });
   });
 
-  it('asked for remote images it loads images, without the address of the page, and nothing else', async () => {
+  it('loads remote images on request, without the address of the page, and nothing else', async () => {
     await withBrowser(async () => {
       const seen: Seen[] = [];
       // One page for each group: what a single payload does alone has been seen above.
@@ -120,7 +120,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     });
   });
 
-  it('a click on "Show remote images" loads exactly the images, and "Hide remote images" none', async () => {
+  it('loads exactly the images after “Show remote images”, and none after “Hide remote images”', async () => {
     await withBrowser(async () => {
       const out = `http://${EVIL_HOST}`;
       const html = `<link rel="stylesheet" href="${out}/sheet"><style>@import "${out}/import";@font-face{font-family:f;src:url(${out}/font)}
@@ -139,7 +139,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     });
   });
 
-  it('shows the email: its text, its own pictures and its colours, to readers and to screen readers', async () => {
+  it('shows its text, its own images and its colors to readers and to screen readers', async () => {
     await withBrowser(async () => {
       const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
       const html =
@@ -224,8 +224,8 @@ const TRIES = 5;
 const TRY_MS = 10_000;
 
 /**
- * Where a payload was to lead may interrupt the page of the next one, and a connection that came late serves the next
- * preconnect: what does not happen is provoked anew, and named when it never does.
+ * Repeats an action until it takes effect, and names it when it never does: the navigation of one payload may interrupt the
+ * next page, and a late connection serves the next preconnect.
  */
 async function insist(name: string, provoke: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {

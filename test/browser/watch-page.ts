@@ -1,7 +1,7 @@
 import type { ConsoleMessage, Dialog, Page, Request } from 'playwright-core';
 import { SCRIPT_RAN } from './hostile-html.ts';
 
-/** What the browser itself stopped is named as a request too, and its failure says why it never was one. */
+/** Requests that the browser itself stopped are reported too; these failures show that they were never sent. */
 const STOPPED = /^(?:csp|origin)$|BLOCKED_BY/;
 /** A page that was left cuts what it had begun; whether it had gone out, the outside knows. */
 const CUT = 'net::ERR_ABORTED';

@@ -14,7 +14,7 @@ const ANYTHING = 'X';
 
 const isCalled = (word: string): word is Advised[0] => word in BY_HAND || routeOf(word as never) !== undefined;
 
-/** What stands between the brackets that open at `from`. */
+/** Returns the text between the brackets that open at `from`. */
 function inside(text: string, from: number): string {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -65,7 +65,7 @@ beforeAll(async () => {
   program = await makeProgram('9.9.9');
 });
 
-/** What is wrong with a line for the command line; nothing where it is one. */
+/** Returns what is wrong with an advised command, or undefined when the command line accepts it. */
 function faultOf(command: Advised): string | undefined {
   const said = sayOnLine()({ words: 'Next', command }) ?? '';
   const words = said.replace(/^Next: rasket /, '').split(' ');
@@ -82,7 +82,7 @@ function faultOf(command: Advised): string | undefined {
     : undefined;
 }
 
-/** Without a trace in the command, which other tests read too. */
+/** Reads the options without leaving a trace in the command, which other tests read too. */
 function optionsOf(command: Command, words: readonly string[]): { operands: string[]; unknown: string[] } {
   const [operands, unknown]: [string[], string[]] = [[], []];
   for (let at = 0; at < words.length; at++) {
@@ -101,17 +101,17 @@ const countOf = ({ registeredArguments: known }: Command): [least: number, most:
   known.some(({ variadic }) => variadic) ? Infinity : known.length,
 ];
 
-describe('what is advised', () => {
-  it('is found in the sources', () => {
+describe('advice in the sources', () => {
+  it('is found by the test', () => {
     expect(advised.length).toBeGreaterThan(60);
     expect(new Set(advised.map(([file]) => file)).size).toBeGreaterThan(15);
   });
 
-  it.each(advised)('%s: %j is a command', (_, command) => {
+  it.each(advised)('from %s is a valid command: %j', (_, command) => {
     expect(faultOf(command)).toBeUndefined();
   });
 
-  it('may be any operation of a family', () => {
+  it('can name any operation of a family', () => {
     const operations = everyFamily.flatMap(({ list, get, report, actions = [] }) =>
       [list, get, report, ...actions].flatMap((one) => (one ? [one.operation] : [])),
     );
@@ -125,12 +125,12 @@ describe('what is advised', () => {
     ["seeWhatThereIs('listWebhooks', id)", 'has 1 words, not 0 to 0'],
     ["() => ['getDomain']", 'has 0 words, not 1 to 1'],
     ["{ command: ['webhooks replay', '--parkd'] }", 'has --parkd'],
-  ])('is refused where it is misspelt: %s', (source, fault) => {
+  ])('is reported when it is misspelled: %s', (source, fault) => {
     const [found] = advisedIn(source);
     expect(found && faultOf(found)).toContain(fault);
   });
 
-  it('is said in the console by its screens and keys, but for what it has not', () => {
+  it('is shown in the console with its screens and keys, except for what the console lacks', () => {
     const say = sayHere({ sections: [...sections, ...operatorSections], actions: [] });
     const typed = advised
       .map(([, command]) => [command[0], say({ words: 'Next', command })] as const)

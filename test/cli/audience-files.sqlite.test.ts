@@ -20,7 +20,7 @@ const json = async (...words: string[]) => {
   return JSON.parse(stdout);
 };
 
-it('an import says what became of the rows, and which of them failed and why', async () => {
+it('rasket contacts import reports the result of the rows, and which of them failed and why', async () => {
   const { id: segment } = await json('segments', 'create', 'Picked');
   const rows = [
     'Mail;Vorname;Plätze;Listen',
@@ -44,7 +44,7 @@ it('an import says what became of the rows, and which of them failed and why', a
   expect(again).toMatchObject({ status: 'completed', counts: { updated: 1, failed: 2 } });
 });
 
-it('an import names the columns that it leaves out, and why rows are skipped, with the remedy', async () => {
+it('rasket contacts import names the columns it ignores, and why rows are skipped, with the remedy', async () => {
   desk.write('again.csv', 'email,Phone,,first_name\neve@example.org,1,2,Eve\neve@example.org,1,2,Eve\n');
   const { code, stdout, stderr } = await contacts('import', 'again.csv');
   expect([code, stdout]).toEqual([0, 'completed  2 rows: 1 created, 0 updated, 1 skipped, 0 failed\n']);
@@ -56,7 +56,7 @@ it('an import names the columns that it leaves out, and why rows are skipped, wi
   expect((await contacts('import-status', imports[0].id)).stdout).toContain('"Phone", column 3 (without a name)');
 });
 
-it('an import begins automations where --start-automations asks for it, and else none', async () => {
+it('rasket contacts import starts automations only with --start-automations', async () => {
   const trigger = { key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } };
   const steps = ['--steps', JSON.stringify([trigger]), '--connections', '[]'];
   const { id } = await json('automations', 'create', 'Welcome', '--status', 'enabled', ...steps);
@@ -68,7 +68,7 @@ it('an import begins automations where --start-automations asks for it, and else
   expect((await json('automations', 'runs', id)).data).toHaveLength(1);
 });
 
-it('a file that cannot be used is one line and a number', async () => {
+it('an unusable import file is reported in one line with an exit code', async () => {
   desk.write('page.html', '<html><body>x</body></html>');
   expectOneLine(await contacts('import', 'page.html'), /HTML/, 65);
   expectOneLine(await contacts('import', 'nowhere.csv'), /there is no such file/, 1);
@@ -85,7 +85,7 @@ it('a file that cannot be used is one line and a number', async () => {
 
 // skipped because `script`, which makes a terminal for a command, is not on every machine
 it.skipIf(spawnSync('script', ['--version']).status !== 0)(
-  'at a terminal a bar shows how far it has come',
+  'rasket contacts import shows a progress bar at a terminal',
   async () => {
     desk.write('many.csv', `email\n${Array.from({ length: 20_000 }, (_, i) => `n${i}@example.org`).join('\n')}\n`);
     const line = 'script -qec "rasket contacts import many.csv --data data" /dev/null';
@@ -95,7 +95,7 @@ it.skipIf(spawnSync('script', ['--version']).status !== 0)(
   },
 );
 
-it('an export goes to standard output or to a file, and is imported again', async () => {
+it('an export goes to standard output or to a file, and can be imported again', async () => {
   const whole = await contacts('export');
   expect(whole.stdout.split('\r\n')[0]).toBe(
     'email,first_name,last_name,unsubscribed,segment_ids,opted_in_topic_ids,opted_out_topic_ids,seats',

@@ -15,7 +15,7 @@ afterAll(async () => {
   await scene.close();
 });
 
-it('rasket audit says what kind of caller acted, and by which name', async () => {
+it('rasket audit shows the kind of each actor and its name', async () => {
   const actors = [
     { kind: 'session', sessionId: 's1', userId: 'u1', name: 'ada@example.com', role: 'admin' },
     { kind: 'operator', operatorId: 'o1', name: 'Grace' },

@@ -51,7 +51,7 @@ const told = (stdout: string): string[] =>
     .map(({ id, status }) => `${Number(id.slice(-6))} ${status}`);
 
 // Each waits for looks that come once a second, and has nothing to do with the others.
-it.concurrent('shows runs as they begin and end, until none is running', async () => {
+it.concurrent('rasket automations runs --watch shows runs as they start and end, until none is running', async () => {
   const runs = new Map([
     [1, 'completed'],
     [2, 'running'],
@@ -66,7 +66,7 @@ it.concurrent('shows runs as they begin and end, until none is running', async (
   expect(code).toBe(0);
 });
 
-it.concurrent('fails where a run that it followed has failed', async () => {
+it.concurrent('rasket automations runs --watch fails when a run that it followed has failed', async () => {
   const runs = new Map([[1, 'running']]);
   const { code, stdout } = await watch(
     runsOf(runs, () => runs.set(1, 'failed')),
@@ -75,7 +75,7 @@ it.concurrent('fails where a run that it followed has failed', async () => {
   expect({ code, told: told(stdout) }).toEqual({ code: 1, told: ['1 running', '1 failed'] });
 });
 
-it.concurrent('begins where there are none, and passes none over where many begin at once', async () => {
+it.concurrent('rasket automations runs --watch starts without runs, and misses none when many start at once', async () => {
   const runs = new Map<number, string>();
   const answer = runsOf(runs, () => {
     if (runs.size === 0) for (let at = 1; at <= 250; at++) runs.set(at, 'completed');
@@ -89,7 +89,7 @@ it.concurrent('begins where there are none, and passes none over where many begi
   expect(code).toBe(0);
 });
 
-it.concurrent('tells of those in the statuses that are named alone', async () => {
+it.concurrent('rasket automations runs --watch shows only runs with the statuses of --status', async () => {
   const runs = new Map([[1, 'running']]);
   const answer = runsOf(runs, (look) =>
     look === 1 ? runs.set(2, 'running').set(1, 'completed') : runs.set(2, 'failed'),
@@ -98,7 +98,7 @@ it.concurrent('tells of those in the statuses that are named alone', async () =>
   expect(told(stdout)).toEqual(['2 failed']);
 });
 
-it.concurrent('follows no more of those that are running than the newest hundred', async () => {
+it.concurrent('rasket automations runs --watch follows the newest hundred running ones at most', async () => {
   const runs = new Map(Array.from({ length: 150 }, (_, at) => [at + 1, 'running'] as [number, string]));
   let interrupt = (): void => undefined;
   const answer = runsOf(runs, (look) => {
@@ -112,7 +112,7 @@ it.concurrent('follows no more of those that are running than the newest hundred
 });
 
 it.concurrent.each([[['--until-done']], [['--watch', '--all']], [['--watch', '--after', idOf(1)]]])(
-  '%j is misuse',
+  'rasket automations runs refuses %j',
   async (more) => {
     const { code, asked } = await speak(['automations', 'runs', AUTOMATION, ...more], runsOf(new Map()));
     expect({ code, asked }).toEqual({ code: 64, asked: [] });

@@ -20,7 +20,7 @@ afterEach(() => desk.clear());
 describe('rasket backup', () => {
   // skipped because a PostgreSQL database is backed up there
   it.skipIf(driver === 'pg')(
-    'takes no folder over that has the name of a half-made one; of two at once one is made',
+    'does not overwrite a folder with the name of an unfinished one, and makes one of two concurrent backups',
     async () => {
       expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });
       desk.write('mine.part/file', 'precious');
@@ -39,7 +39,7 @@ describe('rasket backup', () => {
   );
 
   // skipped because a PostgreSQL database is backed up there
-  it.skipIf(driver === 'pg')('says of content in a store where it stays, and that nobody looked at it', async () => {
+  it.skipIf(driver === 'pg')('says where content in an object store remains, and that it was not read', async () => {
     await using server = await startObjectServer();
     const storage = { inline_bytes: 0, row_bytes: 0 };
     await using scene = await startScene({ roles: ['http'], config: { blobs: blobsIn(server, {}), storage } });
@@ -63,7 +63,7 @@ describe('rasket backup', () => {
       content_in: `s3://mail at ${server.endpoint}`,
     });
     expect(fs.existsSync(desk.at('copy/blobs'))).toBe(false);
-    // As it says: a content that is gone is not missed.
+    // A missing content is no fault, as the message says.
     server.objects.clear();
     const verified = await desk.rasket(['backup', 'verify', 'copy']);
     expect(verified).toMatchObject({ code: 0, stderr: '' });
@@ -72,7 +72,7 @@ describe('rasket backup', () => {
 
   // skipped because a PostgreSQL database is backed up there
   it.skipIf(driver === 'pg')(
-    'makes a folder that sends what waited once confirmed, made while mail is accepted',
+    'makes a folder that, once confirmed, sends the waiting mail, also when mail is accepted meanwhile',
     async () => {
       // Accepts and sends nothing: all of it waits. What is large is kept in files, the rest in the database.
       await using scene = await startScene({ roles: ['http'] });
@@ -115,7 +115,7 @@ describe('rasket backup', () => {
 
       const looked = await desk.rasket(['doctor'], { env: { RASKET_DATA: folder } });
       expect(looked.stdout).toMatch(/\brestored\b.*rasket sending on/s);
-      // Before any server: the confirmation is about the copy, and stays.
+      // Sending is confirmed before any server starts: the confirmation is about the copy, and stays.
       const shown = await desk.rasket(['sending', '--data', folder]);
       expect(shown.stdout).toMatch(/^Sending is off: restored from a backup of 2.*, not confirmed\.\n$/);
       const confirmed = await desk.rasket(['sending', 'on', '--data', folder]);

@@ -35,7 +35,7 @@ function pgDumpThat(script: string): string {
 
 const SAYS_VERSION = `[ "$1" = --version ] && { echo 'pg_dump (PostgreSQL) 99.1 (Test)'; exit; }`;
 
-/** Of the pg_dump that has written it, once it has. */
+/** Waits until pg_dump has written its process id, and returns it. */
 const pidThere = (): Promise<number> =>
   vi.waitFor(() => {
     const pid = Number(fs.readFileSync(desk.at('pid'), 'utf8').trim());
@@ -55,7 +55,7 @@ const bySchedule = (scene: Scene, stopping?: AbortSignal) =>
   backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS, stopping });
 
 // runs only on PostgreSQL, whatever its version: pg_dump is a stand-in that never gets to write one
-describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot be made', () => {
+describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () => {
   const sceneWith = (programs: string): Promise<Scene> =>
     startScene({
       roles: ['http', 'scheduler'],
@@ -77,7 +77,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
       env: { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs },
     });
 
-  it('because pg_dump is older than the server, or not there, says so: in one line, in the log and as a finding', async () => {
+  it('is reported in one line, in the log and as a finding when pg_dump is too old or missing', async () => {
     const old = pgDumpThat(`echo 'pg_dump (PostgreSQL) 9.6.24'`);
     await using scene = await sceneWith(old);
     const token = await scene.operator();
@@ -91,7 +91,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
     expect(fs.existsSync(desk.at('copy.part'))).toBe(false);
 
-    // Before its time.
+    // The finding appears before the time of the backup.
     await glance(scene);
     const before = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(before.map(({ summary }) => summary)).toEqual([
@@ -100,14 +100,14 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(await bySchedule(scene)).toBeUndefined();
     expect(scene.log.join('\n')).toMatch(/backup failed/);
     expect(fs.readdirSync(desk.at('kept'))).toEqual([]);
-    // What was expected is over with what came of it.
+    // The finding that the next backup will fail ends when it has failed.
     await glance(scene);
     const failed = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(failed.map(({ summary }) => summary)).toEqual([expect.stringMatching(/^A backup failed: pg_dump is of/)]);
     expect(failed[0]?.summary).toMatch(says);
   });
 
-  it('hands pg_dump no password among its arguments, and no secret of ours; what it says is what is told', async () => {
+  it('passes no password in the arguments of pg_dump and none of our secrets, and reports the message of pg_dump', async () => {
     const programs = pgDumpThat(
       `${SAYS_VERSION}\necho "$@" >${desk.at('arguments')}; env >${desk.at('env')}; echo 'pg_dump: error: the disk is gone' >&2; exit 1`,
     );
@@ -122,7 +122,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(fs.readdirSync(desk.folder)).not.toContain('copy.part');
   });
 
-  it('killed in the middle leaves what no command takes for a backup, and the next by schedule removes its own', async () => {
+  it('that was killed leaves a folder that no command accepts as a backup, and the next scheduled one removes it', async () => {
     const programs = pgDumpThat(`${SAYS_VERSION}\necho $$ >${desk.at('pid')}; exec sleep 600`);
     await using scene = await sceneWith(programs);
     const env = { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
@@ -142,7 +142,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(fs.readdirSync(desk.at('kept')).sort()).toEqual(['copy.part', 'rasket-2020-01-02T00-00-00Z.another.part']);
   });
 
-  it('is made by one node at a time, and broken off by a stop together with pg_dump', async () => {
+  it('is made by one node at a time, and stops together with its pg_dump', async () => {
     const programs = pgDumpThat(`${SAYS_VERSION}\necho $$ >${desk.at('pid')}; exec sleep 600`);
     await using scene = await sceneWith(programs);
     const stopping = new AbortController();
@@ -170,7 +170,7 @@ case "$*" in *--single-transaction*) echo 'pg_restore: error: no room' >&2; exit
 exec /usr/bin/pg_restore "$@"
 `;
 
-/** Fills the database, and kills whoever has called it. */
+/** Fills the database, and kills the process that has called it. */
 const KILLING_RESTORE = `#!/bin/sh
 /usr/bin/pg_restore "$@" || exit
 case "$*" in *--single-transaction*) kill -9 $PPID;; esac
@@ -206,7 +206,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
   const verify = (folder: string, ...more: string[]): Promise<Ended> =>
     desk.rasket(['backup', 'verify', folder, ...more], { env: {} });
 
-  it('by schedule is whole while mail is accepted, is restored elsewhere and sends once it may', async () => {
+  it('by schedule is complete while mail is accepted, can be restored elsewhere, and sends once it is confirmed', async () => {
     await using scene = await sceneWithMail();
     const mail = await mailIn(scene);
     const before = [await mail.send('before@one.example', large('b')), await mail.send('later@one.example')];
@@ -273,7 +273,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     }
   });
 
-  it('is restored anew after a kill behind the database, and never into one that was used since', async () => {
+  it('can be restored again after a kill that follows the database, and never into one that was used since', async () => {
     await using scene = await sceneWithMail();
     const mail = await mailIn(scene);
     await mail.send('x@one.example', large('x'));
@@ -306,8 +306,8 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     expectOneLine(await desk.rasket(args, { env }), /has files in it; move it aside/);
   });
 
-  it('is verified to the last row, and each kind of damage is named; older ones go beyond the number', async () => {
-    // Without a scheduler, whose own backup of the day would be under way at the same time.
+  it('is verified to the last row with each kind of damage named, and the oldest beyond the number are removed', async () => {
+    // This scene has no scheduler, whose own backup of the day would be in progress at the same time.
     await using scene = await sceneWithMail(['http']);
     const mail = await mailIn(scene);
     await mail.send('x@one.example', large('x'));
@@ -362,7 +362,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     expect(fs.existsSync(desk.at('none'))).toBe(false);
   });
 
-  it('whose rows name content that is not there fails and says which, and not for content that was removed meanwhile', async () => {
+  it('fails with the names of missing content, except for content that was removed meanwhile', async () => {
     await using scene = await sceneWithMail();
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', large('x'));
@@ -371,7 +371,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     expectOneLine(copied, new RegExp(`rows name content that is not there: ${id}/html \\(email_bodies\\); 1 in all`));
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
 
-    // As retention does between the snapshot and the copy of the content: here while pg_dump is about to begin.
+    // Retention removes a content between the snapshot and the copy of the content: here while pg_dump is about to begin.
     const second = await mail.send('y@one.example', large('y'));
     await scene.app.world.db.run('delete from email_bodies where email_id = ?', [id]);
     const programs = pgDumpThat(

@@ -50,7 +50,7 @@ const blobsIn = (folder: string): string[] =>
 
 // skipped because a PostgreSQL database is backed up there
 describe.skipIf(driver === 'pg')('rasket backup verify', () => {
-  it('a backup names content that was damaged before, although its copy is exact', async () => {
+  it('names content that was damaged before the backup, although its copy is exact', async () => {
     await using scene = await sceneWithMail();
     const [damaged = ''] = blobsIn(scene.dataDir);
     flip(path.join(scene.dataDir, damaged));
@@ -63,7 +63,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     expect(seen.stdout + seen.stderr).toContain(says);
   });
 
-  it('damaged content that the scheduled backup meets is a finding', async () => {
+  it('damaged content that a scheduled backup reads becomes a finding', async () => {
     await using scene = await sceneWithMail();
     const [damaged = ''] = blobsIn(scene.dataDir);
     flip(path.join(scene.dataDir, damaged));
@@ -77,7 +77,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     await expect.poll(damage).toMatchObject([{ subjects: [path.join(scene.dataDir, damaged)] }]);
   });
 
-  it('reads all of a backup, and names what was damaged since', async () => {
+  it('reads the whole backup, and names what was damaged since', async () => {
     await using scene = await sceneWithMail();
     expect(await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).toMatchObject({ code: 0, stderr: '' });
     const whole = desk.at('copy');
@@ -118,7 +118,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     }
   });
 
-  it('follows no link and waits for no pipe that was planted in the folder, and names them', async () => {
+  it('follows no planted link, does not wait for a planted pipe, and names them', async () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
     const [blob = ''] = blobsIn(desk.at('copy'));
@@ -141,32 +141,35 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
         `${name} is a link or a device, and no file of a backup: nothing of it was read`,
       );
     }
-    // What is written about it goes through no link either.
+    // The record of the verification is not written through a link either.
     fs.symlinkSync(elsewhere, desk.at('copy/verification.json.part'));
     await verify('copy');
     expect(fs.readFileSync(elsewhere, 'utf8')).toBe('of root');
   });
 
   // runs only as root, who alone can become another account
-  it.runIf(process.getuid?.() === 0)('as root reads a folder as the account that could replace it', async () => {
-    await using scene = await sceneWithMail();
-    expect((await desk.rasket(['backup', 'secret/copy', '--data', scene.dataDir])).code).toBe(0);
-    fs.chmodSync(desk.at('secret'), 0o700);
-    fs.chmodSync(desk.folder, 0o755);
-    fs.mkdirSync(desk.at('kept'));
-    fs.chownSync(desk.at('kept'), NOBODY, NOBODY);
-    fs.symlinkSync(desk.at('secret/copy'), desk.at('kept/planted'));
-    const args = ['backup', 'verify', desk.at('kept/planted')];
-    const told = await desk.start(desk.at('path/rasket'), args, { env: {} }).ended;
-    expect(told.code).not.toBe(0);
-    expect(told.stderr).toMatch(/may not be read or written by the account|belongs to another account/);
-    expect(fs.readdirSync(desk.at('secret/copy'))).toEqual(expect.arrayContaining(['SHA256SUMS']));
-    const mine = await desk.start(desk.at('path/rasket'), ['backup', 'verify', desk.at('secret/copy')], { env: {} })
-      .ended;
-    expect(mine, mine.stderr).toMatchObject({ code: 0 });
-  });
+  it.runIf(process.getuid?.() === 0)(
+    'reads a folder as the account that could replace it when root runs it',
+    async () => {
+      await using scene = await sceneWithMail();
+      expect((await desk.rasket(['backup', 'secret/copy', '--data', scene.dataDir])).code).toBe(0);
+      fs.chmodSync(desk.at('secret'), 0o700);
+      fs.chmodSync(desk.folder, 0o755);
+      fs.mkdirSync(desk.at('kept'));
+      fs.chownSync(desk.at('kept'), NOBODY, NOBODY);
+      fs.symlinkSync(desk.at('secret/copy'), desk.at('kept/planted'));
+      const args = ['backup', 'verify', desk.at('kept/planted')];
+      const told = await desk.start(desk.at('path/rasket'), args, { env: {} }).ended;
+      expect(told.code).not.toBe(0);
+      expect(told.stderr).toMatch(/may not be read or written by the account|belongs to another account/);
+      expect(fs.readdirSync(desk.at('secret/copy'))).toEqual(expect.arrayContaining(['SHA256SUMS']));
+      const mine = await desk.start(desk.at('path/rasket'), ['backup', 'verify', desk.at('secret/copy')], { env: {} })
+        .ended;
+      expect(mine, mine.stderr).toMatchObject({ code: 0 });
+    },
+  );
 
-  it('of what is no backup says so', async () => {
+  it('reports a folder that is not a backup', async () => {
     expectOneLine(await verify('nowhere'), /is not there/, 66);
     fs.mkdirSync(desk.at('empty'));
     expect((await verify('empty')).stderr).toMatch(/SHA256SUMS is missing.*\n.*backup\.json is missing/);
@@ -181,11 +184,11 @@ function sql(folder: string, statement: string): void {
 
 // skipped because a PostgreSQL database is backed up there
 describe.skipIf(driver === 'pg')('rasket restore', () => {
-  it('goes on where it was broken off, and takes a folder with anything else for no empty one', async () => {
+  it('continues after an interruption, and does not take a folder with other files for empty', async () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
     const restore = (): Promise<Ended> => desk.rasket(['restore', 'copy', '--data', 'data'], { env: {} });
-    // As a kill leaves it: the key under its name of until then, and some of the rest.
+    // A kill leaves this: the key under its temporary name, and some of the rest.
     const key = fs.readFileSync(desk.at('copy/instance.key'));
     desk.write('data/instance.key.restoring', key);
     desk.write('data/rasket.db', 'half of it');
@@ -209,7 +212,7 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     expect((await restore()).code, 'it was killed while the key was written').toBe(0);
   });
 
-  it('makes no data folder within the backup, nor a backup within the content that it copies', async () => {
+  it('refuses a data folder within the backup, and a backup within the content it copies', async () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
     fs.symlinkSync(desk.at('copy'), desk.at('link'));
@@ -227,7 +230,7 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
   });
 
   // runs only as root, whose folder it is
-  it.runIf(process.getuid?.() === 0)('takes a new file system with its lost+found for empty, if that is', async () => {
+  it.runIf(process.getuid?.() === 0)('takes a new file system with only lost+found for empty', async () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
     const restore = (): Promise<Ended> => desk.rasket(['restore', 'copy', '--data', 'data'], { env: {} });
@@ -244,8 +247,8 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
 });
 
 // skipped because a PostgreSQL database is backed up there
-describe.skipIf(driver === 'pg')('a backup by schedule', () => {
-  it('is made and read again; older ones go, and of another installation none', async () => {
+describe.skipIf(driver === 'pg')('a scheduled backup', () => {
+  it('is made and read again, and older ones are removed, except those of another installation', async () => {
     await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 2, directory: 'kept' } });
     const kept = path.join(scene.dataDir, 'kept');
     const job = scene.app.jobs.find(({ name }) => name === 'back-up');
@@ -256,7 +259,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
       const done = (await job?.run()) as { folder: string; removed: number };
       folders.push(path.basename(done.folder));
       expect(done.removed).toBe(day < 2 ? 0 : 1);
-      // Of somebody else, made by hand, and left by a process that was killed.
+      // The folder also gets a backup of another installation, one made by hand, and folders of processes that were killed.
       if (day === 0) {
         fs.cpSync(path.join(kept, folders[0] ?? ''), path.join(kept, 'rasket-2020-01-01T00-00-00Z'), {
           recursive: true,
@@ -275,7 +278,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
       ...folders.slice(-2),
     ]);
     const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
-    // Nor is an installation needed, where one is to be restored.
+    // The list needs no installation, since one may have to be restored.
     const elsewhere = { env: { RASKET_DATA: desk.at('nothing-here') } };
     expect(await desk.rasket(['backups', 'list', kept, '--json'], elsewhere)).toEqual(listed);
     expectOneLine(await desk.rasket(['backups', 'list', desk.at('none')], elsewhere), /none is not there; name/, 66);
@@ -293,7 +296,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(shown.stdout).toMatch(/MADE\s+AGE\s+SIZE\s+VERIFIED\s+REASON\s+FOLDER/);
   });
 
-  it('that fails is a finding and a line in the log, removes nothing, and is over with the next that succeeds', async () => {
+  it('that fails is a finding and a log line, removes nothing, and its finding ends with the next success', async () => {
     await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
     const token = await scene.operator();
     const codes = async (): Promise<string[]> => (await findings(scene, token)).map(({ code }) => code);
@@ -307,7 +310,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     await scene.app.jobs.find(({ name }) => name === 'watch-backups')?.run();
     expect(scene.log.join('\n')).toContain('the last backup is too old');
 
-    // As when its disk is gone: a file has the place of the folder.
+    // A file in the place of the folder stands for a disk that is gone.
     fs.renameSync(path.join(scene.dataDir, 'kept'), path.join(scene.dataDir, 'aside'));
     fs.writeFileSync(path.join(scene.dataDir, 'kept'), '');
     expect(await run()).toBeUndefined();
@@ -327,12 +330,12 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(await codes()).toEqual(await withoutBackups(codes));
   });
 
-  it('counts none of a clock that was ahead, and removes neither those nor what was made since', async () => {
+  it('does not count backups from a clock that was ahead, and removes neither them nor newer ones', async () => {
     await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
     const kept = path.join(scene.dataDir, 'kept');
     const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
     const first = await run();
-    // As one that was made while the clock was years ahead.
+    // This backup was made while the clock was years ahead.
     const ahead = path.join(kept, 'rasket-2099-01-01T00-00-00Z');
     fs.cpSync(first?.folder ?? '', ahead, { recursive: true });
     rewrite(path.join(ahead, 'backup.json'), { made_at: '2099-01-01T00:00:00.000Z' });
@@ -342,7 +345,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(fs.readdirSync(kept).sort()).toEqual([path.basename(second?.folder ?? ''), path.basename(ahead)]);
   });
 
-  it('one that is not whole removes none before it', async () => {
+  it('that is incomplete removes no earlier one', async () => {
     await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
     const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
     const first = await run();
@@ -372,14 +375,14 @@ function rewrite(file: string, change: object): void {
 }
 
 describe('rasket backups', () => {
-  it('of an installation that has none says how to make one', async () => {
+  it('says how to make one when there is none', async () => {
     const env = await desk.database();
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
     const listed = await desk.rasket(['backups', '--data', 'data', '--json'], { env });
     expect(listed).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 
-  it('note says when another program made one, which may not be in the future', async () => {
+  it('note records a backup of another program, which may not lie in the future', async () => {
     const env = await desk.database();
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
     const note = (...more: string[]): Promise<Ended> =>

@@ -30,7 +30,7 @@ const rasket = (...words: string[]) =>
 const served = async (form: string): Promise<string> =>
   (await scene.api('GET', `/billing/invoices/${id}/${form}`, { key: team.key })).text;
 
-it('--csv and --print write what the service answers, to standard output or a file', async () => {
+it('--csv and --print write the response of the server to standard output or a file', async () => {
   for (const form of ['csv', 'print']) {
     const answer = await served(form);
     expect(answer).toContain('Pro, 31 of 31 days');
@@ -42,7 +42,7 @@ it('--csv and --print write what the service answers, to standard output or a fi
       stdout: `${file}\n`,
     });
     expect(fs.readFileSync(file, 'utf8')).toBe(answer);
-    // What is there is kept, unless it is said otherwise.
+    // An existing file is kept, unless --force is given.
     fs.writeFileSync(file, 'mine');
     expect((await rasket(id, `--${form}`, '--output', file)).code).not.toBe(0);
     expect(fs.readFileSync(file, 'utf8')).toBe('mine');
@@ -51,7 +51,7 @@ it('--csv and --print write what the service answers, to standard output or a fi
   }
 });
 
-it('one form at a time, and one that there is', async () => {
+it('rasket billing takes one format at a time, for an existing statement', async () => {
   expect(await rasket(id, '--csv', '--print')).toMatchObject({ code: 64, stdout: '' });
   expect(await rasket(id, '--output', 'x')).toMatchObject({
     code: 64,

@@ -82,7 +82,7 @@ async function killAt(to: Place, at: (asked: { method: string; key: string }) =>
   server.wrong = undefined;
 }
 
-it('killed at any point, one place alone is started with, and called again it comes to its end', async () => {
+it('a move of blobs that is killed at any point leaves one usable place, and succeeds when it is repeated', async () => {
   const { ids, blobs } = scene.app.world;
   const contents = Array.from({ length: 4 }, () => ({ key: `${ids.uuid()}/body`, content: randomBytes(500) }));
   await blobs.putAll(contents);
@@ -93,14 +93,14 @@ it('killed at any point, one place alone is started with, and called again it co
   expect(await startable()).toEqual(['files']);
   await killAt('s3', ({ method, key }) => method === 'PUT' && key === 'installation.id');
   expect(await startable()).toEqual(['files']);
-  // Behind the mark of the target, which is read once more.
+  // This kill comes after the mark of the target was written, while it is read once more.
   await killAt('s3', ({ method, key }) => method === 'GET' && key === 'installation.id' && isMarked());
   expect([isMarked(), await startable()]).toEqual([true, ['files']]);
   expect(await move('s3')).toMatchObject({ code: 0, stderr: '' });
   expect(await startable()).toEqual(['s3']);
   expect(JSON.parse((await move('s3')).stdout)).toMatchObject({ copied: 0, found: 0 });
 
-  // Behind the commit that decides, and before the mark of the source is gone.
+  // This kill comes after the commit that decides, and before the mark of the source is gone.
   await killAt('files', ({ method, key }) => method === 'DELETE' && key === 'installation.id');
   expect([isMarked(), await startable()]).toEqual([true, ['files']]);
   expect(await move('files')).toMatchObject({ code: 0, stderr: '' });
@@ -111,7 +111,7 @@ it('killed at any point, one place alone is started with, and called again it co
 
 const isMarked = (): boolean => server.objects.has('installation.id');
 
-it('a node whose settings name the place of before does not start on it while that does not answer, either', async () => {
+it('a node that is configured with the former place of the blobs does not start, even while that place does not answer', async () => {
   await scene.app.close(0);
   expect(await move('s3')).toMatchObject({ code: 0 });
   expect(await move('files')).toMatchObject({ code: 0 });
@@ -121,7 +121,7 @@ it('a node whose settings name the place of before does not start on it while th
   await scene.restart();
 });
 
-it('content goes to the store and back, byte for byte; a move that failed is made again', async () => {
+it('content moves to the object store and back byte for byte, and a failed move can be repeated', async () => {
   const { ids, blobs } = scene.app.world;
   const contents = Array.from({ length: 20 }, () => ({ key: `${ids.uuid()}/body`, content: randomBytes(50_000) }));
   await blobs.putAll(contents);
@@ -154,7 +154,7 @@ it('content goes to the store and back, byte for byte; a move that failed is mad
   for (const { key, content } of contents) expect((await scene.app.world.blobs.get(key)).equals(content)).toBe(true);
 });
 
-it('content that the list of the store does not know yet comes along, and what is nowhere is counted', async () => {
+it('a move includes content that the listing of the store lacks, and counts missing content', async () => {
   const mail = await mailIn(scene);
   const attachments = [{ filename: 'report.txt', content: randomBytes(300_000).toString('base64') }];
   const body = {
@@ -181,7 +181,7 @@ it('content that the list of the store does not know yet comes along, and what i
   await scene.restart();
 });
 
-it('a store that asks to slow down is asked again, with nothing else to keep the command up', async () => {
+it('a store that asks for a slower pace is retried, with nothing else keeping the command alive', async () => {
   const { ids, blobs } = scene.app.world;
   const key = `${ids.uuid()}/body`;
   await blobs.put(key, randomBytes(1000));
@@ -196,7 +196,7 @@ it('a store that asks to slow down is asked again, with nothing else to keep the
   await scene.restart();
 });
 
-it('a bucket of another installation is left as it is, and missing settings are named', async () => {
+it('a bucket of another installation is left unchanged, and missing settings are named', async () => {
   const other = openBlobs(
     { ...scene.app.world.config.blobs, ...blobsIn(server, {}) },
     { dataDir: desk.at('other'), now: Date.now, random },

@@ -4,7 +4,7 @@ import { speak } from './spoken.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e50';
 
-/** What a broadcast looks like at each look, one after the other; the last one stays. */
+/** Answers with one state of the broadcast after the other; the last one stays. */
 function inTurn(...looks: object[]): (asked: Asked) => Reply {
   let look = 0;
   return ({ method }) => {
@@ -28,7 +28,7 @@ function inTurn(...looks: object[]): (asked: Asked) => Reply {
 
 const watch = (...looks: object[]) => speak(['broadcasts', 'send', ID, '--watch'], inTurn(...looks));
 
-it('follows a broadcast until all its emails are created', async () => {
+it('rasket broadcasts send --watch follows a broadcast until all its emails are created', async () => {
   const { code, stdout, asked } = await watch(
     { status: 'queued' },
     { status: 'sending', recipients: 500, excluded: 3, total: 900 },
@@ -41,12 +41,12 @@ it('follows a broadcast until all its emails are created', async () => {
   ]);
 });
 
-it('ends at once where nothing more is to be seen for now', async () => {
+it('rasket broadcasts send --watch ends at once for a scheduled broadcast', async () => {
   const { code, stdout } = await watch({ status: 'scheduled' });
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'scheduled  0: 0 emails, 0 left out\n' });
 });
 
-it('ends where the next contacts are due later', async () => {
+it('rasket broadcasts send --watch ends when the next contacts are due later', async () => {
   const look = { status: 'sending', recipients: 3, total: 9, waiting_reason: 'local_hour' };
   const { code, stdout, stderr } = await watch({ ...look, next_at: '2126-11-20T09:30:00.000Z' });
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'sending  3 of 9: 3 emails, 0 left out\n' });
@@ -57,13 +57,13 @@ it.each([
   [{ status: 'sending', held: { reason: 'too many bounces', since: '2026-11-20T09:30:00.000Z' } }, 'too many bounces'],
   [{ status: 'failed', failed_reason: 'its domain is gone' }, 'its domain is gone'],
   [{ status: 'canceled' }, ''],
-])('fails where it stopped: %j', async (look, said) => {
+])('rasket broadcasts send --watch fails for a stopped broadcast: %j', async (look, said) => {
   const { code, stderr } = await watch(look);
   expect(code).not.toBe(0);
   expect(stderr).toContain(said);
 });
 
-it('with --json prints what it came to', async () => {
+it('rasket broadcasts send --watch --json prints the final broadcast', async () => {
   const { stdout } = await speak(['broadcasts', 'send', ID, '--watch', '--json'], inTurn({ status: 'sent', total: 0 }));
   expect(JSON.parse(stdout)).toMatchObject({ id: ID, status: 'sent' });
 });

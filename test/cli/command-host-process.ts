@@ -4,12 +4,12 @@ import { runProgram } from '../../bin/program.ts';
 import { END, type HostedAnswer, type HostedCall } from './command-host.ts';
 import { version } from './in-process.ts';
 
-/** As `bin/main.ts` begins. */
+/** `bin/main.ts` begins with this. */
 process.umask(0o077);
 
 /** So long a process may live on after its command before that counts as a handle that nobody closes. */
 const LIVES_ON_MS_MAX = 10_000;
-/** Once a file was read as a stream, Node.js keeps one of these to be used again. */
+/** After a file was read as a stream, Node.js keeps one of these to be used again. */
 const KEPT = new Map([['FileHandleReadWrap', 1]]);
 
 const owner = process.getuid?.();
@@ -66,7 +66,7 @@ const EVENTS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'exit'] as const;
 
 const listenersOfProcess = () => new Map(EVENTS.map((name) => [name, process.listeners(name as 'exit')]));
 
-/** What was to be done at the exit is done, and nobody listens to signals any more. */
+/** Does what was to be done at the exit, and removes the listeners of signals. */
 function exitAsProcess(before: ReturnType<typeof listenersOfProcess>): void {
   for (const name of EVENTS) {
     for (const listener of process.listeners(name as 'exit')) {

@@ -72,7 +72,7 @@ function letGo(process: ChildProcess): void {
   process.kill('SIGKILL');
 }
 
-/** What is written until the command has ended, by whoever it has started as well. */
+/** Returns everything written until the command has ended, also by processes that it has started. */
 function untilEnd(stream: Readable): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

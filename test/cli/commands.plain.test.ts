@@ -22,10 +22,10 @@ const find = (words: string): Command | undefined =>
     .reduce<Command | undefined>((command, word) => command?.commands.find((one) => one.name() === word), program);
 
 describe('the commands of the contract', () => {
-  it.each(commands)('%s is a command of the program, with every word and flag of %s', (words, id, { path, flags }) => {
+  it.each(commands)('include “%s” with every word and flag of %s', (words, id, { path, flags }) => {
     const command = find(words);
     expect(command, `no command calls ${id}`).toBeDefined();
-    // What a file alone declares has options of its own, and so has what names several.
+    // Commands that only a file declares have options of their own, and so do commands that name several things.
     if (!declared.some(({ operation }) => operation === id)) return;
     const known = [
       ...(command?.options ?? []).map(({ long }) => long),
@@ -39,7 +39,7 @@ describe('the commands of the contract', () => {
     expect(known).toEqual(expect.arrayContaining([...Object.values(path).map(({ word }) => word), ...typed]));
   });
 
-  it('an operation that no family declares is added to the family that is called as it is', () => {
+  it('include an operation that its family does not declare', () => {
     const { actions: _, ...rest } = exported.topics as exported.Family;
     const { actions = [] }: exported.Family = withRest(rest);
     expect(actions.map(({ operation, verb }) => [operation, verb])).toEqual([
@@ -49,11 +49,11 @@ describe('the commands of the contract', () => {
     ]);
   });
 
-  it('the served document has no command in it', () => expect(JSON.stringify(loadContract())).not.toContain('"x-cli"'));
+  it('are not part of the served document', () => expect(JSON.stringify(loadContract())).not.toContain('"x-cli"'));
 });
 
-describe('a command that is made of an operation', () => {
-  it('has a word or a flag for each field, of its type and with the help of its description', () => {
+describe('a command derived from an operation', () => {
+  it('has a word or a flag for each field, with its type and the help of its description', () => {
     const { flags, example } = describeOne({
       colour: { type: 'string', enum: ['red', 'blue'], description: 'The colour of it; none unless said otherwise.' },
       size: { type: ['integer', 'null'], description: 'How large it is.' },
@@ -70,7 +70,7 @@ describe('a command that is made of an operation', () => {
     expect(example).toBe("things create 'My thing'");
   });
 
-  it('the contract does not merge while an operation names neither a command nor a reason for having none', () => {
+  it('is required before the contract merges, or a reason for having none', () => {
     const document = makeDocument({});
     delete document.paths['/things']?.post?.['x-cli'];
     expect(() => takeCommands(document)).toThrow('createThing has no x-cli');

@@ -15,7 +15,7 @@ const check = (toml: string, env: Record<string, string> = {}) => {
 };
 
 describe('rasket config check', () => {
-  it('says in which line a certificate is named that is not there', async () => {
+  it('reports a missing certificate with the line that names it', async () => {
     const ended = await check('\n[tls]\n# from certbot\ncertificate_file = "none.pem"\n');
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr).toBe(
@@ -23,7 +23,7 @@ describe('rasket config check', () => {
     );
   });
 
-  it('reads certificate and key, and whether they belong together', async () => {
+  it('checks that certificate and key can be read and belong together', async () => {
     const one = makeCertificate();
     const other = makeCertificate();
     desk.write('cert.pem', one.cert);
@@ -44,7 +44,7 @@ describe('rasket config check', () => {
     );
   });
 
-  it('finds everything that is wrong with files at once, each by where it is named', async () => {
+  it('reports every faulty file at once, each where it is named', async () => {
     desk.write('installed/dns/half.key', 'key "x" {');
     desk.write('installed/dns/token', 'two words\n');
     const provider = (name: string, lines: string): string =>
@@ -73,7 +73,7 @@ describe('rasket config check', () => {
     expect(ended.stderr).not.toContain('two words');
   });
 
-  it('reads the files of relays that mail goes through, and quotes no secret', async () => {
+  it('reads the files of relays, and quotes no secret', async () => {
     fs.chmodSync(desk.write('installed/relay/password', 'Correct-horse\n'), 0o600);
     desk.write('installed/relay/empty', '\n');
     const relay = (name: string, lines: string): string =>
@@ -93,7 +93,7 @@ describe('rasket config check', () => {
     expect(ended.stderr).not.toContain('Correct-horse');
   });
 
-  it('warns of a secret that other accounts can read, and of settings that they can use, with the command to type', async () => {
+  it('warns about secrets and settings that other accounts can read or change, with the command to fix it', async () => {
     const relay = (name: string, lines: string): string =>
       `[relays.${name}]\nhost = "smtp.example.com"\nuser = "me"\ndomains = ["${name}.example"]\n${lines}`;
     for (const name of ['password', 'token', 'closed']) desk.write(`installed/relay/${name}`, 'Correct-horse\n');
@@ -126,7 +126,7 @@ describe('rasket config check', () => {
     expect((await check('')).stderr).toBe('');
   });
 
-  it('warns of a port that expects the other mode of TLS', async () => {
+  it('warns about a port that expects the other mode of TLS', async () => {
     const relay = (name: string, lines: string): string =>
       `[relays.${name}]\nhost = "smtp.example.com"\ndomains = ["${name}.example"]\n${lines}`;
     const ended = await check(
@@ -142,7 +142,7 @@ describe('rasket config check', () => {
     ]);
   });
 
-  it('warns of a certificate that has expired, which stops no server', async () => {
+  it('warns about an expired certificate, which stops no server', async () => {
     const { cert, key } = makeCertificate({
       notBefore: new Date('2001-01-01T00:00:00Z'),
       notAfter: new Date('2002-01-01T00:00:00Z'),

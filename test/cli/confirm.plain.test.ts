@@ -45,8 +45,8 @@ const commands = [
 const changesIn = (asked: Asked[]): string[] =>
   asked.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`);
 
-describe('what cannot be undone', () => {
-  it.each(commands)('$words is refused where nobody can be asked, with the line that does it', async ({ words }) => {
+describe('an irreversible command without a terminal', () => {
+  it.each(commands)('is refused with the line that confirms it: $words', async ({ words }) => {
     const { code, stdout, stderr, asked, url } = await speak(words, answer);
     expect({ code, stdout, asked }).toEqual({ code: 64, stdout: '', asked: [] });
     expect(stderr).toBe(
@@ -54,22 +54,22 @@ describe('what cannot be undone', () => {
     );
   });
 
-  it.each(commands)('$words is done at once with --yes', async ({ words, done }) => {
+  it.each(commands)('runs at once with --yes: $words', async ({ words, done }) => {
     const { code, asked } = await speak([...words, '--yes'], answer);
     expect({ code, changes: changesIn(asked) }).toEqual({ code: 0, changes: [done] });
   });
 
-  it('one suppression is lifted without a question, as it was added', async () => {
+  it('does not include lifting one suppression that was added by hand', async () => {
     const { code, asked } = await speak(['suppressions', 'remove', 'a@x.example'], answer);
     expect({ code, changes: changesIn(asked) }).toEqual({ code: 0, changes: ['DELETE /suppressions/a%40x.example'] });
   });
 
-  it('the line is one for a shell', async () => {
+  it('is refused with a line that is quoted for a shell', async () => {
     const { stderr } = await speak(['templates', 'delete', "it's mine"], answer);
     expect(stderr).toContain(String.raw`rasket templates delete 'it'\''s mine' --url`);
   });
 
-  it('the line names the server and the options that were chosen, and no key', async () => {
+  it('is refused with a line that repeats the server and the options, without the key', async () => {
     const chosen = ['--json', '--url', 'http://127.0.0.1:9', '--api-key', 'rk_secret'];
     const { stderr, asked } = await speak(['templates', 'delete', 'order', ...chosen], answer);
     expect(asked).toEqual([]);
@@ -80,7 +80,7 @@ describe('what cannot be undone', () => {
 });
 
 // skipped because a terminal is made by script(1) of util-linux, which is not everywhere
-describe.skipIf(spawnSync('script', ['--version']).status !== 0)('what cannot be undone, at a terminal', () => {
+describe.skipIf(spawnSync('script', ['--version']).status !== 0)('an irreversible command at a terminal', () => {
   let desk: Desk;
   let server: Awaited<ReturnType<typeof startAnswering>>;
   beforeEach(async () => {
@@ -102,7 +102,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('what cannot be
     return { shown: stdout, code };
   }
 
-  it.each(commands)('$words says what it will do and is done when $typed is typed', async ({ words, typed, done }) => {
+  it.each(commands)('says what it does and runs when $typed is typed: $words', async ({ words, typed, done }) => {
     const { shown, code } = await typing(words, `${typed}\n`);
     expect(shown.replaceAll(/\s+/g, ' ')).toMatch(/^This will [a-z].*\. It cannot be undone\. /);
     expect(shown).toContain(`Type ${typed} to do it on ${server.url}: `);

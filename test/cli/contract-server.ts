@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 export interface Asked {
   method: string;
-  /** Without the query. */
+  /** The path without the query. */
   path: string;
   query: Record<string, string>;
   headers: http.IncomingHttpHeaders;

@@ -34,7 +34,7 @@ it.each([
     certificate: makeCertificate(),
     says: /no authority that comes with Node\.js has signed the certificate of PostgreSQL \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*sslrootcert=/,
   },
-])('a server with $why is told in one line', async ({ certificate, says }) => {
+])('a PostgreSQL server with $why is reported in one line', async ({ certificate, says }) => {
   expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });
   const to = `${await serverWith(certificate)}?sslmode=require`;
   expectOneLine(await desk.rasket(['migrate-to-postgres', '--data', 'data', '--to', to]), says, 1);
@@ -43,7 +43,7 @@ it.each([
 it.each([
   { why: 'for another name', certificate: makeCertificate({ names: ['db.example.com'] }), says: /is for another name/ },
   { why: 'that has expired', certificate: makeBadCertificate(), says: /has expired; renew it/ },
-])('a certificate $why is told in one line', async ({ certificate, says }) => {
+])('a PostgreSQL certificate $why is reported in one line', async ({ certificate, says }) => {
   expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });
   desk.write('ca.pem', certificate.cert);
   const to = `${await serverWith(certificate)}?sslmode=verify-full&sslrootcert=${desk.at('ca.pem')}`;

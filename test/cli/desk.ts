@@ -15,7 +15,7 @@ export const root = path.resolve(import.meta.dirname, '../..');
 
 export interface Running {
   pid: number;
-  /** What it has written so far. */
+  /** The output that it has written so far. */
   readonly stdout: string;
   readonly stderr: string;
   write(text: string): void;
@@ -27,11 +27,11 @@ export interface Surroundings {
   /** An undefined value takes the variable away. */
   env?: Record<string, string | undefined>;
   cwd?: string;
-  /** What standard input holds; without it there is none. */
+  /** The content of standard input; without it there is none. */
   input?: string | undefined;
   /** Keeps standard input open, for `write`. */
   isOpen?: boolean;
-  /** After how long it counts as hanging, and is killed. */
+  /** The time after which it counts as hanging, and is killed. */
   patienceMs?: number;
 }
 
@@ -167,10 +167,10 @@ export class Desk implements AsyncDisposable {
       XDG_CONFIG_HOME: this.at('config'),
       // Compiled code outlives one desk; without it every command costs twice the time.
       XDG_CACHE_HOME: this.#cache,
-      // As on the machine of an installation, whose folder says nothing about where the API is.
+      // This is a machine with an installation, whose folder says nothing about where the API is.
       RASKET_DATA: this.at('installed'),
       RASKET_INSTANCE_HOST: 'mail.rasket.test',
-      // Whoever wants other machines to be asked says so.
+      // A test that wants other machines to be asked sets this itself.
       RASKET_DOCTOR_CHECKS: '',
       LC_ALL: 'C.UTF-8',
       TERM: 'xterm',
@@ -183,7 +183,7 @@ export class Desk implements AsyncDisposable {
   }
 
   async clear(): Promise<void> {
-    // Until a process is gone it writes into the folder.
+    // A process writes into the folder until it is gone.
     await Promise.all(this.#children.map(endOf));
     await Promise.all(this.#databases.map((database) => database.drop()));
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
@@ -197,7 +197,7 @@ async function endOf(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** What `faketime` gives to a run of the tests: whoever is started by them lives in the same time. */
+/** Returns the variables that `faketime` gives to a run of the tests, so that the programs it starts live in the same time. */
 export function clockOfThisRun(): Record<string, string> {
   const given = Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'));
   return Object.fromEntries(given) as Record<string, string>;

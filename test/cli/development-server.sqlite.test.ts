@@ -1,4 +1,5 @@
-// What `rasket dev` takes for development and tests, at a terminal; what it does with mail: test/flow/development-profile.test.ts.
+// Tests what `rasket dev` accepts for development and tests, at a terminal; test/flow/development-profile.test.ts tests what it does with
+// mail.
 import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Desk, expectOneLine, type Server } from './desk.ts';
@@ -58,7 +59,7 @@ describe('RASKET_DEV_API_KEY', () => {
     await third.stop();
   });
 
-  it('becomes the key of a folder that has another one, and both are valid', async () => {
+  it('becomes a key of a folder that has another one, and both are valid', async () => {
     const first = await dev();
     const own = /API key {2}(rk_\S+)/.exec(first.stdout)?.[1] ?? '';
     expect((await call(first, '/emails')).status).toBe(401);
@@ -68,7 +69,7 @@ describe('RASKET_DEV_API_KEY', () => {
     await second.stop();
   });
 
-  it('revokes the earlier key of the variable when it changes, and no key of the same name that a person made', async () => {
+  it('revokes its earlier value when it changes, and no key with the same name that a person created', async () => {
     const first = await dev({ RASKET_DEV_API_KEY: KEY });
     const made = await call(first, '/api-keys', { method: 'POST', body: { name: 'RASKET_DEV_API_KEY' } });
     const own = made.body['token'] as string;
@@ -92,12 +93,12 @@ describe('RASKET_DEV_API_KEY', () => {
     ['rk_a', /2 to 120/],
     ['rk_with space', /2 to 120/],
     [`rk_${'a'.repeat(121)}`, /2 to 120/],
-  ])('%s is refused in one line before anything starts', async (key, says) => {
+  ])('with the value %s is refused in one line before anything starts', async (key, says) => {
     expectOneLine(await desk.rasket(['dev', '--data', 'dev'], { env: { ...env, RASKET_DEV_API_KEY: key } }), says, 64);
     expect(fs.existsSync(desk.at('dev'))).toBe(false);
   });
 
-  it('opens nothing in the production profile', async () => {
+  it('has no effect in the production profile', async () => {
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
     const server = await desk.serve(['serve', '--data', 'data'], { env: { ...env, RASKET_DEV_API_KEY: KEY } });
     expect((await call(server, '/emails')).status).toBe(401);
@@ -131,8 +132,8 @@ it('a fresh rasket dev sends a broadcast, because its team has a placeholder for
   await again.stop();
 });
 
-describe('flags of rasket dev', () => {
-  it('--no-any-sender takes verified domains only, and the panel says which senders are taken', async () => {
+describe('a flag of rasket dev', () => {
+  it('--no-any-sender accepts verified domains only, and the panel shows which senders are accepted', async () => {
     const strict = await dev({ RASKET_DEV_API_KEY: KEY }, '--no-any-sender');
     expect(strict.stdout).toMatch(/Senders {2}verified domains only \(--any-sender: any\)/);
     expect((await send(strict)).status).toBe(403);
@@ -160,7 +161,7 @@ describe('flags of rasket dev', () => {
     { args: [], more: { RASKET_HTTP_HOST: '192.0.2.1' }, says: /loopback only; http\.host is "192\.0\.2\.1"/ },
     { args: [], more: { RASKET_SMTP_HOST: '192.0.2.1' }, says: /loopback only; smtp\.host is "192\.0\.2\.1"/ },
   ])(
-    '$args with $more: an address of other machines is refused without --any-host',
+    'that listens for other machines is refused without --any-host: $args with $more',
     async ({ args, more = {}, says, code }) => {
       expectOneLine(
         await desk.rasket(['dev', '--data', 'dev', ...args], { env: { ...env, ...more } }),
@@ -174,12 +175,12 @@ describe('flags of rasket dev', () => {
     ['serve', '--any-host'],
     ['serve', '--any-sender'],
     ['serve', '--listen', '127.0.0.1'],
-  ])('%s takes no %s', async (...words) => {
+  ])('does not exist for the command %s: %s', async (...words) => {
     expect(await desk.rasket(words, { env })).toMatchObject({ code: 64 });
   });
 
   it.each(['ANY_HOST', 'ANY_SENDER'])(
-    'a server with real mail does not start with RASKET_DEVELOPMENT_%s',
+    'is refused as RASKET_DEVELOPMENT_%s by a server with real mail',
     async (name) => {
       expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
       const more = { [`RASKET_DEVELOPMENT_${name}`]: 'true' };
@@ -190,7 +191,7 @@ describe('flags of rasket dev', () => {
 });
 
 describe('rasket playground', () => {
-  it('wait shows the message that fits as soon as it comes, and clear removes all', async () => {
+  it('wait shows the matching message as soon as it arrives, and clear removes all', async () => {
     const server = await dev({ RASKET_DEV_API_KEY: KEY });
     const on = ['--data', 'dev'];
     const waiting = desk.run([

@@ -44,8 +44,8 @@ const configured = (): Promise<Surroundings> =>
 const bodies = (): unknown[] | undefined =>
   server?.asked.filter(({ path }) => path === CONFIGURE).map(({ body }) => body);
 
-describe('domains zone', () => {
-  it('prints the text as it is, without what steers a terminal', async () => {
+describe('rasket domains zone', () => {
+  it('prints the text unchanged, without control characters', async () => {
     const text = '; What example.com has to publish.\nsend.example.com. 300 IN TXT "a\u001B[2J"\n';
     const around = await answering(() => ({
       status: 200,
@@ -57,15 +57,15 @@ describe('domains zone', () => {
   });
 });
 
-describe('domains configure', () => {
-  it('where nobody can be asked, nothing is, and nothing is changed', async () => {
+describe('rasket domains configure', () => {
+  it('asks and changes nothing without a terminal', async () => {
     const around = await configured();
     expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /say --yes .* or --dry-run/, 64);
     expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /say --yes/, 64);
     expect(bodies()).toEqual([]);
   });
 
-  it('--dry-run asks for a dry run and nothing more, even beside --yes', async () => {
+  it('--dry-run only makes a dry run, even with --yes', async () => {
     const around = await configured();
     const { stdout } = await desk.rasket(['domains', 'configure', ID, '--dry-run', '--yes'], around);
     expect(stdout).toBe(
@@ -81,7 +81,7 @@ describe('domains configure', () => {
     expect(bodies()).toEqual([{ remove: true, dry_run: false }]);
   });
 
-  it('a token comes from the environment or from standard input, and from no flag', async () => {
+  it('reads a token from the environment or standard input, and never from a flag', async () => {
     const around = await configured();
     const words = ['domains', 'configure', ID, '--yes', '--with-token'];
     await desk.rasket(words, { env: { ...around.env, CLOUDFLARE_API_TOKEN: 'from-env' } });
@@ -95,14 +95,14 @@ describe('domains configure', () => {
 });
 
 // skipped because a terminal is made by script(1) of util-linux, which is not everywhere
-describe.skipIf(spawnSync('script', ['--version']).status !== 0)('domains configure at a terminal', () => {
+describe.skipIf(spawnSync('script', ['--version']).status !== 0)('rasket domains configure at a terminal', () => {
   it.each([
     { typed: 'y\n', asked: 2 },
     { typed: 'YES\n', asked: 2 },
     { typed: 'n\n', asked: 1 },
     { typed: '\n', asked: 1 },
     { typed: '\u0004', asked: 1 },
-  ])('shows the change, asks, and takes $typed for an answer', async ({ typed, asked }) => {
+  ])('shows the change, asks, and accepts the answer $typed', async ({ typed, asked }) => {
     const around = await configured();
     const line = `stty cols 100; NO_COLOR=1 rasket domains configure ${ID}`;
     const running = desk.start('script', ['-qec', line, '/dev/null'], { isOpen: true, ...around });

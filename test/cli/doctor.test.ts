@@ -63,7 +63,7 @@ async function doctor(expected: number, more = env): Promise<Examined> {
 const stateOf = ({ checks }: Examined, name: string): string | undefined =>
   checks.find((check) => check.name === name)?.state;
 
-it('the server of this machine is asked at its own port, wherever its public name leads', async () => {
+it('rasket doctor asks the server of this machine at its own port, wherever its public name leads', async () => {
   const more = { ...env, RASKET_HTTP_PUBLIC_URL: 'https://nowhere.rasket.test', RASKET_DOCTOR_CHECKS: 'files' };
   const server = await desk.serve(['serve', '--data', 'data'], { env: more });
   const asked = await doctor(69, more);
@@ -72,7 +72,7 @@ it('the server of this machine is asked at its own port, wherever its public nam
   await server.stop();
 });
 
-it('a server that runs examines its machine, without a key; what it finds stands at all places until it is mended', async () => {
+it('a running server examines its machine without a key, and a finding is shown everywhere until it is fixed', async () => {
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   const well = await doctor(0);
   expect(well.findings).toEqual([]);
@@ -109,7 +109,7 @@ it('a server that runs examines its machine, without a key; what it finds stands
   await server.stop();
 });
 
-it('before the public address leads here, the server is examined all the same, and nobody at that address gets a pass', async () => {
+it('a server is examined before its public address leads to it, and no credential is sent to that address', async () => {
   const seen: (string | undefined)[] = [];
   const elsewhere = createServer((request, response) => {
     seen.push(request.headers.authorization);
@@ -131,7 +131,7 @@ it('before the public address leads here, the server is examined all the same, a
   elsewhere.close();
 });
 
-it('where no server runs it says so, and looks by itself', async () => {
+it('rasket doctor says when no server runs, and then examines by itself', async () => {
   dns.set(reverseName(ADDRESS), 'PTR', 'NXDOMAIN');
   const stopped = await doctor(1);
   expect(stopped.findings.map(({ code }) => code)).toEqual([
@@ -148,7 +148,7 @@ it('where no server runs it says so, and looks by itself', async () => {
   ]);
 });
 
-it('a backup is known once it is whole', async () => {
+it('rasket doctor knows a backup once it is complete', async () => {
   const made = await desk.rasket(['backup', desk.at('copy'), '--data', 'data'], { env });
   const isPostgres = env.RASKET_DATABASE_DRIVER === 'pg';
   expect(made.code, made.stderr).toBe(isPostgres ? 1 : 0);
@@ -158,7 +158,7 @@ it('a backup is known once it is whole', async () => {
   expect(checks.find(({ name }) => name === 'backups')).toMatchObject(known);
 });
 
-it('the help says how it ends', async () => {
+it('the help of rasket doctor lists its exit codes', async () => {
   const help = (await desk.rasket(['doctor', '--help'])).stdout.replaceAll(/\s+/g, ' ');
   expect(help).toContain(
     'It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work',

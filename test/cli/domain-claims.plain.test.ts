@@ -49,7 +49,7 @@ async function answering(verified: object): Promise<Surroundings> {
 }
 
 describe('rasket domains claim', () => {
-  it('--help says what comes next, and for what a claim waits', async () => {
+  it('--help explains the next steps and what a claim waits for', async () => {
     const { stdout } = await desk.rasket(['domains', 'claim', '--help'], { env: {} });
     const help = stdout.replaceAll(/\s+/g, ' ');
     for (const said of ['claim-verify', 'within 72 hours', 'within 24 hours', 'domains configure']) {
@@ -57,7 +57,7 @@ describe('rasket domains claim', () => {
     }
   });
 
-  it('prints what to publish, whole and last', async () => {
+  it('prints the record to publish, whole and last', async () => {
     const around = await answering(claim());
     const { stdout, code } = await desk.rasket(['domains', 'claim', 'example.com'], around);
     expect(code).toBe(0);
@@ -65,13 +65,13 @@ describe('rasket domains claim', () => {
     expect(stdout.trimEnd().endsWith(TEXT)).toBe(true);
   });
 
-  it('with --json prints the answer alone', async () => {
+  it('with --json prints only the response', async () => {
     const around = await answering(claim());
     const { stdout } = await desk.rasket(['domains', 'claim', 'example.com', '--json'], around);
     expect(JSON.parse(stdout)).toEqual(claim());
   });
 
-  it('--wait ends with 0 when the domain is the team’s', async () => {
+  it('--wait exits with 0 when the domain belongs to the team', async () => {
     const around = await answering(claim({ status: 'completed' }, { status: 'verified' }));
     const { stdout, code } = await desk.rasket(['domains', 'claim', 'example.com', '--wait'], around);
     expect(code).toBe(0);
@@ -84,14 +84,14 @@ describe('rasket domains claim', () => {
     { given: { blocked_reason: 'grace_period' }, says: 'less than 72 hours ago' },
     { given: { blocked_reason: 'pending_scheduled_emails' }, says: 'scheduled' },
     { given: { status: 'superseded', failure_reason: 'Another team was first.' }, says: 'Another team was first.' },
-  ])('--wait ends with 1 and says why: $says', async ({ given, says }) => {
+  ])('--wait exits with 1 and the reason: $says', async ({ given, says }) => {
     const around = await answering(claim(given));
     const { stdout, code } = await desk.rasket(['domains', 'claim', 'example.com', '--wait'], around);
     expect(code).toBe(1);
     expect(stdout).toContain(says);
   });
 
-  it('--wait ends with 1 when its time is over, with the diagnosis', async () => {
+  it('--wait exits with 1 and the diagnosis when its time is over', async () => {
     const diagnosis = 'There is no TXT record at example.com yet; publish this one there.';
     const around = await answering(claim({}, { status: 'pending', diagnosis }));
     const words = ['domains', 'claim', 'example.com', '--wait-minutes', '0'];
@@ -102,7 +102,7 @@ describe('rasket domains claim', () => {
   });
 });
 
-it('rasket domains claim-status and claim-verify print what was answered', async () => {
+it('rasket domains claim-status and claim-verify print the response', async () => {
   const around = await answering(claim({ status: 'expired', failure_reason: 'Over.' }));
   for (const verb of ['claim-status', 'claim-verify']) {
     const { stdout, code } = await desk.rasket(['domains', verb, DOMAIN], around);

@@ -24,7 +24,7 @@ const emailOf = ({ body }: Asked): string => (body as { email: string }).email;
 const send = (file: string, answer: (asked: Asked, count: number) => Reply, ...more: string[]) =>
   speak(['events', 'send', ...more, '--file', file], answer);
 
-it('sends each line once, and tells how many', async () => {
+it('rasket events send --file sends each line once, and prints how many', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
   const { code, stdout, asked } = await send(file, () => taken);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '100 sent, 0 not sent\n' });
@@ -32,7 +32,7 @@ it('sends each line once, and tells how many', async () => {
   expect(asked).toHaveLength(100);
 });
 
-it('tells bad lines by their numbers, and sends the others', async () => {
+it('rasket events send --file reports bad lines by number, and sends the others', async () => {
   const file = written([line(1), '{"event": ', '', '[1]', line(5), line(6)]);
   const answer = (asked: Asked): Reply => (emailOf(asked) === 'a5@example.org' ? refused(404, 'not_found') : taken);
   const { code, stdout, stderr } = await send(file, answer);
@@ -41,14 +41,14 @@ it('tells bad lines by their numbers, and sends the others', async () => {
   expect(told.map((said) => said.match(/line (\d+)/)?.[1]).toSorted()).toEqual(['2', '4', '5']);
 });
 
-it('waits where the limit says so, as often as it does', async () => {
+it('rasket events send --file waits as often as the rate limit requires', async () => {
   const answer = (_: Asked, count: number): Reply =>
     count <= 5 ? refused(429, 'rate_limit_exceeded', { 'retry-after': '0' }) : taken;
   const { code, stdout } = await send(written([line(1)]), answer);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '1 sent, 0 not sent\n' });
 });
 
-it('stops where no line would get through, and says from where to go on', async () => {
+it('rasket events send --file stops when no line would succeed, and prints how to continue', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
   const { code, stdout, stderr, asked } = await send(file, () => refused(401, 'invalid_api_key'), '--json');
   expect(code).toBe(77);
@@ -57,7 +57,7 @@ it('stops where no line would get through, and says from where to go on', async 
   expect(stderr).toContain('Go on with --from-line 1:');
 });
 
-it('goes on behind the last line that was sent, and names those before it that were not', async () => {
+it('rasket events send --file suggests to continue after the last line that was sent, and names earlier lines that were not', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
   const isKept = (asked: Asked): boolean => ['a12@example.org', 'a14@example.org'].includes(emailOf(asked));
   const answer = (asked: Asked): Reply => (isKept(asked) ? refused(401, 'invalid_api_key') : taken);
@@ -78,20 +78,20 @@ it('goes on behind the last line that was sent, and names those before it that w
   ).toHaveLength(1);
 });
 
-it('begins at the line that is named, with the event of the command where a line has none', async () => {
+it('rasket events send --file starts at --from-line, and uses the event of the command for lines without one', async () => {
   const file = written([line(1), line(2), '{"email": "a3@example.org"}']);
   const { asked } = await send(file, () => taken, 'paid', '--from-line', '3');
   expect(asked.map(({ body }) => body)).toEqual([{ event: 'paid', email: 'a3@example.org' }]);
 });
 
-it('reads standard input where the file is -, and sends a last line without an end too', async () => {
+it('rasket events send --file - reads standard input, and sends a last line without a line break too', async () => {
   const input = `${line(1)}\r\n\n${line(2)}\n${line(3)}`;
   const { code, stdout, asked } = await speak(['events', 'send', '--file', '-'], () => taken, { input });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '3 sent, 0 not sent\n' });
   expect(asked.map(emailOf).toSorted()).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
 });
 
-it('stopped by Ctrl-C, names the line to go on with: no line is sent twice, and none is left out', async () => {
+it('rasket events send --file names the line to continue with after Ctrl-C: no line is sent twice or left out', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
   const sentTo: number[] = [];
   const answer = (asked: Asked): Reply => {
@@ -122,13 +122,13 @@ it('stopped by Ctrl-C, names the line to go on with: no line is sent twice, and 
   expect(sentTo.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
 });
 
-it('stopped by Ctrl-C while it waits for the limit, goes on with the line that waited', async () => {
+it('rasket events send --file continues with the waiting line when Ctrl-C interrupts the wait for the rate limit', async () => {
   const file = written([line(1), line(2), line(3)]);
   let interrupt = (): void => undefined;
   let refusals = 0;
   const answer = (asked: Asked): Reply => {
     if (emailOf(asked) === 'a1@example.org') return taken;
-    // Both lines that are left wait.
+    // Both remaining lines wait.
     if (++refusals === 2) setImmediate(() => interrupt());
     return refused(429, 'rate_limit_exceeded', { 'retry-after': '3600' });
   };
@@ -139,7 +139,7 @@ it('stopped by Ctrl-C while it waits for the limit, goes on with the line that w
   expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 1, failed: 2, next_line: 2, apart: [] });
 });
 
-it('names a line whose answer was lost, and goes on behind it: it may have been taken', async () => {
+it('rasket events send --file names a line whose response was lost, and continues after it, because it may have been accepted', async () => {
   const file = written(Array.from({ length: 30 }, (_, at) => line(at + 1)));
   const answer = (asked: Asked): Answer => (emailOf(asked) === 'a12@example.org' ? 'hang up' : taken);
   const { code, stdout, stderr } = await speak(['events', 'send', '--file', file, '--json'], answer);
@@ -149,7 +149,7 @@ it('names a line whose answer was lost, and goes on behind it: it may have been 
   expect(stderr).toContain('Line 12 is in doubt');
 });
 
-it('reads no further ahead of what is sent than a bounded number of lines', async () => {
+it('rasket events send --file reads ahead only a bounded number of lines', async () => {
   const all = 20_000;
   let read = 0;
   let sent = 0;
@@ -177,6 +177,6 @@ it.each([
   [['events', 'send']],
   [['events', 'send', 'order', '--from-line', '2', '--email', 'a@example.org']],
   [['events', 'send', 'order', '--file', 'x', '--email', 'a@example.org']],
-])('%j is misuse', async (words) => {
+])('rasket %j is refused', async (words) => {
   expect(await speak(words, () => taken)).toMatchObject({ code: 64, asked: [] });
 });

@@ -24,25 +24,28 @@ const ENDINGS: [words: string, status: number, name: string, ending: keyof typeo
   ['emails list', 503, 'service_unavailable', 'server'],
 ];
 
-describe('the number a command ends with', () => {
+describe('the exit code of a command', () => {
   let desk: Desk;
   beforeEach(() => {
     desk = new Desk();
   });
   afterEach(() => desk.clear());
 
-  it.each(ENDINGS)('%s, answered %i %s: %s', async (words, status, name, ending) => {
+  it.each(ENDINGS)('for %s after the response %i %s is “%s”', async (words, status, name, ending) => {
     const { code, stderr } = await speak(words.split(' '), () => refusal(status, name));
     expect([code, stderr]).toEqual([EXIT[ending], expect.stringMatching(/^rasket: /)]);
   });
 
-  it.each(['daily_quota_exceeded', 'monthly_quota_exceeded', 'rate_limit_exceeded'])('%s is a limit', async (name) => {
-    const headers = { 'retry-after': '4000' };
-    const { code } = await speak(['emails', 'list'], () => ({ ...refusal(429, name), headers }));
-    expect(code).toBe(EXIT.limit);
-  });
+  it.each(['daily_quota_exceeded', 'monthly_quota_exceeded', 'rate_limit_exceeded'])(
+    'for %s is the one of limits',
+    async (name) => {
+      const headers = { 'retry-after': '4000' };
+      const { code } = await speak(['emails', 'list'], () => ({ ...refusal(429, name), headers }));
+      expect(code).toBe(EXIT.limit);
+    },
+  );
 
-  it('is the one of the process, class by class', async () => {
+  it('is the exit code of the process, class by class', async () => {
     const statuses: Record<string, number> = { sk: 200, auth: 401, none: 404, no: 422, fault: 500, limit: 429 };
     const server = await startAnswering(({ headers }) => {
       const status = statuses[headers.authorization?.split('_')[1] ?? ''] ?? 200;
@@ -67,12 +70,12 @@ describe('the number a command ends with', () => {
     server.close();
   });
 
-  it('an item that is not among those of the server is not there', async () => {
+  it('for an item that is not in the list of the server is notFound', async () => {
     const none = { status: 200, body: LISTED };
     expect((await speak(['domains', 'get', 'example.com'], () => none)).code).toBe(EXIT.notFound);
   });
 
-  it('with nobody there, without a key, and misused', async () => {
+  it('is the right one without a server, without a key and for wrong usage', async () => {
     const nobody = { env: { RASKET_URL: 'http://127.0.0.1:9', RASKET_API_KEY: 'rk_test' } };
     expect((await desk.rasket(['emails', 'list'], nobody)).code).toBe(EXIT.unreachable);
     expect((await desk.rasket(['emails', 'list'], { env: { RASKET_URL: 'http://127.0.0.1:9' } })).code).toBe(EXIT.auth);
@@ -87,7 +90,7 @@ describe('the number a command ends with', () => {
     }
   });
 
-  it.each(['ready', 'status'])('%s ends as any other command would on the same server', async (word) => {
+  it.each(['ready', 'status'])('of rasket %s is that of any other command on the same server', async (word) => {
     const checks = [{ name: 'database', ok: false, durationMs: 1, error: 'It is read-only.' }];
     const body = { statusCode: 503, name: 'service_unavailable', message: 'Not ready.', status: 'degraded', checks };
     const degraded = await speak([word], ({ path }) =>
@@ -98,7 +101,7 @@ describe('the number a command ends with', () => {
     expect((await desk.rasket([word], nobody)).code).toBe(EXIT.unreachable);
   });
 
-  it('status ends as the key does', async () => {
+  it('of rasket status depends on the key', async () => {
     const answer = ({ path }: Asked): Reply =>
       path === '/ready'
         ? { status: 200, body: { object: 'ready', status: 'ok', checks: [], failed: [] } }
@@ -106,7 +109,7 @@ describe('the number a command ends with', () => {
     expect((await speak(['status'], answer)).code).toBe(EXIT.auth);
   });
 
-  it('is the one that scripts count on and docs/command-line.md names', () => {
+  it('is stable, and equals the table in docs/command-line.md', () => {
     const numbers = {
       done: 0,
       failed: 1,
@@ -124,10 +127,10 @@ describe('the number a command ends with', () => {
     expect(told).toEqual(Object.values(EXIT));
   });
 
-  it('is told by --help, each once', async () => {
+  it('is listed once in --help', async () => {
     const { code, stdout } = await desk.rasket(['--help']);
     expect(code).toBe(EXIT.done);
-    // What is too long for a line goes on in the next.
+    // A text that is too long for a line continues on the next.
     const told = stdout.slice(stdout.indexOf('Exit codes:')).replaceAll(/\n {6}/g, ' ');
     for (const { code: number, says } of EXIT_CODES) {
       expect(told).toContain(`  ${String(number).padStart(2)}  ${says}`);

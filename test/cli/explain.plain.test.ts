@@ -70,13 +70,13 @@ const pending = [
   { destination: 'example.org', recipients: ['b@example.org'], state: 'waiting', attempts: 1, until: at(9) },
 ];
 
-it('names the relay that a try went through', async () => {
+it('rasket explain names the relay of an attempt', async () => {
   const answer = telling(email({}), [], { data: [attempt('deferred', { relay: 'ses' })], pending });
   const { stdout } = await speak(['explain', ID], answer);
   expect(stdout).toContain('Try 1 through the relay ses, mx.example.org [192.0.2.25], TLSv1.3, 412 ms');
 });
 
-it('tells the story from the beginning, and what comes next', async () => {
+it('rasket explain tells the story from the beginning, and the next step', async () => {
   const answer = telling(email({}), [event(1, 'email.sent'), event(0, 'email.queued')], {
     data: [attempt('deferred')],
     pending,
@@ -101,7 +101,7 @@ Next: example.org is tried again at ${at(9)}, for the 2nd time.
 `);
 });
 
-it('names the request that accepted it, for people and as JSON', async () => {
+it('rasket explain names the request that accepted the email, for people and as JSON', async () => {
   const answer = telling(email({}), [], { data: [], pending, request_id: '019a9c1e-7d50-7b21-8d1f-5c1f0e2a9b44' });
   const { stdout } = await speak(['explain', ID], answer);
   expect(stdout.split('\n')[2]).toBe('request 019a9c1e-7d50-7b21-8d1f-5c1f0e2a9b44');
@@ -116,7 +116,7 @@ it.each([
   [{}, [{ ...pending[0], state: 'awaits_domain' }], 'Next: it waits for the sending domain to be verified again'],
   [{}, [{ ...pending[0], state: 'in_doubt' }], 'Next: nobody knows whether example.org took it.'],
   [{}, [{ ...pending[0], attempts: 0 }], `Next: it goes to example.org at ${at(9)}.`],
-])('says what comes next: %j %j', async (given, waiting, says) => {
+])('rasket explain names the next step: %j %j', async (given, waiting, says) => {
   const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: waiting }));
   expect(stdout.trim().split('\n').slice(-2).join('\n')).toContain(says);
 });
@@ -124,7 +124,7 @@ it.each([
 const to = ['b@example.org'];
 it.each([
   [
-    'a failure that no try tells, in sentences',
+    'a failure that no attempt explains, in sentences',
     {
       ...event(3, 'email.failed', { to, failed: { reason: 'dropped_by_operator', message: 'A stolen key' } }),
       explanation: 'The operator took it out.',
@@ -133,7 +133,7 @@ it.each([
     'It could not be sent (b@example.org).\n  The operator took it out.\n  A stolen key\n  Ask the operator.\n',
   ],
   [
-    'a bounce that no try tells',
+    'a bounce that no attempt explains',
     event(3, 'email.bounced', { to, bounce: { message: 'It was given up.', diagnosticCode: ['smtp; 451 Later'] } }),
     'It bounced (b@example.org).\n  It was given up.\n  smtp; 451 Later\n',
   ],
@@ -143,11 +143,11 @@ it.each([
     'It was marked as spam (b@example.org).\n\nb@example.org is not suppressed now: mail goes to it.\n',
   ],
   [
-    'what was not sent, in the words of the event',
+    'which mail was not sent, in the words of the event',
     event(3, 'email.suppressed', { to, suppressed: { message: 'As if it were suppressed.' } }),
     'Not sent (b@example.org).\n  As if it were suppressed.\n\nb@example.org is not suppressed now',
   ],
-])('tells %s', async (_, told, says) => {
+])('rasket explain tells %s', async (_, told, says) => {
   const answer = telling(email({}), [told], { data: [attempt('deferred')], pending });
   const { stdout, url } = await speak(['explain', ID], answer);
   expect(stdout.replaceAll(url, 'URL')).toContain(says);
@@ -163,7 +163,7 @@ it.each([
     "'o'\\''hara&co@example.org'",
   ],
   [{ email: '-x@example.org', origin: 'bounce' }, '-x@example.org is suppressed now', 'ADDRESS'],
-])('says of %j that it is suppressed now, and what ends that', async (entry, says, word) => {
+])('rasket explain says that %j is suppressed now, and how to end that', async (entry, says, word) => {
   const bounce = event(3, 'email.bounced', { to: [entry.email], bounce: { message: 'No', diagnosticCode: [] } });
   const suppressed = [{ ...entry, created_at: at(3) }];
   const answer = telling(email({}), [bounce], { data: [attempt('bounced')], pending: [], suppressed });
@@ -175,9 +175,12 @@ it.each([
 
 it.each([
   ['names the rule', { status: 200, body: { object: 'inbound_rule', id: ID, pattern: 'support+*@example.com' } }],
-  ['and that is deleted', { status: 404, body: { statusCode: 404, name: 'not_found', message: 'Gone.' } }],
-  ['and that another may read', { status: 403, body: { statusCode: 403, name: 'restricted', message: 'No.' } }],
-])('of forwarded mail %s', async (_, rule: Reply) => {
+  ['omits a deleted rule', { status: 404, body: { statusCode: 404, name: 'not_found', message: 'Gone.' } }],
+  [
+    'omits a rule that this key may not read',
+    { status: 403, body: { statusCode: 403, name: 'restricted', message: 'No.' } },
+  ],
+])('rasket explain %s of forwarded mail', async (_, rule: Reply) => {
   const tags = [
     { name: 'inbound_rule', value: ID },
     { name: 'received_email', value: ID.replace('7c', '7d') },
@@ -195,13 +198,13 @@ it.each([
   expect(told).toContain(`What came in: rasket received get --url URL ${ID.replace('7c', '7d')}\n`);
 });
 
-it('a bounce that a try tells is told once', async () => {
+it('rasket explain reports a bounce once when an attempt reports it', async () => {
   const bounce = event(3, 'email.bounced', { to, bounce: { message: 'No such user', diagnosticCode: [] } });
   const answer = telling(email({}), [bounce], { data: [attempt('bounced')], pending: [] });
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('It bounced');
 });
 
-it('shows the dialogue when asked, and is JSON for a program', async () => {
+it('rasket explain shows the dialogue on request, and prints JSON for programs', async () => {
   const answer = telling(email({}), [], { data: [attempt('deferred')], pending });
   expect((await speak(['explain', ID, '--transcript'], answer)).stdout).toContain('C: EHLO us');
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('C: EHLO us');
@@ -219,7 +222,7 @@ it('shows the dialogue when asked, and is JSON for a program', async () => {
 it.each([
   ['mail that went nowhere', attempt('delivered', { mx: 'playground', address: null, tls: null, transcript: [] })],
   ['a domain without a mail server', attempt('bounced', { mx: null, address: null, tls: null, transcript: [] })],
-])('says why there is no dialogue of %s', async (_, tried) => {
+])('rasket explain says why there is no dialogue for %s', async (_, tried) => {
   const answer = telling(email({}), [], { data: [tried], pending: [] });
   const { stdout } = await speak(['explain', ID, '--transcript'], answer);
   expect(stdout).toMatch(/^ +Try 1 at (playground|example\.org), 412 ms$/m);
@@ -227,7 +230,7 @@ it.each([
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('dialogue');
 });
 
-it('says so where nothing was tried', async () => {
+it('rasket explain says when nothing was attempted', async () => {
   const answer = telling(email({ last_event: 'suppressed' }), [], { data: [], pending: [] });
   const { stdout } = await speak(['explain', ID, '--transcript'], answer);
   expect(stdout).toMatch(/^There is no dialogue: no delivery was tried\.$/m);
@@ -240,7 +243,7 @@ it.each([
     ' to b@example.org, c@example.org, cc d@example.net',
   ],
   [{ to: [], bcc: ['e@example.net'] }, ' bcc e@example.net'],
-])('names everybody whom the email is for: %j', async (given, whom) => {
+])('rasket explain names every recipient of the email: %j', async (given, whom) => {
   const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: [] }));
   expect(stdout).toContain(`from a@example.com${whom}: delivery_delayed\n`);
 });
@@ -251,14 +254,14 @@ it.each([
   ['failed', true],
   ['suppressed', true],
   ['delivered', false],
-])('emails get of one that is %s tells a person where the reason stands: %s', async (last_event, isTold) => {
+])('rasket emails get points to rasket explain for an email that is %s: %s', async (last_event, isTold) => {
   const answer = telling(email({ last_event }), [], { data: [], pending: [] });
   const told = await speak(['emails', 'get', ID], answer, { columns: 500 });
   expect(told.stderr.includes(`Why, and what comes next: rasket explain --url ${told.url} ${ID}`)).toBe(isTold);
   expect((await speak(['emails', 'get', ID], answer)).stderr).toBe('');
 });
 
-it('what a stranger wrote never steers the terminal', async () => {
+it('rasket explain removes control characters from foreign text', async () => {
   const evil = '\u001B[2Jx';
   const answer = telling(email({ subject: evil }), [event(1, 'email.clicked', { click: { link: evil } })], {
     data: [attempt('deferred', { mx: evil, transcript: [evil] })],
@@ -268,7 +271,7 @@ it('what a stranger wrote never steers the terminal', async () => {
   expect(stdout).not.toContain('\u001B[2J');
 });
 
-it('says what machines did, and who left by it', async () => {
+it('rasket explain reports opens and clicks of machines, and who unsubscribed', async () => {
   const open = { ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0', timestamp: at(2) };
   const click = { ...open, link: 'https://example.com/' };
   const events = [

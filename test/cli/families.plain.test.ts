@@ -17,12 +17,12 @@ describe('the families and the contract', () => {
       ? [[family.get.operation, family.get.fields, false] as const]
       : []),
   ]);
-  it.each(declared)('%s: every field of what is answered can be shown', (id, fields, isList) => {
+  it.each(declared)('of %s show every field of the response', (id, fields, isList) => {
     const named = new Set(fields.map(({ name }) => name.split('.')[0] ?? ''));
     expect([...named].sort()).toEqual(fieldsAnswered(id, isList).sort());
   });
 
-  it('every list and every item of the contract has a family', () => {
+  it('include every list and every item of the contract', () => {
     const shown = new Set<string>([...declared.map(([id]) => id), ...reports]);
     const isWhole = ({ operationId, method }: OperationEntry): boolean =>
       method === 'get' && fieldsAnswered(operationId, false).includes('id');

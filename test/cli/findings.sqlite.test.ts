@@ -48,7 +48,7 @@ async function lookEverywhere(of = trouble): Promise<Places> {
   };
 }
 
-/** At all places under its code; at the console in its words, and gone when it is mended. */
+/** Expects a finding at all places under its code; at the console in its words, and gone when it is mended. */
 async function expectEverywhere(code: string, words: RegExp, of = trouble): Promise<Places> {
   const places = await lookEverywhere(of);
   expect(places.anybody).toEqual([code]);
@@ -59,8 +59,8 @@ async function expectEverywhere(code: string, words: RegExp, of = trouble): Prom
   return places;
 }
 
-describe('at all four places', () => {
-  it('nothing where all is well', async () => {
+describe('ready, doctor, findings and the console show', () => {
+  it('nothing when all is well', async () => {
     expect(await lookEverywhere()).toMatchObject({
       anybody: [],
       ready: expect.not.stringContaining('FINDING'),
@@ -69,7 +69,7 @@ describe('at all four places', () => {
     });
   });
 
-  it('sending off, and a send that is refused names the command that helps', async () => {
+  it('that sending is off, and a refused send names the command that helps', async () => {
     const mend = await trouble.switchSendingOff('Moving');
     const { doctor } = await expectEverywhere('sending_off', /^✗ Sending is switched off: Moving\./);
     expect(doctor).toContain('Sending is switched off: Moving.');
@@ -92,7 +92,7 @@ describe('at all four places', () => {
     await mend();
   });
 
-  it('a webhook that answers 500', async () => {
+  it('a webhook that answers with 500', async () => {
     const { id, mend } = await trouble.failingWebhook();
     const { doctor } = await expectEverywhere('webhook_failing', /^! The webhook https:.* no attempt with success/);
     expect(doctor, 'at the server that was asked').toContain(`rasket webhooks get --url ${trouble.scene.url} ${id}`);
@@ -106,7 +106,7 @@ describe('at all four places', () => {
     await mend();
   });
 
-  it('a port that is taken and a certificate that has expired: the graver first, and how many more', async () => {
+  it('a taken port before an expired certificate, with the number of further findings', async () => {
     await using bad = await startTrouble({ isBadFromTheStart: true });
     const places = await lookEverywhere(bad);
     expect(places.anybody).toEqual(['port_not_open', 'certificate_expired']);
@@ -122,7 +122,7 @@ describe('at all four places', () => {
 });
 
 describe('rasket findings', () => {
-  it('of a team, and of all with the token of an operator; in the console as a screen', async () => {
+  it('lists those of a team, and of the instance with an operator token, also as a screen of the console', async () => {
     const { scene, team, token } = trouble;
     const asked = { env: { RASKET_URL: scene.url, RASKET_API_KEY: team.key } };
     const none = await desk.rasket(['findings'], asked);
@@ -144,8 +144,8 @@ describe('rasket findings', () => {
   });
 });
 
-describe('on the machine of an installation', () => {
-  it('doctor needs no key for the machine: it reads what is wrong from the data folder, and says what it could not ask', async () => {
+describe('rasket doctor on the machine of an installation', () => {
+  it('needs no key: it reads the faults from the data folder, and says what it could not check', async () => {
     const env = { ...(await desk.database()), RASKET_DATA: desk.at('data'), RASKET_CONFIG: desk.at('rasket.toml') };
     const other = net.createServer();
     await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
@@ -185,14 +185,14 @@ describe('on the machine of an installation', () => {
     await new Promise<void>((done) => other.close(() => done()));
   });
 
-  it('doctor takes folder and settings by --data and --config, and asks for no key where no port is known', async () => {
+  it('takes --data and --config, and asks for no key when no port is known', async () => {
     const database = await desk.database();
     const data = desk.at('typed');
     const file = desk.write(
       'typed.toml',
       '[http]\nport = 0\n[smtp]\nhost = "127.0.0.1"\n[submission]\nports = [0]\ntls_ports = []\n[receiving]\nports = []\n',
     );
-    // What is set for the shell is for another server.
+    // The settings of the shell are for another server.
     const env = {
       ...database,
       RASKET_DATA: desk.at('other'),

@@ -28,7 +28,7 @@ const hasCurl = ((): boolean => {
 
 // skipped because the panel's line cannot be pasted where there is no curl; .ci/run installs it.
 it.skipIf(!hasCurl)(
-  'the curl of the panel sends the first email, and the playground has it with a signature that holds',
+  'the curl command in the panel sends the first email, and the playground shows it with a valid signature',
   async () => {
     const env = await desk.database();
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
@@ -65,7 +65,7 @@ it.skipIf(!hasCurl)(
   },
 );
 
-it('a login that names no server is at the development server that other commands are for, while that runs', async () => {
+it('rasket login without a server uses the development server while that runs', async () => {
   const env = { ...(await desk.database()), RASKET_DATA: 'dev' };
   const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
   const { api_key: key } = JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')) as { api_key: string };

@@ -24,7 +24,7 @@ const json = async (...words: string[]) => {
 const draft = async (...more: string[]): Promise<string> =>
   (await json('broadcasts', 'create', '--from', 'News <news@playground.test>', '--subject', 'Hello', ...more)).id;
 
-it('files become images, each with its address; the same bytes again are the same image', async () => {
+it('uploaded images have an address each, and the same bytes again are the same image', async () => {
   const first = await rasket(['images', 'upload', 'logo.png', 'dot.gif']);
   const rows = first.stdout.trimEnd().split('\n');
   expect(rows.map((row) => row.replace(/\t.*\./, ' '))).toEqual([
@@ -38,7 +38,7 @@ it('files become images, each with its address; the same bytes again are the sam
   expect((await rasket(['images', 'get', id])).stdout).toContain(address);
 });
 
-it('what is no picture is refused by its name, and what came before it is uploaded', async () => {
+it('a file that is not an image is refused by name, and the files before it are uploaded', async () => {
   desk.write('page.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
   desk.write('new.png', pngOf(2, 2));
   const { code, stdout, stderr } = await rasket(['images', 'upload', 'new.png', 'page.svg', 'logo.png']);
@@ -48,7 +48,7 @@ it('what is no picture is refused by its name, and what came before it is upload
   expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/there is no such file/)]);
 });
 
-it('an image goes with --yes, and one that mail shows with --force as well', async () => {
+it('an image is deleted with --yes, and one that is used in mail needs --force as well', async () => {
   const { id, url } = await json('images', 'upload', 'dot.gif');
   expect((await rasket(['images', 'delete', id])).code).toBe(64);
   const address = ['--line1', '1 Mail Street', '--city', 'Berlin', '--postal-code', '10115', '--country', 'DE'];
@@ -62,7 +62,7 @@ it('an image goes with --yes, and one that mail shows with --force as well', asy
   expect((await fetch(url)).status).toBe(404);
 });
 
-it('a preview is text for one contact, by id or address', async () => {
+it('rasket broadcasts preview prints text for one contact, by id or address', async () => {
   const { id: contact } = await json('contacts', 'create', 'ada@example.org', '--first-name', 'Ada');
   const id = await draft('--html', '<p>Hello {{{FIRST_NAME|friend}}} {{{PLAN}}}</p>', '--preview-text', 'For you');
   const shown = await rasket(['broadcasts', 'preview', id, '--contact', 'ada@example.org']);
@@ -82,7 +82,7 @@ it('a preview is text for one contact, by id or address', async () => {
   expect((await rasket(['broadcasts', 'preview', id])).stdout).toContain('Hello Alex');
 });
 
-it('--open writes the HTML where nobody else reads it, without any right to run, and opens it on a desktop', async () => {
+it('rasket broadcasts preview --open writes a private HTML file without scripts, and opens it on a desktop', async () => {
   const id = await draft('--html', '<script>alert("1")</script><p>Hello & welcome</p>');
   const open = (env: Surroundings['env']) =>
     rasket(['broadcasts', 'preview', id, '--open'], { env: { TMPDIR: desk.folder, ...env } });
@@ -106,7 +106,7 @@ it('--open writes the HTML where nobody else reads it, without any right to run,
   expect(fs.readFileSync(said, 'utf8')).toBe(opened.stdout.trim());
 });
 
-it('a test goes to those named, and says which emails they are', async () => {
+it('rasket broadcasts test sends to the named addresses, and prints the email ids', async () => {
   const id = await draft('--text', 'Hello');
   const sent = await rasket(['broadcasts', 'test', id, '--to', 'me@example.org', '--to', 'you@example.org']);
   const ids = sent.stdout.trimEnd().split('\n');

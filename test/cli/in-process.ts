@@ -13,9 +13,9 @@ export interface Ended {
 export interface Around {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
-  /** What standard input holds; without it there is none. */
+  /** The content of standard input; without it there is none. */
   input?: string | AsyncIterable<Buffer> | undefined;
-  /** At a terminal of so many columns; otherwise all three streams are pipes. */
+  /** The width of a terminal; without it all three streams are pipes. */
   columns?: number | undefined;
   /** Told of each piece of output as it is written. */
   onOutput?: ((text: string) => void) | undefined;
@@ -63,18 +63,18 @@ export async function runInProcess(
   return { ...heard, code };
 }
 
-/** What works on a data folder takes everything from its own process, and so do servers. */
+/** Commands that work on a data folder take everything from a process of their own, and so do servers. */
 export const NEEDS_PROCESS = new Set(
   'dev playground seed setup init serve migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups restore rekey blobs sweep teams operators users sending relays config completion man'.split(
     ' ',
   ),
 );
 const VERSION = new Set(['--version', '-V', '-v', 'version']);
-/** What `bin/main.ts` answers before it loads the program. */
+/** Returns true for what `bin/main.ts` answers before it loads the program. */
 const asksVersion = ([first = '', ...rest]: readonly string[]): boolean => VERSION.has(first) && rest.length === 0;
 
 export const canRunInProcess = (words: readonly string[]): boolean =>
   !NEEDS_PROCESS.has(words[0] ?? '') && !asksVersion(words);
 
-/** In a process that runs others too: what it is handed is the first thing that the program does. */
+/** Returns whether the command can run in a process that runs others too: what it is handed is the first thing that the program does. */
 export const canBeHosted = (words: readonly string[]): boolean => !asksVersion(words);

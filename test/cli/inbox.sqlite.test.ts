@@ -50,10 +50,10 @@ const sentFrom = async (): Promise<{ id: string; to: string[]; subject: string }
   (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data;
 const textOf = async (id: string): Promise<string> =>
   (await scene.api('GET', `/emails/${id}`, { key: team.key })).body.text;
-/** What an answer was written in, and was not removed. */
+/** Returns the files in which answers were written and which were not removed. */
 const leftBehind = (): string[] => fs.readdirSync(home).filter((name) => name.startsWith('rasket-answer-'));
 
-describe('threads at the command line', () => {
+describe('inbox threads at the command line', () => {
   it('are listed, found and read as text, the newest last', async () => {
     const { threadId } = await inbox.arrive({ subject: 'A refund', messageId: 'one@example.org', text: 'First.' });
     await inbox.arrive({
@@ -73,7 +73,7 @@ describe('threads at the command line', () => {
     expect(lines.map((line) => JSON.parse(line).subject)).toEqual(['A refund', 'Re: A refund']);
   });
 
-  it('show nothing that steers the terminal', async () => {
+  it('contain no control characters', async () => {
     const { threadId } = await inbox.arrive({
       from: '"\u202Egpj\u001B[2J" <eve@example.org>',
       subject: 'Hi',
@@ -89,7 +89,7 @@ describe('threads at the command line', () => {
     }
   });
 
-  it('are archived, snoozed, assigned, noted and labelled by name', async () => {
+  it('are archived, snoozed, assigned, noted and labeled by name', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Filed' });
     const ask = async () => (await inbox.call('GET', `/threads/${threadId}`)).body;
     await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
@@ -122,7 +122,7 @@ describe('threads at the command line', () => {
     expect((await ask()).read).toBe(false);
   });
 
-  it('a team without an inbox is told how to make the first', async () => {
+  it('are replaced by a hint when the team has no inbox', async () => {
     const { key } = await scene.team('New');
     const { code, stderr } = await rasket(['channels'], { key });
     expect({ code, stderr }).toMatchObject({
@@ -132,8 +132,8 @@ describe('threads at the command line', () => {
   });
 });
 
-describe('an answer', () => {
-  it('is what was typed above the scissors in the editor, with the email below them to be read', async () => {
+describe('a reply at the command line', () => {
+  it('is the text above the scissors line in the editor, with the email below it', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Where is it?', text: 'Order 1041.' });
     const before = (await sentFrom()).length;
     const { handed, ...env } = editor('It is on its way.\n');
@@ -149,7 +149,7 @@ describe('an answer', () => {
     expect(leftBehind()).toEqual([]);
   });
 
-  it('is not sent where nothing was typed, or where the editor fails, which leaves what was typed', async () => {
+  it('is not sent when nothing was typed or the editor fails, which keeps what was typed', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Nothing to say' });
     const before = await sentFrom();
     const { handed: _, ...nothing } = editor('  \n\n');
@@ -166,7 +166,7 @@ describe('an answer', () => {
     expect((await sentFrom()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   });
 
-  it('is read from standard input, and is sent once however often the same command is run', async () => {
+  it('is read from standard input, and sent once however often the same command runs', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Twice' });
     const run = () => rasket(['reply', inbox.address, threadId, '--text-file', '-'], { input: 'Once.\n' });
     const first = await run();
@@ -176,7 +176,7 @@ describe('an answer', () => {
     expect([first.stderr, second.stderr]).toEqual(['', expect.stringContaining('was not sent again')]);
     const sent = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: Twice').length;
     expect(await sent()).toBe(1);
-    // With a key it is another answer, once as well.
+    // With a key of its own it is another reply, which is also sent once.
     const again = () => rasket(['reply', inbox.address, threadId, '--text', 'Once.', '--idempotency-key', 'second']);
     const third = await again();
     const fourth = await again();
@@ -184,7 +184,7 @@ describe('an answer', () => {
     expect(await sent()).toBe(2);
   });
 
-  it('that is typed again in the editor is another answer', async () => {
+  it('that is typed again in the editor is another reply', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Thank you' });
     const { handed: _, ...env } = editor('Thanks.\n');
     const words = ['reply', inbox.address, threadId];
@@ -197,7 +197,7 @@ describe('an answer', () => {
   it.each([
     ['assign', ['nobody@example.net'], 'is nobody in this team', 'rasket members list'],
     ['snooze', ['2019-01-01T00:00:00Z'], 'in the future', ''],
-  ])('%s names what helps', async (verb, words, says, helps) => {
+  ])('rasket inbox %s names what helps when it is refused', async (verb, words, says, helps) => {
     const { threadId } = await inbox.arrive({ subject: 'Hints' });
     const refused = await rasket([verb, inbox.address, threadId, ...words], { columns: 120 });
     expect(refused.stderr).toContain(says);
@@ -205,7 +205,7 @@ describe('an answer', () => {
     expect(refused.stderr).not.toContain('inbox list');
   });
 
-  it('snooze of what is no longer in the inbox says how it comes back there', async () => {
+  it('rasket inbox snooze for an archived thread says how to bring it back', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Archived' });
     await rasket(['archive', inbox.address, threadId]);
     const refused = await rasket(['snooze', inbox.address, threadId, '2d'], { columns: 300 });
@@ -235,7 +235,7 @@ describe('an answer', () => {
     ['no answer', undefined],
     ['a fault of the server', failure(500, 'application_error')],
     ['another one on its way', failure(409, 'concurrent_idempotent_requests')],
-  ])('whose fate is unknown after %s is kept in its file, and is sent once from there', async (about, instead) => {
+  ])('whose outcome is unknown after %s is kept in its file, and sent once from there', async (about, instead) => {
     const subject = `In doubt: ${about}`;
     const { threadId } = await inbox.arrive({ subject });
     await using line = await losingLine(scene.url, instead);
@@ -253,14 +253,14 @@ describe('an answer', () => {
     expect(
       (await inbox.call('GET', '/drafts')).body.data.filter((one: { text: string }) => one.text === 'Not lost.'),
     ).toEqual([]);
-    // Also where the second try ends as the first.
+    // The second try ends like the first.
     const second = { columns: 300, env: { RASKET_URL: line.url } };
     expect((await rasket(again.trim().split(' '), second)).code).not.toBe(0);
     expect(await rasket(again.replace(line.url, scene.url).trim().split(' '))).toMatchObject({ code: 0 });
     expect(await answers()).toHaveLength(1);
   });
 
-  it('is forwarded with its email', async () => {
+  it('rasket inbox forward sends a thread on with its email', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Pass it on' });
     const words = ['forward', inbox.address, threadId, '--to', 'accounts@example.com', '--text', 'Please refund.'];
     expect(await rasket(words)).toMatchObject({ code: 0 });

@@ -13,8 +13,8 @@ export interface Made {
 }
 
 /**
- * What `rasket init` leaves, made once for a file of tests and copied for each: the folder, and the rows of its database
- * where that is no file in it. A copy costs a hundredth of another `rasket init`.
+ * The result of `rasket init`, made once for a file of tests and copied for each: the folder, and the rows of a database that
+ * is not a file in it. A copy costs a hundredth of another `rasket init`.
  */
 export class Installation {
   #desk = new Desk();
@@ -48,7 +48,7 @@ async function write(url: string, rows: [table: string, json: string][]): Promis
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // In whatever order the tables come.
+    // The tables come in any order.
     await client.query('set session_replication_role = replica');
     for (const [table, json] of rows) {
       await client.query(`delete from ${table}`);

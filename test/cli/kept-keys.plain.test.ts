@@ -26,7 +26,7 @@ const login = (env: Record<string, string | undefined>) =>
 const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'];
 const file = () => desk.at('config/rasket/credentials.json');
 
-it('is sent to no program that does not speak this API', async () => {
+it('rasket login sends a key to no program that does not speak this API', async () => {
   const heard: (string | undefined)[] = [];
   const other = http.createServer((request, response) => {
     heard.push(request.headers.authorization);
@@ -50,7 +50,7 @@ describe('a key without a keyring', () => {
       env: { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
       says: /; not in a keyring, because keytar: .+; secret-service: .+\.\n$/,
     },
-  ])('stands in a file that only its owner reads: $why', async ({ env, says }) => {
+  ])('is saved in a file that only its owner can read: $why', async ({ env, says }) => {
     const kept = await login(env);
     expect(kept, kept.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(says) });
     expect(kept.stdout).toMatch(new RegExp(`^The key for ${server.url} is kept in ${file()}; `));
@@ -66,7 +66,7 @@ describe('a key without a keyring', () => {
     expect(fs.existsSync(file())).toBe(false);
   });
 
-  it('stands there also where the keyring does not answer, and nothing waits longer than five seconds for it', async () => {
+  it('is saved in the file also when the keyring does not answer, after at most five seconds', async () => {
     const silent = net.createServer(() => undefined);
     const sockets = new Set<net.Socket>();
     silent.on('connection', (socket) => {
@@ -78,7 +78,7 @@ describe('a key without a keyring', () => {
     const refusing = new Desk();
     const leaving = new Desk();
     onTestFinished(() => Promise.all([refusing.clear(), leaving.clear()]).then(() => undefined));
-    // Who was in a keyring before is told why there is no key now, and what to do.
+    // A user whose key was in a keyring is told why there is no key now, and what to do.
     for (const before of [refusing, leaving]) {
       const named = JSON.stringify({ url: server.url, keyring: 'secret-service' });
       fs.chmodSync(before.write('config/rasket/credentials.json', named), 0o600);
@@ -104,8 +104,8 @@ describe('a key without a keyring', () => {
   });
 });
 
-describe('who is asked for a key', () => {
-  it('is nobody where RASKET_API_KEY says it', async () => {
+describe('the keyring', () => {
+  it('is not asked when RASKET_API_KEY has the key', async () => {
     const bus = net.createServer((socket) => socket.destroy());
     let asked = 0;
     bus.on('connection', () => (asked += 1));

@@ -11,7 +11,7 @@ beforeEach(() => void (desk = new Desk()));
 afterEach(() => desk.clear());
 
 // runs only with PostgreSQL: an embedded database is there
-it.runIf(driver === 'pg')('a start waits for a database server that cannot be reached, and says so', async () => {
+it.runIf(driver === 'pg')('the start waits for a database server that cannot be reached, and says so', async () => {
   const env = await desk.database();
   const made = await desk.rasket(['init', '--data', 'data'], { env });
   expect(made, made.stderr).toMatchObject({ code: 0 });

@@ -49,14 +49,14 @@ const linesOf = (text: string): string[] => text.split('\n').slice(0, -1);
 
 afterEach(() => void vi.unstubAllEnvs());
 
-describe('--limit and --all', () => {
-  it('without either, one page of the length that the API likes', async () => {
+describe('a list command with --limit or --all', () => {
+  it('prints one page of the API’s default length without either', async () => {
     const { asked, stdout } = await speak(['emails', 'list'], holding(30));
     expect(asked.map(({ query }) => query)).toEqual([{}]);
     expect(linesOf(stdout)).toHaveLength(1 + 20);
   });
 
-  it('a limit beyond one page takes several, and stops at the limit', async () => {
+  it('requests several pages for a limit beyond one page, and stops at the limit', async () => {
     const { asked, stdout } = await speak(['emails', 'list', '--limit', '250'], holding(1000));
     expect(asked.map(({ query }) => query)).toEqual([
       { limit: '100' },
@@ -66,7 +66,7 @@ describe('--limit and --all', () => {
     expect(linesOf(stdout)).toHaveLength(1 + 250);
   });
 
-  it('--all goes on to the end with the filters it has, under one line of titles', async () => {
+  it('continues to the end with --all and the same filters, under one line of titles', async () => {
     const { asked, stdout } = await speak(['emails', 'list', '--all', '--status', 'delivered'], holding(230));
     expect(asked.map(({ query }) => query.status)).toEqual(['delivered', 'delivered', 'delivered']);
     const lines = linesOf(stdout);
@@ -75,7 +75,7 @@ describe('--limit and --all', () => {
     expect(lines.at(-1)).toMatch(/^id-229\t/);
   });
 
-  it('a page is printed before the next one is asked for', async () => {
+  it('prints a page before it requests the next one', async () => {
     const printed: number[] = [];
     let pieces = 0;
     const { stdout } = await speak(
@@ -99,19 +99,19 @@ describe('--limit and --all', () => {
     [['--since', '2h', '--start-date', '2026-01-01'], /--since and --start-date say the same/],
     [['--since', 'yesterday'], /--since must be a number and s, m, h or d/],
     [['--limit', '0'], /whole number from 1/],
-  ])('%j is misuse, and nothing is asked', async (words, says) => {
+  ])('refuses %j and sends no request', async (words, says) => {
     const { code, stderr, asked } = await speak(['emails', 'list', ...words], holding(5));
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
     expect(stderr).toMatch(says);
   });
 
-  it('--since is another way to say --start-date', async () => {
+  it('takes --since as another form of --start-date', async () => {
     const { asked } = await speak(['emails', 'list', '--since', '2h'], holding(5));
     const backMs = Date.now() - Date.parse(asked[0]?.query.start_date ?? '');
     expect(Math.abs(backMs - 2 * 3_600_000)).toBeLessThan(60_000);
   });
 
-  it('a person is told how to go on, with the filters they had', async () => {
+  it('tells a person how to continue with the same filters', async () => {
     const words = ['emails', 'list', '--status', 'delivered', '--search', 'two words', '--limit', '2'];
     const { stderr, url } = await speak(words, holding(30), { columns: 500 });
     expect(stderr).toBe(
@@ -119,7 +119,7 @@ describe('--limit and --all', () => {
     );
   });
 
-  it('a program that named no number is told that it has a part', async () => {
+  it('tells a program that gave no limit that the list is incomplete', async () => {
     const words = ['emails', 'list', '--status', 'delivered'];
     const { stderr, url } = await speak(words, holding(21));
     expect(stderr).toBe(
@@ -130,7 +130,7 @@ describe('--limit and --all', () => {
     expect((await speak(words, holding(20))).stderr).toBe('');
   });
 
-  it('a list that does not say whether there is more is done where its last page is not full', async () => {
+  it('takes a list without has_more as finished when its last page is not full', async () => {
     const holds =
       (count: number) =>
       (asked: Asked): Reply => {
@@ -144,14 +144,17 @@ describe('--limit and --all', () => {
     expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; go on with');
   });
 
-  it.each(LISTED_AND_MADE)('%s, where there is none, says how the first one is made', async (words, command) => {
-    const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
-    const { stderr, url } = await speak(words.split(' '), () => none, { columns: 500 });
-    expect(stderr).toMatch(/^[^\n]+\n$/);
-    expect(stderr).toContain(`${command} --url ${url} `);
-  });
+  it.each(LISTED_AND_MADE)(
+    'explains how to create the first item when the list is empty: rasket %s',
+    async (words, command) => {
+      const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
+      const { stderr, url } = await speak(words.split(' '), () => none, { columns: 500 });
+      expect(stderr).toMatch(/^[^\n]+\n$/);
+      expect(stderr).toContain(`${command} --url ${url} `);
+    },
+  );
 
-  it('a person is told of an empty list, a program finds the titles', async () => {
+  it('tells a person about an empty list, and prints only the titles for a program', async () => {
     const person = await speak(['emails', 'list'], holding(0), { columns: 500 });
     expect(person).toMatchObject({ stdout: '' });
     expect(person.stderr).toMatch(
@@ -164,14 +167,14 @@ describe('--limit and --all', () => {
   });
 });
 
-describe('--fields', () => {
-  it('shows the named ones of a list, in that order', async () => {
+describe('the flag --fields', () => {
+  it('shows the named fields of a list in the given order', async () => {
     const { stdout } = await speak(['emails', 'list', '--fields', 'last_event,id'], holding(2));
     expect(stdout).toBe('STATE\tID\ndelivered\tid-0\ndelivered\tid-1\n');
   });
 
   it.each(['status', 'state', 'STATE', 'last_event', 'state,status'])(
-    'takes a field by its name, its title or its filter: %s',
+    'accepts a field by its name, its title or its filter: %s',
     async (word) => {
       const { stdout } = await speak(['emails', 'list', '--fields', `id,${word}`], holding(1));
       expect(stdout).toBe('ID\tSTATE\nid-0\tdelivered\n');
@@ -180,12 +183,12 @@ describe('--fields', () => {
     },
   );
 
-  it('finds those that no table shows by itself', async () => {
+  it('accepts fields that no table shows by default', async () => {
     const { stdout } = await speak(['emails', 'list', '--fields', 'id,text'], holding(1));
     expect(stdout).toBe('ID\tTEXT\nid-0\tText\n');
   });
 
-  it('with --json is the answer with these fields alone', async () => {
+  it('reduces the JSON response to these fields', async () => {
     const { stdout } = await speak(['emails', 'list', '--fields', 'id,to', '--json'], holding(1));
     expect(JSON.parse(stdout)).toEqual({
       object: 'list',
@@ -194,7 +197,7 @@ describe('--fields', () => {
     });
   });
 
-  it('shows the named ones of an item, and the field of a field', async () => {
+  it('shows the named fields of an item, and nested fields', async () => {
     const item = await speak(['emails', 'get', 'id-1', '--fields', 'id,text'], one);
     expect(item.stdout).toBe('Id  id-1\n\nText\n');
     const json = await speak(['emails', 'get', 'id-1', '--fields', 'id,to', '--json'], one);
@@ -209,20 +212,20 @@ describe('--fields', () => {
     ['emails', 'list'],
     ['emails', 'get', 'id-1'],
     ['domains', 'get', '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77'],
-  ])('names what there is when a field is unknown, before anything is asked: %s %s', async (...words) => {
+  ])('lists the known fields for an unknown one before any request: rasket %s %s', async (...words) => {
     const { code, stderr, asked } = await speak([...words, '--fields', 'id,stauts'], one);
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
     expect(stderr).toMatch(/^rasket: --fields: an? (email|domain) has no "stauts"; it has .*\bid\b/);
     expect(stderr).toContain(words[0] === 'domains' ? 'Did you mean status?' : 'Did you mean last_event?');
   });
 
-  it('takes names and no empty ones', async () => {
+  it('refuses empty names', async () => {
     expect(await speak(['emails', 'list', '--fields', 'id,,to'], one)).toMatchObject({ code: 64, asked: [] });
   });
 });
 
 describe('an item at a terminal', () => {
-  it('has its times in the zone of its reader', async () => {
+  it('shows its times in the time zone of its reader', async () => {
     vi.stubEnv('TZ', 'Europe/Berlin');
     const { stdout } = await speak(['emails', 'get', 'id-1', '--fields', 'created_at'], one, { columns: 80 });
     expect(stdout).toContain('2026-11-20 10:30:00+01:00');
@@ -232,7 +235,7 @@ describe('an item at a terminal', () => {
   });
 });
 
-describe('mail that does not say whom it is from or to', () => {
+describe('mail without a sender or recipients in its header', () => {
   const said = async (words: string[], item: object): Promise<string | undefined> => {
     const data = [{ ...email(1), ...item }];
     const { stdout } = await speak(words, () => ({ status: 200, body: { object: 'list', has_more: false, data } }));
@@ -243,7 +246,7 @@ describe('mail that does not say whom it is from or to', () => {
     return said(['received', 'list', '--fields', 'from,to'], { ...rest, ...item });
   };
 
-  it('is shown with its envelope, and marked', async () => {
+  it('is shown with its envelope, marked as such', async () => {
     const envelope = { from: 'bounce@example.org', to: ['in@example.com', 'on@example.com'] };
     expect(await received({ from: 'Ann <a@example.org>', to: ['team@example.com'], envelope })).toBe(
       'Ann <a@example.org>\tteam@example.com',
@@ -254,7 +257,7 @@ describe('mail that does not say whom it is from or to', () => {
     expect(await received({ from: '', to: [], envelope: { ...envelope, from: '' } })).toMatch(/^<> \(envelope\)\t/);
   });
 
-  it('is shown with whom else it goes to, where it was sent', async () => {
+  it('is shown with its other recipients when it was sent', async () => {
     const words = ['emails', 'list', '--fields', 'to'];
     expect(await said(words, { to: [], cc: ['c@example.org'], bcc: ['b@example.org'] })).toBe(
       'c@example.org (cc), b@example.org (bcc)',
@@ -313,7 +316,7 @@ describe('the queue', () => {
   it.each([
     [['queue'], whole],
     [['queue', 'list'], { object: 'list', has_more: false, data: deliveries }],
-  ])('%j says why something is held, and of the others what was answered', async (words, body) => {
+  ])('shows the reason of a hold, and the last reply for other deliveries: rasket %j', async (words, body) => {
     const { stdout } = await speak(words, () => ({ status: 200, body }));
     const [first, second] = linesOf(stdout).slice(-2);
     expect(first).toMatch(/d0\.example.*Held: Their server moves/);
@@ -321,7 +324,7 @@ describe('the queue', () => {
   });
 });
 
-describe('joined characters', () => {
+describe('an emoji of joined characters', () => {
   // A family of one character, and a Persian word that has a joiner inside.
   const subject = '\u{1F468}\u200D\u{1F469}\u200D\u{1F467} \u0645\u06CC\u200C\u0631\u0648\u0645';
 
@@ -330,7 +333,7 @@ describe('joined characters', () => {
     [['emails', 'get', 'id-1'], 100],
     [['emails', 'list'], undefined],
     [['emails', 'list'], 160],
-  ])('stay as they were written: %j at %s columns', async (words, columns) => {
+  ])('is printed unchanged: rasket %j at %s columns', async (words, columns) => {
     const page = { object: 'list', has_more: false, data: [{ ...email(1), subject }] };
     const body = words[1] === 'get' ? page.data[0] : page;
     const { stdout } = await speak(words, () => ({ status: 200, body }), columns === undefined ? {} : { columns });

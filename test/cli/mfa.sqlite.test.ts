@@ -33,7 +33,7 @@ const kept = () => path.join(home, '.config/rasket/credentials.json');
 const tokenKept = (): string => (JSON.parse(fs.readFileSync(kept(), 'utf8')) as { api_key: string }).api_key;
 const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
 
-/** At a terminal: each answer is typed once its prompt is there. */
+/** Runs rasket at a terminal: each answer is typed once its prompt is there. */
 async function rasket(
   line: string,
   answers: readonly Typed[] = [],
@@ -78,8 +78,8 @@ async function enable(email: string): Promise<Seen & { key: string; codes: strin
 const CODE = 'Code of your app, or a recovery code: ';
 const NEXT = 'since each is taken once';
 
-describe('login --password', () => {
-  it('keeps a session that is a program’s, and leaves none behind that is a browser’s', async () => {
+describe('rasket login --password', () => {
+  it('saves a session of the command line, and leaves no browser session', async () => {
     const { email } = await accountOf(scene, { team });
     const done = await rasket('login --password', emailAnd(email));
     expect(done, done.shown).toMatchObject({ code: 0 });
@@ -90,7 +90,7 @@ describe('login --password', () => {
     expect(done.shown).not.toContain(PASSWORD);
   });
 
-  it('asks for a code where there is a second factor, and once more where that is wrong', async () => {
+  it('asks for a code when there is a second factor, and again when it is wrong', async () => {
     const { email } = await accountOf(scene, { team });
     const { key, codes } = await enable(email);
     scene.clock.advance(60_000);
@@ -108,7 +108,7 @@ describe('login --password', () => {
     expect(twice.stderr).toMatch(/rasket: The recovery code is wrong, or was used before/);
   });
 
-  it('is refused with a wrong password, and what was kept before stays', async () => {
+  it('is refused with a wrong password, and keeps the saved credentials', async () => {
     const { email } = await accountOf(scene, { team });
     await rasket('login --password', emailAnd(email));
     const before = tokenKept();
@@ -120,7 +120,7 @@ describe('login --password', () => {
     expect([done.code === 0, tokenKept(), await statusOf(before)]).toEqual([false, before, 200]);
   });
 
-  it('asks for none where another program answers, though it signs people in itself', async () => {
+  it('asks for no password when another program listens at the address', async () => {
     const heard: string[] = [];
     const other = http.createServer((request, response) => {
       request.on('data', (chunk: Buffer) => void heard.push(chunk.toString()));
@@ -138,7 +138,7 @@ describe('login --password', () => {
     expect(done.shown).not.toContain('Email: ');
   });
 
-  it('asks nobody where nobody sits, and sends no password in clear', async () => {
+  it('asks for nothing without a terminal, and sends no password in clear text', async () => {
     const piped = await runInProcess(['login', '--password'], {
       ...around(scene.url),
       input: 'ada@people.example\nx\n',
@@ -153,8 +153,8 @@ describe('login --password', () => {
   });
 });
 
-describe('account mfa', () => {
-  it('is set up by a QR code or a key, with codes on standard output', async () => {
+describe('rasket account mfa', () => {
+  it('is set up with a QR code or a key, and prints the recovery codes to standard output', async () => {
     const { email } = await accountOf(scene, { team });
     await rasket('login --password', emailAnd(email));
     const token = tokenKept();
@@ -180,7 +180,7 @@ describe('account mfa', () => {
     expect(scene.log.join('\n')).not.toContain(keyIn(done.shown).replaceAll(' ', ''));
   });
 
-  it('shows the key alone on a narrow terminal', async () => {
+  it('shows only the key on a narrow terminal', async () => {
     const { email } = await accountOf(scene, { team });
     const answers = emailAnd(email, ['shows now: ', '']);
     const done = await rasket('account mfa enable', answers, { columns: 40 });
@@ -189,7 +189,7 @@ describe('account mfa', () => {
     expect(done.stderr).toMatch(/nothing was typed, and nothing\s+was changed/);
   });
 
-  it('takes new recovery codes, and is switched off, by codes that were not used yet', async () => {
+  it('takes unused codes for new recovery codes and for switching it off', async () => {
     const { email } = await accountOf(scene, { team });
     const { key, codes } = await enable(email);
     const code = (shown: string, prompt: string): string => {
@@ -214,7 +214,7 @@ describe('account mfa', () => {
     expect((await rasket('login --password', emailAnd(email))).code).toBe(0);
   });
 
-  it('prints what the API answered with --json', async () => {
+  it('prints the response of the API with --json', async () => {
     const { email } = await accountOf(scene, { team });
     const answers = emailAnd(email, ['shows now: ', (shown) => codeFor(scene, keyIn(shown))]);
     const done = await rasket('account mfa enable --json', answers);
@@ -225,7 +225,7 @@ describe('account mfa', () => {
     });
   });
 
-  it('of an API key is refused: it is nobody’s', async () => {
+  it('is refused with an API key, which belongs to no person', async () => {
     const env = { HOME: home, RASKET_URL: scene.url, RASKET_API_KEY: team.key };
     const done = await runInProcess(['account', 'mfa'], { cwd: home, env });
     expect(done).toMatchObject({ code: 77, stderr: expect.stringContaining('it takes a person who is signed in') });

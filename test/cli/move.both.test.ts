@@ -41,10 +41,10 @@ async function works(words: string[], env: Env = {}): Promise<string> {
   return ended.stdout;
 }
 
-/** With what whoever uses a database that is out of use ends: the unit does not start it again. */
+/** The exit status of a command whose database is out of use: the unit does not start it again. */
 const OUT_OF_USE = 65;
 
-/** As `rasket init` leaves it, on SQLite. */
+/** Makes an installation on SQLite. */
 const init = (): Promise<string> => works(['init']);
 
 /** A clear refusal of the move; what it copied so far is told before. */
@@ -78,7 +78,7 @@ async function answersOf(app: App, asked: readonly (readonly [path: string, key:
 
 // runs only with PostgreSQL, because that is at one end of every move
 describe.skipIf(driver !== 'pg')('an installation with mail', () => {
-  it('answers the same on SQLite and on PostgreSQL again, and sends what is scheduled once', async () => {
+  it('behaves the same on SQLite and on PostgreSQL again after moves, and sends scheduled mail once', async () => {
     const scene = await startScene();
     onTestFinished(() => scene.close());
     const mail = await mailIn(scene);
@@ -172,8 +172,8 @@ async function plantTeams(file: string, count: number): Promise<void> {
 }
 
 // runs only with PostgreSQL, because that is at one end of every move
-describe.skipIf(driver !== 'pg')('a move that is killed', () => {
-  it('at any point is begun anew, and until then one database alone is started on', async () => {
+describe.skipIf(driver !== 'pg')('a killed move between databases', () => {
+  it('starts again, whenever it was killed, and until then only one database can be used', async () => {
     await init();
     await plantTeams(desk.at('data/rasket.db'), 6000);
     const url = await emptyDatabase();
@@ -206,8 +206,8 @@ async function killAt(running: Running, phase: string): Promise<void> {
 }
 
 // runs only with PostgreSQL, because that is at one end of every move
-describe.skipIf(driver !== 'pg')('a move', () => {
-  it('is refused where the target is not empty, not there or not open to the user, and changes nothing', async () => {
+describe.skipIf(driver !== 'pg')('a move between databases', () => {
+  it('is refused when the target is not empty, missing or not accessible, and changes nothing', async () => {
     await init();
     const url = await emptyDatabase();
     const move = ['migrate-to-postgres', '--to', url];
@@ -245,7 +245,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await works(['teams', 'list']);
   });
 
-  it('is refused while the server runs, and is only counted with --dry-run', async () => {
+  it('is refused while the server runs, and only counts with --dry-run', async () => {
     await init();
     const url = await emptyDatabase();
     const server = await desk.serve(['serve', '--data', 'data']);
@@ -259,7 +259,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await db.close();
   });
 
-  it('is undone as long as nothing has used the copy, and changes the settings with their comments kept', async () => {
+  it('can be undone until the copy was used, and changes the settings with their comments kept', async () => {
     await init();
     const url = await emptyDatabase();
     const file = desk.write('rasket.toml', '# Ours.\n[database]\n# Where it is.\ndriver = "better-sqlite3" # so far\n');
@@ -278,7 +278,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);
   });
 
-  it('that is called again at its end writes the settings alone', async () => {
+  it('that is repeated after its end only writes the settings', async () => {
     await init();
     const url = await emptyDatabase();
     const file = desk.write('rasket.toml', '[database]\ndriver = "better-sqlite3"\n');
@@ -293,7 +293,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await works(['teams', 'list', '--config', 'rasket.toml']);
   });
 
-  it('to a folder, or to a file that is something else, is refused and leaves it as it is', async () => {
+  it('to a folder or to a file with other content is refused and leaves it unchanged', async () => {
     const url = await emptyDatabase();
     await works(['init'], onPg(url));
     desk.write('data/notes.txt', 'not a database');
@@ -306,7 +306,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     expect(fs.readFileSync(desk.at('data/notes.txt'), 'utf8')).toBe('not a database');
   });
 
-  it('has a server that still runs say why it stops, and end so that it is not started again', async () => {
+  it('makes a running server report why it stops, and exit so that it is not restarted', async () => {
     await init();
     const url = await emptyDatabase();
     await works(['migrate-to-postgres', '--to', url]);
@@ -319,7 +319,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     ]);
   });
 
-  it('has the command of the settings told once, also where that kills the server in the middle', async () => {
+  it('runs the command of a finding once, even when it kills the server', async () => {
     await init();
     const url = await emptyDatabase();
     await works(['migrate-to-postgres', '--to', url]);
@@ -339,7 +339,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     expect(linesOf(told)).toHaveLength(1);
   });
 
-  it('under way is not ended by a command beside it, which says that it is to be called again', async () => {
+  it('is not ended by another command, which says that it should be repeated', async () => {
     await init();
     const url = await emptyDatabase();
     await works(['migrate-to-postgres', '--to', url]);
@@ -368,7 +368,7 @@ async function onDatabase(url: string, work: (db: Db) => Promise<unknown>): Prom
   await work(db).finally(() => db.close());
 }
 
-/** As the end of a move leaves it. */
+/** Leaves the database as the end of a move does. */
 const moveAway = (url: string): Promise<void> =>
   onDatabase(url, (db) =>
     db.tx(async (tx) => {

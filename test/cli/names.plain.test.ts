@@ -1,4 +1,4 @@
-// What a word names: its whole id, its name, the end of its id, and `latest` where something is only looked at.
+// A word names a thing by its whole id, its name, the end of its id, or by `latest` when the thing is only read.
 import { describe, expect, it } from 'vitest';
 import { everyFamily } from '../../cli/output/index.ts';
 import { NAMED, namedBy as fieldNamed } from '../../cli/families/named.ts';
@@ -63,7 +63,7 @@ interface Place {
   parameters: string[];
 }
 
-/** What a family shows of one thing, and what it lists of one. */
+/** The commands that show one thing of a family, and those that list things of one. */
 const places: Place[] = everyFamily.flatMap(({ command, get, list }) =>
   [get, list].flatMap((one) =>
     one && Object.keys(one.path).length > 0
@@ -89,8 +89,8 @@ async function namedBy(
   return { ...heard, lookedUp, reached: reached && decodeURIComponent(reached.path) };
 }
 
-describe('a word that names a thing', () => {
-  it('is known for every parameter of a path, and every field that takes an id', () => {
+describe('a word that names an object', () => {
+  it('is supported for every path parameter, and every field with an id', () => {
     const unknown = everyFamily.flatMap(({ list, get, actions = [] }) =>
       [list, get, ...actions].flatMap((one) =>
         Object.keys(one?.path ?? {})
@@ -104,15 +104,15 @@ describe('a word that names a thing', () => {
   });
 
   const shown = places.map((place) => [place.words.join(' '), place] as const);
-  it('there are many of them', () => expect(shown.length).toBeGreaterThan(30));
+  it('is supported in more than thirty places', () => expect(shown.length).toBeGreaterThan(30));
 
-  it.each(shown)('%s: a whole id asks for nothing else', async (_, place) => {
+  it.each(shown)('sends no other request for a whole id: %s', async (_, place) => {
     const { ids } = answering(place.parameters.at(-1) ?? '');
     const { asked } = await namedBy(place, ids[0] ?? '');
     expect(asked.filter(({ path }) => path !== '/auth/session')).toHaveLength(1);
   });
 
-  it.each(shown)('%s: the end of an id, unless it is the end of two', async (_, place) => {
+  it.each(shown)('may be the end of an id unless it fits two: %s', async (_, place) => {
     const { ids } = answering(place.parameters.at(-1) ?? '');
     expect((await namedBy(place, '11112222')).reached).toContain(ids[0]);
     expect((await namedBy(place, 'AAAA-1111-2222')).reached).toContain(ids[0]);
@@ -125,7 +125,7 @@ describe('a word that names a thing', () => {
       expect(none).toMatchObject({ code: 66, reached: undefined });
   });
 
-  it.each(shown)('%s: its name, and latest', async (_, place) => {
+  it.each(shown)('may be its name, or “latest”: %s', async (_, place) => {
     const parameter = place.parameters.at(-1) ?? '';
     const { ids, name } = answering(parameter);
     if (name !== undefined) {
@@ -137,18 +137,18 @@ describe('a word that names a thing', () => {
   });
 });
 
-describe('the end of an id in a list that may be without end', () => {
+describe('the end of an id in an unbounded list', () => {
   const LISTS = Object.entries(NAMED).filter(([, { hasIdEnd }]) => hasIdEnd);
   const placeOf = (parameter: string): Place => places.find((place) => place.parameters.at(-1) === parameter) as Place;
 
-  it.each(LISTS)('%s: is looked for by the server, in one question', async (parameter, { list }) => {
+  it.each(LISTS)('is looked up by the server in one request: %s', async (parameter, { list }) => {
     const { asked } = await namedBy(placeOf(parameter), '1111-2222');
     const questions = asked.filter((one) => isCallOf(list, one)).map(({ query }) => query);
     expect(questions[0]).toMatchObject({ id_end: '11112222' });
     expect(questions.filter((query) => 'id_end' in query)).toHaveLength(1);
   });
 
-  it('an email that waits at several destinations is one, by its own id and by that of each delivery', async () => {
+  it('names an email with several queued destinations once, by its id or that of each delivery', async () => {
     const { answer } = answering('queued_email_id');
     const [email = '', other = ''] = ['eeee0000eeee', 'ffff0000ffff'].map((end) => idOf('x-', end));
     const ofEmails = [
@@ -170,7 +170,7 @@ describe('the end of an id in a list that may be without end', () => {
     }
   });
 
-  it('what waits no more is said to be out of the queue, and not out of a team', async () => {
+  it('is reported as not in the queue for an email that left it', async () => {
     const { code, stderr } = await speak(['queue', 'explain', '0000eeee'], () => ({
       status: 200,
       body: { object: 'list', has_more: false, data: [] },
@@ -181,7 +181,7 @@ describe('the end of an id in a list that may be without end', () => {
     );
   });
 
-  it('more than five candidates are counted, each with its time, address and subject', async () => {
+  it('with more than five candidates lists some with time, address and subject, and counts the others', async () => {
     const { answer } = answering('email_id');
     const seven = (asked: Asked): Reply => {
       if (!isCallOf('listEmails', asked)) return answer(asked);
@@ -200,7 +200,7 @@ describe('the end of an id in a list that may be without end', () => {
     expect(stderr).toContain('  and 2 more');
   });
 
-  it('where the server looked at all that it looks at, nothing is there', async () => {
+  it('is reported as missing when the server has checked everything it can', async () => {
     const message = 'None of the newest 100000 emails has an id that ends in 4444; name an older one by its whole id.';
     const { code, stderr } = await speak(['emails', 'get', '4444'], () => ({
       status: 422,
@@ -210,14 +210,14 @@ describe('the end of an id in a list that may be without end', () => {
   });
 });
 
-describe('what is changed', () => {
-  it('is never the latest', async () => {
+describe('the object of a change', () => {
+  it('cannot be “latest”', async () => {
     const { answer } = answering('email_id');
     const { asked } = await speak(['emails', 'cancel', 'latest'], answer);
     expect(asked.map(({ path }) => path)).toEqual(['/emails/latest/cancel']);
   });
 
-  it('is named by its name, in fields too', async () => {
+  it('can be given by its name, in fields too', async () => {
     const { answer, ids, name = '' } = answering('segment');
     const from = ['--from', 'a@example.com', '--subject', 'S', '--html', 'x'];
     const made = await speak(['broadcasts', 'create', ...from, '--segment', name], answer);
@@ -232,7 +232,7 @@ describe('what is changed', () => {
     expect(chosen.asked.at(-1)?.body).toMatchObject({ topics: [{ id: topic.ids[0], subscription: 'opt_in' }] });
   });
 
-  it('is named by its name in the filters of a list, and a list goes on behind the end of an id', async () => {
+  it('can be given by its name in the filters of a list, and a list can continue after the end of an id', async () => {
     const { answer, ids, name = '' } = answering('segment');
     const { asked } = await speak(['contacts', 'list', '--segment-id', name], answer);
     expect(asked.at(-1)?.query).toMatchObject({ segment_id: ids[0] });
@@ -242,7 +242,7 @@ describe('what is changed', () => {
   });
 });
 
-describe('two of one name', () => {
+describe('two objects with one name', () => {
   it('are listed with their ids', async () => {
     const { answer, ids, name = '' } = answering('segment');
     const twice = (asked: Asked): Reply => {

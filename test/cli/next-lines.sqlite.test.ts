@@ -187,8 +187,8 @@ const at = (url: string) => ({
   cwd: process.cwd(),
 });
 
-describe('a line that says what to type next', () => {
-  it('doctor and ready say that another program answers where its answer is no readiness', async () => {
+describe('a suggested command', () => {
+  it('rasket doctor and rasket ready report another program when the response is no readiness', async () => {
     for (const command of ['doctor', 'ready']) {
       const { code, stdout, stderr } = await speak([command], () => ({ status: 200, body: { status: 'up' } }));
       expect(`${stdout}${stderr}`).toContain('answered, but is no rasket: another program listens there');
@@ -196,7 +196,7 @@ describe('a line that says what to type next', () => {
     }
   });
 
-  it('doctor helps where ready finds nothing out, and never advises itself', async () => {
+  it('rasket doctor is suggested when ready finds nothing, and never suggests itself', async () => {
     const server = net.createServer((socket) => socket.on('error', () => undefined).destroy());
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -208,7 +208,7 @@ describe('a line that says what to type next', () => {
     await new Promise<void>((done) => server.close(() => done()));
   });
 
-  it('commands of findings go to the server that was asked, and what is typed on its machine stands as it was told', async () => {
+  it('for a finding names the server that was asked, and a command for its machine stays unchanged', async () => {
     const finding = (command: string | null) => ({
       code: 'webhook_failing',
       severity: 'warning',
@@ -229,13 +229,13 @@ describe('a line that says what to type next', () => {
       expect(said, stdout).toContainEqual(line);
   });
 
-  it.each(PLACES)('names the server that was chosen: %j', async (words, answer, command) => {
+  it.each(PLACES)('names the chosen server: rasket %j', async (words, answer, command) => {
     const { stdout, stderr, url } = await speak(words, answer, { columns: 500 });
     const said = `${stdout}\n${stderr}`.replaceAll(/\u001B\[[\d;]*m/g, '');
     const next =
       command === 'rasket login' && words[0] === 'health' ? `${command} --url URL` : `${command} --url ${url}`;
     expect(said).toContain(next);
-    // What strangers wrote stays as it is.
+    // Text of untrusted senders stays as it is.
     if (words[0] === 'explain') expect(said).toContain(email.subject);
   });
 
@@ -243,7 +243,7 @@ describe('a line that says what to type next', () => {
     ['bouncd', 'bounced'],
     ['Delivered', 'delivered'],
     ['gone', undefined],
-  ])('names what was meant by %s where the refusal lists what there is', async (typed, meant) => {
+  ])('corrects %s when the refusal lists the allowed values', async (typed, meant) => {
     const says = `status must be one of queued, delivered, bounced and canceled; got "${typed}"`;
     const { stderr } = await speak(['emails', 'list', '--status', typed], () =>
       refused(422, 'invalid_parameter', says),
@@ -252,7 +252,7 @@ describe('a line that says what to type next', () => {
     expect(stderr).toBe(`rasket: --${says} (invalid_parameter).${next}\n`);
   });
 
-  it('what is parked is called so, whatever state it was parked in', async () => {
+  it('calls a parked event parked, whatever its state was', async () => {
     const event = {
       id: 'msg_1',
       type: 'email.sent',
@@ -267,7 +267,7 @@ describe('a line that says what to type next', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ data: [{ status: 'pending' }] });
   });
 
-  it('says that the key was typed, and not which', async () => {
+  it('mentions that the key was typed, and not the key', async () => {
     const words = ['templates', 'create', 'T', '--html', 'x', '--api-key', 'rk_secret'];
     const { stderr, url } = await speak(words, ok({ id: ID }), { columns: 500 });
     expect(stderr).toContain(`rasket templates publish --url ${url} ${ID} (with the key of --api-key)`);

@@ -28,11 +28,11 @@ async function init(data: string, ...words: string[]): Promise<Made> {
   return JSON.parse(ended.stdout) as Made;
 }
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {
-  it('makes a private folder and a key that works, once', async () => {
+  it('makes a private folder and a working key, once', async () => {
     env = await desk.database('empty');
     fs.mkdirSync(desk.at('data'), { mode: 0o755 });
     const made = await init('data');
@@ -68,7 +68,7 @@ describe('rasket init', () => {
     expect(await server.stop()).toMatchObject({ code: 0 });
   });
 
-  it('can be repeated where an attempt before left half a folder', async () => {
+  it('can be repeated when an earlier attempt left an unfinished folder', async () => {
     fs.mkdirSync(desk.at('data/run'), { recursive: true });
     desk.write('data/instance.key', '');
     await init('data');
@@ -76,8 +76,8 @@ describe('rasket init', () => {
 });
 
 // skipped because with SQLite the database is in the folder itself
-describe.skipIf(driver !== 'pg')('a database server that has teams already', () => {
-  it.each(['init', 'dev'])('is not taken by the new folder of rasket %s', async (verb) => {
+describe.skipIf(driver !== 'pg')('a database that already has teams', () => {
+  it.each(['init', 'dev'])('is not used by the new folder of rasket %s', async (verb) => {
     const made = await install();
     const refused = await desk.rasket([verb, '--data', 'other'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
     expectOneLine(refused, /belongs to another data folder; copy that folder's instance\.key/);
@@ -90,7 +90,7 @@ describe.skipIf(driver !== 'pg')('a database server that has teams already', () 
 
 describe('rasket serve', () => {
   // skipped because with PostgreSQL it would be the same: no role's own start reads or writes
-  it.skipIf(driver === 'pg').each(['http', 'delivery', 'scheduler'])('runs the role %s alone', async (role) => {
+  it.skipIf(driver === 'pg').each(['http', 'delivery', 'scheduler'])('runs only the role %s', async (role) => {
     await install();
     const server = await desk.serve(['serve', '--data', 'data', '--roles', role], { env });
     expect(server.ready).toMatchObject({ pid: server.pid, roles: [role] });
@@ -102,7 +102,7 @@ describe('rasket serve', () => {
 
   // skipped because with PostgreSQL the processes of one machine may share a folder
   it.skipIf(driver === 'pg')(
-    'is alone on its data folder, and what it refuses leaves the first one unharmed',
+    'runs alone on its data folder, and a refused second one leaves the first unharmed',
     async () => {
       await install();
       const first = await desk.serve(['serve', '--data', 'data'], { env });
@@ -116,7 +116,7 @@ describe('rasket serve', () => {
   );
 
   // runs only with PostgreSQL, because SQLite bears one process
-  it.runIf(driver === 'pg')('leaves the file of another process on the same folder alone', async () => {
+  it.runIf(driver === 'pg')('does not touch the ready file of another process on the same folder', async () => {
     await install();
     const first = await desk.serve(['serve', '--data', 'data', '--roles', 'http'], { env });
     const second = await desk.serve(['serve', '--data', 'data', '--roles', 'delivery'], { env });
@@ -127,7 +127,7 @@ describe('rasket serve', () => {
   });
 
   // skipped because with PostgreSQL it would be the same: the file stands in the data folder
-  it.skipIf(driver === 'pg')('does not take the file of a killed process for its own', async () => {
+  it.skipIf(driver === 'pg')('does not take the ready file of a killed process for its own', async () => {
     await install();
     const killed = await desk.serve(['serve', '--data', 'data'], { env });
     killed.kill('SIGKILL');

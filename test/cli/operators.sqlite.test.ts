@@ -27,7 +27,7 @@ interface Entry {
   details: Record<string, unknown> | null;
 }
 
-it('an operator is made, sees and changes the queue, reads what was typed on the machine, and is revoked', async () => {
+it('an operator is created, reads and changes the queue, reads the audit log of typed commands, and is revoked', async () => {
   const data = ['--data', 'data'];
   const made = JSON.parse(await typed(['init', ...data, '--json'])) as { api_key: string; team_id: string };
   const { id, token } = JSON.parse(await typed(['operators', 'create', 'Ada', ...data, '--json'])) as {
@@ -92,7 +92,7 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
 
-/** With what each command on a data folder ends as a process; the other tests run them in one that outlives them. */
+/** The result of each command on a data folder as a process; the other tests run them in one that outlives them. */
 const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])[] = [
   ['init --data data', /^Team {5}my-team /],
   ['migrate --data data', /^The database is up to date\.$/m],
@@ -117,7 +117,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['seed --data data', /^rasket: \S+ is not a folder of the development profile; /, 1],
 ];
 
-it('each command on a data folder ends as a process of its own, too', async () => {
+it('each command on a data folder also works as a process of its own', async () => {
   for (const [line, says, code = 0] of PROCESSES) {
     const ended = await desk.run(line.split(' '), { env });
     expect(ended.stdout + ended.stderr, line).toMatch(says);

@@ -48,7 +48,7 @@ const email = (given: object = {}): Record<string, unknown> => ({
 const listOf = (...data: object[]): Reply => ({ status: 200, body: { object: 'list', has_more: true, data } });
 const steering = /(?![\n\t])[\p{Cc}\u2028]|(?![\u200c\u200d])\p{Cf}/u;
 
-describe('what a stranger wrote', () => {
+describe('text of untrusted senders', () => {
   const evil = email({
     subject: EVIL,
     from: EVIL,
@@ -73,7 +73,7 @@ describe('what a stranger wrote', () => {
       words: ['health'],
       reply: { status: 302, body: '', headers: { location: 'http://x/\u202E'.replace('\u202E', '%1B') } },
     },
-  ])('never steers the terminal: $words.0 $words.1', async ({ words, reply }) => {
+  ])('never controls the terminal: rasket $words.0 $words.1', async ({ words, reply }) => {
     const around = await answering(() => reply);
     const ended = await desk.rasket(words, around);
     expect(ended.stdout + ended.stderr).not.toMatch(steering);
@@ -84,7 +84,7 @@ describe('what a stranger wrote', () => {
 it.each([
   ['csv', [], (text: string) => `a@example.org,"${text.replaceAll('"', '""')}"\r\n`],
   ['ndjson', ['--ndjson'], (text: string) => `${JSON.stringify({ email: 'a@example.org', first_name: text })}\n`],
-])('an export steers no terminal, and is whole in a pipe: %s', async (_, words, lineOf) => {
+])('an export does not control the terminal, and is complete in a pipe: %s', async (_, words, lineOf) => {
   // So many lines that characters and line ends fall between two pieces of the answer.
   const lines = Array.from({ length: 5000 }, (_one, at) =>
     lineOf(`${'é'.repeat(at % 7)}${EVIL}\u001B]52;c;eA==\u0007`),
@@ -106,8 +106,8 @@ it.each([
     ).toEqual(lines);
 });
 
-describe('answers that are none', () => {
-  it('waits for a rate limit once, as long as it is told', async () => {
+describe('a command that gets an error response', () => {
+  it('waits once for a rate limit, for the given time', async () => {
     const limited: Reply = {
       status: 429,
       headers: { 'retry-after': '1' },
@@ -126,14 +126,14 @@ describe('answers that are none', () => {
     expect(server?.asked).toHaveLength(2);
   });
 
-  it('does not ask again where waiting does not help', async () => {
+  it('does not repeat a request when waiting does not help', async () => {
     const body = { statusCode: 429, name: 'daily_quota_exceeded', message: 'No more today.' };
     const around = await answering(() => ({ status: 429, body }));
     expectOneLine(await desk.rasket(['emails', 'list'], around), /No more today \(daily_quota_exceeded\)\./);
     expect(server?.asked).toHaveLength(1);
   });
 
-  it('takes no other program for the server, and follows nobody with the key', async () => {
+  it('recognizes another program, and follows no redirect with the key', async () => {
     const other = await startAnswering(() => ({ status: 200, body: {} }));
     const around = await answering((asked) =>
       asked.path === '/emails'
@@ -153,7 +153,7 @@ describe('answers that are none', () => {
     expect(ended.stderr).toMatch(
       /^rasket: The connection to \S+ broke before the answer came .*\nThe request may have been/,
     );
-    // What is only read changes nothing.
+    // A request that only reads changes nothing.
     expectOneLine(await desk.rasket(['emails', 'list'], around), /broke before the answer came/);
     const { url = '' } = server ?? {};
     server?.close();
@@ -166,24 +166,21 @@ describe('answers that are none', () => {
   });
 });
 
-it.each([[], ['--json']])(
-  'a command whose output goes into a pipe says that it waits for a server that does not answer (%j)',
-  async (...more) => {
-    const waits = Promise.withResolvers<void>();
-    const around = await answering(async () => {
-      await waits.promise;
-      return listOf(email());
-    });
-    const onOutput = (text: string): void => {
-      if (text.includes('Waiting for')) waits.resolve();
-    };
-    const words = ['emails', 'list', ...more];
-    const ended = await runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, onOutput });
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`Waiting for ${server?.url}.\n`) });
-  },
-);
+it.each([[], ['--json']])('a command in a pipe says that it waits for a slow server (%j)', async (...more) => {
+  const waits = Promise.withResolvers<void>();
+  const around = await answering(async () => {
+    await waits.promise;
+    return listOf(email());
+  });
+  const onOutput = (text: string): void => {
+    if (text.includes('Waiting for')) waits.resolve();
+  };
+  const words = ['emails', 'list', ...more];
+  const ended = await runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, onOutput });
+  expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`Waiting for ${server?.url}.\n`) });
+});
 
-describe('warnings', () => {
+describe('a warning in a response', () => {
   const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20';
   const said = 'Step welcome: the template needs PLAN, which nothing fills.';
   const graph = ['--steps', '[]', '--connections', '[]'];
@@ -198,7 +195,7 @@ describe('warnings', () => {
       warning: 'Segments whose filter names it: Payers.',
     },
   ])(
-    'the warnings of "$words.0 $words.1" stand on standard error where the answer goes into a pipe',
+    'is printed to standard error when the output goes into a pipe: rasket $words.0 $words.1',
     async ({ words, answer, warning = said }) => {
       const around = await answering(() => ({ status: 200, body: answer }));
       const run = (columns?: number) => runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, columns });
@@ -211,17 +208,17 @@ describe('warnings', () => {
   );
 });
 
-describe('readers', () => {
+describe('a reader of the output', () => {
   const long = listOf(...Array.from({ length: 100 }, () => email({ subject: 'x'.repeat(5000) })));
 
-  it('that have seen enough end a command quietly', async () => {
+  it('that stops reading ends the command quietly', async () => {
     const around = await answering(() => long);
     const ended = await desk.sh('{ rasket emails list; echo $? >code; } | head -c 10', around);
     expect(ended).toMatchObject({ stderr: '' });
     expect(fs.readFileSync(desk.at('code'), 'utf8')).toBe('0\n');
   });
 
-  it('that cannot take the answer make it fail', async () => {
+  it('that cannot take the output makes the command fail', async () => {
     const around = await answering(() => long);
     expectOneLine(
       await desk.sh('rasket emails list >/dev/full', around),
@@ -240,7 +237,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     desk.start('script', ['-qec', line, '/dev/null'], { isOpen: true, ...around });
   const shown = async (line: string, around: Surroundings): Promise<Ended> => atTerminal(line, around).ended;
 
-  it('a table has titles, fits and is coloured, unless NO_COLOR is set', async () => {
+  it('a table has titles, fits and is colored, unless NO_COLOR is set', async () => {
     const around = await answering(() => listOf(email({ subject: `Grüße ${'x'.repeat(500)}`, last_event: 'bounced' })));
     const { stdout } = await shown('stty cols 100; rasket emails list', around);
     expect(stdout).toContain('\u001B[31mbounced\u001B[0m');
@@ -261,7 +258,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(lines[1]).toHaveLength(100);
   });
 
-  it('a download is refused there, and whole in a pipe', async () => {
+  it('a download is refused, and it is complete in a pipe', async () => {
     const raw = { download_url: 'http://elsewhere.example/file' };
     const around = await answering(({ path }) => ({
       status: 200,
@@ -275,14 +272,14 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(stdout).toBe('\u001B]52;c;eA==');
   });
 
-  it('what changes something names the server it is done on, what only reads does not', async () => {
+  it('a command that changes something names its server, and a reading command does not', async () => {
     const around = await answering(({ method }) => (method === 'GET' ? listOf() : { status: 201, body: { id: 'x' } }));
     const made = await shown('NO_COLOR=1 rasket keys create Billing', around);
     expect(made.stdout).toMatch(/^On http:\/\/127\.0\.0\.1:\d+ \(RASKET_URL\)\r?$/m);
     expect((await shown('NO_COLOR=1 rasket keys list', around)).stdout).not.toContain('On http');
   });
 
-  it('what is to be copied is whole', async () => {
+  it('values to be copied are shown whole', async () => {
     const value = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
     const record = {
       record: 'DKIM',
@@ -315,7 +312,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   it.each([
     ['pending', 1],
     ['verified', 0],
-  ])('verifying a domain that is then %s ends with the exit code %i, and each line says why', async (status, code) => {
+  ])('a verified domain that is then %s gives the exit code %i, and each line says why', async (status, code) => {
     const record = {
       record: 'SPF',
       name: 'send.example.com',
@@ -347,7 +344,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(ended.stderr.includes('example.com is pending, not verified.')).toBe(code === 1);
   });
 
-  it('waiting shows how far it has come, and leaves only the outcome', async () => {
+  it('a waiting command shows its progress, and leaves only the outcome', async () => {
     const around = await answering(({ method }, count) =>
       method === 'POST'
         ? { status: 200, body: { id: email().id } }
@@ -361,7 +358,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(server?.asked).toHaveLength(4);
   });
 
-  it('an answer that takes more than a second is waited for in sight, without a trace afterwards', async () => {
+  it('a response that takes more than a second shows that the command waits, and leaves no trace', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<Reply>();
     const around = await answering(() => answered);
     // Asked before the one that is watched, so that they have waited as long.
@@ -377,7 +374,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     for (const one of silent) expect((await one.ended).stdout).not.toContain('Waiting');
   });
 
-  it('a key is typed without being seen', async () => {
+  it('a key is typed without being shown', async () => {
     const around = await answering(({ headers }) =>
       headers.authorization === 'Bearer rk_hidden'
         ? listOf()
@@ -395,7 +392,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     });
   });
 
-  it('Ctrl-C at the question changes nothing', async () => {
+  it('Ctrl-C at a prompt changes nothing', async () => {
     const around = await answering(() => listOf());
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
     await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
@@ -405,7 +402,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   });
 });
 
-describe('what is loaded', () => {
+describe('the loaded source files', () => {
   /** Every file of the program and every package that one run loads. */
   async function loadedBy(words: string[], around: Surroundings = {}): Promise<string[]> {
     const coverage = desk.at('coverage');
@@ -424,18 +421,18 @@ describe('what is loaded', () => {
     return [...new Set(ours.map((file) => file.replace(/^node_modules\/((@[^/]+\/)?[^/]+)\/.*/, '$1')))];
   }
 
-  /** What was compiled into a file of a build. */
+  /** Returns the sources that were compiled into a file of a build. */
   function sourcesOf(url: string): string[] {
     const { sources } = JSON.parse(fs.readFileSync(new URL(`${url}.map`), 'utf8')) as { sources: string[] };
     return sources.map((source) => new URL(source, url).href).filter((source) => source.startsWith('file:'));
   }
 
-  it('the version is answered by one file, beside where a build begins and what knows where the program has its files', async () => {
+  it('are only the entry file and those about the program’s own files for --version', async () => {
     const others = (await loadedBy(['--version'])).filter((file) => !file.startsWith('src/program-files/'));
     expect(others.sort()).toEqual(['bin/compiled.ts', 'bin/main.ts', 'bin/source-lines.ts']);
   });
 
-  it('sending loads the client and nothing of the server', async () => {
+  it('are only those of the client for sending', async () => {
     const around = await answering(() => ({ status: 200, body: { id: email().id } }));
     const loaded = await loadedBy(
       ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'],

@@ -68,7 +68,7 @@ describe('a person at a terminal', () => {
   const tokenIn = (): string => (JSON.parse(fs.readFileSync(file(), 'utf8')) as { api_key: string }).api_key;
   const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
 
-  it('signs in with a browser, and the token stands where a key would, for its owner alone', async () => {
+  it('signs in with a browser, and the token is saved like a key, readable only for its owner', async () => {
     const { shown, fault } = await signIn(scene.url, decide('approve'));
     expect(fault).toBeUndefined();
     expect(shown).toMatch(/^Open http\S+\/device where you are signed in, and type: [A-Z]{4}-[A-Z]{4}$/m);
@@ -92,7 +92,7 @@ describe('a person at a terminal', () => {
     });
   });
 
-  it('is told which of two credentials wins', async () => {
+  it('is told which of two credentials is used', async () => {
     await signIn(scene.url, decide('approve'));
     const env = { RASKET_API_KEY: team.key, RASKET_URL: scene.url };
     const who = await rasket(['whoami'], env);
@@ -107,7 +107,7 @@ describe('a person at a terminal', () => {
     });
   });
 
-  it('invites, gives roles and removes, in the team of the session, which nobody types', async () => {
+  it('invites, gives roles and removes members in the team of the session', async () => {
     await signIn(scene.url, decide('approve'));
     const grace = await peopleOf(scene).person({ email: 'grace@people.example', team, role: 'member' });
     const made = await rasket(['invitations', 'create', 'joan@people.example', '--role', 'viewer']);
@@ -126,7 +126,7 @@ describe('a person at a terminal', () => {
     expect((await rasket(['members', 'remove', 'grace@people.example', '--yes'])).code).toBe(66);
   });
 
-  it('makes a team and works in it', async () => {
+  it('creates a team and works in it', async () => {
     await signIn(scene.url, decide('approve'));
     expect(await rasket(['team', 'create', 'Looms'])).toMatchObject({ code: 0 });
     const switched = await rasket(['team', 'switch', 'looms']);
@@ -167,7 +167,7 @@ describe('a person at a terminal', () => {
     });
   });
 
-  it('ends another session, and by logging out this one: on the server, where it works no more', async () => {
+  it('ends another session, and this one with a logout, after which the server refuses it', async () => {
     await signIn(scene.url, decide('approve'));
     const first = tokenIn();
     // Nobody has the token of the former one any more.
@@ -190,7 +190,7 @@ describe('a person at a terminal', () => {
     expect(fs.existsSync(file())).toBe(false);
   });
 
-  it('is told that the session has ended, and how to begin another', async () => {
+  it('is told that the session has expired, and how to sign in again', async () => {
     await signIn(scene.url, decide('approve'));
     await scene.api('POST', '/auth/logout', { key: tokenIn(), body: {} });
     const refused = await rasket(['domains', 'list']);
@@ -201,18 +201,18 @@ describe('a person at a terminal', () => {
     expect(await rasket(['logout'])).toMatchObject({ code: 0 });
   });
 
-  it('who denies it in the browser keeps nothing here', async () => {
+  it('who denies the sign-in in the browser gets no credentials', async () => {
     const { fault } = await signIn(scene.url, decide('deny'));
     expect(String(fault)).toContain('it was denied in the browser, and nothing was changed.');
     expect(fs.existsSync(file())).toBe(false);
   });
 
-  it('who waits too long is told, and begins anew', async () => {
+  it('who waits too long is told so, and can start again', async () => {
     const { fault } = await signIn(scene.url, async () => scene.clock.advance(10 * 60_000));
     expect(String(fault)).toContain('the code has expired, and nothing was changed.');
   });
 
-  it('a key is told once that this takes a person, and how to be one', async () => {
+  it('is needed for some commands, which say so once to a key', async () => {
     const env = { RASKET_API_KEY: team.key, RASKET_URL: scene.url };
     for (const words of ['invitations list', 'sessions list', 'team list', 'team switch Engines']) {
       const refused = await rasket(words.split(' '), env);
@@ -225,7 +225,7 @@ describe('a person at a terminal', () => {
   });
 });
 
-describe('a server that is not as it should be', () => {
+describe('rasket login with a faulty server', () => {
   const begun = {
     object: 'device_login',
     device_code: 'rkd_x',
@@ -246,7 +246,7 @@ describe('a server that is not as it should be', () => {
     }
   }
 
-  it('is asked again where it starts anew while it is asked', async () => {
+  it('asks again when the server restarts meanwhile', async () => {
     const { shown, asked } = await answering(({ path: at }, count) => {
       if (at === '/auth/device') return { status: 201, body: begun };
       if (at === '/auth/session')
@@ -261,13 +261,13 @@ describe('a server that is not as it should be', () => {
     expect(asked[0]?.headers.authorization).toBeUndefined();
   });
 
-  it('that is older says how a key is kept', async () => {
+  it('explains how to save a key when the server is older', async () => {
     const body = { statusCode: 404, name: 'not_found', message: 'There is no POST /auth/device.' };
     const { fault } = await answering(() => ({ status: 404, body }));
     expect(String(fault)).toContain('this server signs nobody in at a terminal');
   });
 
-  it('that does not answer keeps nobody signed in here, and says that the session lives on', async () => {
+  it('saves nothing when the server does not answer, and says that the session continues', async () => {
     fs.mkdirSync(path.dirname(file()), { recursive: true, mode: 0o700 });
     fs.writeFileSync(file(), JSON.stringify({ url: 'http://127.0.0.1:1', api_key: 'rks_z' }), { mode: 0o600 });
     const out = await rasket(['logout']);

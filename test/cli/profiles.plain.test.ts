@@ -33,29 +33,29 @@ const login = (server: Answering, key: string, ...more: string[]) =>
 const keysAt = (server: Answering) => server.asked.map(({ headers }) => headers.authorization);
 const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'];
 
-/** What a development server leaves for the command line, of a server that runs. */
+/** Writes the file that a running development server leaves for the command line. */
 function developmentAt(server: Answering): string {
   const access = { url: server.url, api_key: 'rk_development', process: { pid: process.pid, started: '' } };
   desk.write('dev/run/dev.json', JSON.stringify(access));
   return desk.at('dev');
 }
 
-it('what was logged in to is asked, also while a development server runs', async () => {
+it('commands use the server of the login, also while a development server runs', async () => {
   const mine = await serving();
   const development = await serving();
   const data = developmentAt(development);
   await login(mine, 'rk_mine');
   expect(await desk.rasket(send)).toMatchObject({ code: 0 });
-  // Without a key first: what answers there may be another program.
+  // The first request has no key: what answers there may be another program.
   expect(keysAt(mine)).toEqual([undefined, 'Bearer rk_mine', 'Bearer rk_mine']);
   expect(await desk.rasket([...send, '--data', data])).toMatchObject({ code: 0 });
   expect(keysAt(development)).toEqual(['Bearer rk_development']);
 });
 
-it('what was logged in to is asked, and not the server of this checkout, where no folder is named', async () => {
+it('commands use the server of the login, and not the one of this checkout, when no folder is named', async () => {
   const mine = await serving();
   const development = await serving();
-  // Where somebody works in this checkout, it stands there already, and is not touched.
+  // A developer of this checkout may have the file already; then it is left as it is.
   const file = path.join(root, '.rasket/run/dev.json');
   const wasThere = fs.existsSync(path.join(root, '.rasket'));
   if (!wasThere) {
@@ -66,7 +66,7 @@ it('what was logged in to is asked, and not the server of this checkout, where n
     const env = { RASKET_DATA: undefined };
     await login(mine, 'rk_mine');
     expect(await desk.rasket(send, { env })).toMatchObject({ code: 0 });
-    // Without a key first: what answers there may be another program.
+    // The first request has no key: what answers there may be another program.
     expect(keysAt(mine)).toEqual([undefined, 'Bearer rk_mine', 'Bearer rk_mine']);
     expect(development.asked).toEqual([]);
   } finally {
@@ -74,7 +74,7 @@ it('what was logged in to is asked, and not the server of this checkout, where n
   }
 });
 
-it('a profile wins over the login, a flag over the variable, and a named address over both', async () => {
+it('a profile takes precedence over the login, a flag over the variable, and an explicit address over both', async () => {
   const plain = await serving();
   const staging = await serving();
   const live = await serving();
@@ -92,7 +92,7 @@ it('a profile wins over the login, a flag over the variable, and a named address
   expect(fs.statSync(desk.at('config/rasket/profiles/live.json')).mode & 0o777).toBe(0o600);
 });
 
-it('a profile wins over a folder whose development server runs', async () => {
+it('a profile takes precedence over a folder whose development server runs', async () => {
   const staging = await serving();
   const development = await serving();
   const data = developmentAt(development);
@@ -103,7 +103,7 @@ it('a profile wins over a folder whose development server runs', async () => {
   expect(development.asked).toEqual([]);
 });
 
-it('what is typed wins over every variable, and goes with its own key', async () => {
+it('typed options take precedence over every variable, and use their own key', async () => {
   const staging = await serving();
   const development = await serving();
   const shell = await serving();
@@ -131,7 +131,7 @@ it('what is typed wins over every variable, and goes with its own key', async ()
   expect(servers.flatMap(keysAt)).toEqual([]);
 });
 
-it('what a development server left is for its own process alone, whoever listens at its address now', async () => {
+it('the key of a development server is sent only to its own process, whoever listens at its address', async () => {
   const taker = await serving();
   const data = developmentAt(taker);
   const gone = spawnSync(process.execPath, ['--version']).pid;
@@ -147,7 +147,7 @@ it('what a development server left is for its own process alone, whoever listens
         69,
       );
     }
-    // At an address that was named somebody else may be meant, who gets no key of this one.
+    // An address that was named may be somebody else's, who gets no key of this one.
     expectOneLine(await desk.rasket([...send, '--data', data, '--url', taker.url]), /No API key is set for/, 77);
     expect(taker.asked).toEqual([]);
   }
@@ -155,7 +155,7 @@ it('what a development server left is for its own process alone, whoever listens
   expect(taker.asked).toEqual([]);
 });
 
-it('the folder of an installation is not taken for that of a development server', async () => {
+it('the folder of an installation is not taken for the folder of a development server', async () => {
   desk.write('prod/instance.key', 'x');
   const ended = await desk.rasket(['emails', 'list', '--data', 'prod']);
   expectOneLine(ended, /\S+\/prod is the folder of an installation, .* Next: .*: rasket login --url URL/, 69);
@@ -163,7 +163,7 @@ it('the folder of an installation is not taken for that of a development server'
 
 const REFUSED = { statusCode: 401, name: 'invalid_api_key', message: 'The API key is not valid.' };
 
-it('a refused key is named by where it stands, with the command that replaces it there', async () => {
+it('a refused key is named by its source, with the command that replaces it there', async () => {
   let isGood = true;
   const server = await startAnswering(() =>
     isGood ? { status: 200, body: { object: 'list', has_more: false, data: [] } } : { status: 401, body: REFUSED },
@@ -201,7 +201,7 @@ it('a refused key is named by where it stands, with the command that replaces it
   }
 });
 
-it('profiles are listed, and forgotten one by one', async () => {
+it('profiles are listed, and removed one by one', async () => {
   const server = await serving();
   await login(server, 'rk_plain');
   await login(server, 'rk_live', '--profile', 'live');
@@ -220,18 +220,18 @@ it('profiles are listed, and forgotten one by one', async () => {
   expect((await desk.rasket(send)).code).toBe(0);
 });
 
-it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile is not called %j', async (name) => {
+it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile cannot have the name %j', async (name) => {
   const server = await serving();
   const ended = await login(server, 'rk_live', `--profile=${name}`);
   expectOneLine(ended, /A profile has 1 to 64 letters, digits, dots, underscores and hyphens/, 64);
   expect(server.asked).toEqual([]);
 });
 
-it.each(['-v', '-V', '--version', 'version'])('%s prints the version', async (word) => {
+it.each(['-v', '-V', '--version', 'version'])('rasket %s prints the version', async (word) => {
   expect(await desk.rasket([word])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
-it('a profile that is damaged stops neither a login nor the list of the others', async () => {
+it('a damaged profile prevents neither a login nor the list of the others', async () => {
   const server = await serving();
   await login(server, 'rk_good', '--profile', 'good');
   desk.write('config/rasket/profiles/bad.json', '{"url":');

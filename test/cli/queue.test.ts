@@ -75,7 +75,7 @@ const story = {
   pending: [],
 };
 
-it('queue list says whose, from whom, where to, how large and which subject, in one line a row', async () => {
+it('rasket queue list shows team, sender, destination, size and subject in one line for each row', async () => {
   const rows = [delivery({}), delivery({ subject: 'Your invoice of November', subject_hash: null })];
   const { stdout } = await speak(['queue', 'list'], () => page(...rows), { columns: 120 });
   const [titles, first, second, ...more] = stripVTControlCharacters(stdout).trimEnd().split('\n');
@@ -85,14 +85,14 @@ it('queue list says whose, from whom, where to, how large and which subject, in 
   expect(more).toEqual([]);
 });
 
-it('in a pipe it has whole values, and a program gets bytes', async () => {
+it('rasket queue list prints whole values in a pipe, and sizes in bytes for a program', async () => {
   const { stdout } = await speak(['queue', 'list', '--fields', 'team,from,size,subject,subject_hash'], () =>
     page(delivery({})),
   );
   expect(stdout).toContain('my-team\tShop <shop@example.com>\t18204\t#9f2c4a7be01d3358\t9f2c4a7be01d3358');
 });
 
-it('queue explain tells the story without anything that a key of the team would need', async () => {
+it('rasket queue explain tells the story without data that requires a key of the team', async () => {
   const asked: string[] = [];
   const { stdout, code } = await speak(['queue', 'explain', ID], ({ path }) => {
     asked.push(path);

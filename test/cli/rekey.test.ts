@@ -22,7 +22,7 @@ const SEALED = [
   'select secret_sealed as sealed from webhooks',
 ];
 
-/** In the format of before, by a key that nobody has. */
+/** A value in the earlier format, sealed by a key that nobody has. */
 const OF_A_LOST_KEY = 'v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==';
 
 const linesOf = (dataDir: string): string[] =>
@@ -54,7 +54,7 @@ async function keyIds(scene: Scene): Promise<string[]> {
 }
 
 describe('rasket rekey', () => {
-  it('seals everything anew beside a server that goes on signing, sealing and reading old links', async () => {
+  it('seals everything again while the server signs, seals and reads old links', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const webhook = await plantWebhook(scene, mail.team);
@@ -99,14 +99,14 @@ describe('rasket rekey', () => {
     expect(await mail.account(again)).toMatchObject({ state: 'delivered' });
   });
 
-  it('goes on where it was killed, reads the format of before, and loses nothing that it cannot read', async () => {
+  it('continues after a kill, reads the earlier format, and loses nothing that it cannot read', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const { db } = scene.app.world;
     const webhook = await plantWebhook(scene, mail.team);
     const broken = await plantWebhook(scene, mail.team);
     await db.run(`update webhooks set secret_sealed = 'v1.x' where id = ?`, [broken]);
-    // As it stands when the process was killed right after it had put the new key into the file.
+    // This is the state when the process was killed right after it had put the new key into the file.
     const file = path.join(scene.dataDir, 'instance.key');
     const [oldKey] = linesOf(scene.dataDir);
     fs.writeFileSync(file, `${Buffer.alloc(32, 3).toString('base64')}\nformer ${oldKey}\n`);
@@ -125,7 +125,7 @@ describe('rasket rekey', () => {
     await scene.restart();
   });
 
-  it('makes a new key also where the version before has sealed, and again when it is called again', async () => {
+  it('creates a new key also when an earlier version has sealed values, and again when it is repeated', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const id = await plantWebhook(scene, await scene.team());
     await scene.app.world.db.run('update webhooks set secret_sealed = ?', [OF_A_LOST_KEY]);
@@ -142,7 +142,7 @@ describe('rasket rekey', () => {
 
   // runs only with PostgreSQL, which several nodes share
   it.runIf(driver === 'pg')(
-    'a node that was given the next key follows by itself, one that was not is told at its start',
+    'lets a node with the next key follow by itself, and refuses the start of a node without it',
     async () => {
       await using scene = await startScene({ roles: ['http'] });
       const mail = await mailIn(scene);

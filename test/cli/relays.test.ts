@@ -56,7 +56,7 @@ const rasket = (...words: string[]): Promise<Ended> =>
   desk.rasket(['relays', ...words, '--data', desk.at('installed'), '--config', desk.at('rasket.toml')]);
 
 describe('rasket relays list', () => {
-  it('says which relays there are, what mail goes through them, and no secret', async () => {
+  it('shows the relays and the mail that uses them, and no secret', async () => {
     await given();
     const { code, stdout } = await rasket('list', '--json');
     expect(code).toBe(0);
@@ -92,7 +92,7 @@ describe('rasket relays test', () => {
     expect(sink.counts).toMatchObject({ auth: 1, quit: 1, mail: 0 });
   });
 
-  it('says with the words of the relay that it refuses the login', async () => {
+  it('reports in the words of the relay that the login is refused', async () => {
     await given({ auth: { user: 'me@x.example', secret: 'Another' } });
     const { code, stdout, stderr } = await rasket('test', 'ses');
     expect(code).toBe(1);
@@ -103,7 +103,7 @@ describe('rasket relays test', () => {
     expect(stdout + stderr).not.toContain(SECRET);
   });
 
-  it('prints the dialogue with each address that it tried', async () => {
+  it('prints the dialogue with each address it tried', async () => {
     await given({ alsoAt: ['127.0.0.2'], greeting: '421 4.3.2 Busy' });
     dns.set(RELAY, 'A', ['127.0.0.1', '127.0.0.2']);
     const { code, stdout } = await rasket('test', 'ses');
@@ -116,7 +116,7 @@ describe('rasket relays test', () => {
     ).toEqual(['127.0.0.1', '127.0.0.2']);
   });
 
-  it('hints at the other mode of TLS where the server says nothing before it, or speaks before it', async () => {
+  it('suggests the other mode of TLS when the server is silent before TLS or speaks before it', async () => {
     await given({ greeting: 'drop' });
     const silent = await rasket('test', 'ses');
     expect(silent.code).toBe(1);
@@ -134,7 +134,7 @@ describe('rasket relays test', () => {
     expect(plain.stderr).toContain('set relays.ses.tls = "starttls"');
   });
 
-  it('says that the certificate is for another name, and logs in nowhere', async () => {
+  it('reports a certificate for another name, and does not log in', async () => {
     const other = makeCertificate({ names: ['other.example'] });
     await given({ certificate: other });
     desk.write('ca.pem', other.cert);
@@ -153,14 +153,14 @@ describe('rasket relays test', () => {
     expect(sink.counts.auth).toBe(0);
   });
 
-  it('names the relays that there are where it is asked for another one', async () => {
+  it('lists the known relays for an unknown one', async () => {
     await given();
     const { code, stderr } = await rasket('test', 'sess');
     expect(code).toBe(66);
     expect(stderr).toContain('the settings have no relay sess with a host; there are ses, spare');
   });
 
-  it('answers a program in JSON', async () => {
+  it('prints JSON for a program', async () => {
     await given();
     const { stdout } = await rasket('test', 'ses', '--json');
     expect(JSON.parse(stdout)).toMatchObject({

@@ -79,9 +79,9 @@ async function keep(url: string, key: string, profile?: string): Promise<void> {
   credentials.length = 0;
 }
 
-describe('rasket doctor', () => {
+describe('rasket doctor as root', () => {
   it.each(['127.0.0.1', 'localhost', '127.0.0.1 by RASKET_URL'])(
-    'rasket doctor examines the machine although the key is for %s, and not for its public name',
+    'examines the machine although the key is for %s, and not for its public name',
     async (how) => {
       const [host = '', byVariable] = how.split(' by ');
       const url = local.replace('127.0.0.1', host);
@@ -96,7 +96,7 @@ describe('rasket doctor', () => {
   );
 
   it.each(['a kept key', '--url', '--profile'])(
-    'rasket doctor reports in one line that the machine was not examined, and fails, when %s leads to another server',
+    'reports in one line that the machine was not examined, and fails, when %s leads to another server',
     async (how) => {
       if (how === 'a kept key') await keep(elsewhere, 'rk_of_another_server');
       if (how === '--profile') await keep(elsewhere, 'rk_of_another_server', 'other');
@@ -113,14 +113,14 @@ describe('rasket doctor', () => {
     },
   );
 
-  it('rasket doctor reports RASKET_API_KEY as the key only when it is in force', async () => {
+  it('reports RASKET_API_KEY as the key only when it is in force', async () => {
     const named = await run(`doctor --data ${desk.at('data')}`, { RASKET_API_KEY: teamKey });
     expect(named.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
     expect(named.stdout).not.toContain('RASKET_API_KEY, which wins');
   });
 });
 
-describe('operator commands', () => {
+describe('an operator command as root', () => {
   interface Entry {
     action: string;
     actor: { kind: string; id: string | null; name: string };
@@ -128,7 +128,7 @@ describe('operator commands', () => {
   const readAudit = async (more = {}): Promise<Entry[]> =>
     (JSON.parse(await done('audit all --json', more)) as { data: Entry[] }).data;
 
-  it('operator commands work without a key, and the audit log names the account that typed them', async () => {
+  it('works without a key, and the audit log names the account that typed it', async () => {
     expect(await done('queue')).toContain('Nothing waits.');
     expect(await done('queue list')).toBeDefined();
     const hold = (await done('queue hold --destination example.org --reason Moves', { SUDO_USER: 'ada' })).trim();
@@ -151,18 +151,15 @@ describe('operator commands', () => {
     expect(credentials).toEqual([]);
   });
 
-  it.each(['kept for the server', 'set as RASKET_API_KEY'])(
-    'operator commands work although a team’s key is %s',
-    async (how) => {
-      if (how === 'kept for the server') await keep(local, teamKey);
-      const more = how === 'kept for the server' ? {} : { RASKET_API_KEY: teamKey };
-      expect(await done('queue', more)).toContain('Nothing waits.');
-      expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('Nothing waits.');
-    },
-  );
+  it.each(['kept for the server', 'set as RASKET_API_KEY'])('works although a team’s key is %s', async (how) => {
+    if (how === 'kept for the server') await keep(local, teamKey);
+    const more = how === 'kept for the server' ? {} : { RASKET_API_KEY: teamKey };
+    expect(await done('queue', more)).toContain('Nothing waits.');
+    expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('Nothing waits.');
+  });
 
   it.each(['--api-key', 'RASKET_API_KEY', '--profile', 'a kept key'])(
-    'operator commands act as the operator whose token is given by %s',
+    'acts as the operator whose token is given by %s',
     async (how) => {
       if (how === '--profile') await keep(local, operatorToken, 'operator');
       if (how === 'a kept key') await keep(local, operatorToken);
@@ -177,7 +174,7 @@ describe('operator commands', () => {
   );
 
   it.each(['--url', 'RASKET_URL', 'a kept key'])(
-    'operator commands send no pass of the machine to another server that %s names',
+    'sends no machine credential to another server that %s names',
     async (how) => {
       if (how === 'a kept key') await keep(elsewhere, 'rk_of_another_server');
       const words = how === '--url' ? ` --url ${elsewhere} --api-key rk_of_another_server` : '';
@@ -187,7 +184,7 @@ describe('operator commands', () => {
     },
   );
 
-  it('operator commands with a team’s key name the credential that works, and do not advise a login', async () => {
+  it('with a team’s key names the credential that works, and does not suggest a login', async () => {
     const refused = await run(`queue --url ${local} --api-key ${teamKey}`);
     expect(refused.code).toBe(77);
     expect(refused.stderr).toContain('As root on the server’s machine it takes no key.');
@@ -196,7 +193,7 @@ describe('operator commands', () => {
   });
 
   // runs only as root, who can become another account
-  it.runIf(isRoot)('operator commands from another account advise that root needs no key', async () => {
+  it.runIf(isRoot)('from another account says that root needs no key', async () => {
     const words = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', desk.at('path/rasket'), 'queue'];
     fs.chmodSync(desk.folder, 0o755);
     for (const more of [[], ['--data', desk.at('data')]]) {
@@ -210,7 +207,7 @@ describe('operator commands', () => {
 
   // runs only as root, whose commands become the account that owns the folder
   it.runIf(isRoot)(
-    'commands on a data folder appear as root in the audit log, even when they run as the service account',
+    'on a data folder appears as root in the audit log, even when it runs as the service account',
     async () => {
       const own = await desk.database('empty');
       const folder = ['--data', 'theirs'];
@@ -232,7 +229,7 @@ describe('operator commands', () => {
     },
   );
 
-  it('operator commands report when no server runs, and name the command that examines it', async () => {
+  it('reports when no server runs, and names the command that examines it', async () => {
     const own = { RASKET_DATA: desk.at('stopped'), ...(await desk.database('empty')) };
     expect(await desk.rasket(['init', '--data', desk.at('stopped')], { env: { ...env, ...own } })).toMatchObject({
       code: 0,

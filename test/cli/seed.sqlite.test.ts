@@ -33,7 +33,7 @@ async function serveBeside(): Promise<{ receiver: WebhookReceiver; server: Serve
 }
 
 describe('rasket seed', () => {
-  it('fills a running development server with a month, once', async () => {
+  it('fills a running development server with a month of mail, once', async () => {
     const server = await desk.serve(['dev', '--data', 'try'], { env });
     const json = async <T>(...words: string[]): Promise<T> => {
       const ended = await desk.rasket([...words, '--data', 'try', '--json'], { env });
@@ -102,7 +102,7 @@ describe('rasket seed', () => {
     await server.stop();
   });
 
-  it('adds to what a team has, and tells no webhook and no listener of what it made up, unless it is asked to', async () => {
+  it('adds to the data of a team, and sends its events to no webhook and no listener by default', async () => {
     const { receiver, server } = await serveBeside();
     const run = async (...words: string[]): Promise<string> => {
       const ended = await desk.rasket([...words, '--data', 'try'], { env });
@@ -126,7 +126,7 @@ describe('rasket seed', () => {
     );
     expect(await run('broadcasts')).toMatch(/Before the holidays[^]*Mine|Mine[^]*Before the holidays/);
     expect(await run('automations')).toMatch(/Thanks after an order/);
-    // What really happens comes behind whatever was told before.
+    // A real event would arrive after any that was sent before it.
     await run('suppressions', 'add', 'real@example.com');
     await receiver.until(1);
     await vi.waitFor(() => expect(listening.stdout).toContain('suppression.added'));
@@ -148,7 +148,7 @@ describe('rasket seed', () => {
     await server.stop();
   });
 
-  it('tells them when it is asked to', async () => {
+  it('sends its events to webhooks on request', async () => {
     const { receiver, server } = await serveBeside();
     const at = { env };
     const words = ['webhooks', 'create', receiver.url('/hook'), '--events', 'email.bounced', '--data', 'try'];
@@ -159,7 +159,7 @@ describe('rasket seed', () => {
     await server.stop();
   });
 
-  it('goes to no folder but that of a development server', async () => {
+  it('refuses every folder except one of a development server', async () => {
     const made = await desk.rasket(['init', '--data', 'real', '--json'], { env });
     expect(made).toMatchObject({ code: 0 });
     expectOneLine(await desk.rasket(['seed', '--data', 'real'], { env }), /is not a folder of the development profile/);

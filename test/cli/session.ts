@@ -51,7 +51,7 @@ export async function replay(
         const pattern = patterns[at];
         const line = lines[at];
         const holds = pattern !== undefined && line !== undefined && matches(pattern, line, words);
-        // Where it holds, both sides show the line itself, so that a difference shows only what differs.
+        // When a pattern holds, both sides show the line itself, so that a difference shows only what differs.
         if (pattern !== undefined) expected.push(mark + (holds ? line : pattern));
         if (line !== undefined) seen.push(mark + line);
       }

@@ -15,7 +15,7 @@ describe('the command line against a development server', () => {
   let database: Record<string, string>;
   beforeAll(async () => {
     database = await desk.database();
-    // As strict about senders as a server with real mail, so that its refusals are seen too.
+    // The server is as strict about senders as one with real mail, so that its refusals are seen too.
     await desk.serve(['dev', '--data', 'dev', '--no-any-sender'], { env: database });
     desk.write('note;v2.txt', 'A file whose name has a semicolon.\n');
     desk.write('page.html', '<p>Hello</p>\n');
@@ -35,12 +35,12 @@ describe('the command line against a development server', () => {
   };
 
   const sessions = fs.readdirSync(folder).filter((name) => name.endsWith('.session'));
-  it.each(sessions)('%s', async (name) => void (await play(path.join(folder, name))));
+  it.each(sessions)('plays the session %s', async (name) => void (await play(path.join(folder, name))));
 
   // skipped because a terminal is made by script(1) of util-linux, which is not everywhere
   describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal', () => {
     const atTerminal = path.join(folder, 'at-a-terminal');
-    it.each(fs.readdirSync(atTerminal))('%s', async (name) => {
+    it.each(fs.readdirSync(atTerminal))('plays the session %s', async (name) => {
       const seen = await play(path.join(atTerminal, name));
       const steps = seen.split(/^\$ at-/m).slice(1);
       const tooWide = steps.flatMap((step) => {

@@ -72,8 +72,8 @@ const settings = (): string => fs.readFileSync(desk.at(FILE), 'utf8');
 const setUp = (...more: string[]): Promise<Ended> =>
   desk.rasket(['setup', ...PLACES, ...ANSWERS, '--team', 'Office', '--domain', 'example.com', ...more], { env });
 
-describe('rasket setup where port 25 is blocked', () => {
-  it('says so where nobody can be asked, and sets everything else up', async () => {
+describe('rasket setup with port 25 blocked', () => {
+  it('says so without a terminal, and sets everything else up', async () => {
     await writeBlocked();
     const { code, stdout, stderr } = await setUp();
     expect(code, stderr).toBe(0);
@@ -83,7 +83,7 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(settings()).not.toContain('relay = ');
   });
 
-  it('takes a relay in one step, logs in to it, and has SPF include it', async () => {
+  it('sets up a relay in one step, logs in to it, and adds it to the SPF record', async () => {
     await writeBlocked();
     const relay = ['--relay', `${RELAY}:${sink.port}`, '--relay-user', 'me', '--relay-spf', 'spf.relay.test'];
     const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
@@ -109,7 +109,7 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(again.stdout).toContain('has all of this; it stays as it is.');
   });
 
-  it('prints the SPF record anew for a domain that was there before the relay', async () => {
+  it('prints the SPF record again for a domain that existed before the relay', async () => {
     await writeBlocked();
     const before = await setUp();
     expect(before.stdout).toMatch(/TXT\t"v=spf1 a:mail\.example\.com ~all"/);
@@ -147,7 +147,7 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(stdout).toContain('recipients see mail come from the addresses of the relay');
   });
 
-  it('takes the certificate of a private authority, and refuses files that cannot be read before it writes', async () => {
+  it('takes the certificate of a private authority, and refuses unreadable files before it writes', async () => {
     await writeBlocked();
     desk.write(FILE, settings().replace(/^ca_file = .*$/m, ''));
     const before = settings();
@@ -162,7 +162,7 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(stdout).toContain('lets this server send');
   });
 
-  it('refuses what goes with a relay where none is named', async () => {
+  it('refuses relay options without a relay', async () => {
     await writeBlocked();
     const { code, stderr } = await setUp('--relay-user', 'me');
     expect(code).toBe(64);

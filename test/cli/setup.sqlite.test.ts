@@ -60,18 +60,18 @@ const setUp = (answers: Answers = ANSWERS, ...more: string[]): Promise<Ended> =>
   desk.rasket(['setup', ...PLACES, ...wordsOf(answers), ...more], { env });
 const lookedAfter = { '--public-address': '192.0.2.10' };
 
-/** What was found before stands on standard output. */
+/** Findings are on standard output, so standard error is one line. */
 function expectRefused({ code, stderr }: Ended, says: RegExp, wanted = 1): void {
   expect(stderr).toMatch(says);
   expect(stderr).toMatch(/^rasket: [^\n]+\n$/);
   expect(code).toBe(wanted);
 }
 
-/** Without what moves the cursor. */
+/** Returns the text without the sequences that move the cursor. */
 const plain = (text: string): string => text.replaceAll(/\u001B\[\d*[A-Z]/g, '');
 
-describe('rasket setup by flags', () => {
-  it('writes settings beside those of the operator, makes team, key, person and domain, and says the rest', async () => {
+describe('rasket setup with flags', () => {
+  it('keeps the operator’s settings, makes team, key, person and domain, and prints the remaining steps', async () => {
     desk.write(FILE, OPERATORS);
     fs.chmodSync(desk.at(FILE), 0o604);
     const { code, stdout, stderr } = await setUp();
@@ -91,14 +91,14 @@ describe('rasket setup by flags', () => {
     expect(stdout).toContain('"to":"ada@example.com"');
   });
 
-  it('at another port the key is kept for that one: at the usual one another program may listen', async () => {
+  it('saves the key for its own port, because another program may listen at the usual one', async () => {
     desk.write(FILE, OPERATORS);
     const port = await freePort();
     const { stdout } = await setUp({ ...ANSWERS, '--api-port': String(port) });
     expect(stdout).toMatch(new RegExp(`: rasket login --api-key --url http://127\\.0\\.0\\.1:${port}$`, 'm'));
   });
 
-  it('the line of the first email is one for a shell, whatever the address', async () => {
+  it('prints a curl command for the first email that is quoted for a shell', async () => {
     desk.write(FILE, OPERATORS);
     const { stdout } = await setUp({ ...ANSWERS, '--email': "o'hara@example.com" });
     const line = stdout.slice(stdout.lastIndexOf('\ncurl ') + 1);
@@ -107,7 +107,7 @@ describe('rasket setup by flags', () => {
     expect(JSON.parse(words.stdout)).toMatchObject({ to: "o'hara@example.com", text: 'It works.' });
   });
 
-  it('changes nothing the second time, and shows no key again', async () => {
+  it('changes nothing the second time, and does not show the key again', async () => {
     desk.write(FILE, OPERATORS);
     await setUp();
     const before = settings();
@@ -123,7 +123,7 @@ describe('rasket setup by flags', () => {
     expect(await desk.rasket(['teams', 'list', '--data', 'data'], { env })).toEqual(domains);
   });
 
-  it('reverse names come from DNS, whatever /etc/hosts calls the address', async () => {
+  it('reads reverse names from DNS, whatever /etc/hosts contains', async () => {
     // Every machine has the loopback addresses in its file of hosts.
     const { namesOf } = createLookUps({ servers: [dns.server] });
     for (const address of ['127.0.0.1', '::1']) {
@@ -136,7 +136,7 @@ describe('rasket setup by flags', () => {
     expect((await setUp()).stdout).not.toContain('Reverse DNS of');
   });
 
-  it('shows where each found value comes from, and takes it with --yes alone', async () => {
+  it('shows the source of each detected value, and uses it with --yes alone', async () => {
     dns.set('mail.example.com', 'A', ['192.0.2.10']);
     desk.write(FILE, `${OPERATORS}[instance]\nhost = "mail.example.com"\n[https]\nports = []\n`);
     const asked = { '--domain': 'example.com', '--public-address': '192.0.2.10', '--team': 'Office' };
@@ -153,7 +153,7 @@ describe('rasket setup by flags', () => {
     expect(stdout).toContain('Reverse DNS of 192.0.2.10 is absent');
   });
 
-  it('goes on where it was interrupted: settings without a team, a key without a database', async () => {
+  it('continues after an interruption: settings without a team, a key without a database', async () => {
     desk.write(FILE, `${OPERATORS}\n[instance]\nhost = "mail.example.com"\n\n[https]\nports = []\n`);
     desk.write('data/instance.key', '');
     const { code, stdout, stderr } = await setUp();
@@ -175,7 +175,7 @@ describe('rasket setup by flags', () => {
     else expect(stdout).toMatch(/To be made: the team Office, owned by ada@example\.com; the domain example\.com/);
   });
 
-  it('sets up a proxy, with its lines, and certificates through it', async () => {
+  it('sets up a reverse proxy with its configuration, and certificates through it', async () => {
     dns.set('mail.example.com', 'A', ['192.0.2.10']);
     desk.write(FILE, OPERATORS.replace('port = 0', 'port = 3999'));
     const acme = { '--https': 'proxy', '--acme-directory': 'https://ca.example.com/directory' };
@@ -199,7 +199,7 @@ describe('rasket setup by flags', () => {
     expect(again.stdout).toContain('Everything was there already; nothing was changed.');
   });
 
-  it('orders no certificate for a name that does not lead here, and agrees to no terms by itself', async () => {
+  it('orders no certificate for a name that does not lead here, and accepts no terms by itself', async () => {
     desk.write(FILE, OPERATORS);
     const behind = { ...ANSWERS, '--https': 'proxy' };
     expect((await setUp(behind, '--dry-run')).stdout).toContain(
@@ -214,7 +214,7 @@ describe('rasket setup by flags', () => {
     expect(yes.code).toBe(64);
   });
 
-  it('leaves another port to the program that has it', async () => {
+  it('leaves a port to the program that uses it', async () => {
     const other = net.createServer().listen(0, '127.0.0.1');
     await new Promise((done) => other.once('listening', done));
     const { port } = other.address() as net.AddressInfo;
@@ -236,7 +236,7 @@ describe('rasket setup by flags', () => {
   });
 });
 
-describe('what cannot be taken', () => {
+describe('rasket setup refuses', () => {
   it.each<[flag: string, value: string, says: RegExp]>([
     ['--host', 'mail', /--host: instance\.host is "mail", which no mail server out there can look up/],
     ['--host', 'a b.example.com', /--host: must be a host name such as mail\.example\.com; got "a b\.example\.com"/],
@@ -249,7 +249,7 @@ describe('what cannot be taken', () => {
     ['--team', ' ', /--team: A team's name has 1 to \d+ characters/],
     ['--email', 'ada', /--email or --no-email: .*must be an address/],
     ['--domain', 'nodot', /--domain or --no-domain: /],
-  ])('%s %j', async (flag, value, says) => {
+  ])('the value of %s %j', async (flag, value, says) => {
     desk.write(FILE, OPERATORS);
     const refused = await setUp({ ...ANSWERS, [flag]: value });
     expect(refused.stderr).toMatch(says);
@@ -262,20 +262,20 @@ describe('what cannot be taken', () => {
   it.each<[flag: string, value: string, says: RegExp]>([
     ['--acme-directory', 'ftp://ca.example.com', /--acme-directory: must be/],
     ['--acme-contact', 'nobody', /--acme-contact: must be/],
-  ])('%s %j', async (flag, value, says) => {
+  ])('the value of %s %j', async (flag, value, says) => {
     desk.write(FILE, OPERATORS);
     const acme = { '--https': 'proxy', '--acme-directory': 'https://ca.example.com/directory', '--acme-contact': '' };
     expectRefused(await setUp({ ...ANSWERS, ...acme, [flag]: value }, '--agree-to-terms'), says, 64);
   });
 
-  it('settings in a form that is not edited are left, and said', async () => {
+  it('settings in a form it cannot edit, and leaves them unchanged', async () => {
     const inline = 'instance = { host = "old.example.com" }\n[http]\nport = 0\n';
     desk.write(FILE, inline);
     expectRefused(await setUp(), /writes instance in another form than a \[instance\] section/);
     expect(settings()).toBe(inline);
   });
 
-  it('a variable that wins over the file is named', async () => {
+  it('a run with a variable that overrides the settings file', async () => {
     desk.write(FILE, OPERATORS);
     env = { ...env, RASKET_INSTANCE_HOST: 'other.example.com' };
     expectRefused(await setUp(), /RASKET_INSTANCE_HOST of the environment wins over the settings file/);
@@ -283,7 +283,7 @@ describe('what cannot be taken', () => {
 });
 
 describe('rasket setup at a terminal', () => {
-  it('asks one thing after the other, again where the answer cannot be, and shows what it will write', async () => {
+  it('asks one question after the other, again after an invalid answer, and shows what it will write', async () => {
     desk.write(FILE, OPERATORS);
     const line = `rasket setup ${PLACES.join(' ')} --no-start`;
     const seat = desk.start('script', ['-qec', line, '/dev/null'], { env, isOpen: true });
@@ -310,7 +310,7 @@ describe('rasket setup at a terminal', () => {
     expect(settings()).toContain('[instance]\nhost = "mail.example.com"\n');
   });
 
-  it('changes nothing where the settings are not wanted, and where it is broken off', async () => {
+  it('changes nothing when the settings are declined or it is interrupted', async () => {
     desk.write(FILE, OPERATORS);
     const line = `rasket setup ${PLACES.join(' ')} ${wordsOf(ANSWERS).join(' ')}`;
     for (const typed of ['n\n', '\u0003']) {
@@ -362,7 +362,7 @@ key_secret = "${secret.toString('base64')}"
     expect(server.lines().filter((line) => !before.includes(line))).toEqual(made);
   });
 
-  it('a provider that refuses the key says why, and the zone stays as it was', async () => {
+  it('reports why a provider refuses the key, and leaves the zone unchanged', async () => {
     await using server = await startUpdateServer('example.com');
     desk.write(FILE, provider(server.port, Buffer.alloc(32, 8)));
     const before = server.lines();
@@ -372,7 +372,7 @@ key_secret = "${secret.toString('base64')}"
     expect(server.lines()).toEqual(before);
   });
 
-  it('a provider that the settings do not have is refused by its name', async () => {
+  it('refuses a provider that the settings do not have', async () => {
     desk.write(FILE, OPERATORS);
     const ended = await setUp({ ...ANSWERS, '--publish-with': 'nobody' });
     expect(`${ended.stdout}${ended.stderr}`).toMatch(/no DNS provider "nobody"/i);

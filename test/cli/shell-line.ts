@@ -4,7 +4,7 @@ import { canBeHosted, canRunInProcess, runInProcess, type Around, type Ended } f
 
 export interface Part {
   text: string;
-  /** Without their quotes; undefined where a shell does more than split it into words. */
+  /** The words without their quotes; undefined where a shell does more than split the line into words. */
   words: string[] | undefined;
 }
 
@@ -41,7 +41,7 @@ interface Call {
   words: string[];
   env: Record<string, string>;
   columns?: number;
-  /** In the host, where it has a process to itself while it runs. */
+  /** Runs it in the host, where it has a process to itself while it runs. */
   isHosted: boolean;
 }
 

@@ -32,7 +32,7 @@ function offered(...words: string[]): string[] {
 const pages = (command: Command): string[] => [command.helpInformation(), ...command.commands.flatMap(pages)];
 
 describe('a command line', () => {
-  it('has a command declared as the whole program has it, where its first word is known', async () => {
+  it('declares a command exactly as the whole program does when its first word is known', async () => {
     const overTheApi = program.commands.slice(program.commands.findIndex((command) => command.name() === 'send'));
     expect(overTheApi.length).toBeGreaterThan(20);
     for (const command of overTheApi) {
@@ -40,7 +40,7 @@ describe('a command line', () => {
         const part = await makeProgram('9.9.9', word);
         const found = part.commands.find((one) => one.name() === command.name());
         expect(found && pages(found), word).toEqual(pages(command));
-        // One that nobody named costs every call.
+        // A command that nobody named costs every call.
         if (command.name() !== 'completion' && command.name() !== 'man')
           expect(part.commands.length, word).toBeLessThan(program.commands.length - 15);
       }
@@ -48,8 +48,8 @@ describe('a command line', () => {
   });
 });
 
-describe('completion', () => {
-  it('offers commands, their commands and their options, also behind other options', () => {
+describe('shell completion', () => {
+  it('offers commands, subcommands and options, also after other options', () => {
     expect(offered('que')).toEqual(['queue']);
     expect(offered('queue', 'ho')).toEqual(['hold', 'holds']);
     expect(offered('emails', 'list', '--st')).toEqual(['--status', '--start-date']);
@@ -57,7 +57,7 @@ describe('completion', () => {
     expect(offered('send', 'emails', '--sub')).toEqual(['--subject']);
   });
 
-  it('offers other names of commands, and the values that an option may have', () => {
+  it('offers aliases of commands, and the allowed values of options', () => {
     expect(offered('stat')).toEqual(['status']);
     expect(offered('prop')).toEqual(['properties']);
     expect(offered('api-keys', 'rev')).toEqual(['revoke']);
@@ -69,11 +69,11 @@ describe('completion', () => {
     expect(fish).toContain(' -a properties ');
   });
 
-  it('offers commands behind a value', () => {
+  it('offers options after a value', () => {
     expect(offered('emails', 'list', '--status', 'delivered', '--wid')).toEqual(['--wide']);
   });
 
-  it('names every command in every shell', () => {
+  it('contains every command in every shell', () => {
     for (const shell of ['bash', 'zsh', 'fish'] as const) {
       const script = completionFor(shell, program);
       for (const { path } of leaves(program)) {
@@ -84,7 +84,7 @@ describe('completion', () => {
   });
 });
 
-describe('completion of names', () => {
+describe('shell completion of names', () => {
   const domains = ['example.com', 'mail.example.com', 'other.example'].map((name, at) => ({
     id: `019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e0${at}`,
     name,
@@ -98,7 +98,7 @@ describe('completion of names', () => {
     },
   ];
 
-  /** What a TAB offers behind these words. */
+  /** Returns what a TAB offers after these words. */
   async function pressed(
     desk: Desk,
     words: string[],
@@ -111,7 +111,10 @@ describe('completion of names', () => {
     return { offered: stdout.split('\n').filter(Boolean), said: stderr };
   }
 
-  /** From now on `rasket` only notes that it was started; answers whether it was. What is kept is fresh for a minute from now. */
+  /**
+   * Makes `rasket` only note that it was started; the returned function answers whether it was. What is kept is fresh for a
+   * minute from now.
+   */
   function noteStarts(desk: Desk): () => boolean {
     const kept = desk.at('cache/rasket/names');
     for (const file of fs.readdirSync(kept)) fs.utimesSync(path.join(kept, file), new Date(), new Date());
@@ -121,7 +124,7 @@ describe('completion of names', () => {
     return () => fs.existsSync(desk.at('started'));
   }
 
-  it('asks the server once, then answers from what it keeps, also when the server is away', async () => {
+  it('asks the server once, and then uses its cache, also when the server is away', async () => {
     await using desk = new Desk();
     const server = await startAnswering(({ path }) => ({
       status: 200,
@@ -151,7 +154,7 @@ describe('completion of names', () => {
     expect(kept.join()).not.toContain('rk_test');
   });
 
-  it('says nothing where the server never was there, and asks it no second time', async () => {
+  it('offers nothing when the server was never reachable, and asks it only once', async () => {
     await using desk = new Desk();
     const env = { RASKET_URL: 'http://127.0.0.1:9', RASKET_API_KEY: 'rk_test', XDG_CACHE_HOME: desk.at('cache') };
     for (const _ of [1, 2]) expect(await pressed(desk, ['domains', 'get', ''], env)).toMatchObject({ said: '' });
@@ -172,7 +175,7 @@ describe('completion of names', () => {
       expect((await pressed(desk, words, env)).offered).toContain('office');
   });
 
-  it('knows in every shell what words and options name', () => {
+  it('knows in every shell which words and options take names', () => {
     for (const shell of ['bash', 'zsh'] as const) {
       const script = completionFor(shell, program);
       for (const line of [
@@ -191,7 +194,7 @@ describe('completion of names', () => {
 });
 
 describe('the manual', () => {
-  it('has every command with every option, and the exit codes', () => {
+  it('contains every command with every option, and the exit codes', () => {
     const plain = manPage(program, '9.9.9').replaceAll('\\-', '-');
     for (const { path, command } of leaves(program)) {
       const section = plain.split('.SS\n').find((text) => `${text.split('\n')[0]} `.startsWith(`rasket ${path} `));
@@ -201,7 +204,7 @@ describe('the manual', () => {
     for (const { says } of EXIT_CODES) expect(plain).toContain(says);
   });
 
-  it('has a page of its own for every command, each of it in the order of a manual', () => {
+  it('has a page for every command, in the usual order of a manual page', () => {
     const pages = new Map(familyPages(program, '9.9.9'));
     const names = program.commands
       .map((command) => `rasket-${command.name()}.1`)
@@ -222,7 +225,7 @@ describe('the manual', () => {
       expect(emails).toContain(`\n.SS\nrasket ${path}`);
   });
 
-  it('is laid down in a folder, for everybody to read', async () => {
+  it('is installed in a folder that everybody can read', async () => {
     await using desk = new Desk();
     layManual(program, '9.9.9', desk.at('man1'));
     const files = fs.readdirSync(desk.at('man1'));
@@ -236,12 +239,12 @@ describe('the manual', () => {
     }
   });
 
-  it('is what man can show', () => {
+  it('can be rendered by man', () => {
     const shown = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-P-c'], {
       input: manPage(program, '9.9.9'),
       encoding: 'utf8',
     });
-    // Where there is no groff nobody reads a manual.
+    // Without groff nobody reads a manual.
     if (shown.error) return;
     expect(shown.stderr).toBe('');
     // Bold is a letter, a step back and the same letter.
@@ -249,7 +252,7 @@ describe('the manual', () => {
   });
 });
 
-describe('--help', () => {
+describe('the output of --help', () => {
   const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)];
 
   const helpOf = (command: Command, width: number): string => {
@@ -262,7 +265,7 @@ describe('--help', () => {
     return text;
   };
 
-  it.each([60, 80])('of every command fits %i columns', (width) => {
+  it.each([60, 80])('fits %i columns for every command', (width) => {
     const tooWide = everyCommand(program).flatMap((command) =>
       helpOf(command, width)
         .split('\n')
@@ -272,7 +275,7 @@ describe('--help', () => {
     expect(tooWide).toEqual([]);
   });
 
-  it('breaks an example where a shell goes on reading it', () => {
+  it('breaks an example where a shell continues reading', () => {
     const example =
       "  rasket send --from 'You <you@playground.test>' --to someone@example.com --subject 'A subject of some words'";
     expect(fitHelp(`\nExample:\n${example}\n`, 60)).toBe(
@@ -287,7 +290,7 @@ describe('--help', () => {
     );
   });
 
-  it('breaks JSON where it may be broken', () => {
+  it('breaks JSON where it can be broken', () => {
     const example = `rasket segments preview --filter '{"all": [{"field": "email", "op": "contains", "value": "@example.org"}]}'`;
     const fitted = fitHelp(example, 60);
     const typed = execFileSync('sh', ['-c', `rasket() { printf '%s' "$4"; }\n${fitted}`], { encoding: 'utf8' });

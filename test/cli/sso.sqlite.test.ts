@@ -11,7 +11,7 @@ import { runInProcess } from './in-process.ts';
 const ISSUER = 'https://id.example.com/realm';
 const SECRET = '3kQv6tXe9cJa1mSf4dPg';
 
-describe('the single sign-on of a team', () => {
+describe('the single sign-on of a team at the command line', () => {
   let scene: Scene;
   let team: Team;
   let ada: Person;
@@ -39,7 +39,7 @@ describe('the single sign-on of a team', () => {
   };
   const shown = async () => JSON.parse(await good('sso', 'get', '--json'));
 
-  it('is not there at first, and how to set it up is said', async () => {
+  it('does not exist at first, and the command says how to set it up', async () => {
     const ended = await rasket('sso', 'get');
     expect(ended.code).toBe(66);
     expect(ended.stderr).toContain(
@@ -47,7 +47,7 @@ describe('the single sign-on of a team', () => {
     );
   });
 
-  it('is set up with a secret from a file, which no list of processes shows', async () => {
+  it('is set up with a secret from a file, which no process list shows', async () => {
     const wrong = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret', SECRET);
     expect(wrong).toMatchObject({ code: 64, stderr: expect.stringContaining("unknown option '--client-secret'") });
     expect((await rasket('sso', 'set')).stderr).toContain('name at least one thing to set.');
@@ -80,7 +80,7 @@ describe('the single sign-on of a team', () => {
     expect(secrets.open(row?.client_secret ?? '', SEALED_SSO_SECRETS.purpose, row?.id ?? '')).toBe('another one');
   });
 
-  it('keeps what is not named', async () => {
+  it('keeps settings that are not named', async () => {
     await scene.app.world.db.run('update sso_connections set enforced = 1, tested_at = ?', [scene.clock.now()]);
     await scene.app.world.db.run('update team_members set sso_exempt = 1');
     const locked = await rasket('sso', 'set', '--default-role', 'viewer');
@@ -115,7 +115,7 @@ describe('the single sign-on of a team', () => {
     expect((await shown()).domains).toEqual([]);
   });
 
-  it('exempts a person, and forgets whom the provider knows them as', async () => {
+  it('exempts a person, and removes a link to the provider', async () => {
     expect(await good('members', 'update', ada.email, '--no-sso-exempt')).toBe('ada@people.example is owner now.\n');
     expect(await good('members', 'update', ada.email, '--sso-exempt')).toBe(
       'ada@people.example is owner now, and exempt from single sign-on.\n',
@@ -125,13 +125,13 @@ describe('the single sign-on of a team', () => {
     expect(await good('members', 'unlink', ada.email)).toBe(unlinked);
   });
 
-  it('is removed once that is agreed to', async () => {
+  it('is removed after confirmation', async () => {
     expect((await rasket('sso', 'remove')).stderr).toContain('--yes');
     expect(await good('sso', 'remove', '--yes')).toBe('The team has no single sign-on any more.\n');
     expect((await ada.call('GET', `/teams/${team.id}/sso`)).status).toBe(404);
   });
 
-  it('takes a person: a key is told so', async () => {
+  it('requires a person, and says so to a key', async () => {
     const refused = await runInProcess(['sso', 'get'], { cwd: home, env: { ...env, RASKET_API_KEY: team.key } });
     expect(refused).toMatchObject({
       code: 77,

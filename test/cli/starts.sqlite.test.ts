@@ -1,4 +1,4 @@
-// What a start says at the terminal, and how it ends: the same whatever the database.
+// Tests what a start prints at the terminal, and how it ends: the same with every database.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => desk.clear());
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {
@@ -38,7 +38,7 @@ describe('rasket init', () => {
 });
 
 describe('rasket serve', () => {
-  it('lets a request end at SIGTERM, and stops at once at the second', async () => {
+  it('lets a request end at SIGTERM, and stops at once at a second one', async () => {
     await install();
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     const { port } = server.ready.listeners.http ?? { port: 0 };
@@ -54,25 +54,25 @@ describe('rasket serve', () => {
     await vi.waitFor(() => expect(server.stderr).toContain('"stopping"'));
     server.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 1 });
-    // Not at the end of its grace, which it says in other words.
+    // The message differs from the one at the end of the grace period.
     expect(server.stderr).toContain('"msg":"stopped at once"');
     caller.destroy();
   });
 
   it.each([
     {
-      why: 'no data folder',
+      why: 'a missing data folder',
       args: ['--data', 'absent'],
       says: /absent is no data folder of rasket; make one with: rasket init --data/,
     },
-    { why: 'a configuration file that is not there', args: ['--config', 'absent.toml'], says: /absent\.toml/ },
+    { why: 'a missing configuration file', args: ['--config', 'absent.toml'], says: /absent\.toml/ },
     {
       why: 'an address of another machine',
       env: { RASKET_HTTP_HOST: '192.0.2.1' },
       says: /192\.0\.2\.1 is not an address of this machine/,
     },
     {
-      why: 'a PostgreSQL that is not there',
+      why: 'an unreachable PostgreSQL',
       env: {
         RASKET_DATABASE_DRIVER: 'pg',
         RASKET_DATABASE_URL: 'postgres://a@127.0.0.1:1/b',
@@ -81,7 +81,7 @@ describe('rasket serve', () => {
       says: /PostgreSQL cannot be reached at 127\.0\.0\.1:1 \(ECONNREFUSED\)/,
     },
     { why: 'a damaged instance key', key: 'AAAA', says: /instance\.key is damaged; restore it from a backup/ },
-  ])('says in one line: $why', async ({ args = [], env: more = {}, key, says }) => {
+  ])('refuses $why in one line', async ({ args = [], env: more = {}, key, says }) => {
     await install();
     if (key !== undefined) desk.write('data/instance.key', key);
     const given = args.includes('--data') ? args : ['--data', 'data', ...args];
@@ -89,7 +89,7 @@ describe('rasket serve', () => {
     expectOneLine(ended, says);
   });
 
-  it('names the setting of the port that is taken', async () => {
+  it('names the setting of a port that is in use', async () => {
     await install();
     const blocker = await listen(0);
     onTestFinished(() => blocker.close());
@@ -102,7 +102,7 @@ describe('rasket serve', () => {
   });
 
   // runs only as root, who alone can become another account
-  it.runIf(process.getuid?.() === 0)('does not take a folder that it may not look into for no folder', async () => {
+  it.runIf(process.getuid?.() === 0)('does not take an unreadable folder for a missing one', async () => {
     await install();
     fs.chmodSync(desk.folder, 0o755);
     fs.chmodSync(desk.at('data'), 0o700);
@@ -119,7 +119,7 @@ describe('rasket serve', () => {
     expectOneLine(ended, /data\/instance\.key may not be read or written by the account .*; look at owner and mode/);
   });
 
-  it('lists every fault of a configuration, one a line', async () => {
+  it('lists every fault of a configuration, one on each line', async () => {
     await install();
     desk.write('bad.toml', '[http]\nprot = 1\nport = "x"\n[dilivery]\na = 1\n');
     const ended = await desk.rasket(['serve', '--data', 'data', '--config', 'bad.toml'], { env });
@@ -132,7 +132,7 @@ describe('rasket serve', () => {
     expect(checked).toEqual({ ...ended });
   });
 
-  it('takes no role that does not exist, and no folder of the development profile', async () => {
+  it('refuses an unknown role, and a folder of the development profile', async () => {
     const misused = await desk.rasket(['serve', '--roles', 'http,smpt'], { env });
     expectOneLine(misused, /"smpt" is no role; the roles are http, delivery, scheduler/, 64);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
@@ -144,7 +144,7 @@ describe('rasket serve', () => {
 });
 
 describe('rasket dev', () => {
-  it('killed, has left its key to nobody who listens at its address', async () => {
+  it('sends the key of a killed server to nobody who listens at its address', async () => {
     const server = await desk.serve(['dev', '--data', 'dev'], { env });
     expect(await desk.rasket(['domains', 'list', '--data', 'dev'])).toMatchObject({ code: 0 });
     const doctor = await desk.rasket(['doctor', '--data', 'dev']);
@@ -167,7 +167,7 @@ describe('rasket dev', () => {
     await again.stop();
   });
 
-  it('takes another port than 3000 where that is taken, and says so', async () => {
+  it('takes another port when port 3000 is in use, and says so', async () => {
     const blocker = await takePort(3000);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: undefined } });
     expect(server.url).not.toMatch(/:3000$/);
@@ -185,14 +185,14 @@ describe('rasket dev', () => {
     blocker?.close();
   });
 
-  it('keeps to the port that was asked for', async () => {
+  it('does not change the port that was asked for', async () => {
     const blocker = await listen(0);
     const ended = await desk.rasket(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: `${blocker.port}` } });
     expectOneLine(ended, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use`));
     blocker.close();
   });
 
-  it('has nothing to show where nothing was begun or caught', async () => {
+  it('has nothing to show when nothing was started or caught', async () => {
     expectOneLine(
       await desk.rasket(['playground', '--data', 'dev'], { env }),
       /is no data folder .*rasket dev --data dev/,
@@ -218,7 +218,7 @@ const npmMajor = Number(execFileSync('npm', ['--version'], { encoding: 'utf8' })
 
 // skipped because npm passes signals on from its version 10; docs/operating.md says what to supervise where it does not.
 describe.skipIf(npmMajor < 10)('npm start', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends with %s to npm, and lets what is in hand end', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('passes on %s, and lets requests in progress end', async (signal) => {
     const at = { RASKET_DATA: desk.at('dev'), RASKET_HTTP_PORT: '0' };
     const npm = desk.start('npm', ['start'], { cwd: root, env: { ...env, ...at } });
     const file = desk.at('dev/run/ready.json');

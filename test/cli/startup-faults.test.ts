@@ -47,17 +47,17 @@ async function change(sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-describe('start failures in one line', () => {
+describe('a start', () => {
   it.each([
     { file: 'a FIFO', plant: () => execFileSync('mkfifo', [key()]) },
     { file: 'a folder', plant: () => fs.mkdirSync(key()) },
-  ])('a start refuses in one line when the instance key is $file', async ({ plant }) => {
+  ])('fails in one line when the instance key is $file', async ({ plant }) => {
     fs.rmSync(key());
     plant();
     expectOneLine(await serve(), /instance\.key is no file but a folder, a FIFO or a device; put the key in its place/);
   });
 
-  it('a start refuses in one line when the instance key is a symbolic link to itself', async () => {
+  it('fails in one line when the instance key is a symbolic link to itself', async () => {
     fs.rmSync(key());
     fs.symlinkSync('instance.key', key());
     expectOneLine(await serve(), /instance\.key leads through symbolic links that lead to themselves; put the key in/);
@@ -71,27 +71,24 @@ describe('start failures in one line', () => {
       says: /instance\.key is no file but a folder, a FIFO/,
     },
     { file: 'empty', plant: () => fs.writeFileSync(key(), ''), says: /instance\.key is empty, .*put the key in its/ },
-  ])(
-    'a start of the development profile refuses in one line when the instance key is $file',
-    async ({ plant, says }) => {
-      fs.writeFileSync(desk.at('data/development'), '');
-      fs.rmSync(key());
-      plant();
-      const started = await desk.run(['dev', '--data', 'data'], {
-        env: { ...env, ...CLOSED_SMTP_PORTS, RASKET_HTTP_PORT: '0' },
-        patienceMs: 60_000,
-      });
-      expectOneLine(started, says);
-    },
-  );
+  ])('of the development profile fails in one line when the instance key is $file', async ({ plant, says }) => {
+    fs.writeFileSync(desk.at('data/development'), '');
+    fs.rmSync(key());
+    plant();
+    const started = await desk.run(['dev', '--data', 'data'], {
+      env: { ...env, ...CLOSED_SMTP_PORTS, RASKET_HTTP_PORT: '0' },
+      patienceMs: 60_000,
+    });
+    expectOneLine(started, says);
+  });
 
-  it('a start refuses in one line when the content folder is a symbolic link to itself', async () => {
+  it('fails in one line when the content folder is a symbolic link to itself', async () => {
     fs.rmSync(desk.at('data/blobs'), { recursive: true, force: true });
     fs.symlinkSync('blobs', desk.at('data/blobs'));
     expectOneLine(await serve(), /data\/blobs\S* leads through symbolic links that lead to themselves; put a folder/);
   });
 
-  it('a start refuses in one line when a table is missing', async () => {
+  it('fails in one line when a table is missing', async () => {
     await change('drop table plan_terms');
     expectOneLine(
       await serve(),
@@ -101,7 +98,7 @@ describe('start failures in one line', () => {
 
   // runs only as root, who alone can give a file away
   it.runIf(process.getuid?.() === 0)(
-    'a start refuses in one line when others can read a key that belongs to another account',
+    'fails in one line when others can read a key that belongs to another account',
     async () => {
       fs.chownSync(key(), 12_345, 12_345);
       fs.chmodSync(key(), 0o644);
@@ -119,7 +116,7 @@ it.each([
   { mode: '620', becomes: '600' },
   { mode: '640', becomes: '640' },
   { mode: '400', becomes: '400' },
-])('a start turns mode $mode of its own key into $becomes, and warns if it changed it', async ({ mode, becomes }) => {
+])('a start changes mode $mode of its own key to $becomes, and warns if it changed it', async ({ mode, becomes }) => {
   fs.chmodSync(key(), mode);
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   expect(modeOf(key())).toBe(becomes);

@@ -23,11 +23,11 @@ afterEach(() => desk.clear());
 
 const serve = (): Promise<Ended> => desk.rasket(['serve', '--data', 'data'], { env: { RASKET_HTTP_PORT: '0' } });
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', {});
 
 // skipped because with PostgreSQL the database is no file of ours
-describe.skipIf(driver === 'pg')('a database file in trouble', () => {
+describe.skipIf(driver === 'pg')('a faulty database', () => {
   it.each([
     {
       why: 'a damaged file',
@@ -57,7 +57,7 @@ describe.skipIf(driver === 'pg')('a database file in trouble', () => {
         sql("insert into schema_migrations (name, batch, migration_time) values ('9999_from_the_future', 99, 0)"),
       says: /written by a newer rasket \(it holds the migration 9999_from_the_future\)/,
     },
-  ])('$why is refused in one line and left as it is', async ({ spoil, says }) => {
+  ])('stops a start in one line and is left unchanged: $why', async ({ spoil, says }) => {
     await install();
     spoil();
     const before = contentOf(desk.at('data/rasket.db'));
@@ -67,7 +67,7 @@ describe.skipIf(driver === 'pg')('a database file in trouble', () => {
     expect(fs.existsSync(desk.at('data/run/ready.json'))).toBe(false);
   });
 
-  it('a lock held by another program is said in one line', async () => {
+  it('that another program has locked is reported in one line', async () => {
     await install();
     const other = new Sqlite(desk.at('data/rasket.db'));
     other.exec('begin exclusive');
@@ -83,7 +83,7 @@ describe.skipIf(driver === 'pg')('a database file in trouble', () => {
     expect(JSON.parse(teams.stdout)).toHaveLength(1);
   });
 
-  it('a file size limit stops a first start in one line, and a later one begins again', async () => {
+  it('that cannot be created because of a file size limit stops a first start in one line, and a later one succeeds', async () => {
     const limited = await desk.type('ulimit -f 16; exec rasket init --data data');
     expectOneLine(limited, /(disk is full|cannot be read or written)/);
     const again = await desk.rasket(['init', '--data', 'data']);
@@ -92,7 +92,7 @@ describe.skipIf(driver === 'pg')('a database file in trouble', () => {
 });
 
 // skipped because with PostgreSQL the database is no file of ours, or because this machine grants no mount
-describe.skipIf(driver === 'pg' || !mountable)('a disk in trouble', () => {
+describe.skipIf(driver === 'pg' || !mountable)('a faulty disk', () => {
   const inOwnMount = (size: string, script: string): string[] => [
     '-rm',
     'sh',
@@ -103,22 +103,25 @@ describe.skipIf(driver === 'pg' || !mountable)('a disk in trouble', () => {
   it.each([
     { why: 'has room for the key and no database', size: '100k', first: ':' },
     { why: 'has no room at all', size: '100k', first: 'dd if=/dev/zero of=disk/filler bs=1k 2>dd.log;' },
-  ])('one that $why stops a first start in one line, and room lets it begin again', async ({ size, first }) => {
-    const room = 'rm -f disk/filler; mount -o remount,size=20m disk';
-    const script = `{ ${first.replace(/;?$/, ';')} rasket init --data disk/data; ${room}; rasket init --data disk/data >out; }`;
-    const ended = await desk.start('unshare', inOwnMount(size, script)).ended;
-    expectOneLine(ended, /disk is full; nothing that was accepted is lost/, 0);
-    expect(fs.readFileSync(desk.at('out'), 'utf8')).toMatch(/^API key {2}rk_/m);
-  });
+  ])(
+    'that $why stops a first start in one line, and a later start succeeds when there is room',
+    async ({ size, first }) => {
+      const room = 'rm -f disk/filler; mount -o remount,size=20m disk';
+      const script = `{ ${first.replace(/;?$/, ';')} rasket init --data disk/data; ${room}; rasket init --data disk/data >out; }`;
+      const ended = await desk.start('unshare', inOwnMount(size, script)).ended;
+      expectOneLine(ended, /disk is full; nothing that was accepted is lost/, 0);
+      expect(fs.readFileSync(desk.at('out'), 'utf8')).toMatch(/^API key {2}rk_/m);
+    },
+  );
 
-  it('a read-only one is refused in one line', async () => {
+  it('that is read-only is reported in one line', async () => {
     const script =
       'rasket init --data disk/data >out && mount -o remount,ro disk && exec rasket serve --data disk/data';
     const ended = await desk.start('unshare', inOwnMount('20m', script), { env: { RASKET_HTTP_PORT: '0' } }).ended;
     expectOneLine(ended, /(read-only|cannot be opened for writing)/);
   });
 
-  it('one that is full is what the load balancer and the operator are told', async () => {
+  it('that is full is reported to the load balancer and the operator', async () => {
     const script = 'rasket init --data disk/data >out && exec rasket serve --data disk/data';
     const env = { RASKET_HTTP_PORT: '0', RASKET_DOCTOR_CHECKS: 'disk' };
     const running = desk.start('unshare', inOwnMount('20m', script), { env });
@@ -138,7 +141,7 @@ describe.skipIf(driver === 'pg' || !mountable)('a disk in trouble', () => {
     expect(await server.stop()).toMatchObject({ code: 0 });
   });
 
-  it('one that fills up refuses new mail, loses none that it took, and goes on when there is room', async () => {
+  it('that fills up makes the server refuse new mail, lose none, and continue when there is room', async () => {
     const running = desk.start('unshare', inOwnMount('20m', 'exec rasket dev --data disk/dev'), {
       env: { RASKET_HTTP_PORT: '0' },
     });

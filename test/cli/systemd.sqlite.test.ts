@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const has = (command: string): boolean => spawnSync('/bin/sh', ['-c', `command -v ${command}`]).status === 0;
 
-// What is said, a line for each state; descriptors that come along are closed, which is what systemd-notify waits for.
+// It prints a line for each state, and closes descriptors that come along, which systemd-notify waits for.
 const LISTENER = `
 import os, socket, sys
 name = sys.argv[1]
@@ -24,7 +24,7 @@ while True:
 `;
 
 // runs only where there is systemd-notify, as wherever there is systemd, and a Python for the stand-in
-describe.runIf(has('systemd-notify') && has('python3'))('under a service manager', () => {
+describe.runIf(has('systemd-notify') && has('python3'))('a server under a service manager', () => {
   let desk: Desk;
   beforeEach(async () => {
     desk = new Desk();
@@ -44,7 +44,7 @@ describe.runIf(has('systemd-notify') && has('python3'))('under a service manager
   it.each([
     { kind: 'a path', nameOf: () => desk.at('notify') },
     { kind: 'an abstract name', nameOf: () => `@rasket-test-${path.basename(desk.folder)}` },
-  ])('it says when it is ready, that it turns, and how long it takes to stop, at $kind', async ({ nameOf }) => {
+  ])('notifies when it is ready, that it is alive, and how long its stop takes, at $kind', async ({ nameOf }) => {
     const name = nameOf();
     const manager = await listenAt(name);
     const env = { NOTIFY_SOCKET: name, WATCHDOG_USEC: '400000', RASKET_HTTP_SHUTDOWN_SECONDS: '120' };
@@ -60,7 +60,7 @@ describe.runIf(has('systemd-notify') && has('python3'))('under a service manager
     expect(server.stderr).not.toContain('cannot be told');
   });
 
-  it('says nothing of life where none is asked for, or of another process', async () => {
+  it('sends no watchdog notification when none is requested, or it is for another process', async () => {
     const name = desk.at('notify');
     const manager = await listenAt(name);
     const env = { NOTIFY_SOCKET: name, WATCHDOG_USEC: '1000', WATCHDOG_PID: '1' };
@@ -70,7 +70,7 @@ describe.runIf(has('systemd-notify') && has('python3'))('under a service manager
     expect(said(manager)).not.toContain('WATCHDOG=1');
   });
 
-  it('goes on where nobody listens, and says so once', async () => {
+  it('continues when nobody listens, and logs that once', async () => {
     const env = { NOTIFY_SOCKET: desk.at('nobody'), WATCHDOG_USEC: '100000' };
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     await vi.waitFor(() => expect(server.stderr).toContain('the service manager cannot be told'), { timeout: 60_000 });
@@ -79,12 +79,12 @@ describe.runIf(has('systemd-notify') && has('python3'))('under a service manager
   });
 });
 
-describe('the unit', () => {
+describe('the systemd unit', () => {
   const unit = fs.readFileSync(path.join(root, 'systemd/rasket.service'), 'utf8');
   const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
-  it('waits longer for a stop than the program takes, and tries no refused upgrade again', () => {
-    // Behind the grace, the program ends by itself within five seconds.
+  it('waits longer for a stop than the program takes, and does not restart after a refused upgrade', () => {
+    // After the grace period, the program ends by itself within five seconds.
     const seconds = loadConfig({ env: {} }).config.http.shutdown_seconds + 5;
     expect(Number(valueOf('TimeoutStopSec'))).toBeGreaterThan(seconds);
     expect([valueOf('Type'), valueOf('NotifyAccess')]).toEqual(['notify', 'all']);
@@ -94,7 +94,7 @@ describe('the unit', () => {
   });
 
   // runs only where systemd's own checker is installed
-  it.runIf(has('systemd-analyze'))('leaves little open, by the measure of systemd', () => {
+  it.runIf(has('systemd-analyze'))('passes the exposure check of systemd', () => {
     const words = ['security', '--offline=yes', '--threshold=20', path.join(root, 'systemd/rasket.service')];
     const { status, stdout } = spawnSync('systemd-analyze', words, { encoding: 'utf8' });
     expect(status, stdout.split('\n').slice(-3).join('\n')).toBe(0);

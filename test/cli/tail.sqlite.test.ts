@@ -26,7 +26,7 @@ const send = (subject: string) =>
     'x',
   ]);
 
-it('a tail begins with the last, goes on with what is added, and ends with Ctrl-C and status 0', async () => {
+it('rasket emails tail starts with the last emails, follows new ones, and exits with 0 at Ctrl-C', async () => {
   for (const subject of ['One', 'Two', 'Three']) await send(subject);
   const tail = desk.start(desk.at('path/rasket'), ['emails', 'tail', '--lines', '2', '--json', ...data]);
   const subjects = () =>
@@ -42,7 +42,7 @@ it('a tail begins with the last, goes on with what is added, and ends with Ctrl-
   expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-it('what the command line reads is in no log; what it changes, and what is refused, is', async () => {
+it('the request log contains the changes and refusals of the command line, and not its reads', async () => {
   await desk.rasket(['domains', 'list', ...data]);
   await desk.rasket(['emails', 'get', '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eff', ...data]);
   const seen = async (): Promise<string[]> => {

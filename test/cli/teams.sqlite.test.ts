@@ -25,8 +25,8 @@ const rasket = (...words: string[]) => desk.rasket([...words, '--data', 'data'],
 const api = (url: string, ...words: string[]) => desk.rasket([...words, '--url', url, '--api-key', key, '--json']);
 const nameOf = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
 
-describe('rasket teams create says what comes next', () => {
-  it('in a folder of the development profile, which only rasket dev serves', async () => {
+describe('rasket teams create', () => {
+  it('names rasket dev as the next step in a folder of the development profile', async () => {
     expect((await rasket('teams', 'create', 'Second')).stdout).toContain(
       'start the server with    rasket serve --data',
     );
@@ -35,8 +35,8 @@ describe('rasket teams create says what comes next', () => {
   });
 });
 
-describe('rasket teams, beside a server that runs', () => {
-  it('says at which address it is, suspends, resumes and changes a team, and the team sees it at once', async () => {
+describe('rasket teams next to a running server', () => {
+  it('prints its address, and suspends, resumes and changes a team with effect at once', async () => {
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     await suspendsAndResumes(server);
     await givesPlanAndName(server);
@@ -81,14 +81,14 @@ describe('rasket teams, beside a server that runs', () => {
 });
 
 describe('rasket teams', () => {
-  it('says of a suspended team that what it sent before rests until it is resumed', async () => {
+  it('says in its help that mail of a suspended team waits until it is resumed', async () => {
     const { stdout } = await desk.rasket(['teams', '--help'], { env });
     const help = stdout.replaceAll(/\s+/g, ' ');
     expect(help).toContain('its mail rests until it is resumed');
     expect(help).not.toContain('still delivered');
   });
 
-  it('names the admins of a team, anew each time, and shows them', async () => {
+  it('replaces the admins of a team, and shows them', async () => {
     const admins = async (...words: string[]): Promise<unknown> =>
       JSON.parse((await rasket('teams', 'update', 'my-team', ...words, '--json')).stdout).admin_emails;
     expect(await admins('--admin', 'a@example.com', 'b@example.com', 'A@example.com')).toEqual([
@@ -113,7 +113,7 @@ describe('rasket teams', () => {
     expectOneLine(await update('Ann <ann@example.com>'), /"Ann <ann@example.com>" must be without a name/);
   });
 
-  it('says in one line what it cannot do', async () => {
+  it('reports its errors in one line', async () => {
     expectOneLine(await rasket('teams', 'update', 'my-team', '--plan', 'huge'), /no plan "huge".* standard, small/);
     expectOneLine(
       await rasket('teams', 'suspend', 'nobody'),
@@ -136,7 +136,7 @@ describe('rasket sending', () => {
     expect(JSON.parse(await said('--json'))).toEqual({ sending: 'on', reason: null, ...marketing });
   });
 
-  it('has a switch of mail to many alone', async () => {
+  it('has a separate switch for marketing mail', async () => {
     const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
     expect(await said('off', '--marketing', '--reason', 'Complaints')).toBe('Marketing mail is off: Complaints.\n');
     expect(await said()).toBe(
@@ -153,7 +153,7 @@ describe('rasket sending', () => {
     expect(await said()).toBe('Sending is on.\n');
   });
 
-  it('refuses what is neither on nor off, and a reason without a cause', async () => {
+  it('refuses other words than on and off, and an invalid reason', async () => {
     expect(await rasket('sending', 'maybe')).toMatchObject({ code: 64, stderr: expect.stringMatching(/on, off/) });
     expectOneLine(await rasket('sending', 'on', '--reason', 'x'), /--reason goes with: rasket sending off/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'x'.repeat(201)), /at most 200 characters/);

@@ -1,4 +1,4 @@
-// What docs/testing.md tells people to put into their CI, run as it stands there as far as no container is needed.
+// Runs what docs/testing.md tells people to put into their CI, as it is written, as far as no container is needed.
 import fs from 'node:fs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -65,7 +65,7 @@ const passed = (ended: Ended): void => {
   expect(ended.stdout).toMatch(/pass 2\b/);
 };
 
-it('the job of GitHub Actions with a checkout passes', async () => {
+it('the GitHub Actions job in the docs passes with a checkout', async () => {
   const [job] = jobs.filter(({ services }) => !services);
   const given = {
     ...env,
@@ -88,7 +88,7 @@ it('the job of GitHub Actions with a checkout passes', async () => {
   }
 });
 
-it('the containers of docker-compose and of GitHub Actions start with one command, under which the tests pass', async () => {
+it('the containers of the docker-compose and GitHub Actions examples start with one command, and the tests in the docs pass', async () => {
   const { rasket, test } = compose;
   const development = stage('development');
   expect(rasket?.build).toMatchObject({ dockerfile: 'packaging/Containerfile', target: 'development' });
@@ -114,7 +114,7 @@ it('the containers of docker-compose and of GitHub Actions start with one comman
     }).ended,
   );
 
-  // Under the name that the other containers know it by, which this machine does not.
+  // The request uses the name that the other containers know the server by, which this machine does not.
   const messages = `http://127.0.0.2:${port}/playground/messages`;
   const byName = await desk.start('curl', ['--silent', '--fail', '--header', `Host: rasket:${port}`, messages]).ended;
   expect(byName).toMatchObject({ code: 0, stdout: expect.stringContaining('"object":"list"') as string });
@@ -131,7 +131,7 @@ it('the containers of docker-compose and of GitHub Actions start with one comman
   await server.stop();
 });
 
-it('without a target the Containerfile makes the image of a server with real mail', () => {
+it('the Containerfile builds the production image by default', () => {
   const last = /^FROM \S+ AS (\w+)$/gm;
   const names = [...CONTAINERFILE.matchAll(last)].map(([, name]) => name);
   expect(names).toEqual(['base', 'development', 'production']);
@@ -139,7 +139,7 @@ it('without a target the Containerfile makes the image of a server with real mai
   expect(stage('development').get('VOLUME')).toBeUndefined();
 });
 
-/** With the port of this test in the place of 3000, and the host that the server is at. */
+/** Replaces the port 3000 with the port of this test, and the host with the one that the server is at. */
 const moved = (text: string, host: string): string =>
   text.replace(/http:\/\/(127\.0\.0\.1|rasket):3000/, `http://${host}:${port}`);
 const allMoved = (values: Record<string, string>, host: string): Record<string, string> =>

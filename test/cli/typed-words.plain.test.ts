@@ -1,4 +1,4 @@
-// What is typed need not be what is declared: another word for a verb, a noun alone, options before the command.
+// A command can be typed otherwise than it is declared: another word for a verb, a noun alone, options before the command.
 import type { Command } from 'commander';
 import { beforeAll, beforeEach, afterEach, describe, expect, it } from 'vitest';
 import { commandWord, typedWords } from '../../cli/commands/typed-words.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 const typed = (line: string): string => typedWords(program, line.split(' ')).join(' ');
 const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
 
-describe('a noun alone', () => {
+describe('a noun without a verb', () => {
   const listed = [
     ...new Set(
       everyFamily.flatMap(({ command, list, get }) =>
@@ -24,28 +24,28 @@ describe('a noun alone', () => {
     ),
   ].filter((command) => !['audit', 'queue', 'team'].includes(command));
 
-  it('there are many', () => expect(listed.length).toBeGreaterThan(18));
-  it.each(listed)('%s is its list, with the options of the list', (command) => {
+  it('is supported for most families', () => expect(listed.length).toBeGreaterThan(18));
+  it.each(listed)('means the list, with its options: rasket %s', (command) => {
     expect(typed(command)).toBe(`${command} list`);
     expect(typed(`${command} --limit 5`)).toBe(`${command} list --limit 5`);
   });
-  it.each(['team', 'billing', 'sso', 'ai'])('%s is the one there is', (command) =>
+  it.each(['team', 'billing', 'sso', 'ai'])('means the single object: rasket %s', (command) =>
     expect(typed(command)).toBe(`${command} get`),
   );
-  it.each(['teams', 'operators', 'users'])('%s of the machine is its list too', (command) =>
+  it.each(['teams', 'operators', 'users'])('means the list also for objects of the machine: rasket %s', (command) =>
     expect(typed(command)).toBe(`${command} list`),
   );
-  it('has its page of help, and does by itself what it did', () => {
+  it('keeps its help page and its own behavior', () => {
     for (const line of ['emails --help', 'emails -h', 'queue', 'audit', 'findings', 'usage', 'emails help'])
       expect(typed(line)).toBe(line);
   });
-  it('is asked of the server', async () => {
+  it('sends the request of the list', async () => {
     const { asked, code } = await speak(['segments', '--json'], () => none);
     expect([code, asked.map(({ path }) => path)]).toEqual([0, ['/segments']]);
   });
 });
 
-describe('another word for a verb', () => {
+describe('an alias of a verb', () => {
   const actions = everyFamily.flatMap(({ command, actions: all = [] }) =>
     all.map((action) => ({ command, ...action })),
   );
@@ -63,77 +63,76 @@ describe('another word for a verb', () => {
   const made = actions.filter(({ operation, verb }) => CREATE.test(operation) && MAKES.includes(verb));
   const families = (of: typeof actions): string[] => [...new Set(of.map(({ command }) => command))];
 
-  it.each(families(removed))('%s: rm, delete, remove and revoke take away', (command) => {
+  it.each(families(removed))('makes rm, delete, remove and revoke the same for rasket %s', (command) => {
     for (const word of ['rm', 'delete', 'remove', 'revoke'])
       expect(typed(`${command} ${word} x`)).toBe(
         `${command} ${isNamed(command, word) ? word : first(command, TAKES_AWAY)} x`,
       );
   });
-  it.each(families(made))('%s: add, create and new make one', (command) => {
+  it.each(families(made))('makes add, create and new the same for rasket %s', (command) => {
     for (const word of ['add', 'create', 'new'])
       expect(typed(`${command} ${word} x`)).toBe(
         `${command} ${isNamed(command, word) ? word : first(command, MAKES)} x`,
       );
   });
-  it('is there for most families', () => {
+  it('exists for most families', () => {
     expect(families(removed).length).toBeGreaterThan(18);
     expect(families(made).length).toBeGreaterThan(13);
   });
-  it('is understood of a part, and for what lists and shows', () => {
+  it('also works for subobjects, and for list and get', () => {
     expect(typed('inbox rm-label a b')).toBe('inbox delete-label a b');
     expect(typed('contacts rm-segment a b')).toBe('contacts remove-segment a b');
     expect(typed('emails ls')).toBe('emails list');
     expect(typed('domains show example.com')).toBe('domains get example.com');
   });
-  it('reaches the server', async () => {
+  it('sends the request of the verb', async () => {
     const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
     const { asked } = await speak(['topics', 'rm', id, '--yes'], () => ({ status: 200, body: { id } }));
     expect(asked.at(-1)).toMatchObject({ method: 'DELETE', path: `/topics/${id}` });
   });
 });
 
-describe('a name that is a word of the command', () => {
+describe('a name as a word of the command', () => {
   const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
   const made = () => ({ status: 200, body: { id } });
   const bodyOf = async (...words: string[]): Promise<unknown> => (await speak(words, made)).asked.at(-1)?.body;
   const topic = { name: 'Product news', default_subscription: 'opt_in' };
 
   it.each([
-    ['behind the verb', ['Product news', '--default-subscription', 'opt_in']],
+    ['after the verb', ['Product news', '--default-subscription', 'opt_in']],
     ['as an option', ['--name', 'Product news', '--default-subscription', 'opt_in']],
     ['as an option with =', ['--default-subscription', 'opt_in', '--name=Product news']],
-  ])('is taken %s', async (_, words) => expect(await bodyOf('topics', 'create', ...words)).toEqual(topic));
+  ])('is read %s', async (_, words) => expect(await bodyOf('topics', 'create', ...words)).toEqual(topic));
 
-  it('is taken so for every kind of thing, and one that looks like an option too', async () => {
+  it('is read the same way for every kind of object, and also when it looks like an option', async () => {
     expect(await bodyOf('inbox', 'create-label', id, '--name', 'Billing')).toEqual({ name: 'Billing' });
     expect(await bodyOf('inbox', 'create-label', '--name=Billing', id)).toEqual({ name: 'Billing' });
     expect(await bodyOf('inbox', 'create-label', id, 'Billing')).toEqual({ name: 'Billing' });
     expect(await bodyOf('segments', 'create', '--name', '-5 %')).toEqual({ name: '-5 %' });
   });
 
-  it('is given once, and asked for where it is missing', async () => {
+  it('can be given only once, and is required', async () => {
     expect((await speak(['segments', 'create', 'A', '--name', 'B'], made)).code).toBe(64);
     const { code, stderr } = await speak(['topics', 'create', '--default-subscription', 'opt_in'], made);
     expect([code, stderr]).toEqual([64, expect.stringContaining("missing required argument 'name'")]);
   });
 
-  it('is an option where a name is changed', () =>
+  it('is an option when a name is changed', () =>
     expect(typed(`topics update ${id} --name News`)).toBe(`topics update ${id} --name News`));
 });
 
-describe('options of all commands', () => {
-  it('may stand before the command, and between its words', () => {
+describe('a global option', () => {
+  it('may stand before the command and between its words', () => {
     expect(typed('--json emails list')).toBe('emails list --json');
     expect(typed('--profile office domains')).toBe('domains list --profile office');
     expect(typed('--url=http://x emails --json get latest')).toBe('emails get --url=http://x --json latest');
     expect(commandWord(['--profile', 'office', '--json', 'domains'])).toBe('domains');
   });
-  it('reach the command', async () => {
+  it('reaches the command', async () => {
     const { stdout } = await speak(['--json', 'segments'], () => none);
     expect(JSON.parse(stdout)).toEqual(none.body);
   });
-  it('are left where they stand behind a command that is unknown', () =>
-    expect(typed('nonsense --json')).toBe('nonsense --json'));
+  it('is not moved when the command is unknown', () => expect(typed('nonsense --json')).toBe('nonsense --json'));
 });
 
 describe('rasket use', () => {
@@ -142,7 +141,7 @@ describe('rasket use', () => {
   afterEach(() => desk.clear());
   const env = { RASKET_URL: '', RASKET_API_KEY: '', RASKET_PROFILE: '' };
 
-  it('chooses the server of all later commands, until it is taken back', async () => {
+  it('chooses the server of all later commands until it is reset', async () => {
     for (const name of ['office', 'home'])
       desk.write(
         `config/rasket/profiles/${name}.json`,
@@ -172,7 +171,7 @@ describe('rasket use', () => {
     expect(await reached(['emails'])).not.toMatch(/office|home/);
   });
 
-  it('ends with the login that it chose', async () => {
+  it('ends with the login it chose', async () => {
     desk.write('config/rasket/profiles/office.json', JSON.stringify({ url: 'http://127.0.0.1:9', api_key: 'rk_x' }));
     await desk.sh('chmod 600 config/rasket/profiles/*.json');
     await desk.rasket(['use', 'office'], { env });
@@ -181,8 +180,8 @@ describe('rasket use', () => {
   });
 });
 
-describe('segments create --where', () => {
-  it('is the filter, with topics by their names', async () => {
+describe('rasket segments create --where', () => {
+  it('becomes the filter, with topics by their names', async () => {
     const where = 'properties.plan = pro and topic News = opt_in';
     const topic = { id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32', name: 'News' };
     const { asked } = await speak(['segments', 'create', 'Paying', '--where', where], ({ method }) =>
@@ -200,7 +199,7 @@ describe('segments create --where', () => {
       },
     });
   });
-  it('tells where it cannot be read, before anything is asked', async () => {
+  it('is refused with the position of the mistake before any request', async () => {
     const { asked, code, stderr } = await speak(['segments', 'preview', '--where', 'plan is'], () => none);
     expect({ asked, code }).toEqual({ asked: [], code: 64 });
     expect(stderr).toMatch(/^rasket: --where, at character 8: a value is wanted here\n {2}plan is\n {9}\^/);

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => desk.clear());
 
-/** From now on, what the desk runs as a process is the next version. */
+/** Makes the next version the program that the desk runs as a process. */
 function installNext(): void {
   fs.rmSync(desk.at('path/rasket'));
   fs.symlinkSync(nextProgram, desk.at('path/rasket'));
@@ -74,7 +74,7 @@ async function inRawDatabase<T>(work: (db: Db) => Promise<T>): Promise<T> {
 const run = (words: string[], more: Record<string, string> = {}): Promise<Ended> =>
   desk.run([...words, '--data', 'data'], { env: { ...env, ...more } });
 
-/** Whoever changes the database is refused in one line, by every door to it, and the database is what it was. */
+/** Expects every command that changes the database to be refused in one line, and the database to be unchanged. */
 async function expectRefused(says: RegExp, more: Record<string, string> = {}): Promise<void> {
   for (const words of [['migrate'], ['teams', 'list'], ['serve']]) {
     const ended = await run(words, { RASKET_HTTP_PORT: '0', ...more });
@@ -85,7 +85,7 @@ async function expectRefused(says: RegExp, more: Record<string, string> = {}): P
   expect(await inDatabase(lastOf)).toBe(from);
 }
 
-/** As a node with the program of before writes it. */
+/** Writes the report of a node with the earlier program. */
 async function reportOfBefore(db: Db, seenAt: number): Promise<string> {
   const id = randomUUID();
   const columns = ['id', 'name', 'version', 'roles', 'started_at', 'seen_at', 'findings'];
@@ -99,7 +99,7 @@ const backups = (): string[] => (fs.existsSync(desk.at('data/backups')) ? fs.rea
 
 // skipped because a PostgreSQL database is dumped: below
 describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () => {
-  it('makes a backup first, which the program of before starts on', async () => {
+  it('makes a backup first, on which the earlier program starts', async () => {
     const done = await run(['migrate']);
     expect(done).toMatchObject({ code: 0, stderr: '' });
     const [name = '', ...more] = backups();
@@ -114,7 +114,7 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
     expect(backups()).toEqual([name]);
   });
 
-  it('is made by a start of the server as well; tries that follow at once share one, until mail has come', async () => {
+  it('also happens at a start of the server, and repeated attempts share one backup until mail arrives', async () => {
     // Every migration fails when it is written down, which is behind the backup.
     const refusal = "select raise(abort, 'No migration is written down.')";
     await inDatabase((db) => db.run(`create trigger refuse before insert on schema_migrations begin ${refusal}; end`));
@@ -140,7 +140,7 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
   it('is refused without room for the change and the backup, before anything is written', async () => {
     const file = desk.at('data/rasket.db');
     const { size } = fs.statSync(file);
-    // As large as a file system lets it be, and with next to nothing in it.
+    // The file gets as large as a file system allows, with next to nothing in it.
     fs.truncateSync(file, 8 * 2 ** 40);
     await expectRefused(/room: 2?\d[\d,]+ MB are needed on the disk of \S+ \([\d,]+ MB of them for a backup\), and/);
     await expectRefused(/room: [\d,]+ MB are needed on the disk of \S+data, and/, { RASKET_UPGRADE_BACKUP: 'false' });
@@ -149,12 +149,12 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
     expect((await run(['migrate'])).code).toBe(0);
   });
 
-  it('is refused where the backup fails', async () => {
+  it('is refused when the backup fails', async () => {
     desk.write('data/backups', 'a file where the folder belongs');
     await expectRefused(/the backup that comes before a change of the database failed: .*rasket migrate --no-backup/);
   });
 
-  it('without a backup is refused where the last one is old, unless it is asked for by name', async () => {
+  it('without a backup is refused when the last one is old, unless it is requested explicitly', async () => {
     const off = { RASKET_UPGRADE_BACKUP: 'false' };
     await expectRefused(/only with a backup of the last 24 hours .* no backup is known; set upgrade\.backup/, off);
     expect((await run(['backup', desk.at('copy')], off)).code).toBe(0);
@@ -162,15 +162,15 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
     expect(backups()).toEqual([]);
   });
 
-  it('goes without one when told to', async () => {
+  it('makes no backup with --no-backup', async () => {
     expect((await run(['migrate', '--no-backup'])).code).toBe(0);
     expect(backups()).toEqual([]);
   });
 });
 
 // runs only on PostgreSQL
-describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s', () => {
-  it('asks for a backup of the last day, which the operator notes', async () => {
+describe.runIf(driver === 'pg')('an upgrade of a database on a server', () => {
+  it('requires a backup of the last day, which the operator records', async () => {
     const none = { RASKET_BACKUP_PG_PROGRAMS: desk.at('nowhere') };
     await expectRefused(
       /only with a backup of the last 24 hours .* no backup is known; none is made here: pg_dump is not in \S+ \(backup\.pg_programs\); install .*; or say that another program has: rasket backups note/,
@@ -189,9 +189,9 @@ describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s',
     expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
   });
 
-  it('is refused while a node with the program of before runs, and not where both may', async () => {
+  it('is refused while a node runs the earlier program, and not when both may run', async () => {
     expect((await run(['backups', 'note'])).code).toBe(0);
-    // Of a version that tells no time of the database; its own clock is ten minutes behind.
+    // The node runs a version that does not report the time of the database; its own clock is ten minutes behind.
     const id = await inStore(({ db, clock }) => reportOfBefore(db, clock.now() - 10 * 60_000));
     await expectRefused(
       /mail1 4711 runs version 0\.0\.9 on this database \(heard of \d+ s ago\).*stop all nodes first/,
@@ -234,7 +234,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     return desk.at('programs');
   }
 
-  it('makes a backup first, which is restored into an empty database of the schema of before', async () => {
+  it('makes a backup first, which can be restored into an empty database with the earlier schema', async () => {
     const done = await run(['migrate']);
     expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
     const [name = '', ...more] = backups();
@@ -259,7 +259,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     expect(again, again.stderr).toMatchObject({ code: 0 });
   });
 
-  it('is refused without room for it, and where it fails; and goes without one when told to', async () => {
+  it('is refused without room for the backup or when it fails, and makes none on request', async () => {
     const large = desk.write('data/blobs/large', '');
     fs.truncateSync(large, 8 * 2 ** 40);
     await expectRefused(/room: [89][\d,]+ MB are needed on the disk of \S+data for a backup, and/);
@@ -274,7 +274,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     expect(backups()).toEqual([]);
   });
 
-  it('is refused where a node with the program of before has started while the backup was made', async () => {
+  it('is refused when a node with the earlier program started while the backup was made', async () => {
     const columns = 'id, name, version, roles, started_at, seen_at, findings';
     const now = 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)';
     const node = `'${randomUUID()}', 'mail1 4711', '0.0.9', '["http"]', 0, ${now}, '[]'`;
@@ -286,7 +286,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     expect(backups()).toHaveLength(1);
   });
 
-  it('is made by one of two nodes that begin it together: the other waits, and finds it done', async () => {
+  it('is made by one of two nodes that start it together, and the other waits and finds it done', async () => {
     const waits = `touch ${desk.at('begun')}; while [ ! -e ${desk.at('go')} ]; do sleep 0.1; done`;
     const slow = { env: { ...env, RASKET_BACKUP_PG_PROGRAMS: pgDumpThat(waits) } };
     const node = () => desk.start(desk.at('path/rasket'), ['migrate', '--data', 'data'], slow);
@@ -309,7 +309,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
 });
 
 describe('a downgrade', () => {
-  it('is refused by name, by every command, and changes nothing', async () => {
+  it('is refused by name in every command, and changes nothing', async () => {
     await inDatabase((db) =>
       db.run(
         "insert into schema_migrations (name, batch, migration_time) values ('9999_from_the_future', 2, current_timestamp)",

@@ -27,7 +27,7 @@ async function inDatabase<T>(work: (db: Db) => Promise<T>): Promise<T> {
   return work(db).finally(() => db.close());
 }
 
-it('the first person is made on the machine, and signs in with the password that was shown once', async () => {
+it('the first person is created on the machine, and signs in with the password that was shown once', async () => {
   const data = ['--data', 'data'];
   expect(await desk.rasket(['init', ...data], { env })).toMatchObject({ code: 0 });
   const create = ['users', 'create', 'ada@example.com', '--team', 'my-team', ...data];
@@ -111,7 +111,7 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
   ]);
 });
 
-it('whoever disables the last owner who signs in without the provider of the team is told so, and how people get in', async () => {
+it('disabling the last owner who can sign in without the provider warns about it, and says how people get in', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { db, config } = scene.app.world;
   const url = config.database.url;
@@ -138,7 +138,7 @@ it('whoever disables the last owner who signs in without the provider of the tea
   expect(off, off.stderr).toMatchObject({ code: 0 });
 });
 
-it('the first person of a team owns it, and later ones are members, unless it is said', async () => {
+it('the first person of a team becomes its owner, and later ones become members by default', async () => {
   const data = ['--data', 'data'];
   const init = await desk.rasket(['init', ...data, '--owner', 'Grace@example.com', '--json'], { env });
   const { team, password } = JSON.parse(init.stdout) as { team: string; password: string };
@@ -167,7 +167,7 @@ it('the first person of a team owns it, and later ones are members, unless it is
   expect(await signedIn.json()).toMatchObject({ current_team: { slug: team } });
 });
 
-it('the operator hands over links: to a new password, with a reason, and into a team', async () => {
+it('an operator can create links for a new password, with a reason, and for joining a team', async () => {
   const data = ['--data', 'data'];
   await desk.rasket(['init', ...data, '--owner', 'ada@example.com'], { env });
   const server = await desk.serve(['serve', ...data], { env });
@@ -209,7 +209,7 @@ it('the operator hands over links: to a new password, with a reason, and into a 
   expect(text).not.toMatch(/r[pi]_[\w-]{20}/);
 });
 
-it('a name that turns the direction of the text around is refused, and one that is stored steers no terminal', async () => {
+it('a name with text direction marks is refused, and a stored one does not control the terminal', async () => {
   const data = ['--data', 'data'];
   expect(await desk.rasket(['init', ...data], { env })).toMatchObject({ code: 0 });
   const create = ['users', 'create', 'ada@example.com', '--team', 'my-team', ...data];

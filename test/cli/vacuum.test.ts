@@ -21,10 +21,10 @@ const rasket = (...words: string[]) => desk.rasket([...words, '--data', 'data'],
 
 // skipped because PostgreSQL has its own VACUUM
 describe.skipIf(driver === 'pg')('rasket vacuum', () => {
-  it('makes the file small, and one of an older version able to be cut', async () => {
+  it('shrinks the file, and makes one of an older version able to shrink', async () => {
     const file = path.join(desk.folder, 'data', 'rasket.db');
     const old = new Sqlite(file);
-    // As a file is that was made before: VACUUM alone would keep what the header says.
+    // An earlier version made files like this: VACUUM alone would keep what the header says.
     old.pragma('journal_mode = DELETE');
     old.pragma('auto_vacuum = NONE');
     old.exec('vacuum');
@@ -56,6 +56,6 @@ describe.skipIf(driver === 'pg')('rasket vacuum', () => {
 });
 
 // runs only with PostgreSQL, which says how it is done there
-it.runIf(driver === 'pg')('rasket vacuum names VACUUM FULL where the database is not a file', async () => {
+it.runIf(driver === 'pg')('rasket vacuum suggests VACUUM FULL for a database on a server', async () => {
   expectOneLine(await rasket('vacuum'), /VACUUM FULL/);
 });

@@ -30,8 +30,8 @@ const silent = endpoint({
   failing_since: '2026-11-20T09:30:00.000Z',
 });
 
-describe('an endpoint that is enabled and answers 500', () => {
-  it('is no good in the list: last answer, since when, how many events wait', async () => {
+describe('an enabled endpoint that answers with 500', () => {
+  it('is shown as failing in the list, with its last response, the time and the number of waiting events', async () => {
     const body = { object: 'list', has_more: false, data: [well, failing, silent] };
     const { stdout } = await speak(['webhooks', 'list'], () => ({ status: 200, body }));
     const [titles = '', ...rows] = stdout.trim().split('\n');
@@ -46,7 +46,7 @@ describe('an endpoint that is enabled and answers 500', () => {
     expect(seen.stdout).toMatch(/enabled, failing.* 500 .*1000 or more/);
   });
 
-  it('is shown with what to look at next', async () => {
+  it('is shown with a suggestion for the next step', async () => {
     const { stdout, stderr, url } = await speak(['webhooks', 'get', ID], () => ({ status: 200, body: failing }), {
       columns: 200,
     });
@@ -58,7 +58,7 @@ describe('an endpoint that is enabled and answers 500', () => {
     expect(shown).toContain(`rasket webhooks events --url ${url} ${ID} --status attempting`);
   });
 
-  it('is not pointed at while it works', async () => {
+  it('has no suggestion while it works', async () => {
     const { stderr } = await speak(['webhooks', 'get', ID], () => ({ status: 200, body: well }), { columns: 200 });
     expect(stderr).not.toContain('rasket webhooks events');
   });

@@ -71,7 +71,7 @@ describe('rasket webhooks listen', () => {
       .filter((line) => line.includes('\t'))
       .map((line) => line.split('\t'));
 
-  it('posts each event with signatures that verify, prints a line for it, and ends with Ctrl-C', async () => {
+  it('posts each event with valid signatures, prints a line for it, and ends with Ctrl-C', async () => {
     const running = await listen('--forward-to', program.url, '--events', 'suppression.added');
     expect(running.stdout).toBe(`Signing secret  ${running.secret}\n`);
     await suppress('a@example.org');
@@ -87,7 +87,7 @@ describe('rasket webhooks listen', () => {
     const id = headers['svix-id'] ?? '';
     expect(linesOf(running)).toEqual([['suppression.added', id, '200', expect.stringMatching(/^\d+ ms$/) as string]]);
 
-    // What the program answers is told, and a redirect is not followed.
+    // The status that the program answers is reported, and a redirect is not followed.
     for (const status of [500, 302]) {
       program.answers.status = status;
       await suppress(`s${status}@example.org`);
@@ -98,7 +98,7 @@ describe('rasket webhooks listen', () => {
     expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('a program that is not running is told apart from one that says no', async () => {
+  it('distinguishes a program that is not running from one that refuses an event', async () => {
     const gone = await startProgram();
     gone.close();
     const running = await listen('--forward-to', gone.url);
@@ -115,7 +115,7 @@ describe('rasket webhooks listen', () => {
     );
   });
 
-  it('with --json prints what came, byte for byte, for another program', async () => {
+  it('with --json prints the received events byte for byte for another program', async () => {
     const running = await listen('--json');
     await suppress('c@example.org');
     await vi.waitFor(() => expect(running.stdout.split('\n')).toHaveLength(3));
@@ -131,7 +131,7 @@ describe('rasket webhooks listen', () => {
     await running.ended;
   });
 
-  it('a server that restarts is connected to again, and what happened meanwhile comes with the same secret', async () => {
+  it('reconnects to a restarted server, and receives missed events with the same secret', async () => {
     const running = await listen('--forward-to', program.url);
     program.got.length = 0;
     await suppress('d@example.org');
@@ -149,7 +149,7 @@ describe('rasket webhooks listen', () => {
     expect(await running.ended).toMatchObject({ code: 0 });
   });
 
-  it('a revoked key ends it with a word', async () => {
+  it('ends with a message when its key is revoked', async () => {
     const made = await desk.rasket(['keys', 'create', 'Listener', '--json'], { env: env() });
     const { id, token } = JSON.parse(made.stdout) as { id: string; token: string };
     const running = desk.start(desk.at('path/rasket'), ['webhooks', 'listen'], {
@@ -166,20 +166,17 @@ describe('rasket webhooks listen', () => {
     ['--forward-to', 'localhost:3000', 64, /--forward-to must be an http or https URL.*"localhost:3000"/],
     ['--forward-to', 'ftp://localhost/', 64, /--forward-to must be an http or https URL/],
     ['--events', 'email.delivred', 64, /"email\.delivred" is no event type\. Did you mean email\.delivered\?/],
-  ])('%s %s is refused in one line', async (flag, value, code, line) => {
+  ])('refuses %s %s in one line', async (flag, value, code, line) => {
     expectOneLine(await desk.rasket(['webhooks', 'listen', flag, value], { env: env() }), line, code);
   });
 
-  it.each(['http://localhost', 'http://127.0.0.1'])(
-    'to the server itself, as %s, nothing is forwarded',
-    async (host) => {
-      const { port } = new URL(server.url);
-      const ended = await desk.rasket(['webhooks', 'listen', '--forward-to', `${host}:${port}/hook`], { env: env() });
-      expectOneLine(ended, /--forward-to \S+ is this server itself; name the port that your program listens on/, 64);
-    },
-  );
+  it.each(['http://localhost', 'http://127.0.0.1'])('refuses to forward to the server itself as %s', async (host) => {
+    const { port } = new URL(server.url);
+    const ended = await desk.rasket(['webhooks', 'listen', '--forward-to', `${host}:${port}/hook`], { env: env() });
+    expectOneLine(ended, /--forward-to \S+ is this server itself; name the port that your program listens on/, 64);
+  });
 
-  it('without a server it does not wait for one', async () => {
+  it('does not wait for a server that is not there', async () => {
     const ended = await desk.rasket(['webhooks', 'listen', '--url', 'http://127.0.0.1:1', '--api-key', 'rk_x']);
     expectOneLine(ended, /Port 1 belongs to another protocol|Nothing answers/);
   });

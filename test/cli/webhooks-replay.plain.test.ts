@@ -93,7 +93,7 @@ describe('rasket webhooks replay', () => {
   const replayed = (): string[] =>
     (server?.asked ?? []).filter(({ method }) => method === 'POST').map(({ path }) => path.split('/')[4] ?? '');
 
-  it('replays what failed, oldest first over all pages, and leaves disabled endpoints alone', async () => {
+  it('replays failed events, oldest first over all pages, and skips disabled endpoints', async () => {
     server = await office({ [hook(1)]: [1, 2, 3, 4, 5], [hook(2)]: [6] }, done);
     const ended = await replay(['--failed', '--since', '2h']);
     expect(ended).toMatchObject({ code: 0 });
@@ -110,7 +110,7 @@ describe('rasket webhooks replay', () => {
     expect(Math.abs(backMs - 2 * 3_600_000)).toBeLessThan(60_000);
   });
 
-  it('named alone, a disabled endpoint is told to be enabled first, and the status says that nothing was replayed', async () => {
+  it('says that a named disabled endpoint must be enabled first, and fails because nothing was replayed', async () => {
     server = await office({ [hook(2)]: [6] }, done);
     const ended = await replay(['--failed', '--webhook', hook(2)]);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
@@ -120,7 +120,7 @@ describe('rasket webhooks replay', () => {
     expect(replayed()).toEqual([]);
   });
 
-  it('waits as long as the limit says and goes on', async () => {
+  it('waits as long as the rate limit requires and continues', async () => {
     const limited = refused(429, 'rate_limit_exceeded', 'Wait.', { 'retry-after': '1' });
     // The client itself tries once more; only the third answer is good.
     server = await office({ [hook(1)]: [1, 2] }, (asked, count) => ([2, 3].includes(count) ? limited : done(asked)));
@@ -128,7 +128,7 @@ describe('rasket webhooks replay', () => {
     expect(replayed()).toEqual([event(1), event(2), event(2), event(2)]);
   });
 
-  it('--dry-run shows them and replays none', async () => {
+  it('with --dry-run shows the events and replays none', async () => {
     server = await office({ [hook(1)]: [1, 2, 3] }, done);
     const ended = await replay(['--failed', '--dry-run']);
     const lines = [1, 2, 3].map((at) => `${hook(1)}\t${event(at)}\temail.sent\t${timeOf(at)}\n`);
@@ -140,7 +140,7 @@ describe('rasket webhooks replay', () => {
     expect(replayed()).toEqual([]);
   });
 
-  it('one that is gone is named, the others are replayed, and the status says that not all were', async () => {
+  it('names a missing event, replays the others, and fails because not all were replayed', async () => {
     const gone = refused(404, 'not_found', 'Webhook event not found.');
     server = await office({ [hook(1)]: [1, 2, 3] }, (asked, count) => (count === 2 ? gone : done(asked)));
     const ended = await replay(['--failed', '--json']);
@@ -156,7 +156,7 @@ describe('rasket webhooks replay', () => {
     ).toEqual([1, 3].map((at) => ({ object: 'webhook_event', id: event(at) })));
   });
 
-  it('--parked takes those that their endpoint’s disabling left behind, with --failed both, the oldest first', async () => {
+  it('with --parked replays events parked by a disabled endpoint, and with --failed both kinds, oldest first', async () => {
     server = await office({ [hook(1)]: [2, 5], [hook(2)]: [7] }, done, { [hook(1)]: [1, 3, 4], [hook(2)]: [6] });
     const alone = await replay(['--parked', '--since', '2h']);
     expect(alone).toMatchObject({ code: 0 });
@@ -175,7 +175,7 @@ describe('rasket webhooks replay', () => {
     ]);
   });
 
-  it('--parked takes all that are parked, however old, and --failed those of a day', async () => {
+  it('with --parked replays all parked events, however old, and with --failed those of one day', async () => {
     server = await office({ [hook(1)]: [4] }, done, { [hook(1)]: [1, 2, 3] });
     expect(await replay(['--parked'])).toMatchObject({ code: 0, stderr: '' });
     expect(replayed()).toEqual([1, 2, 3].map(event));
@@ -194,7 +194,7 @@ describe('rasket webhooks replay', () => {
     });
   });
 
-  it('nothing that failed is nothing to do, and says so', async () => {
+  it('says when there is nothing to replay', async () => {
     server = await office({}, done);
     expect(await replay(['--failed', '--since', '2026-01-01T00:00:00Z'])).toMatchObject({
       code: 0,
@@ -207,7 +207,7 @@ describe('rasket webhooks replay', () => {
   it.each([
     [[1, 2], '2 events are'],
     [[1], '1 event is'],
-  ])('names what is still being retried: %j', async (numbers, says) => {
+  ])('names the events that are still being retried: %j', async (numbers, says) => {
     server = await office({}, done, {}, { [hook(1)]: numbers });
     const { code, stdout, stderr } = await replay(['--failed']);
     expect([code, stdout]).toEqual([0, '']);
@@ -221,14 +221,14 @@ describe('rasket webhooks replay', () => {
     expect((await replay(['--failed', '--dry-run'])).stderr).toContain(says);
   });
 
-  it('a server that fails ends it', async () => {
+  it('ends when the server fails', async () => {
     const broken = refused(503, 'service_unavailable', 'Not now.');
     server = await office({ [hook(1)]: [1, 2] }, () => broken);
     expectOneLine(await replay(['--failed']), /Not now.*service_unavailable/);
     expect(replayed()).toEqual([event(1)]);
   });
 
-  it('one event is replayed by its ids', async () => {
+  it('replays one event by its ids', async () => {
     server = await office({}, done);
     expect(await replay([hook(1), event(1)])).toMatchObject({ code: 0, stdout: `${event(1)}\n` });
     expect(server.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -246,7 +246,7 @@ describe('rasket webhooks replay', () => {
     [['--failed', '--since', 'yesterday'], /--since must be a number and s, m, h or d.*"yesterday"/],
     [['--failed', '--since', '0h'], /--since must be/],
     [['--failed', '--since', '2026-01-01'], /with its zone/],
-  ])('%j is misuse', async (words, line) => {
+  ])('refuses %j', async (words, line) => {
     expectOneLine(await replay(words), line, 64);
   });
 });

@@ -26,7 +26,7 @@ afterEach(() => desk.clear());
 const rasket = (words: string[], settings: Env = env): Promise<Ended> =>
   desk.rasket([...words], { env: { RASKET_HTTP_PORT: '0', ...settings } });
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 async function init(data: string, settings: Env): Promise<void> {
@@ -56,26 +56,29 @@ const OPERATORS_COMMANDS = [['serve'], ['migrate'], ['teams', 'list'], ['sending
 const itOnSqlite = it.skipIf(driver === 'pg');
 
 // runs only with PostgreSQL: SQLite knows no other encoding
-it.runIf(driver === 'pg')('an installation is not begun in a database that cannot hold every text', async () => {
-  const { RASKET_DATABASE_URL: url = '' } = env;
-  const name = `latin_${process.pid}`;
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
-    const latin = new URL(url);
-    latin.pathname = name;
-    const settings = { ...env, RASKET_DATABASE_URL: latin.href };
-    const says = /has the encoding LATIN1, .* createdb --encoding UTF8 --template template0\. Nothing was changed/;
-    for (const _ of ['once', 'again']) expectOneLine(await rasket(['init', '--data', 'latin'], settings), says);
-  } finally {
-    await client.query(`drop database if exists ${name} with (force)`);
-    await client.end();
-  }
-});
+it.runIf(driver === 'pg')(
+  'an installation cannot be created in a database that cannot store every character',
+  async () => {
+    const { RASKET_DATABASE_URL: url = '' } = env;
+    const name = `latin_${process.pid}`;
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
+      const latin = new URL(url);
+      latin.pathname = name;
+      const settings = { ...env, RASKET_DATABASE_URL: latin.href };
+      const says = /has the encoding LATIN1, .* createdb --encoding UTF8 --template template0\. Nothing was changed/;
+      for (const _ of ['once', 'again']) expectOneLine(await rasket(['init', '--data', 'latin'], settings), says);
+    } finally {
+      await client.query(`drop database if exists ${name} with (force)`);
+      await client.end();
+    }
+  },
+);
 
 describe('an installation', () => {
-  it('has one id, in the database sealed, in the data folder and with the blobs', async () => {
+  it('has one id, sealed in the database, in the data folder and with the blobs', async () => {
     await install();
     const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8');
     expect(id).toMatch(/^[0-9a-f-]{36}\n$/);
@@ -91,7 +94,7 @@ describe('an installation', () => {
       expect([fs.readFileSync(mark, 'utf8'), fs.statSync(mark).mode & 0o777]).toEqual([id, 0o600]);
   });
 
-  it('is made by no command but init, migrate and dev', async () => {
+  it('is created only by init, migrate and dev', async () => {
     await install();
     fs.mkdirSync(desk.at('fresh'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('fresh/instance.key'));
@@ -107,8 +110,8 @@ describe('an installation', () => {
   });
 });
 
-describe('a data folder on another database', () => {
-  it('refuses an empty one beside a marked folder and touches nothing', async () => {
+describe('a data folder with another database', () => {
+  it('refuses an empty database next to a marked folder and changes nothing', async () => {
     await install();
     const blob = plantBlob('data');
     const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8').trim();
@@ -128,7 +131,7 @@ describe('a data folder on another database', () => {
     await startsAndStops('data');
   });
 
-  itOnSqlite('refuses an empty one beside content of mail, marked or not', async () => {
+  itOnSqlite('refuses an empty database next to stored mail, with a mark or without', async () => {
     await install();
     plantBlob('data');
     fs.rmSync(desk.at('data/installation.id'));
@@ -157,7 +160,7 @@ describe('a data folder on another database', () => {
     expectOneLine(refused, /belongs to installation [0-9a-f-]{36}, but \S*data to installation [0-9a-f-]{36}/);
   });
 
-  itOnSqlite('notices a wrong instance.key before anything is done', async () => {
+  itOnSqlite('detects a wrong instance.key before anything is changed', async () => {
     await install();
     desk.write('data/instance.key', `${Buffer.alloc(32, 9).toString('base64')}\n`);
     for (const words of OPERATORS_COMMANDS) {
@@ -166,7 +169,7 @@ describe('a data folder on another database', () => {
   });
 
   itOnSqlite.each([['serve'], ['teams', 'list'], ['init'], ['dev']])(
-    'says that the key is missing where it is: %s',
+    'says that the key is missing, with its path, for the command %s',
     async (...words) => {
       await install();
       fs.renameSync(desk.at('data/instance.key'), desk.at('kept.key'));
@@ -176,7 +179,7 @@ describe('a data folder on another database', () => {
     },
   );
 
-  itOnSqlite('refuses blobs of another installation, and a folder of blobs that is not mounted', async () => {
+  itOnSqlite('refuses blobs of another installation, and a blob folder that is not mounted', async () => {
     await install();
     fs.renameSync(desk.at('data/blobs'), desk.at('kept'));
     expectOneLine(await rasket(['serve', '--data', 'data']), /blobs is not the folder of installation .*mounted\?/);
@@ -191,8 +194,8 @@ describe('a data folder on another database', () => {
   });
 });
 
-describe('an installation of a version before', () => {
-  /** As it was: no id, no marks. */
+describe('an installation of an earlier version', () => {
+  /** Restores the state of an earlier version: no id, no marks. */
   async function forget(): Promise<void> {
     await query("delete from instance_settings where name = 'installation'");
     fs.rmSync(desk.at('data/installation.id'), { force: true });
@@ -204,7 +207,7 @@ describe('an installation of a version before', () => {
     query(`insert into dkim_keys (id, domain_id, selector, algorithm, private_key_sealed, created_at) values
       ('018bcfe5-6800-7000-8000-0000000000cd', '018bcfe5-6800-7000-8000-0000000000ce', 's', 'rsa-sha256', '${sealed}', 0)`);
 
-  it('is adopted by its own key without a word, with content or without', async () => {
+  it('is adopted by its own key silently, with content or without', async () => {
     await install();
     await forget();
     const blob = plantBlob('data');
@@ -218,7 +221,7 @@ describe('an installation of a version before', () => {
     expect(fs.existsSync(blob)).toBe(true);
   });
 
-  itOnSqlite('is adopted when its key opens what was sealed then, and refused when it does not', async () => {
+  itOnSqlite('is adopted when its key opens the sealed values, and refused when it does not', async () => {
     await install();
     await forget();
     desk.write('data/instance.key', `${Buffer.alloc(32, 7).toString('base64')}\n`);
@@ -232,7 +235,7 @@ describe('an installation of a version before', () => {
   });
 
   itOnSqlite(
-    'without a team, beside content of mail, is taken for what a start without its settings left',
+    'without a team but with stored mail is taken for the result of a start without its settings',
     async () => {
       await install();
       await forget();
@@ -247,7 +250,7 @@ describe('an installation of a version before', () => {
 
 // runs only with PostgreSQL, which several nodes share
 describe.runIf(driver === 'pg')('another node', () => {
-  it('joins with nothing but the key and the shared blobs, also several at once', async () => {
+  it('joins with only the key and the shared blobs, also several at once', async () => {
     await install();
     const nodes = ['second', 'third', 'fourth'];
     for (const node of nodes) {
@@ -264,7 +267,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     for (const server of servers) expect(await server.stop()).toMatchObject({ code: 0 });
   });
 
-  it('that keeps its blobs in a folder of its own is refused and changes nothing, until it has the shared one', async () => {
+  it('that keeps its blobs in a folder of its own is refused and changes nothing until it uses the shared one', async () => {
     await install();
     const first = await desk.serve(['serve', '--data', 'data'], { env });
     fs.mkdirSync(desk.at('second'));
@@ -276,7 +279,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     expect([alone.code, alone.stderr]).toEqual([1, expect.stringMatching(refusal)]);
     expect(fs.readdirSync(desk.at('second')).filter((name) => name !== 'run')).toEqual(['instance.key']);
 
-    // With everything but the file that the first one has put there: a copy that looks the same.
+    // The second folder gets everything but the file that the first one has put there: a copy that looks the same.
     fs.cpSync(desk.at('data/blobs'), desk.at('second/blobs'), { recursive: true });
     for (const name of fs.readdirSync(desk.at('second/blobs')))
       if (name.startsWith('shared-')) fs.rmSync(desk.at('second/blobs', name));
@@ -289,7 +292,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     expect(await first.stop()).toMatchObject({ code: 0 });
   });
 
-  it('finds out at its next start that another one has begun on a copy of the folder', async () => {
+  it('notices at its next start that another node started on a copy of the folder', async () => {
     await install();
     expect(await (await desk.serve(['serve', '--data', 'data'], { env })).stop()).toMatchObject({ code: 0 });
     fs.mkdirSync(desk.at('second'));
@@ -300,7 +303,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/blobs\.store is "files"/)]);
   });
 
-  it('goes on where the folder was lost, once somebody says so, and where all of it was moved to another machine', async () => {
+  it('continues after the folder was lost, once it is confirmed, and after all of it was moved to another machine', async () => {
     await install();
     expect(await (await desk.serve(['serve', '--data', 'data'], { env })).stop()).toMatchObject({ code: 0 });
     fs.cpSync(desk.at('data'), desk.at('elsewhere'), { recursive: true });
@@ -315,7 +318,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     expect(await (await desk.serve(['serve', '--data', 'data'], { env })).stop()).toMatchObject({ code: 0 });
   });
 
-  it('that adopts at the same time as another comes to the same id', async () => {
+  it('that adopts at the same time as another gets the same id', async () => {
     await install();
     await query("delete from instance_settings where name = 'installation'");
     fs.rmSync(desk.at('data/installation.id'));

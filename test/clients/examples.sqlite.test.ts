@@ -52,7 +52,7 @@ async function makePlaceholders(
   return { key: team.key, placeholders };
 }
 
-it('the examples of the official client of Python run to their end', async (ctx) => {
+it('the examples of the official Python client run to their end', async (ctx) => {
   if (!existsSync(FOLDER)) return ctx.skip('RASKET_CLIENTS names no folder with resend-python');
   await using files = await startFileServer((_, response) => response.end('a picture'));
   await using clientScene = await startClientScene([files.certificate.cert]);

@@ -4,7 +4,7 @@ import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 
-/** What a script needs that no call of a client can make: each value is a string, so that a recording can name it. */
+/** The things that a script needs and that no client can create: each value is a string, so that a recording can name it. */
 export interface Fixtures {
   /** A verified domain. */
   domain: string;

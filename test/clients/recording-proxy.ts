@@ -23,7 +23,7 @@ export interface Call {
   file?: string;
   /** The reason that the documents give for refusing this call; without one, it must succeed. */
   refused?: string;
-  /** What the client raised. */
+  /** The error that the client raised. */
   error?: string;
   /** Fields of the response that the client reads or that its types promise. */
   reads: string[];

@@ -63,7 +63,7 @@ export function makeRequests(
       reads: (call?.reads ?? []).filter((field) => hasField(JSON.parse(exchange.answer), field) !== false),
     };
     if (body !== undefined) {
-      // Clients escape text differently; written anew, the values can be found in it.
+      // Clients escape text differently; serialized again, the values can be found in it.
       const value: unknown = JSON.parse(Buffer.from(body, 'latin1').toString('utf8'));
       recorded.body = JSON.parse(generalize(JSON.stringify(value)));
     }
@@ -104,7 +104,7 @@ function readField(value: unknown, names: readonly string[]): unknown {
   return found;
 }
 
-/** Whether a response has a field; undefined where a list is empty or an object null, so that nothing can be said. */
+/** Returns whether a response has a field; undefined where a list is empty or an object null, so that nothing can be said. */
 export function hasField(body: unknown, field: string): boolean | undefined {
   let value = body;
   for (const name of field.split('.')) {

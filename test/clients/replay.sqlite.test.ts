@@ -15,7 +15,7 @@ describe('recorded requests of official clients', () => {
   });
   afterAll(() => clientScene[Symbol.asyncDispose]());
 
-  it.each(RECORDINGS)('%s gets the status and the fields that it reads', async (name) => {
+  it.each(RECORDINGS)('%s gets the status and the fields it reads', async (name) => {
     const { requests } = readRecording(name);
     const { team, fixtures } = await prepareTeam(clientScene);
     const answers: unknown[] = [];

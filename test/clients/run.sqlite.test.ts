@@ -122,7 +122,7 @@ function findReasonToSkip({ name, folder = name, program }: Client): string | un
   return existsSync(program) || findProgram(program) !== undefined ? undefined : `${program} is not installed`;
 }
 
-/** What is wrong with a call: it failed, it was accepted although it had to be refused, or a promised field is missing. */
+/** Returns what is wrong with a call: it failed, it was accepted although it had to be refused, or a promised field is missing. */
 function findFault(call: Call, exchanges: readonly Exchange[]): string[] {
   const made = call.exchanges.map((index) => exchanges[index]).filter((one) => one !== undefined);
   const said = made.map(
@@ -158,7 +158,7 @@ const NEVER_RETURNED: RegExp[] = [
 
 let clientScene: ClientScene;
 
-describe('official clients', () => {
+describe('the official clients', () => {
   beforeAll(async () => {
     if (SOURCES !== undefined) clientScene = await startClientScene();
   });
@@ -166,7 +166,7 @@ describe('official clients', () => {
     await clientScene?.[Symbol.asyncDispose]();
   });
 
-  it.for(CLIENTS)('$name makes every call that it has', async (client, ctx) => {
+  it.for(CLIENTS)('$name makes all of its calls', async (client, ctx) => {
     const reason = findReasonToSkip(client);
     // runs only where the client's sources and its interpreter are on this machine
     if (reason !== undefined) return ctx.skip(reason);

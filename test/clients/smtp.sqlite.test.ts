@@ -131,7 +131,7 @@ describe('mail that libraries submit', () => {
   afterAll(() => scene.close());
 
   it.for(CLIENTS)(
-    '$name delivers to every recipient once, with STARTTLS and with TLS from the first byte',
+    '$name delivers to every recipient once, with STARTTLS and with implicit TLS',
     async (client, ctx) => {
       const missing = findMissing(client);
       if (missing !== undefined) return ctx.skip(`${missing} is not installed`);

@@ -294,7 +294,7 @@ const badValues = [
   },
 ];
 
-describe('a value of the wrong kind or range stops the start with what would be right', () => {
+describe('a value of the wrong kind or range stops the start with the allowed values', () => {
   it.each(badValues)('$why: $toml', ({ toml, fault }) => {
     expect(faultsOf(() => loadToml(toml))).toEqual([`rasket.toml: ${fault}`]);
   });

@@ -6,14 +6,14 @@ const secret = Buffer.alloc(32, 1).toString('base64');
 const office = (more: string): string =>
   `[dns_providers.office]\nkind = "rfc2136"\nzones = ["example.com"]\nteams = ["acme"]\nserver = "ns.example.com"\nkey_name = "k"\n${more}`;
 
-describe('DNS providers', () => {
-  it('one that nobody may use may be half written, as the one that comes along', () => {
+describe('a DNS provider', () => {
+  it('that no team uses may be incomplete, like the shipped one', () => {
     const { config } = loadToml('[dns_providers.office]\nkind = "rfc2136"');
     expect(config.dns_providers['office']).toMatchObject({ teams: [], zones: [], port: 53, ttl_seconds: 300 });
     expect(config.dns_providers['cloudflare']).toMatchObject({ kind: 'cloudflare', teams: [] });
   });
 
-  it('secrets come from the environment too, and are shown nowhere', () => {
+  it('can have its secrets in the environment, and they are never shown', () => {
     const env = { RASKET_DNS_PROVIDERS_OFFICE_KEY_SECRET: secret, RASKET_DNS_PROVIDERS_CLOUDFLARE_TOKEN: 'cf-hidden' };
     const { config, sources } = loadToml(office(''), { env });
     expect(config.dns_providers['office']?.key_secret).toBe(secret);
@@ -43,13 +43,13 @@ describe('DNS providers', () => {
       '[dns_providers.cloudflare]\ntoken = "hid den"',
       'token must be an API token of 1 to 500 characters without spaces',
     ],
-  ])('%# is a fault: %s', (toml, says) => {
+  ])('with a fault stops the start: %# (%s)', (toml, says) => {
     const faults = faultsOf(() => loadToml(toml)).join('\n');
     expect(faults).toContain(says);
     expect(faults).not.toMatch(/hidden|hid den/);
   });
 
-  it.each([16, 128])('a secret of %i bytes is taken', (bytes) => {
+  it.each([16, 128])('may have a secret of %i bytes', (bytes) => {
     const { config } = loadToml(office(`key_secret = "${Buffer.alloc(bytes, 1).toString('base64')}"`));
     expect(config.dns_providers['office']?.key_secret).not.toBe('');
   });

@@ -6,7 +6,7 @@ function read(config: object, key: string): unknown {
   return key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], config);
 }
 
-describe('a variable of the environment sets', () => {
+describe('an environment variable sets', () => {
   it.each([
     { why: 'an integer', name: 'RASKET_HTTP_PORT', text: '8025', key: 'http.port', value: 8025 },
     { why: 'an integer with space around it', name: 'RASKET_HTTP_PORT', text: ' 8025 ', key: 'http.port', value: 8025 },
@@ -70,7 +70,7 @@ describe('a variable of the environment sets', () => {
     expect([...sources].filter(([, source]) => source !== 'default')).toEqual([[key, 'env']]);
   });
 
-  it('every setting there is, without two of them sharing a name', () => {
+  it('every setting, and no two share a name', () => {
     const defaults = loadConfig({ env: {} });
     const keys = [...defaults.sources.keys()];
     const env = Object.fromEntries(
@@ -86,13 +86,13 @@ describe('a variable of the environment sets', () => {
     expect([...sources.values()].filter((source) => source !== 'env')).toEqual([]);
   });
 
-  it('a setting of a plan that only the file has', () => {
+  it('a setting of a plan that only the file defines', () => {
     const { config } = loadToml('[plans.pro-plus]\nname = "Pro"', { env: { RASKET_PLANS_PRO_PLUS_DAILY_CAP: '9' } });
     expect(config.plans['pro-plus']?.daily_cap).toBe(9);
   });
 });
 
-describe('a variable stops the start', () => {
+describe('an environment variable stops the start', () => {
   it.each([
     {
       why: 'a mistyped name',
@@ -110,7 +110,7 @@ describe('a variable stops the start', () => {
       fault: 'environment: RASKET_http_port is not a setting; did you mean RASKET_HTTP_PORT (http.port)?',
     },
     {
-      why: 'near to a name that is no setting',
+      why: 'a name near one that is not a setting',
       name: 'RASKET_API_KEYS',
       fault: 'environment: RASKET_API_KEYS is not a setting; did you mean RASKET_API_KEY?',
     },
@@ -136,17 +136,17 @@ describe('a variable stops the start', () => {
       fault:
         'RASKET_DELIVERY_RETRY_MINUTES: delivery.retry_minutes[0] must be an integer from 1 to 10080 (minutes); got "1e1"',
     },
-  ])('$why: $name', ({ name, fault }) => {
+  ])('with $why: $name', ({ name, fault }) => {
     expect(faultsOf(() => loadConfig({ env: { [name]: '1e1' } }))).toEqual([fault]);
   });
 
-  it('when a number is empty, because that is rarely meant', () => {
+  it('when a number is empty, because that is rarely intended', () => {
     expect(faultsOf(() => loadConfig({ env: { RASKET_DNS_TRIES: '' } }))).toEqual([
       'RASKET_DNS_TRIES: dns.tries must be an integer from 1 to 10 (questions); got ""',
     ]);
   });
 
-  it('without showing a secret', () => {
+  it('without its secret in the message', () => {
     const faults = faultsOf(() =>
       loadConfig({ env: { RASKET_DATABASE_URL: 'me:hidden@db', RASKET_DATABASE_URI: 'me:hidden@db' } }),
     );
@@ -155,7 +155,7 @@ describe('a variable stops the start', () => {
   });
 });
 
-it('a variable that resembles no setting is another program’s: told of, and no reason to stop', () => {
+it('a variable that resembles no setting belongs to another program, and causes only a warning', () => {
   const { config, warnings } = loadConfig({ env: { RASKET_FLAVOUR: 'x', RASKET_HTTP_PORT: '8025' } });
   expect(config.http.port).toBe(8025);
   expect(warnings).toEqual([
@@ -163,7 +163,7 @@ it('a variable that resembles no setting is another program’s: told of, and no
   ]);
 });
 
-describe('left alone are', () => {
+describe('the configuration ignores', () => {
   it.each([
     'RASKET_API_KEY',
     'RASKET_URL',
@@ -182,7 +182,7 @@ describe('left alone are', () => {
     expect(new Set(sources.values())).toEqual(new Set(['default']));
   });
 
-  it('variables that are not set', () => {
+  it('variables without a value', () => {
     expect(loadConfig({ env: { RASKET_HTTP_PORT: undefined, RASKET_FLAVOUR: undefined } }).config.http.port).toBe(3000);
   });
 });

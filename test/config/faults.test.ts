@@ -20,7 +20,7 @@ describe('a file that cannot be read as TOML is named', () => {
     expect(others).toEqual([]);
   });
 
-  it('without the line itself, which may hold a password', () => {
+  it('without the line itself, which may contain a password', () => {
     const faults = faultsOf(() => loadToml('database.url = "postgres://me:hidden@db/rasket" x'));
     expect(faults).toHaveLength(1);
     expect(faults.join()).not.toContain('hidden');
@@ -38,7 +38,7 @@ describe('a file that cannot be read as TOML is named', () => {
   });
 });
 
-describe('all faults at once', () => {
+describe('all faults of a configuration', () => {
   it('are listed from the file, the environment, the overrides and the rules between settings', () => {
     const load = () =>
       loadToml('[http]\nprot = 1\nhost = ""\n[delivery]\ncapture = "no"', {
@@ -56,7 +56,7 @@ describe('all faults at once', () => {
     ]);
   });
 
-  it('stand in the message, one a line', () => {
+  it('are in the message, one on each line', () => {
     expect(() => loadToml('http.port = -1\nhttp.prot = 1')).toThrow(
       new ConfigFault([
         `rasket.toml: http.port must be ${port}; got -1`,
@@ -66,12 +66,12 @@ describe('all faults at once', () => {
     expect(new ConfigFault(['one', 'two']).message).toBe('The configuration has 2 faults:\n  - one\n  - two');
   });
 
-  it('leave out what only follows from another fault', () => {
+  it('exclude those that only follow from another fault', () => {
     const faults = faultsOf(() => loadToml('[database]\ndrivr = "pg"\nurl = "postgres://db/rasket"'));
     expect(faults).toEqual(['rasket.toml: database.drivr is not a setting; did you mean database.driver?']);
   });
 
-  it('name a bad value of the file even when the environment has a good one', () => {
+  it('include a bad value of the file even when the environment has a good one', () => {
     const faults = faultsOf(() => loadToml('http.port = -1', { env: { RASKET_HTTP_PORT: '80' } }));
     expect(faults).toEqual([`rasket.toml: http.port must be ${port}; got -1`]);
   });
@@ -87,7 +87,7 @@ describe('a secret is never quoted', () => {
     { why: 'the key is mistyped', toml: 'database.uri = "postgres://me:hidden@db/rasket"' },
     { why: 'another setting was hit', toml: 'log.level = "postgres://me:hidden@db/rasket"' },
     { why: 'a smarthost takes none', toml: 'regions.eu-west-1.smarthost = "me:hidden@relay.example.com:587"' },
-  ])('$why', ({ toml }) => {
+  ])('when the fault is: $why', ({ toml }) => {
     const faults = faultsOf(() => loadToml(toml));
     expect(faults).toHaveLength(1);
     expect(faults.join()).not.toContain('hidden');

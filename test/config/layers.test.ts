@@ -3,7 +3,7 @@ import { loadConfig, showConfig } from '../../src/platform/config/index.ts';
 import { parse } from 'smol-toml';
 import { loadToml } from './config-files.ts';
 
-describe('later layers win over earlier ones', () => {
+describe('a later layer takes precedence over an earlier one', () => {
   const env = { RASKET_LOG_FORMAT: 'json' };
   const toml = '[log]\nformat = "pretty"\n[http]\nport = 1\n[dns]\ntries = 5';
 
@@ -29,37 +29,37 @@ describe('later layers win over earlier ones', () => {
       format: 'pretty',
       source: 'override',
     },
-  ] as const)('$why', ({ load, format, source }) => {
+  ] as const)('as in: $why', ({ load, format, source }) => {
     const { config, sources } = load();
     expect(config.log.format).toBe(format);
     expect(sources.get('log.format')).toBe(source);
   });
 
-  it('key by key: a section is not replaced whole, a list is', () => {
+  it('key by key: a list is replaced whole, and a section is not', () => {
     const { config } = loadToml('delivery.retry_minutes = [1, 2]', { overrides: { http: { port: 0 } } });
     expect(config.http).toMatchObject({ port: 0, host: '127.0.0.1' });
     expect(config.delivery.retry_minutes).toEqual([1, 2]);
   });
 
-  it('but an override that is undefined changes nothing', () => {
+  it('except when its value is undefined', () => {
     expect(loadConfig({ env: {}, overrides: { http: { port: undefined } } }).sources.get('http.port')).toBe('default');
   });
 });
 
 describe('the profiles', () => {
-  it('production is the default and delivers', () => {
+  it('include production, which is the default and delivers mail', () => {
     expect(loadConfig({ env: {} }).config).toEqual(loadConfig({ env: {}, profile: 'production' }).config);
     expect(loadConfig({ env: {} }).config.delivery.capture).toBe(false);
   });
 
-  it('development lets nothing leave the machine and listens on loopback', () => {
+  it('include development, which sends nothing from the machine and listens on loopback', () => {
     const { config } = loadConfig({ env: {}, profile: 'development' });
     expect(config.delivery.capture).toBe(true);
     expect(config.http.host).toBe('127.0.0.1');
     expect(config.instance.env).toBe('development');
   });
 
-  it('development repeats no default', () => {
+  it('repeat no default value', () => {
     const plain = inSections(showConfig(...both(loadConfig({ env: {} }))));
     const changed = inSections(showConfig(...both(loadConfig({ env: {}, profile: 'development' }))));
     const marked = changed.filter((line) => line.includes('# from the profile'));
@@ -68,8 +68,8 @@ describe('the profiles', () => {
   });
 });
 
-describe('an entry of your own', () => {
-  it('takes what it leaves out from the shipped defaults, not from what you changed of another', () => {
+describe('an entry with a name of your own', () => {
+  it('takes missing settings from the shipped defaults, not from changes to another entry', () => {
     const { config, sources } = loadToml(
       '[plans.pro]\nname = "Pro"\n[plans.standard]\ndomain_limit = 1\n[regions.home]',
     );
@@ -87,7 +87,7 @@ describe('an entry of your own', () => {
     expect(sources.get('plans.pro.name')).toBe('file');
   });
 
-  it('can be the default of a team', () => {
+  it('can be the default for teams', () => {
     const { config } = loadToml('team.default_plan = "pro"\nplans.pro.name = "Pro"');
     expect(config.team.default_plan).toBe('pro');
   });
@@ -99,7 +99,7 @@ describe('the configuration', () => {
     expect(delivery.retry_minutes.reduce((sum, wait) => sum + wait)).toBe(47 * 60 + 51);
   });
 
-  it('cannot be changed while the program runs, lists included', () => {
+  it('cannot be changed while the program runs, including its lists', () => {
     const { config } = loadConfig({ env: {} });
     expect(() => Object.assign(config.http, { port: 1 })).toThrow(TypeError);
     expect(() => Object.assign(config.delivery.retry_minutes, [0])).toThrow(TypeError);
@@ -112,7 +112,7 @@ describe('the configuration', () => {
     'http://[::1]:8080/v1',
     'http://192.168.1.5:8000/v1',
     '',
-  ])('names the server of a model as %j', (url) => {
+  ])('accepts %j as the server of a model', (url) => {
     expect(loadToml(`ai.url = "${url}"\nai.model = "m"`).config.ai.url).toBe(url);
   });
 
@@ -123,15 +123,15 @@ describe('the configuration', () => {
     { url: 'https://api.example.com/v1/', why: 'a path is added behind it' },
     { url: 'https://api.example.com/v1?key=1', why: 'a path is added behind it' },
     { url: 'api.example.com', why: 'it is no URL' },
-  ])('refuses $url for the server of a model: $why', ({ url }) => {
+  ])('refuses $url as the server of a model: $why', ({ url }) => {
     expect(() => loadToml(`ai.url = "${url}"\nai.model = "m"`)).toThrow(/ai\.url/);
   });
 
-  it('asks for the name of the model where its server is set', () => {
+  it('requires the name of the model when its server is set', () => {
     expect(() => loadToml('ai.url = "https://api.example.com/v1"')).toThrow(/ai\.model/);
   });
 
-  it('asks no authority by itself, and names one by https alone', () => {
+  it('uses no certificate authority by default, and accepts one only by https', () => {
     expect(loadConfig({ env: {} }).config).toMatchObject({
       https: { ports: [], redirect_ports: [] },
       acme: { directory: '', agree_to_terms: false, challenge: 'http-01', orders_per_hour: 20, tracking_hosts: true },
@@ -145,7 +145,7 @@ describe('the configuration', () => {
     expect(loadToml(own).config.tls.certificate_file).toBe('own.pem');
   });
 
-  it('makes no backups by itself until told when, and one before every upgrade', () => {
+  it('makes no scheduled backups by default, and one before every upgrade', () => {
     expect(loadConfig({ env: {} }).config).toMatchObject({
       backup: { schedule: '', keep: 7, directory: 'backups', max_age_hours: 36, pg_programs: '' },
       upgrade: { backup: true, backup_age_hours: 24, room_percent: 100, beside_old_nodes: false },
@@ -169,7 +169,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('accepts macros of SPF beside its own placeholder', () => {
+  it('accepts SPF macros next to its own placeholder', () => {
     const spf = 'v=spf1 exists:%{i}.spf.{host} -all';
     expect(loadConfig({ env: {}, overrides: { domains: { spf } } }).config.domains.spf).toBe(spf);
   });
@@ -184,13 +184,13 @@ function inSections(toml: string): string[] {
   });
 }
 
-describe('showing the configuration', () => {
-  it('writes TOML that gives the same configuration again', () => {
+describe('the shown configuration', () => {
+  it('is TOML that gives the same configuration again', () => {
     const first = loadToml('[plans.pro]\nname = "Pro \\"1\\""\ndaily_cap = 5\n[http]\ntrusted_proxies = ["::1/128"]');
     expect(loadToml(showConfig(...both(first))).config).toEqual(first.config);
   });
 
-  it('says where each value comes from that is no default', () => {
+  it('names the source of each value that is not a default', () => {
     const loaded = loadToml('[http]\nport = 1', {
       profile: 'development',
       env: { RASKET_REGIONS_EU_WEST_1_SANDBOX: 'true' },

@@ -4,7 +4,7 @@ import { faultsOf, loadToml } from './config-files.ts';
 
 const serving = { isServing: true };
 
-describe('a server that sends real mail has a public name', () => {
+describe('the name of a server that sends real mail', () => {
   it.each([
     { why: 'this machine, whoever asks', host: 'localhost' },
     { why: 'the same in other letters', host: 'LocalHost' },
@@ -15,7 +15,7 @@ describe('a server that sends real mail has a public name', () => {
     { why: 'a name of the local link', host: 'raspberry.local' },
     { why: 'a name of a private network', host: 'mail.corp.internal' },
     { why: 'a name of a home', host: 'mail.home.arpa' },
-  ])('$host is refused: $why', ({ host }) => {
+  ])('is refused: $host ($why)', ({ host }) => {
     expect(faultsOf(() => loadToml(`instance.host = "${host}"`, serving))).toEqual([
       `instance.host is "${host}", which no mail server out there can look up: mail from it would be refused, and the SPF and MX ` +
         "records of every domain would name it. Give this machine's public name, such as mail.example.com: " +
@@ -23,13 +23,13 @@ describe('a server that sends real mail has a public name', () => {
     ]);
   });
 
-  it('is not missed where the settings file cannot be read: that is the fault to mend', () => {
+  it('is not reported when the settings file cannot be read, which is reported instead', () => {
     const unread = () => loadConfig({ env: {}, file: 'no/such.toml', isServing: true });
     expect(faultsOf(unread)).toEqual([expect.stringMatching(/^no\/such\.toml: the file cannot be read/)]);
     expect(faultsOf(() => loadToml('[http', serving))).toEqual([expect.stringContaining('not valid TOML')]);
   });
 
-  it.each(['192.0.2.1', '::1', '2130706433'])('%s is no name at all, for any command', (host) => {
+  it.each(['192.0.2.1', '::1', '2130706433'])('cannot be %s for any command, because it is no host name', (host) => {
     expect(faultsOf(() => loadToml(`instance.host = "${host}"`))).toEqual([
       `rasket.toml: instance.host must be a host name such as mail.example.com; got "${host}"`,
     ]);
@@ -46,11 +46,11 @@ describe('a server that sends real mail has a public name', () => {
       env: { RASKET_INSTANCE_HOST: 'localhost' },
       says: /: RASKET_INSTANCE_HOST=mail\.example\.com in the environment$/,
     },
-  ])('given $given, it is told where to write the right one', ({ env, says }) => {
+  ])('is refused with the place for the right one when it is set $given', ({ env, says }) => {
     expect(faultsOf(() => loadConfig({ env, ...serving }))).toEqual([expect.stringMatching(says)]);
   });
 
-  it('stands beside every other fault', () => {
+  it('is reported together with every other fault', () => {
     const load = () => loadToml('instance.host = "localhost"\nteam.default_plan = "gold"', serving);
     expect(faultsOf(load)).toEqual([
       expect.stringContaining('team.default_plan'),
@@ -64,16 +64,16 @@ describe('a server that sends real mail has a public name', () => {
     { why: 'a name that only ends alike', toml: 'instance.host = "mail.mylocal.com"' },
     { why: 'a closed network', toml: 'instance.host = "mail.corp.local"\nnetwork.mail_allow_private = ["10.0.0.0/8"]' },
     { why: 'mail that stays here', toml: 'delivery.capture = true' },
-  ])('$why is taken', ({ toml }) => {
+  ])('is accepted: $why', ({ toml }) => {
     expect(faultsOf(() => loadToml(toml, serving))).toEqual([]);
   });
 
-  it('the development profile and commands that send nothing need none', () => {
+  it('is not required for the development profile and for commands that send nothing', () => {
     expect(faultsOf(() => loadConfig({ env: {}, profile: 'development', ...serving }))).toEqual([]);
     expect(faultsOf(() => loadConfig({ env: {} }))).toEqual([]);
   });
 
-  it('localhost is nobody’s in a closed network either', () => {
+  it('cannot be localhost in a closed network either', () => {
     const toml = 'network.mail_allow_private = ["10.0.0.0/8"]';
     expect(faultsOf(() => loadToml(toml, serving))).toEqual([expect.stringContaining('instance.host is "localhost"')]);
   });

@@ -5,14 +5,14 @@ import { faultsOf, loadToml } from './config-files.ts';
 const relay = (more: string, name = 'ses'): string =>
   `delivery.relay = "${name}"\n[relays.ses]\nhost = "smtp.example.com"\nuser = "me"\n${more}`;
 
-describe('relays', () => {
-  it('one that no mail goes through may be half written, as the one that comes along', () => {
+describe('a relay', () => {
+  it('that no mail uses may be incomplete, like the shipped one', () => {
     const { config } = loadToml('[relays.ses]\nuser = "me"');
     expect(config.relays['ses']).toMatchObject({ host: '', port: 587, tls: 'starttls', authentication: 'auto' });
     expect(Object.keys(config.relays)).toEqual(['main', 'ses']);
   });
 
-  it('passwords come from the environment too, and are shown nowhere', () => {
+  it('can have its password in the environment, and it is never shown', () => {
     const env = { RASKET_RELAYS_SES_PASSWORD: 'from-the-environment' };
     const { config, sources } = loadToml(relay(''), { env });
     expect(config.relays['ses']?.password).toBe('from-the-environment');
@@ -21,7 +21,7 @@ describe('relays', () => {
     expect(shown).toContain('password = "***"');
   });
 
-  it('the relay that comes along is set up by the environment alone', () => {
+  it('can be set up by the environment alone when it is the shipped one', () => {
     const env = {
       RASKET_DELIVERY_RELAY: 'main',
       RASKET_RELAYS_MAIN_HOST: 'smtp.example.com',
@@ -55,7 +55,7 @@ describe('relays', () => {
       relay('password = "hidden"\n[regions.eu-west-1]\nsmarthost = "relay:25"\nrelay = "ses"'),
       'regions.eu-west-1.relay and regions.eu-west-1.smarthost are both set',
     ],
-  ])('%# is a fault: %s', (toml, says) => {
+  ])('with a fault stops the start: %# (%s)', (toml, says) => {
     const faults = faultsOf(() => loadToml(toml)).join('\n');
     expect(faults).toContain(says);
     expect(faults).not.toMatch(/hidden|hid\\nden/);

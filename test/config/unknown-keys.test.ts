@@ -53,7 +53,7 @@ const unknownKeys = [
   },
 ];
 
-describe('a key that is no setting stops the start with the nearest key there is', () => {
+describe('an unknown key stops the start with the nearest known key', () => {
   it.each(unknownKeys)('$why: $toml', ({ toml, fault }) => {
     expect(faultsOf(() => loadToml(toml))).toEqual([`rasket.toml: ${fault}`]);
   });

@@ -30,7 +30,7 @@ async function go(command: string, ...sees: (string | RegExp)[]): Promise<void> 
   await seat.sees(...sees);
 }
 
-it('the screen of the AI helpers shows what is left, suggests subjects and drafts a body', async () => {
+it('the screen of the AI helpers shows the remaining credits, suggests subjects and drafts a body', async () => {
   await go('ai', /Credits left +1,000/);
   model.says({ suggestions: ['Closed on Friday', 'See you on Monday'] });
   await seat.press('s');
@@ -50,7 +50,7 @@ it('the screen of the AI helpers shows what is left, suggests subjects and draft
   await seat.press('Escape');
 });
 
-it('a key on an email says what became of it', async () => {
+it('a key on an email shows the diagnosis of its delivery', async () => {
   model.says({ summary: 'Nobody lives there.', likely_causes: ['No such address.'], next_steps: ['Remove it.'] });
   await go('emails', /^› .*permfail@example\.org/m);
   await seat.press('w');

@@ -7,7 +7,7 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
 
-describe('apps in the console', () => {
+describe('the console', () => {
   let scene: Scene;
   let person: Screen;
   let operator: Screen;
@@ -47,7 +47,7 @@ describe('apps in the console', () => {
     await seat.press('Enter');
   }
 
-  it('shows what apps ask for, and calls one by what it is', async () => {
+  it('shows what apps ask for, and titles each request by its action', async () => {
     await go(person, 'approvals');
     await person.sees(/^› Change your team .*! pending/m, 'Send an email');
     await keepFrame(person, 'person/approvals', 'Newsletter Desk');
@@ -59,7 +59,7 @@ describe('apps in the console', () => {
     await person.sees('[call]', '"ai_assist_enabled": true');
   });
 
-  it('shows what apps were let in to do, by the name of the app, with one side and no tab of it', async () => {
+  it('shows what apps are allowed to do, titled by the app, in one pane without tabs', async () => {
     await go(person, 'oauth-grants');
     await person.sees(/^› Newsletter Desk .*· live/m);
     await keepFrame(person, 'person/oauth-grants', 'Newsletter Desk');
@@ -68,7 +68,7 @@ describe('apps in the console', () => {
     expect(frame).not.toContain('[details]');
   });
 
-  it('shows an operator the apps that have registered', async () => {
+  it('shows an operator the registered apps', async () => {
     await go(operator, 'oauth-clients');
     await operator.sees(/^› Report builder .*· enabled/m, 'Newsletter Desk');
     await keepFrame(operator, 'operator/apps', 'Report builder');

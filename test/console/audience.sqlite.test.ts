@@ -6,7 +6,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
 
-describe('an audience in the console', () => {
+describe('the audience screens of the console', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -47,7 +47,7 @@ describe('an audience in the console', () => {
     fs.writeFileSync(path.join(seat.folder, name), text);
     return path.join(seat.folder, name);
   };
-  it('a contact chooses its topics by their names, and only what was changed is sent', async () => {
+  it('let a contact choose its topics by name, and send only the changes', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('set-topics', 'News', '週報 weekly', /opt_in/, /opt_out/);
     await keepFrame(seat, 'topics-form', 'Only what you change is sent.');
@@ -61,7 +61,7 @@ describe('an audience in the console', () => {
     expect(happened.filter(({ type }: { type: string }) => /topic/.test(type))).toHaveLength(1);
   });
 
-  it('a picture is uploaded from a file, and a broadcast is looked at and sent as a test', async () => {
+  it('upload an image from a file, and preview and test a broadcast', async () => {
     fs.writeFileSync(path.join(seat.folder, 'logo.png'), pngOf(60, 20));
     await go('images', 'There are no images yet.');
     await go('upload', '› file');
@@ -88,7 +88,7 @@ describe('an audience in the console', () => {
     expect((await ask('/emails')).data).toMatchObject([{ to: ['me@example.org'], subject: '[Test] For you' }]);
   });
 
-  it('a property is declared, its fallback changed and taken away, and it is deleted by its name', async () => {
+  it('declare a property, change and remove its fallback, and delete it after its name is typed', async () => {
     await go('contact-properties', 'seats');
     await go('create', '1 to 50 letters, digits and underscores');
     await fill('age', '', 'old');
@@ -120,11 +120,11 @@ describe('an audience in the console', () => {
     expect((await ask('/contact-properties')).data.map(({ key }: { key: string }) => key)).toEqual(['seats']);
   });
 
-  it('a form to change something begins with what is set; an emptied field takes it away', async () => {
+  it('open a form for changes with the current values, and remove the value of an emptied field', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('update', /› email +ada@example\.org/, /first name +Ada/, /unsubscribed +false/, /property +seats:=3/);
     await keepFrame(seat, 'contact-form', 'Only what you change is sent.');
-    // In the meantime somebody else changes what is not changed here.
+    // Meanwhile somebody else changes a field that is not changed here.
     await scene.api('PATCH', '/contacts/ada@example.org', { key: team.key, body: { last_name: 'Lovelace' } });
     await seat.press('C-u', 'C-s');
     await seat.sees('email cannot be empty; it was ada@example.org.');
@@ -146,7 +146,7 @@ describe('an audience in the console', () => {
     expect((await ask('/contacts/ada@example.org')).properties).toEqual({});
   });
 
-  it('a line is corrected where it is wrong, however long it is', async () => {
+  it('let a long line be corrected in its middle', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('update', /› email +ada@example\.org/);
     await seat.press('Down', 'Down');
@@ -165,7 +165,7 @@ describe('an audience in the console', () => {
     ).toBe(200);
   });
 
-  it('a filter is tried before there is a segment of it', async () => {
+  it('try a filter before a segment is created', async () => {
     await go('segments', 'There are no segments yet.');
     await go('preview', 'the filter, such as properties.plan = pro');
     await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
@@ -182,7 +182,7 @@ describe('an audience in the console', () => {
     expect((await ask('/segments')).data).toEqual([]);
   });
 
-  it('an import takes the columns that are named, properties and topics too', async () => {
+  it('import the named columns, including properties and topics', async () => {
     const [, news] = (await ask('/topics')).data;
     const file = write(
       'people.csv',
@@ -206,7 +206,7 @@ describe('an audience in the console', () => {
     expect(data.find(({ id }: { id: string }) => id === news.id).subscription).toBe('opt_out');
   });
 
-  it('a permissive batch sends the good ones and names the others', async () => {
+  it('send the valid emails of a permissive batch, and name the others', async () => {
     await team.domain('batch.example.com');
     const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Good', text: 'x' };
     const file = write('mixed.json', JSON.stringify([mail, { ...mail, to: 'nobody' }]));
@@ -223,7 +223,7 @@ describe('an audience in the console', () => {
     await scene.settled();
   });
 
-  it('G goes to the last of a long list at once, and the way back is the same list', async () => {
+  it('go to the end of a long list with G, and show the same list on the way back', async () => {
     const many = Array.from({ length: 160 }, (_, at) => `n${String(at).padStart(3, '0')}@example.net`);
     for (const email of many) await make('/suppressions', { email });
     await go('suppressions', /^› n159@/m);

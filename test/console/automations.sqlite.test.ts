@@ -62,7 +62,7 @@ async function makeWelcome(scene: Scene): Promise<string> {
   return key;
 }
 
-describe('an automation with runs', () => {
+describe('an automation with runs in the console', () => {
   let scene: Scene;
   let seat: Screen;
   beforeAll(async () => {
@@ -84,17 +84,17 @@ describe('an automation with runs', () => {
     for (let tries = 0; tries < 3 && !side.test(await seat.frame()); tries++) await seat.press('l');
   };
 
-  it('its graph, with how many stand at each step', async () => {
+  it('shows its graph with the number of runs at each step', async () => {
     await open(/\[steps\]/);
     await keepFrame(seat, 'automation-graph', '2 here');
   });
 
-  it('its runs, in each status', async () => {
+  it('shows its runs in each status', async () => {
     await open(/\[runs\]/);
     await keepFrame(seat, 'automation-runs', 'cancelled');
   });
 
-  it('a run that failed, with what was done at its steps', async () => {
+  it('shows a failed run with what happened at its steps', async () => {
     await open(/\[runs\]/);
     await seat.sees(/^› /m);
     for (let tries = 0; tries < 6 && !/^› .*failed/m.test(await seat.frame()); tries++) await seat.press('j');

@@ -5,7 +5,7 @@ import { Screen } from './screen.ts';
 
 const ABSENT = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
 
-describe('an item that is opened by its id', () => {
+describe('an item opened by its id in the console', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -51,7 +51,7 @@ describe('an item that is opened by its id', () => {
     ['suppressions', '/suppressions', 'suppressions › gone@example.net', 'gone@example.net'],
     ['audit', '/audit', 'audit › ', /Who +\S/],
     ['logs', '/logs', 'logs › ', /Request +\S/],
-  ])('of %s', async (section, path, ...sees) => {
+  ])('shows the item of %s', async (section, path, ...sees) => {
     const id = await firstOf(path);
     await go(seat, `${section} ${id}`, ...sees);
     expect(await seat.frame()).not.toContain('undefined');
@@ -59,7 +59,7 @@ describe('an item that is opened by its id', () => {
   });
 
   it.each(['emails', 'domains', 'templates', 'contacts', 'received', 'logs'])(
-    'of %s that does not exist',
+    'shows that an item of %s does not exist',
     async (section) => {
       const list = new RegExp(`^ {2}.*\\(not_found\\)\\. See what there is with: :${section}$`, 'm');
       await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, list);
@@ -67,12 +67,15 @@ describe('an item that is opened by its id', () => {
     },
   );
 
-  it.each(['keys', 'audit'])('of %s, whose items have no page of their own, that does not exist', async (section) => {
-    await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `There is none with the id ${ABSENT}`);
-    await leave(seat, section);
-  });
+  it.each(['keys', 'audit'])(
+    'shows that an item of %s, which have no page of their own, does not exist',
+    async (section) => {
+      await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `There is none with the id ${ABSENT}`);
+      await leave(seat, section);
+    },
+  );
 
-  it('of what waits, with the token of an operator, by either id of its row', async () => {
+  it('shows a waiting email to an operator by either id of its row', async () => {
     const token = await scene.operator();
     await using desk = await Screen.take({ url: scene.url, key: token, columns: 120, rows: 40 });
     await desk.sees('1 waiting, for 1 destination.');

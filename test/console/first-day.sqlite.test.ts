@@ -5,7 +5,7 @@ import { makeBelievableTeam } from './believable-team.ts';
 import { plantWebhook, plantWebhookEvent } from '../rig/webhooks.ts';
 import { Screen } from './screen.ts';
 
-describe('whoever sits at the console for the first time', () => {
+describe('the console for a new user', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -31,7 +31,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees(...sees);
   };
 
-  it('a filter that is refused leaves the list as it was, and stands there to be corrected', async () => {
+  it('keeps the list when a filter is refused, and keeps the filter for correction', async () => {
     await go('emails', 'Your invoice', 'Your receipt');
     await seat.type('/status=bouncd');
     await seat.press('Enter');
@@ -56,7 +56,7 @@ describe('whoever sits at the console for the first time', () => {
     );
   });
 
-  it('a new domain opens at the records that are to be published, with what comes next', async () => {
+  it('opens a new domain at its DNS records, with the next step', async () => {
     await go('domains', 'news.example.com');
     await seat.press('c');
     await seat.sees('create: register a domain');
@@ -77,7 +77,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees('segments › Known', 'Created  ');
   });
 
-  it('a disabled endpoint says what to do, its events that they are parked, and each its payload', async () => {
+  it('says what to do about a disabled endpoint, shows its events as parked, and shows each payload', async () => {
     const id = await plantWebhook(scene, team, { endpoint: 'https://off.example.com/', status: 'disabled' });
     await plantWebhookEvent(scene, team, id, { status: 'success', attempts: 1, lastStatus: 200 });
     await plantWebhookEvent(scene, team, id, { status: 'pending', parked: true });
@@ -99,7 +99,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees('"subject": "Planted"');
   });
 
-  it('of text, HTML and a template one is enough, and the form says so', async () => {
+  it('says in the form that one of text, HTML and a template is enough', async () => {
     await go('emails', 'Your invoice');
     await go('send', /\(\*\) one of text, html, text file, html file,/, /from \* /, /text \(\*\) /);
     for (const text of ['hello@mail.example.com', 'ada@example.org', 'HTML alone']) {
@@ -118,7 +118,7 @@ describe('whoever sits at the console for the first time', () => {
     expect(body).toMatchObject({ html: '<p>Hello</p>', text: null });
   });
 
-  it('→ opens a row as Enter does', async () => {
+  it('opens a row with → as with Enter', async () => {
     await go('emails', /^› .*HTML alone|^› .*Your invoice/m);
     await seat.type('/receipt');
     await seat.press('Enter');
@@ -127,7 +127,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees('emails › Your receipt', 'Its first delivery began');
   });
 
-  it('] and [ lead from what is open to the next and the previous item of its list, on the same side', async () => {
+  it('opens the next and previous item of the list with ] and [, on the same tab', async () => {
     await go('emails', 'Your invoice');
     await seat.type('/Your');
     await seat.press('Enter');
@@ -153,7 +153,7 @@ describe('whoever sits at the console for the first time', () => {
   const addTopic = (name: string) =>
     scene.api('POST', '/topics', { key: team.key, body: { name, default_subscription: 'opt_out' } });
 
-  it('] goes on over pages of which a filter leaves nothing', async () => {
+  it('continues with ] over pages that a filter empties', async () => {
     await addTopic('marked-first');
     for (let at = 0; at < 110; at++) await addTopic(`between-${at}`);
     await addTopic('marked-last');
@@ -167,7 +167,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees('topics › marked-last');
   });
 
-  it('a text is looked for among all contacts and suppressions', async () => {
+  it('searches all contacts and suppressions for a text', async () => {
     for (const list of ['contacts', 'suppressions']) {
       const add = (email: string) => scene.api('POST', `/${list}`, { key: team.key, body: { email } });
       await add('sought_one@example.org');
@@ -179,7 +179,7 @@ describe('whoever sits at the console for the first time', () => {
     }
   });
 
-  it('a text is looked for among the senders of all received mail', async () => {
+  it('searches the senders of all received mail for a text', async () => {
     const add = (from: string) => receiveMail(scene, team, { raw: `From: ${from}\r\n\r\nHello` });
     await add('Somebody <sought_one@example.org>');
     for (let at = 0; at < 60; at++) await add(`crowd-${at}@example.org`);
@@ -189,7 +189,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees(/^› .*sought_one@example\.org/m, /\/SOUGHT_ · 1\/1$/m);
   });
 
-  it('a list that is searched as far as it is loaded says so, and goes on', async () => {
+  it('says that a list is searched only as far as it is loaded, and continues', async () => {
     await addTopic('sought-out');
     for (let at = 0; at < 60; at++) await addTopic(`crowd-${at}`);
     await go('topics', /^› .*crowd-59/m, /^ topics +1\/50\+$/m);
@@ -200,7 +200,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees(/^› .*sought-out/m);
   });
 
-  it('] goes on where the list is loaded page by page', async () => {
+  it('continues with ] when the list is loaded page by page', async () => {
     const emails = Array.from({ length: 60 }, (_, at) => `c${String(at).padStart(2, '0')}@example.org`);
     for (const email of emails) await scene.api('POST', '/contacts', { key: team.key, body: { email } });
     await go('contacts', /^› c59@example\.org/m, /^ contacts +1\/50\+$/m);

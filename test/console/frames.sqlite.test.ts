@@ -42,7 +42,7 @@ describe('the screens of the console', () => {
   const keep = (name: string, size: (typeof SIZES)[number], frame: string): Promise<void> =>
     checkFrame(name, size, frame, normalise(frame));
 
-  it('the line of tabs, at each width, with the first, one in the middle and the last in hand', async () => {
+  it('show the line of tabs at each width, with the first, a middle and the last tab selected', async () => {
     const lines: string[] = [];
     const names = [sections[0], sections[20], sections.at(-1)].map((section) => section?.name ?? '');
     for (const { columns, rows } of SIZES) {
@@ -60,7 +60,7 @@ describe('the screens of the console', () => {
 
   for (const size of SIZES) {
     const { columns, rows } = size;
-    it.each(sections.map(({ name }) => name))(`%s at ${columns}×${rows}`, async (name) => {
+    it.each(sections.map(({ name }) => name))(`show %s at ${columns}×${rows}`, async (name) => {
       await seat.resize(columns, rows);
       await seat.type(`:${name}`);
       await seat.sees(`:${name}`);
@@ -75,7 +75,7 @@ describe('the screens of the console', () => {
       await keep(name, size, await settled(seat));
     });
 
-    it.each(DETAILS)(`$name at ${columns}×${rows}`, async ({ name, keys, sees }) => {
+    it.each(DETAILS)(`show $name at ${columns}×${rows}`, async ({ name, keys, sees }) => {
       await seat.resize(columns, rows);
       const [digit = '', ...others] = keys;
       await seat.type(':overview');
@@ -93,7 +93,7 @@ describe('the screens of the console', () => {
   }
 });
 
-/** What stays when nothing more comes: two looks that are alike. */
+/** Returns the frame when nothing more comes: two frames in a row are equal. */
 async function settled(seat: Screen): Promise<string> {
   let before = await seat.frame();
   for (;;) {

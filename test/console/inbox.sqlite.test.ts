@@ -24,7 +24,7 @@ const QUOTED = [
   ...Array.from({ length: 8 }, (_, at) => `> what was said before, line ${at + 1}`),
 ].join('\r\n');
 
-describe('an inbox in the console', () => {
+describe('the inbox of the console', () => {
   let scene: Scene;
   let team: Team;
   let inbox: WritingInbox;
@@ -32,7 +32,7 @@ describe('an inbox in the console', () => {
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
-    // Of a name that is the same in every run, for the frames.
+    // The domain has the same name in every run, for the frames.
     const domain = await receivingDomainOf(scene, team, 'd1.example.com');
     inbox = await writingInbox(scene, team, { domain, name: 'Customer support', signature: 'Grace\nExample' });
     await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
@@ -77,7 +77,7 @@ describe('an inbox in the console', () => {
   const sent = async (): Promise<{ to: string[]; subject: string; last_event: string }[]> =>
     (await scene.api('GET', '/emails', { key: team.key })).body.data;
 
-  it('has the list on the left and the thread on the right, its quotes folded, at each size', async () => {
+  it('shows the list on the left and the thread on the right with folded quotes, at each size', async () => {
     await keepFrame(seat, 'inbox-threads', 'Where is order 1041?', SIZES);
     const frame = await seat.sees('r reply', 'e archive', 's snooze', 'l label', '/ search');
     expect(frame).not.toContain('line 8');
@@ -87,7 +87,7 @@ describe('an inbox in the console', () => {
     await seat.press('o');
   });
 
-  it('shows HTML as text, never where a picture is, and nothing that steers the terminal', async () => {
+  it('shows HTML as text, marks images without showing their address, and removes control characters', async () => {
     await seat.resize(120, 40);
     await seat.press('Down');
     const steered = await seat.sees('請求書について', 'よろしくお願いします');
@@ -99,7 +99,7 @@ describe('an inbox in the console', () => {
     await seat.sees(/›● Ada|› {2}Ada/);
   });
 
-  it('answers in place; an empty text sends nothing, and what is put aside is there again', async () => {
+  it('replies in place, sends no empty text, and restores a reply that was put aside', async () => {
     await seat.press('r');
     await seat.sees('Answer', 'To: Ada Lovelace <ada@example.org>', 'ctrl-s send it');
     await seat.press('C-s');
@@ -123,7 +123,7 @@ describe('an inbox in the console', () => {
     await keepFrame(seat, 'inbox-answered', 'Dear Ada,', SIZES);
   });
 
-  it('archives and goes on with the next thread, and takes it back', async () => {
+  it('archives and opens the next thread, and takes it back', async () => {
     await seat.press('e');
     await seat.sees('Archived  Where is order 1041?', /よろしくお願いします/);
     await vi.waitFor(async () => expect(await inFolder('archive')).toEqual(['Where is order 1041?']));
@@ -134,7 +134,7 @@ describe('an inbox in the console', () => {
     await vi.waitFor(async () => expect(await inFolder('archive')).toEqual(['Where is order 1041?']));
   });
 
-  it('snoozes, labels and marks as unread', async () => {
+  it('snoozes, labels and marks threads as unread', async () => {
     await seat.press('g', 'l');
     await seat.sees('Labels:', '[ ] Billing');
     await keepFrame(seat, 'inbox-labels', '[ ] Billing', SIZES);
@@ -159,7 +159,7 @@ describe('an inbox in the console', () => {
     );
   });
 
-  it('searches, and goes through the folders', async () => {
+  it('searches, and switches between folders', async () => {
     await seat.press('/');
     await seat.type('invoice');
     await seat.press('Enter');
@@ -189,7 +189,7 @@ describe('an inbox in the console', () => {
     await seat.sees('inbox · 1/3');
   });
 
-  it('a text that the server refuses stays where it was written', async () => {
+  it('keeps a text that the server refuses', async () => {
     await seat.press('G', 'r');
     await seat.sees('To: Grace Hopper');
     await seat.type('Here it is.');

@@ -54,8 +54,8 @@ async function startDoor() {
   };
 }
 
-describe('keys that are pressed while something loads', () => {
-  it('go where they were meant once a list is there: down, and open', async () => {
+describe('keys pressed while the console loads', () => {
+  it('are applied once the list is there: down, and open', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -67,7 +67,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('act at once where they need nothing of the list, and Esc takes back those that wait', async () => {
+  it('act at once when they do not need the list, and Esc discards the waiting ones', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -86,7 +86,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('reach the menu and the prompt that were asked for before them', async () => {
+  it('reach the menu and the prompt that were requested before them', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -99,7 +99,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('wait for the end of a list, and are for what is there', async () => {
+  it('wait for the end of a list, and then apply to it', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -115,7 +115,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('turn to the side that is meant, of an item that loads', async () => {
+  it('switch to the intended tab of an item that is loading', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -130,7 +130,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('are forgotten where the list cannot be loaded', async () => {
+  it('are discarded when the list cannot be loaded', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -145,7 +145,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('are forgotten where the server does not answer any more', async () => {
+  it('are discarded when the server stops responding', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');
@@ -162,7 +162,7 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
-  it('are typed into a form that asks what is set', async () => {
+  it('are typed into a form that loads the current values', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
     await seat.sees('received mail');

@@ -31,7 +31,7 @@ describe('the keys of the console', () => {
   };
   const ask = async (path: string) => (await scene.api('GET', path, { key: team.key })).body;
 
-  it('arrows and the keys of vim move, Enter opens, Esc goes back to the same place', async () => {
+  it('move with arrows and vim keys, open with Enter, and return to the same place with Esc', async () => {
     await seat.press('2');
     await seat.sees(/^› .*Your invoice/m);
     await seat.press('Down');
@@ -44,12 +44,12 @@ describe('the keys of the console', () => {
     await seat.sees(/^› .*Your receipt/m);
   });
 
-  it('who is quicker than the server is not held up', async () => {
+  it('do not wait for a slower server', async () => {
     await seat.press('2', 'Enter');
     await seat.sees('emails › Your invoice', 'Its first delivery began');
   });
 
-  it('? shows the keys of this screen, with what is done by them', async () => {
+  it('show the keys of the screen and their actions with ?', async () => {
     await seat.press('4');
     await seat.sees('rk_');
     await seat.press('?');
@@ -58,7 +58,7 @@ describe('the keys of the console', () => {
     await seat.sees('Global', 'copy the id, or the value of a record');
   });
 
-  it(': completes what it is given, says what there is not, and takes a filter along', async () => {
+  it('complete a command after :, report an unknown one, and take a filter along', async () => {
     await seat.type(':sup');
     await seat.sees(/^ :sup *$/m, /│ › 5 +suppressions +\S+/);
     await seat.press('Tab');
@@ -83,7 +83,7 @@ describe('the keys of the console', () => {
     await go('emails status=bounced', /\/status=bounced · \d+\/1$/m);
   });
 
-  it('/ narrows by what the API knows, and by what is loaded where it cannot search', async () => {
+  it('filter with / by what the API supports, and otherwise among the loaded rows', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
     await seat.type('/receipt');
@@ -103,7 +103,7 @@ describe('the keys of the console', () => {
     await seat.sees('news.example.com');
   });
 
-  it('a filter is completed, with its values, and had again', async () => {
+  it('complete a filter with its values, and recall it', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
     await seat.type('/stat');
@@ -127,7 +127,7 @@ describe('the keys of the console', () => {
     await seat.press('Escape');
   });
 
-  it('all that is loaded is marked with one key, and Esc unmarks before it goes anywhere', async () => {
+  it('mark all loaded rows with one key, and Esc unmarks before it goes back', async () => {
     await go('emails your', /\/your · \d+\/2$/m);
     await seat.press('*');
     await seat.sees(/2 marked · \/your · \d+\/2$/m);
@@ -137,7 +137,7 @@ describe('the keys of the console', () => {
     await seat.sees(/^ emails +\d+\/2$/m);
   });
 
-  it('a record is copied with one key', async () => {
+  it('copy a record with one key', async () => {
     await seat.press('3');
     await seat.sees('news.example.com');
     await seat.press('Enter');
@@ -151,7 +151,7 @@ describe('the keys of the console', () => {
     expect(await seat.clipboard()).toBe(records[0].value);
   });
 
-  it('what is wrong with a domain is said after a look at it, and stands below each record at 80 columns', async () => {
+  it('show what is wrong with a domain after a check, below each record at 80 columns', async () => {
     await seat.resize(80, 24);
     await seat.press('3');
     await seat.sees(/^› .*news\.example\.com/m);
@@ -166,7 +166,7 @@ describe('the keys of the console', () => {
     await seat.resize(100, 30);
   });
 
-  it('no figure of the overview is cut, however narrow the terminal', async () => {
+  it('the figures of the overview are never truncated, however narrow the terminal', async () => {
     await seat.sees('Mail of the last');
     for (const columns of [60, 44, 80]) {
       await seat.resize(columns, 30);
@@ -175,7 +175,7 @@ describe('the keys of the console', () => {
     await seat.resize(100, 30);
   });
 
-  it('a key is made in a form, shown once and copied', async () => {
+  it('create an API key in a form, which is shown once and can be copied', async () => {
     await seat.press('4');
     await seat.sees('Billing');
     await seat.press('c');
@@ -192,7 +192,7 @@ describe('the keys of the console', () => {
     await seat.sees(/^› .*Reports/m);
   });
 
-  it('what cannot be undone says what it does, and is done only after its name', async () => {
+  it('make an irreversible action explain itself, and run only after its name is typed', async () => {
     await seat.press('4');
     await seat.sees('Billing');
     await seat.type('/Billing');
@@ -213,7 +213,7 @@ describe('the keys of the console', () => {
     expect((await ask('/api-keys?search=Billing')).data).toHaveLength(0);
   });
 
-  it('the settings of a domain are changed where it is configured', async () => {
+  it('change the settings of a domain', async () => {
     await seat.press('3');
     await seat.sees('mail.example.com');
     await go('update', 'true or false: counts opens of mail');
@@ -231,14 +231,14 @@ describe('the keys of the console', () => {
     expect(opened.filter(Boolean)).toHaveLength(1);
   });
 
-  it('receiving is switched on alone, from what is switched and not from how far it has come', async () => {
+  it('switch only receiving on, based on the setting and not on its progress', async () => {
     await go('domains', /^› .*news\.example\.com/m);
     await go('update', /sending +enabled/, /receiving +disabled/);
     await seat.press('Up', 'Up', 'Left');
     await seat.sees(/› receiving +enabled/);
     await seat.press('C-s');
     await seat.sees('is delivered to another server today', '(receiving_mx_in_use)');
-    // What it is about is in hand.
+    // The field that the message is about is selected.
     await seat.press('Right', 'C-s');
     await seat.sees('Changed  ');
     const { data } = await ask('/domains');
@@ -252,7 +252,7 @@ describe('the keys of the console', () => {
     });
   });
 
-  it('a form and a menu that have no room show the line in hand, and which of how many it is', async () => {
+  it('work in a form and a menu without room, which show the current line and its number', async () => {
     await seat.resize(60, 12);
     await go('domains', /^› .*news\.exam/m);
     await seat.press('x');
@@ -263,14 +263,14 @@ describe('the keys of the console', () => {
     await seat.sees(/› receiving/, '7 of 8');
     await seat.press('Escape');
     await seat.press('?');
-    // What a key does stays in its column, also where it takes two lines.
+    // The description of a key stays in its column, also when it takes two lines.
     await seat.press('j');
     await seat.sees(/space {21}mark, to do something to │\n {2}│ {29}several/);
     await seat.press('Escape');
     await seat.resize(100, 30);
   });
 
-  it('what can be taken back is asked for with y and n', async () => {
+  it('confirm a reversible action with y and n', async () => {
     await seat.press('5');
     await seat.sees('gone@example.net');
     await go('remove', 'Lift one or more suppressions: gone@example.net, on http://127.0.0.1');
@@ -285,7 +285,7 @@ describe('the keys of the console', () => {
     );
   });
 
-  it('several marked events are replayed in one go, and an attempt shows its body', async () => {
+  it('replay several marked events at once, and show the body of an attempt', async () => {
     await seat.press('6');
     await seat.sees('hooks.example.com');
     await seat.press('Enter');
@@ -306,7 +306,7 @@ describe('the keys of the console', () => {
     await seat.sees(/HTTP/, /It broke/);
   });
 
-  it('what applies to some emails alone is offered there, and says so elsewhere', async () => {
+  it('offer actions only for the emails they apply to, and explain that elsewhere', async () => {
     await seat.press('2');
     await seat.sees(/^› .*Your invoice/m, /^ \? (?:more|keys) .*s send +w diagnose/m);
     await seat.press('c');
@@ -323,7 +323,7 @@ describe('the keys of the console', () => {
     await seat.sees('Canceled  ', /^› .*canceled.*Later/m, /^ \? (?:more|keys) .*s send +w diagnose/m);
   });
 
-  it('a form says of each field once what is wrong with it, by the name that it has there', async () => {
+  it('show in a form what is wrong with each field once, by its name there', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
     await go('send', 'the sender, as address or Name');
@@ -341,7 +341,7 @@ describe('the keys of the console', () => {
     await seat.press('Escape');
   });
 
-  it('a test mail is sent from a form, and a template is written, from fields that are checked', async () => {
+  it('send a test email from a form, and write a template, with checked fields', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
     await go('send', 'the sender, as address or Name');

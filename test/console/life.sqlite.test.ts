@@ -34,7 +34,7 @@ describe('the console and its server', () => {
     ['a list of nothing known', 200, { object: 'list', has_more: false, data: [{}] }],
     ['null', 200, null],
     ['a refusal without a name', 500, { wrong: true }],
-  ])('%s in answer to everything ends no screen', async (_, status, body) => {
+  ])('survive %s as the response to everything', async (_, status, body) => {
     const server = await startAnswering(() => ({ status, body }));
     await using seat = await Screen.take({ url: server.url, key: 'rk_x' });
     await seat.sees(/^ overview/m, status === 200 ? 'is no rasket: another program listens' : server.url);
@@ -50,7 +50,7 @@ describe('the console and its server', () => {
     server.close();
   });
 
-  it('goes on where the server is rasket’s again', async () => {
+  it('continue when another program gives the port back to rasket', async () => {
     let isStrange = false;
     const server = await startAnswering(async ({ path, query }) => {
       if (isStrange) return { status: 200, body: { object: 'list', has_more: false, data: [] } };
@@ -69,7 +69,7 @@ describe('the console and its server', () => {
     server.close();
   });
 
-  it('follows what happens, without a key being pressed', async () => {
+  it('show new events without a key press', async () => {
     await using seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     await seat.press('2');
@@ -80,7 +80,7 @@ describe('the console and its server', () => {
     await seat.sees(/✓ delivered.*While you look/);
   });
 
-  it('says that the server is gone, keeps what it shows, and goes on when it is back', async () => {
+  it('show an outage, keep the data, and continue after it', async () => {
     await send('Kept');
     const line = await startLine(scene.url);
     await using seat = await Screen.take({ url: line.url, key: team.key });
@@ -110,10 +110,10 @@ describe('the console and its server', () => {
     line.close();
   });
 
-  it('a form outlives a server that is away, and what is said of the server ends when it is back', async () => {
+  it('keep a form through an outage, and end its message afterwards', async () => {
     const line = await startLine(scene.url);
     await using seat = await Screen.take({ url: line.url, key: team.key, columns: 60 });
-    // What comes behind it has no room in so few columns.
+    // The text after it has no room in so few columns.
     await seat.sees('✓ connected', 'emails today');
     await seat.press('4');
     await seat.sees(/^ keys/m, 'rk_');
@@ -135,7 +135,7 @@ describe('the console and its server', () => {
     line.close();
   });
 
-  it('a question of yes or no is not answered by Enter', async () => {
+  it('do not take Enter as the answer to a yes-or-no question', async () => {
     await using seat = await Screen.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     await seat.press('3');
@@ -149,11 +149,11 @@ describe('the console and its server', () => {
   });
 });
 
-describeAtTerminal('the life of the console', () => {
+describeAtTerminal('the console and its terminal', () => {
   it.each([
     ['q', 0],
     ['C-c', 0],
-  ])('%s gives the terminal back', async (key, status) => {
+  ])('restore the terminal after %s', async (key, status) => {
     await using seat = await Seat.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     expect(await seat.modes()).toEqual({ alternate: true, cursor: false, wraps: false });
@@ -164,14 +164,14 @@ describeAtTerminal('the life of the console', () => {
   it.each([
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s gives the terminal back', async (signal, status) => {
+  ] as const)('restore the terminal after %s', async (signal, status) => {
     await using seat = await Seat.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     process.kill(await seat.pid(), signal);
     await seat.isGivenBack(status);
   });
 
-  it('a crash gives the terminal back and tells the fault', async () => {
+  it('restore the terminal and report the error after a crash', async () => {
     const preload = "process.on('SIGUSR2', () => { throw new Error('a planted fault'); });\n";
     await using seat = await Seat.take({ url: scene.url, key: team.key, preload });
     await seat.sees(IS_THERE);
@@ -179,7 +179,7 @@ describeAtTerminal('the life of the console', () => {
     expect(await seat.isGivenBack(1)).toContain('a planted fault');
   });
 
-  it('a defect of its own is told as one, with its trace in a file, and all else goes on', async () => {
+  it('report a defect of the console as one, save its trace, and continue', async () => {
     const preload = `const { padEnd } = String.prototype;
 String.prototype.padEnd = function (...given) {
   if (String(this) === '24 h ago' || String(this) === 'c') throw new TypeError('a planted defect');
@@ -200,7 +200,7 @@ String.prototype.padEnd = function (...given) {
     await seat.isGivenBack(0);
   });
 
-  it('a server that takes its time keeps nobody from leaving the screen', async () => {
+  it('do not keep anybody from leaving a screen when the server is slow', async () => {
     const line = await startLine(scene.url);
     await using seat = await Seat.take({ url: line.url, key: team.key });
     await seat.sees(IS_THERE);
@@ -216,7 +216,7 @@ String.prototype.padEnd = function (...given) {
     line.close();
   });
 
-  it('keys as a terminal sends them move, open, go back, complete, fill a form in, and copy', async () => {
+  it('understand the keys a terminal sends for moving, opening, going back, completing, filling in and copying', async () => {
     await send('The first');
     await send('The second');
     await scene.settled();
@@ -253,7 +253,7 @@ String.prototype.padEnd = function (...given) {
     await scene.api('DELETE', `/api-keys/${data[0].id}`, { key: team.key });
   });
 
-  it('follows the size of the terminal, also one that is too small for anything', async () => {
+  it('follow the size of the terminal, even one that is too small', async () => {
     await using seat = await Seat.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     await seat.resize(200, 50);
@@ -267,7 +267,7 @@ String.prototype.padEnd = function (...given) {
     expect(frame.split('\n')[0]).toMatch(/^ rasket .*✓ connected$/);
   });
 
-  it('without colours, where these are not wanted', async () => {
+  it('use no colors when these are disabled', async () => {
     await using seat = await Seat.take({ url: scene.url, key: team.key, env: { NO_COLOR: '1' } });
     await seat.sees(IS_THERE);
     const sgr = [...(await seat.frame(true)).matchAll(/\u001B\[([\d;]*)m/g)].flatMap(([, codes = '']) =>
@@ -276,7 +276,7 @@ String.prototype.padEnd = function (...given) {
     expect([...new Set(sgr)].filter((code) => /^(3|4|9|10)[0-8]$/.test(code))).toEqual([]);
   });
 
-  it('what terminals count differently moves no line', async () => {
+  it('keep lines aligned for characters whose width terminals count differently', async () => {
     const texts = {
       Hindi: 'हिन्दी में एक विषय, क्योंकि हिन्दी',
       'Korean in single letters': '\u1112\u1161\u11AB\u1100\u1173\u11AF',
@@ -308,7 +308,7 @@ String.prototype.padEnd = function (...given) {
     }
   });
 
-  it('nothing that a stranger wrote steers the terminal', async () => {
+  it('remove control characters from untrusted text', async () => {
     const evil = '\u001B[2J\u001B]0;owned\u0007\u009B31m\u202Egnp.exe';
     const email = {
       object: 'email',
@@ -335,7 +335,7 @@ String.prototype.padEnd = function (...given) {
     server.close();
   });
 
-  it('says what to do where there is no terminal', async () => {
+  it('say what to do without a terminal', async () => {
     const env = { PATH: process.env.PATH, RASKET_URL: scene.url, RASKET_API_KEY: team.key };
     const ended = await run('sh', [`${root}/bin/rasket`, 'console'], { env }).catch((error: unknown) => error);
     expect(ended).toMatchObject({

@@ -15,7 +15,7 @@ const SIZES = [
 const LONG = 'customer-success-and-renewals@operations.northern-region.example.org';
 const MIDDLE = 'maria.fernandez-lopez@mail.example.org';
 
-describe('tables of the console with long names in them', () => {
+describe('tables of the console with long names', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -46,7 +46,7 @@ describe('tables of the console with long names in them', () => {
     scene.clock.advance(1000);
   }
 
-  /** On a wide terminal a row is one line, and has its names whole beside the list while it is in hand. */
+  /** Expects a wide terminal, where a row is one line, to have its whole names next to the list while it is selected. */
   async function seesBeside(names: readonly string[]): Promise<void> {
     await seat.press('g');
     for (const [at, name] of names.entries()) {
@@ -68,13 +68,13 @@ describe('tables of the console with long names in them', () => {
       ['suppressions', [LONG, MIDDLE]],
       ['received', ['Someone <someone@', 'Support <support@']],
       ['domains', ['transactional.notifications.european-customers.example.com']],
-    ] as const)(`%s at ${columns}×${rows} cut none`, async (name, whole) => {
+    ] as const)(`show %s at ${columns}×${rows} without truncated names`, async (name, whole) => {
       await seat.resize(columns, rows);
       await seat.type(`:${name}`);
       await seat.sees(`:${name}`);
       await seat.press('Enter');
       const frame = await seat.sees(new RegExp(`^ ${name} +\\d+/\\d+$`, 'm'), /^ \? (?:more|keys) /m);
-      // What is longer than the list is wide goes on in the next line.
+      // Text that is longer than the list is wide continues on the next line.
       const joined = frame.replaceAll(/\n {4}(?=\S)/g, '');
       if (columns < 120 || name === 'received') for (const one of whole) expect(frame + joined).toContain(one);
       else await seesBeside(whole);
@@ -82,7 +82,7 @@ describe('tables of the console with long names in them', () => {
       await checkFrame(`names/${name}`, { columns, rows }, loaded, normalise(loaded));
     });
 
-  it('a row of two lines is walked like any other, and seen whole', async () => {
+  it('treat a row of two lines like any other, and show it whole', async () => {
     await seat.resize(60, 12);
     await seat.type(':contacts');
     await seat.press('Enter');

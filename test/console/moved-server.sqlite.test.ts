@@ -5,8 +5,8 @@ import { Desk } from '../cli/desk.ts';
 import { freePort } from '../rig/free-port.ts';
 import { Screen } from './screen.ts';
 
-describe('a development server that comes back on another port', () => {
-  it('is found by the console, which goes on where it was', async () => {
+describe('a development server that returns on another port', () => {
+  it('is found by the console, which continues where it was', async () => {
     await using desk = new Desk();
     const database = await desk.database();
     const start = async () =>

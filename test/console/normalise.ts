@@ -36,7 +36,7 @@ export function normalise(frame: string): string {
   return `${[server, tabInHand(tabs), ...others].join('\n').trimEnd()}\n`;
 }
 
-/** Of the line of tabs the one in hand alone: a new tab changes the frame of the tabs and no other. */
+/** Keeps only the selected tab of the line of tabs: a new tab changes the frame of the tabs and no other. */
 function tabInHand(line: string): string {
   const name = /\[(?:\d )?([\w-]+)\]/.exec(line)?.[1];
   if (name === undefined) throw new Error(`no tab is in hand: ${line}`);

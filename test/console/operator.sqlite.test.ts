@@ -15,7 +15,7 @@ const SIZES = [
 ];
 
 describe('the console of a development server', () => {
-  it('has the screens of the team, and those of an operator behind them', async () => {
+  it('has the screens of the team, followed by those of an operator', async () => {
     await using desk = new Desk();
     const database = await desk.database();
     const server = await desk.serve(['dev', '--data', 'dev'], { env: database });
@@ -54,8 +54,8 @@ describe('the console of a development server', () => {
   });
 });
 
-describe('the overview beside the token of an operator', () => {
-  it('shows what waits, by destination', async () => {
+describe('the overview with the token of an operator', () => {
+  it('shows the queue by destination', async () => {
     await using desk = new Desk();
     await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };
@@ -112,7 +112,7 @@ describe('the console of an operator', () => {
 
   for (const size of SIZES) {
     const { columns, rows } = size;
-    it.each(operatorSections.map(({ name }) => name))(`%s at ${columns}×${rows}`, async (name) => {
+    it.each(operatorSections.map(({ name }) => name))(`shows %s at ${columns}×${rows}`, async (name) => {
       await seat.resize(columns, rows);
       await go(name, new RegExp(`^ ${name}(?: +(?:0|\\d+/\\d+\\+?))?$`, 'm'));
       await seat.sees(/^ \? (?:more|keys) {2,3}: go to/m, /^(?![^]*loading)/i);
@@ -129,7 +129,7 @@ describe('the console of an operator', () => {
     }
   }
 
-  it('nothing of a team is offered, and ? names what there is', async () => {
+  it('offers nothing of a team, and ? lists its actions', async () => {
     await go('destinations', /^ destinations +\d+\/\d+$/m);
     await seat.press('?');
     const frame = await seat.sees(
@@ -142,7 +142,7 @@ describe('the console of an operator', () => {
     await go('domains', 'There is no domains here');
   });
 
-  it('a destination is held from its row, with a reason, and released after a question', async () => {
+  it('holds a destination from its row with a reason, and releases it after a confirmation', async () => {
     await seat.resize(100, 30);
     await go('destinations', /^› \S+ +/m);
     await seat.press('g');
@@ -171,7 +171,7 @@ describe('the console of an operator', () => {
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length - 1);
   });
 
-  it('a destination is opened as what waits for it, and copied', async () => {
+  it('opens a destination as its queue, and copies its name', async () => {
     await go('destinations', /example\.org/);
     await seat.press('g');
     while (!/^› example\.org/m.test(await seat.frame())) await seat.press('j');
@@ -185,7 +185,7 @@ describe('the console of an operator', () => {
     await seat.sees(/^ destinations +\d+\/\d+$/m, 'example.net');
   });
 
-  it('a row of the queue opens on the story of its email, which is dropped or held from there', async () => {
+  it('opens a row of the queue as the story of its email, which can be dropped or held there', async () => {
     await go('queue', /^ queue +\d+\/4$/m);
     await seat.press('g', 'Enter');
     await seat.sees(
@@ -204,7 +204,7 @@ describe('the console of an operator', () => {
     await seat.sees(/^ queue +\d+\/4$/m);
   });
 
-  it('what waits for another try is tried now', async () => {
+  it('retries a waiting delivery at once', async () => {
     await go('queue /', /queue/);
     await go('queue destination=example.org', /\/destination=example\.org · \d+\/1$/m);
     const [before] = (await ask('GET', '/deliveries?destination=example.org')).data;
@@ -216,7 +216,7 @@ describe('the console of an operator', () => {
     expect(after.attempts).toBe(before.attempts + 1);
   });
 
-  it('what is dropped needs a reason and its name, and the audit log has it', async () => {
+  it('requires a reason and the name for a drop, and the audit log has it', async () => {
     await go('destinations', /example\.net/);
     await seat.press('g');
     while (!/^› example\.net/m.test(await seat.frame())) await seat.press('j');

@@ -39,7 +39,7 @@ describe('the console of a person', () => {
     await seat.sees(new RegExp(`^›.*${name}`, 'm'));
   }
 
-  it('invites a person, and shows who is invited', async () => {
+  it('invites a person, and lists the invitations', async () => {
     await go('invitations', 'Nobody is invited.');
     await seat.press('c');
     await seat.sees('email *');
@@ -54,7 +54,7 @@ describe('the console of a person', () => {
     await keepFrame(seat, 'person/invitations', 'joan@people.example');
   });
 
-  it('gives a person another role', async () => {
+  it('changes the role of a person', async () => {
     await inHand(await go('members', 'grace@people.example'), 'grace@people.example');
     await seat.press('u');
     await seat.sees(/role +viewer/);
@@ -64,7 +64,7 @@ describe('the console of a person', () => {
     await seat.sees('grace@people.example is admin now.');
   });
 
-  it('shows where they are signed in, and ends one of these sessions after a question', async () => {
+  it('shows the sessions, and ends one of them after a confirmation', async () => {
     await inHand(await go('sessions', 'rasket on a-laptop'), 'browser');
     await seat.press('e');
     await seat.sees(/End one of your sessions/);
@@ -74,7 +74,7 @@ describe('the console of a person', () => {
     ada = await people.session(ada, team.id);
   });
 
-  it('shows the own account: who one is, its teams, and that no second factor is set up', async () => {
+  it('shows the own account with its teams and without a second factor', async () => {
     await go('account', 'ada@people.example');
     await keepFrame(seat, 'person/account', 'rasket account mfa enable');
     await seat.press('l');
@@ -82,7 +82,7 @@ describe('the console of a person', () => {
     await seat.press('Escape');
   });
 
-  it('sets single sign-on up, and adds a domain to it', async () => {
+  it('sets up single sign-on, and adds a domain to it', async () => {
     await go('sso', 'Single sign-on not found');
     await seat.press('u');
     await seat.sees('client secret');
@@ -113,7 +113,7 @@ describe('the console of a person', () => {
     await seat.sees('people.example is not proven');
   });
 
-  it('works in another team from then on', async () => {
+  it('switches to another team', async () => {
     expect((await ada.call('POST', '/teams', { name: 'Looms' })).status).toBe(201);
     await go('teams', 'Looms');
     await seat.press('s');

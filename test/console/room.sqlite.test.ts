@@ -4,7 +4,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { Screen } from './screen.ts';
 
-describe('the console with room', () => {
+describe('the console on a wide terminal', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -27,7 +27,7 @@ describe('the console with room', () => {
   };
   const ask = async (path: string) => (await scene.api('GET', path, { key: team.key })).body;
 
-  it('what is in hand stands beside the list, follows the walking and keeps its side', async () => {
+  it('shows the selected row next to the list, follows the selection and keeps its tab', async () => {
     await go('emails', /^› .*Your invoice .*│/m, /│.*550 5\.1\.1 No such user/);
     await seat.press('j');
     await seat.sees(/^› .*Your receipt .*│/m, /│ +Your receipt/, /│.*ada@example\.org: delivered/);
@@ -44,14 +44,14 @@ describe('the console with room', () => {
     await seat.sees(/^ emails +\d+\/2$/m);
   });
 
-  it('a narrow terminal shows one of them, and asks for nothing beside it', async () => {
+  it('shows only one pane when the terminal is narrow, and loads nothing for the other', async () => {
     await seat.resize(119, 40);
     await seat.sees(/^(?![^]*│)/);
     await seat.resize(140, 40);
     await seat.sees(/│.*\[text\]/);
   });
 
-  it('at 120 columns a row is one line beside what is in hand, and what goes on stands under its value', async () => {
+  it('shows each row on one line next to the details at 120 columns, and wraps values below themselves', async () => {
     await seat.resize(120, 40);
     await go('emails', /^ {2}CREATED .*STATE .*TO .*SUBJECT +│|^ {2}STATE .*TO .*SUBJECT +│/m);
     await seat.sees(
@@ -66,19 +66,19 @@ describe('the console with room', () => {
     await seat.resize(140, 40);
   });
 
-  it('what is open is followed, and the list beside it too', async () => {
+  it('follows the open item and the list next to it', async () => {
     await go('emails', /^› .*Your invoice/m);
     await seat.press('Enter');
     await seat.sees('emails › Your invoice');
     const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While here', text: 'T' };
     await scene.api('POST', '/emails', { key: team.key, body });
     await scene.settled();
-    // What is open stays in hand, though another is the first now.
+    // The open email stays selected, though another is the first now.
     await seat.sees(/^ {2}.*While here.*│/m, /^› .*Your invoice/m);
     await seat.press('Escape');
   });
 
-  it('rows are sorted by a column, which its title tells, and turned round', async () => {
+  it('sorts rows by a column, marks its title, and reverses the order', async () => {
     await go('emails', /^› .*│/m);
     await seat.press('<');
     await seat.sees(/ID ↑|SUBJECT ↑/);
@@ -90,13 +90,13 @@ describe('the console with room', () => {
     await seat.sees('SUBJECT ↓', /^› .*Your receipt/m);
   });
 
-  it('an item is opened by the end of its id, as tables show it', async () => {
+  it('opens an item by the end of its id, as tables show it', async () => {
     const [{ id }] = (await ask('/emails?search=receipt')).data;
     await go(`emails ${id.slice(-8)}`, 'emails › Your receipt');
     await go('emails 00000000', 'There is none with the id 00000000');
   });
 
-  it('a replay to a disabled endpoint offers to enable it, and does both', async () => {
+  it('offers to enable a disabled endpoint for a replay, and does both', async () => {
     const [{ id }] = (await ask('/webhooks')).data;
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
     await go('webhooks', /^› ✗ disabled/m);
@@ -116,7 +116,7 @@ describe('the console with room', () => {
     await seat.press('Escape');
   });
 
-  it('metrics are a screen, over four times', async () => {
+  it('shows metrics as a screen, over four periods', async () => {
     await go('metrics', /\[7 days\]/, /┤/, /sent +3 /, /mail\.example\.com +3 /);
     await seat.press('Right');
     await seat.sees(/\[28 days\]/, 'a day a bar', /sent +3 /);
@@ -124,7 +124,7 @@ describe('the console with room', () => {
     await seat.sees(/\[24 hours\]/, 'an hour a bar', /bounced +1 +33\.33 %/);
   });
 
-  it('how many are in a segment stands in the list', async () => {
+  it('shows the number of contacts of a segment in the list', async () => {
     const [{ id }] = (await ask('/segments')).data;
     await scene.api('POST', `/contacts/ada@example.org/segments/${id}`, { key: team.key });
     await go('segments', /NAME +CREATED|CONTACTS/, /^› Customers.* 1 +1 +0/m);

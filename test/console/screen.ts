@@ -12,7 +12,7 @@ import { version } from '../cli/in-process.ts';
 import { literally, type SeatOptions } from './seat.ts';
 
 await loadTsx();
-// As `rasket console` says before it loads React, whose form for development takes twice the time.
+// `rasket console` sets this before it loads React, whose development build takes twice the time.
 const { NODE_ENV } = process.env;
 process.env.NODE_ENV = 'production';
 const [{ render }, { createConsole }] = await Promise.all([import('ink'), import('../../console/main.tsx')]);
@@ -20,7 +20,7 @@ process.env.NODE_ENV = NODE_ENV;
 
 type Drawn = ReturnType<typeof Render>;
 
-/** What a terminal sends for the keys that are no characters, by their names in tmux. */
+/** The bytes that a terminal sends for the keys that are no characters, by their names in tmux. */
 const KEYS: Readonly<Record<string, string>> = {
   Enter: '\r',
   Escape: '\u001B',
@@ -43,7 +43,7 @@ const sentFor = (key: string): string => {
   return letter === undefined ? (KEYS[key] ?? key) : String.fromCharCode(letter.charCodeAt(0) - 96);
 };
 
-/** Between two keys and two looks: nobody types faster, and Ink waits 20 ms for what may follow an Esc. */
+/** The pause between two keys and two looks: nobody types faster, and Ink waits 20 ms for what may follow an Esc. */
 const PAUSE_MS = 30;
 
 /**
@@ -80,7 +80,7 @@ export class Screen implements AsyncDisposable {
     const terminal = openTerminal({ out: tty.stdout, err: tty.stdout, env });
     const { app, navigator } = createConsole({ client, target, terminal, version, env, ...tty }, () => screen.#leave());
     screen.#close = () => navigator.close();
-    // To debug means to Ink that each frame is written whole, and nothing between two of them.
+    // With `debug`, Ink writes each frame whole, and nothing between two of them.
     screen.#drawn = render(app, { ...tty, debug: true, interactive: true, exitOnCtrlC: false, patchConsole: false });
     return screen;
   }
@@ -108,7 +108,7 @@ export class Screen implements AsyncDisposable {
     this.#stdin.write(`\u001B[200~${text}\u001B[201~`);
   }
 
-  /** What is there a moment later, so that two looks that are alike mean that it stays. */
+  /** Returns the frame a moment later, so that two equal frames mean that it stays. */
   async frame(): Promise<string> {
     await wait(PAUSE_MS);
     return `${this.#frame}\n`;

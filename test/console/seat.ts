@@ -17,7 +17,7 @@ const run = promisify(execFile);
 export function describeAtTerminal(title: string, chapter: () => void): void {
   if (findProgram('tmux') !== undefined) return void describe(title, chapter);
   describe(title, () => {
-    it('has tmux to sit at', (context) => {
+    it('requires tmux', (context) => {
       if (process.env.RASKET_TEST_PEERS === 'required')
         throw new Error('RASKET_TEST_PEERS=required, but tmux is not installed');
       context.skip('tmux is not installed');
@@ -63,7 +63,7 @@ export class Seat implements AsyncDisposable {
     const settings = Object.entries(surroundings)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}='${value}'`);
-    // What stands before and behind it shows whether the terminal was given back.
+    // The text before and after it shows whether the terminal was restored.
     const line = `echo what was there before; env -i ${settings.join(' ')} sh ${root}/bin/rasket console; echo "ended with $?"; stty -a | grep -o -- '-*icanon'; exec cat`;
     await seat.tmux(
       '-f',
@@ -129,7 +129,7 @@ export class Seat implements AsyncDisposable {
     await this.tmux('resize-window', '-t', 'seat', '-x', String(columns), '-y', String(rows));
   }
 
-  /** Whether the alternate screen is on, the cursor is shown, and a line goes on in the next one. */
+  /** Returns whether the alternate screen is on, the cursor is shown, and a line continues on the next one. */
   async modes(): Promise<{ alternate: boolean; cursor: boolean; wraps: boolean }> {
     const said = await this.tmux('display', '-p', '-t', 'seat', '#{alternate_on} #{cursor_flag} #{wrap_flag}');
     const [alternate, cursor, wraps] = said.trim().split(' ');
@@ -146,7 +146,7 @@ export class Seat implements AsyncDisposable {
     return this.tmux('show-buffer');
   }
 
-  /** What everybody sees at the end: their own terminal, as it was. */
+  /** Expects the end, after which everybody sees their own terminal as it was, and returns its frame. */
   async isGivenBack(status: number): Promise<string> {
     const frame = await this.sees('what was there before', `ended with ${status}`, /^icanon$/m);
     // Nothing of the console is left on it.
@@ -194,7 +194,7 @@ export async function startLine(url: string) {
       await isClosed;
     },
     mend: () => listen(port),
-    /** From now on nothing is answered, and nothing is refused either. */
+    /** Answers nothing from now on, and refuses nothing either. */
     hold(): void {
       isHeld = true;
     },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { Screen } from './screen.ts';
 
-describe('what no keyboard can type', () => {
+describe('text that no keyboard can type', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -19,7 +19,7 @@ describe('what no keyboard can type', () => {
     await scene?.close();
   });
 
-  it('what has a name that no keyboard can type is deleted all the same', async () => {
+  it('does not keep an object with such a name from being deleted', async () => {
     // A new name with such characters is refused; an older version has stored this one.
     const { id } = (await scene.api('POST', '/segments', { key: team.key, body: { name: 'ab' } })).body;
     await scene.app.world.db.run('update segments set name = ? where id = ?', ['a\u202Eb\u0007', id]);
@@ -37,7 +37,7 @@ describe('what no keyboard can type', () => {
     expect((await scene.api('GET', '/segments', { key: team.key })).body.data).toMatchObject([{ name: 'Customers' }]);
   });
 
-  it('a filter that was pasted steers nothing where it is shown', async () => {
+  it('does not control the terminal when it is pasted into a filter', async () => {
     await seat.type(':topics');
     await seat.press('Enter');
     await seat.sees('News');

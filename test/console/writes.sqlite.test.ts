@@ -6,7 +6,7 @@ import { startScene, type Scene, type SceneOptions, type Team } from '../rig/sce
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
 
-describe('what the console writes', () => {
+describe('the writing actions of the console', () => {
   let stub: CloudflareStub;
   let scene: Scene;
   let team: Team;
@@ -58,7 +58,7 @@ describe('what the console writes', () => {
     fs.writeFileSync(path.join(seat.folder, name), text);
     return path.join(seat.folder, name);
   };
-  it('a zone is changed only as was shown before, and after a yes', async () => {
+  it('change a zone only as shown before, and after a yes', async () => {
     await go('domains', 'mail.example.com');
     await go('configure', 'the DNS provider to publish with');
     await seat.press('Down');
@@ -84,7 +84,7 @@ describe('what the console writes', () => {
     await seat.press('n');
   });
 
-  it('of several that are marked none is changed unseen', async () => {
+  it('change none of several marked items unseen', async () => {
     const body = { name: 'other.example.com' };
     const { id } = (await scene.api('POST', '/domains', { key: team.key, body })).body;
     await go('domains', 'other.example.com');
@@ -95,7 +95,7 @@ describe('what the console writes', () => {
     await scene.api('DELETE', `/domains/${id}`, { key: team.key });
   });
 
-  it('a domain of another team is claimed, with the record to publish', async () => {
+  it('claim a domain of another team, with the record to publish', async () => {
     const other = await scene.team('Other');
     const held = await other.domain('held.example.com');
     await go('domains', 'mail.example.com');
@@ -120,14 +120,14 @@ describe('what the console writes', () => {
     await seat.sees('held.example.com: pending');
   });
 
-  it('contacts are imported from a file of this machine, with the rows that failed', async () => {
+  it('import contacts from a local file, and list the failed rows', async () => {
     await go('imports', 'There are no imports yet.');
     await go('import', 'the CSV file, on this machine');
     await fill(path.join(seat.folder, 'absent.csv'));
     await seat.press('C-s');
     await seat.sees(/absent\.csv cannot be read: there is no such\s/);
     const file = write('people.csv', 'email,first_name\nbob@example.org,Bob\nnonsense,No\n');
-    // What was typed stands there for another try.
+    // The typed text is kept for another try.
     await seat.press('C-u');
     await seat.type(file);
     await seat.press('C-s');
@@ -137,7 +137,7 @@ describe('what the console writes', () => {
     expect((await ask('/contacts')).data).toContainEqual(expect.objectContaining({ email: 'bob@example.org' }));
   });
 
-  it('a mail is sent with all that a mail can have, and what is wrong with a file is said at its field', async () => {
+  it('send an email with every field, and report a faulty file at its field', async () => {
     await team.domain('send.example.com');
     const long = Array.from({ length: 300 }, (_, at) => `<p>Line ${at}</p>`).join('\n');
     const page = write('page.html', long);
@@ -174,7 +174,7 @@ describe('what the console writes', () => {
     expect(data).toMatchObject([{ filename: 'november.pdf', size: 3 }]);
   });
 
-  it('a batch is sent from a file of this machine', async () => {
+  it('send a batch from a local file', async () => {
     await team.domain('batch.example.com');
     const mail = { from: 'a@batch.example.com', to: 'b@example.org', subject: 'Many', text: 'x' };
     await go('emails', /^ emails/m);
@@ -190,7 +190,7 @@ describe('what the console writes', () => {
     await scene.settled();
   });
 
-  it('a template takes files and variables, as the command line does', async () => {
+  it('create a template from files and variables, as the command line does', async () => {
     const page = write('shown.html', '<p>{{{PRODUCT}}}</p>');
     await go('templates', 'There are no templates yet.');
     await go('create', 'Ctrl-O: html file, text file, from, reply to, variable');
@@ -220,7 +220,7 @@ describe('what the console writes', () => {
     await seat.press('Escape');
   });
 
-  it('what the command line takes of a key, a domain and several addresses, a form takes too', async () => {
+  it('accept in forms what the command line accepts for keys, domains and several addresses', async () => {
     const { id } = await team.domain('pinned.example.com');
     await go('keys', 'full_access');
     await go('create', 'create a key');
@@ -249,7 +249,7 @@ describe('what the console writes', () => {
     expect(made).toMatchObject({ open_tracking: true, click_tracking: false });
   });
 
-  it('rules, segments, contacts and the team are changed in forms', async () => {
+  it('change rules, segments, contacts and the team in forms', async () => {
     await go('inbound-rules', 'There are no rules yet');
     await go('create', 'support+*@example.com');
     await fill('*@mail.example.com', 'forward', 'office@example.org, desk@example.org');

@@ -31,7 +31,7 @@ const scopes = [...new Set(described.flatMap(({ requirement: { scope } }) => sco
 interface Caller {
   name: string;
   actor: Actor;
-  /** Whether an operation is documented as one that this caller reaches. */
+  /** Returns whether the documentation of an operation names this caller. */
   isNamed: (says: string) => boolean;
 }
 
@@ -108,7 +108,7 @@ function isLetIn(actor: Actor, requirement: Requirement): boolean {
   }
 }
 
-/** Where what an operation says and who is let in are not the same. */
+/** Lists where the documentation of an operation and its access check differ. */
 const differences = (operations: readonly Described[], letsIn = isLetIn): string[] =>
   operations.flatMap(({ operationId, requirement, says }) =>
     Object.values(callers)
@@ -120,7 +120,7 @@ const differences = (operations: readonly Described[], letsIn = isLetIn): string
       }),
   );
 
-test('every operation lets in exactly the callers that its documentation names', () => {
+test('every operation can be called by exactly the callers that its documentation names', () => {
   expect(described.length).toBeGreaterThan(100);
   expect(scopes.length).toBeGreaterThan(5);
   expect(differences(described)).toEqual([]);
@@ -137,12 +137,12 @@ test.each<[Requirement, string]>([
   expect(differences([{ operationId: 'planted', requirement, says }])).toEqual([]);
 });
 
-test('every scope that an operation names is in the catalogue, and consent says what it allows', () => {
+test('every scope of an operation is in the catalog, and the consent page explains it', () => {
   for (const scope of scopes) expect([...SCOPE_NAMES, ANY_SCOPE]).toContain(scope);
   expect(SCOPE_NAMES.filter((name) => !scopes.includes(name))).toEqual([]);
 });
 
-test('a grant reaches no more than its person does at that moment', () => {
+test('a grant reaches no more than its person may at that moment', () => {
   const access: Requirement = { permission: 'full_access', scope: 'team:write', role: 'admin' };
   const grant = {
     kind: 'oauth_grant' as const,
@@ -157,7 +157,7 @@ test('a grant reaches no more than its person does at that moment', () => {
   expect(reached).toEqual(['admin', 'owner']);
 });
 
-test('a difference on either side is found', () => {
+test('a difference between documentation and enforcement is found on either side', () => {
   const [usage] = described.filter(({ operationId }) => operationId === 'getUsage');
   if (!usage) throw new Error('the contract has no getUsage');
   const silent = { ...usage, says: usage.says.replace('a dashboard session as `viewer` or higher', '') };

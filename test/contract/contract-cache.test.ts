@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => tree.remove());
 
-/** What a fresh process reads: the ids of all operations. */
+/** Returns the ids of all operations, as a fresh process reads them. */
 function operationIds(): string[] {
   const script = `const { loadRoutes } = await import(${JSON.stringify(path.join(folder, 'routes.ts'))});
     console.log(JSON.stringify(Object.keys(loadRoutes())));`;
@@ -32,7 +32,7 @@ function renameOperation(): void {
   );
 }
 
-it('the merged document is made when it is missing, and made anew when a YAML file has changed', () => {
+it('the merged document is created when it is missing, and again when a YAML file has changed', () => {
   expect(operationIds()).toContain('getUsage');
   expect(fs.existsSync(cache())).toBe(true);
   renameOperation();
@@ -41,7 +41,7 @@ it('the merged document is made when it is missing, and made anew when a YAML fi
   expect(ids).not.toContain('getUsage');
 });
 
-it('a fresh one is read and not made again', () => {
+it('an up-to-date merged document is read and not created again', () => {
   operationIds();
   const kept = JSON.parse(fs.readFileSync(cache(), 'utf8')) as { document: { paths: Record<string, unknown> } };
   kept.document.paths = {};
@@ -49,7 +49,7 @@ it('a fresh one is read and not made again', () => {
   expect(operationIds()).toEqual([]);
 });
 
-it('where the folder cannot be written the document is right all the same', () => {
+it('the document is correct when the folder cannot be written', () => {
   // A folder in its place: the file can be neither read nor replaced, by root neither.
   fs.mkdirSync(path.join(cache(), 'in-the-way'), { recursive: true });
   renameOperation();

@@ -26,12 +26,12 @@ test('the document is valid OpenAPI 3.1', async () => {
   expect(document.info.version).toBe('1.0.0');
 });
 
-test('the two servers are the address of this one and a base below /api/v1', () => {
+test('the two servers are the address of this server and a base below /api/v1', () => {
   const addressed = addressContract(document, { origin: 'http://127.0.0.1:3000', isDevelopment: true });
   expect(addressed.servers.map(({ url }) => url)).toEqual(['http://127.0.0.1:3000', 'http://127.0.0.1:3000/api/v1']);
 });
 
-test('the webhooks are the types of events that endpoints subscribe to, each with its payload', () => {
+test('the webhooks are the event types of endpoints, each with its payload', () => {
   const types = document.components.schemas['WebhookEventType']?.enum as string[];
   expect(Object.keys(document.webhooks ?? {}).sort()).toEqual(types.toSorted());
   for (const [type, { post }] of Object.entries(document.webhooks ?? {})) {
@@ -41,7 +41,7 @@ test('the webhooks are the types of events that endpoints subscribe to, each wit
   }
 });
 
-test('every ref leads somewhere', () => {
+test('every $ref can be resolved', () => {
   const refs = collect(document, (node) => ('$ref' in node ? [String(node['$ref'])] : []));
   expect(refs.length).toBeGreaterThan(100);
   for (const $ref of refs) expect(() => resolveRef(document, { $ref }), $ref).not.toThrow();
@@ -54,7 +54,7 @@ test('every component is used', () => {
   }
 });
 
-test('families are named like their files, and every file is a family', () => {
+test('families are named after their files, and every file is a family', () => {
   const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
   const families = document.tags.map(({ name }) => name);
   expect(files.sort()).toEqual([...families, 'errors', 'openapi'].map((name) => `${name}.yaml`).sort());
@@ -67,13 +67,13 @@ test('operation ids are unique and camelCase', () => {
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]*)+$/);
 });
 
-describe.each(operations)('$operationId', ({ operation, operationId, method, path, parameters }) => {
+describe.each(operations)('the operation $operationId', ({ operation, operationId, method, path, parameters }) => {
   const isOpen = operation['x-service-permission'] === 'none';
   const statuses = Object.keys(operation.responses);
   // A step of OAuth is refused in the words of RFC 6749, which knows no 422 and, where its token is nobody's, no 404.
   const isOfOauth = operation['x-oauth-flow'] === true;
 
-  test('says which credential reaches it', () => {
+  test('says which credential it needs', () => {
     expect(['sending_access', 'full_access', 'session', 'operator', 'none', null]).toContain(
       operation['x-service-permission'],
     );
@@ -86,14 +86,14 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     ]);
   });
 
-  test('says which role of a team reaches it, where it is of a team', () => {
+  test('says which role it needs when it belongs to a team', () => {
     const { 'x-service-permission': permission, 'x-service-role': role } = operation;
     expect(['viewer', 'member', 'admin', 'owner', null]).toContain(role);
     if (permission === 'sending_access' || permission === 'full_access') expect(role).not.toBeNull();
     else if (permission !== 'session') expect(role).toBeNull();
   });
 
-  test('declares the statuses it can answer', () => {
+  test('declares the statuses of its responses', () => {
     const takesBody = operation.requestBody !== undefined || method !== 'get';
     const expected = [
       '403',
@@ -111,7 +111,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     if (path.includes('{') && !isOfOauth) expect(statuses).toContain('404');
   });
 
-  test('says something for readers', () => {
+  test('has a summary, a description and a tag', () => {
     expect(operation.summary.length).toBeGreaterThan(5);
     expect(operation.description.length).toBeGreaterThan(10);
     expect(operation.tags).toHaveLength(1);
@@ -127,7 +127,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     }
   });
 
-  test('has examples that keep their own schemas', () => {
+  test('has examples that are valid by their schemas', () => {
     for (const { what, media } of mediaTypes(operation)) {
       const values = [media.example, ...Object.values(media.examples ?? {}).map(({ value }) => value)];
       const examples = values.filter((value) => value !== undefined);
@@ -136,7 +136,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     }
   });
 
-  test('sends the rate limit and the request id with every answer, www-authenticate with 401, allow with 405, and retry-after with 429 and where nothing can be stored', () => {
+  test('sends the rate limit and request id headers with every response, and the right extra headers with 401, 405, 429 and storage failures', () => {
     const always = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'x-request-id'];
     for (const [status, response] of Object.entries(operation.responses)) {
       const names = Object.keys(resolveRef<ResponseObject>(document, response).headers ?? {});
@@ -160,7 +160,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
   });
 });
 
-test('no object takes fields it does not declare', () => {
+test('no object accepts undeclared fields', () => {
   const open = collect(document.components.schemas, (node) =>
     node['type'] === 'object' && node['properties'] && node['additionalProperties'] !== false
       ? [Object.keys(node['properties'] as object).join()]
@@ -189,7 +189,7 @@ function mediaTypes(operation: Operation): { what: string; media: MediaType }[] 
 }
 
 function mustValidate(schema: OrRef<Schema>, value: unknown, what: string): void {
-  // By address, so that each component is compiled once and not for everybody who refers to it.
+  // Components are found by address, so that each is compiled once and not for everybody who refers to it.
   const text = JSON.stringify(schema).replaceAll('"#/components/', '"contract#/components/');
   const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text) as Schema);
   compiled.set(text, validate);

@@ -3,8 +3,8 @@ import { startScene } from '../rig/scene.ts';
 import { isSqlite3Missing } from './sqlite3-installed.ts';
 
 // skipped because the native sqlite3 module could not be built here; RASKET_TEST_PEERS=required insists on it.
-describe.skipIf(isSqlite3Missing())('the appliance on the sqlite3 driver', () => {
-  it('takes mail, delivers it, and has everything after a restart', async () => {
+describe.skipIf(isSqlite3Missing())('the server with the sqlite3 driver', () => {
+  it('accepts mail, delivers it, and has everything after a restart', async () => {
     await using scene = await startScene();
     expect(scene.app.world.config.database.driver).toBe('sqlite3');
     const team = await scene.team();
@@ -34,7 +34,7 @@ describe.skipIf(isSqlite3Missing())('the appliance on the sqlite3 driver', () =>
     expect(body.data).toHaveLength(8);
   });
 
-  it('lets one verification a minute through, also of those that come together', async () => {
+  it('allows one verification a minute, also among concurrent requests', async () => {
     await using scene = await startScene();
     const team = await scene.team();
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'race.example.com' } });

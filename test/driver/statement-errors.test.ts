@@ -13,7 +13,7 @@ describe.skipIf(isSqlite3Missing())('a failed statement', () => {
   afterEach(() => scratch.close());
 
   // knex would put them there; the other drivers never do.
-  it('does not carry its values into the error, and so into the log', async () => {
+  it('does not put its values into the error, and so into the log', async () => {
     const row = ['secret-bucket-name', 1, null];
     const failing = scratch.db.insertMany('rate_limits', ['bucket', 'tokens', 'updated_at'], [row]);
     const error = await failing.then(

@@ -9,7 +9,7 @@ import { installProgram } from './program.ts';
 
 const HOUR_MS = 3_600_000;
 
-it('the attempt after a kill -9 sends the same bytes as the one before', async () => {
+it('the attempt after a kill -9 sends the same bytes as the attempt before', async () => {
   const contents: string[] = [];
   const sink = await startSink({ onContent: (data) => contents.push(data.toString('latin1')) });
   onTestFinished(() => sink.close());

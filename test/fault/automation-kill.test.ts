@@ -119,7 +119,7 @@ async function startCounter(): Promise<{
 }
 
 it(
-  `kill -9 ${KILLS} times while ${RUNS} runs go on: each does each of its steps once, and none stays behind`,
+  `${RUNS} automation runs survive kill -9 ${KILLS} times: each step runs once, and no run is left over`,
   async () => {
     const random = dice(testSeed());
     const { sink, arrivals, reaches } = await startCounter();
@@ -138,7 +138,7 @@ it(
       { env },
     );
     const { automation, segment } = await begin(program);
-    // Where the runs stand at each kill: a kill while none was on its way would prove nothing.
+    // This counts kills while runs were in progress: a kill while none was would prove nothing.
     let midway = 0;
     for (let killed = 0; killed < KILLS; killed++) {
       const left = everyEmail.length - arrivals.size;

@@ -12,7 +12,7 @@ const DAY = 24 * HOUR;
 
 interface Case {
   graph(has: Supplies): Graph;
-  /** What is told of the contact, which begins a run of an automation that waits for it. */
+  /** The event of the contact that begins a run of an automation which waits for it. */
   starts?: string;
   emails?: number;
   steps?: Record<string, string>;
@@ -64,7 +64,7 @@ const KINDS: Record<string, Case> = {
   },
 };
 
-// Behind a commit as well: every statement before it is among them.
+// A fault is planted at every statement and after every commit.
 const FAULTS = [
   { why: 'a defect of ours', code: undefined },
   { why: 'a lost connection', code: 'ECONNRESET' },
@@ -77,7 +77,7 @@ const HERE = driver === 'pg' ? ['email', 'topic_update'] : Object.keys(KINDS);
 const CASES = HERE.flatMap((kind) => FAULTS.map((fault) => ({ kind, ...fault })));
 
 it.each(CASES)(
-  '$why at any statement of a step of kind $kind, also behind a commit: what it does is done once',
+  'an automation step survives $why at any statement of the kind $kind, also after a commit, and takes effect once',
   async (one) => {
     const { kind, code } = one;
     // Only the loop of this test carries runs, so that counting statements is exact.

@@ -99,7 +99,7 @@ async function sendBatch(program: Program, template: string, batch: number): Pro
     const headers = { 'idempotency-key': `batch-${batch}` };
     const answer = await api('POST', '/emails/batch', { key: program.apiKey, body, headers }).catch(() => undefined);
     if (answer?.status === 200) return (answer.body.data as { id: string }[]).map(({ id }) => id);
-    // Between two programs nobody answers, and what is under way under a key is 409.
+    // Between two programs nobody answers, and a request whose key is in use gets a 409.
     if (answer && ![409, 503].includes(answer.status)) throw new Error(`${answer.status} ${answer.text}`);
   }
 }

@@ -11,7 +11,7 @@ const KILLS = 3;
 const LAST = TEAMS / KILLS;
 const PROGRAM = path.join(import.meta.dirname, 'close-months.ts');
 
-it(`kill -9 ${KILLS} times while a month is closed: one invoice for each team, and no gap`, async () => {
+it(`closing a month survives kill -9 ${KILLS} times with one invoice for each team and no gap`, async () => {
   await using scene = await billingScene();
   const teams = [];
   for (let n = 0; n < TEAMS; n++) teams.push(await scene.team());

@@ -9,7 +9,7 @@ import { startSink } from '../rig/sink.ts';
 import { configOf, installProgram, type Program } from './program.ts';
 
 const SENDS = scaled(40);
-// One of each node in `npm test`.
+// In `npm test` there is one of each node.
 const KILLS = Math.min(4, scaled(2));
 const CLIENTS = 8;
 const REFUSED = 5;
@@ -19,7 +19,7 @@ const TWO_HOURS_MS = 2 * 3_600_000;
 const TEXT = 'A line of a long report.\n'.repeat(1000);
 
 it(
-  'the program is killed and cut off from the store: every message arrives, and none twice',
+  'every message arrives once when the program is killed and cut off from the object store',
   { timeout: 300_000 },
   async () => {
     const arrivals = new Map<string, number>();
@@ -34,7 +34,7 @@ it(
     let [kills, restarting]: [number, Promise<unknown>] = [0, Promise.resolve()];
     const onAnswer = (): void => {
       const share = acknowledged.size / SENDS;
-      // From the middle on it has no way to the store, until it has refused some.
+      // From the middle on the program cannot reach the store, until the store has refused some requests.
       if (share > 0.4 && refused.count === 0) store.wrong = () => 'hang up';
       if (kills >= KILLS || share < (kills + 1) / (KILLS + 1)) return;
       kills++;
@@ -108,7 +108,7 @@ interface Sending {
   onRefused: () => void;
 }
 
-/** As a careful client: it asks again under the same key until it has its answer. */
+/** Sends as a careful client does: it asks again under the same key until it has its answer. */
 async function sendUntilAcknowledged(program: Program, { n, refused, onRefused }: Sending): Promise<string> {
   for (;;) {
     const url = await program.listening();

@@ -32,7 +32,7 @@ const lockFile: Fault = async (scene) => {
   };
 };
 
-/** The report is locked, and whoever waits for it is cut off by the server. */
+/** Locks the report, and makes the server cut off the connection that waits for it. */
 const cutOff: Fault = async (scene) => {
   const client = new pg.Client({ connectionString: scene.app.world.config.database.url });
   await client.connect();
@@ -55,7 +55,7 @@ const cutOff: Fault = async (scene) => {
   };
 };
 
-it('a page that the database refuses is sent later, once, and the broadcast is not held for it', async () => {
+it('a page of a broadcast that the database refuses is sent later, once, without a hold of the broadcast', async () => {
   await using scene = await startScene();
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['ada@one.example', 'bob@one.example']);

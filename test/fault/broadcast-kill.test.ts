@@ -9,7 +9,7 @@ import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
 const KILLS = Math.min(20, scaled(2));
-// Where there are no more kills to have, RASKET_TEST_SCALE makes the broadcast larger.
+// When there are no more kills to add, RASKET_TEST_SCALE makes the broadcast larger.
 const CONTACTS = KILLS < 20 ? 1000 + 25 * KILLS : scaled(150);
 /** Two pages, of which the second is made once some of the first have gone. */
 const FEW = 700;
@@ -64,7 +64,7 @@ async function begin(program: Program, addresses: readonly string[]): Promise<st
   return id;
 }
 
-/** Whom the report names. */
+/** Returns the addresses that the report names. */
 async function reportedBy(program: Program, id: string, type: 'sent' | 'bounced' = 'sent'): Promise<string[]> {
   const reported = new Set<string>();
   for (let after = ''; ;) {
@@ -78,7 +78,7 @@ async function reportedBy(program: Program, id: string, type: 'sent' | 'bounced'
 
 interface Scenery {
   program: Program;
-  /** How often each address got it. */
+  /** The number of times that each address got it. */
   arrivals: Map<string, number>;
   inDoubt: Set<string>;
   /** Resolves once so many addresses got it. */
@@ -127,7 +127,7 @@ async function allOver({ isOver }: Scenery, addresses: readonly string[]): Promi
   await expect.poll(() => addresses.filter((address) => !isOver(address)).length, { timeout: 120_000 }).toBe(0);
 }
 
-/** What is printed, and that nobody got it twice. */
+/** Prints the counts, and expects that nobody got it twice. */
 function count({ arrivals, inDoubt }: Scenery, addresses: readonly string[], more: object = {}): void {
   const twice = [...arrivals].filter(([, times]) => times > 1);
   const neverSent = addresses.filter((address) => !arrivals.has(address)).length;
@@ -139,7 +139,7 @@ function count({ arrivals, inDoubt }: Scenery, addresses: readonly string[], mor
 const WITHIN_MS = 300_000 + CONTACTS * 20;
 
 it(
-  `kill -9 ${KILLS} times during a broadcast to ${CONTACTS} contacts: nobody gets it twice and nobody is forgotten`,
+  `a broadcast to ${CONTACTS} contacts survives kill -9 ${KILLS} times: nobody gets it twice or is left out`,
   async () => {
     const random = dice(testSeed());
     const scenery = await setUp();
@@ -171,7 +171,7 @@ it(
 );
 
 it(
-  'a hold by itself, a resume, and other limits at each start in the middle: each has it once, and the report says the same',
+  'each contact gets a broadcast once through an automatic hold, a resume and new limits at each start, and the report agrees',
   async () => {
     const scenery = await setUp({ RASKET_BROADCASTS_HOLD_AFTER: '50' });
     const { program, arrivals, arrived } = scenery;
@@ -210,7 +210,7 @@ it(
 );
 
 it(
-  'a cancel and a kill in the middle: nobody has it twice, and whom the report names are those who got it',
+  'nobody gets a broadcast twice after a cancel and a kill, and the report names exactly those who got it',
   async () => {
     const scenery = await setUp();
     const { program, arrivals, arrived } = scenery;
@@ -222,7 +222,7 @@ it(
     await program.start();
     const { status, recipients } = await call(program, 'GET', `/broadcasts/${id}`);
     expect(status).toBe('canceled');
-    // What was created before goes out.
+    // Emails that were created before are still sent.
     let reported: string[] = [];
     const readReport = async (): Promise<number> => (reported = await reportedBy(program, id)).length;
     await expect.poll(readReport, { timeout: 120_000 }).toBe(recipients);

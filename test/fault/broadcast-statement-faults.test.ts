@@ -8,8 +8,8 @@ import { breakOff } from './broken-off.ts';
 
 const CONTACTS = ['ada@one.example', 'bob@two.example'];
 
-// Behind a commit as well: every statement before it is among them. A kill between two commits is met by chance; here each is met.
-it('a lost connection at any statement of a page, also behind a commit: nobody is forgotten, nobody has it twice', async () => {
+// A fault is planted at every statement and after every commit. A kill between two commits is met by chance; here each is met.
+it('a broadcast page survives a lost connection at any statement, also after a commit: nobody gets it twice or is left out', async () => {
   // Only the loop of this test carries broadcasts, so that counting statements is exact.
   await using scene = await startScene({ roles: ['http'] });
   const campaign = await campaignIn(scene);
@@ -31,7 +31,7 @@ it('a lost connection at any statement of a page, also behind a commit: nobody i
   }
 }, 120_000);
 
-/** Who has an email of the broadcast. */
+/** Returns the contacts that have an email of the broadcast. */
 async function writtenTo({ app: { world } }: Scene, broadcast: string): Promise<string[]> {
   const rows = await world.db.all<{ email: string }>(
     'select r.email from broadcast_recipients r join emails e on e.id = r.email_id where r.broadcast_id = ?',

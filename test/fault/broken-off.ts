@@ -27,7 +27,7 @@ export async function breakOff(
   await live(createLoop());
   const isReached = steps() >= n;
   failAt(undefined);
-  // As long as a lease that could not be released lasts, and the first pause behind an error of ours.
+  // This lasts as long as a lease that could not be released, and as the first pause after an internal error.
   scene.clock.advance(10 * MINUTE);
   await live(createLoop());
   return isReached;

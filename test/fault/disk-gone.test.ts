@@ -92,7 +92,7 @@ describe.skipIf(driver === 'pg')('a disk that is lost and comes back without a r
   const reason = whyNoDisk();
 
   it(
-    'after a lost disk, a message at its final dot is not sent twice, and earlier ones are sent',
+    'does not make a message at its final dot be sent twice, and earlier messages are sent',
     { timeout: 300_000 },
     async (ctx) => {
       if (reason !== undefined) {

@@ -4,8 +4,8 @@ import { breakable } from '../rig/breakable.ts';
 import { writingInbox } from '../rig/inbox.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
-// Behind a commit as well: every statement before it is among them. A kill between two commits is met by chance; here each is met.
-it('a lost connection at any statement of a draft that is sent, also behind a commit: sent again, it is one mail', async () => {
+// A fault is planted at every statement and after every commit. A kill between two commits is met by chance; here each is met.
+it('a draft survives a lost connection at any statement, also after a commit, and sending it again sends one email', async () => {
   // Without the delivery role every statement is the call's own, so counting them is exact.
   await using scene = await startScene({ roles: ['http'] });
   const { call } = await writingInbox(scene, await scene.team());

@@ -44,7 +44,7 @@ async function statusOf(program: Program, { id }: File) {
 }
 
 async function handIn(program: Program, number: number): Promise<File> {
-  // One that was over before anybody could kill it is followed by one that takes twice as long.
+  // A file that was done before anybody could kill the import is followed by one that takes twice as long.
   const rows = ROWS * 2 ** number;
   const text = fileOf(number, rows);
   const api = await apiOf(program);
@@ -67,7 +67,7 @@ async function killWithin(program: Program, file: File, row: number): Promise<bo
 }
 
 it(
-  `kill -9 ${KILLS} times while ${ROWS} rows are imported counts none of them twice`,
+  `an import of ${ROWS} rows survives kill -9 ${KILLS} times and counts none of them twice`,
   { timeout: 300_000 + ROWS * 5 },
   async () => {
     const sink = await startSink({ keep: false });
@@ -91,7 +91,7 @@ it(
     const files = [first];
     for (let killed = 0, killedFile = 0; killed < KILLS;) {
       const file = files.at(-1) ?? first;
-      // As far as it comes, from wherever the last death left it.
+      // The next kill comes further on, from wherever the last one left the import.
       const row = Math.min(file.rows, Math.floor((file.rows * (killedFile + 1)) / (KILLS + 2)));
       if (await killWithin(program, file, row)) {
         killed++;

@@ -11,8 +11,8 @@ import { breakOff } from './broken-off.ts';
 const fileOf = (n: number): string =>
   `email,first_name\nada${n}@one.example,Ada\nbob${n}@two.example,Bob\nnobody,N\nada${n}@one.example,Ada L\n`;
 
-// Behind a commit as well: every statement before it is among them. A kill between two commits is met by chance; here each is met.
-it('a lost connection at any statement of an import, also behind a commit: no row is left out, none counts twice', async () => {
+// A fault is planted at every statement and after every commit. A kill between two commits is met by chance; here each is met.
+it('an import survives a lost connection at any statement, also after a commit: no row is left out or counted twice', async () => {
   // Only the loop of this test reads files, so that counting statements is exact.
   await using scene = await startScene({ roles: ['http'] });
   const { key } = await scene.team();

@@ -57,7 +57,7 @@ async function threadsOf(program: Program, inbox: string): Promise<{ email_count
 }
 
 it(
-  `kill -9 ${KILLS} times while ${DRAFTS} drafts are sent by two clients each: each is one mail in one thread`,
+  `${DRAFTS} drafts sent by two clients each survive kill -9 ${KILLS} times: each is one email in one thread`,
   { timeout: 300_000 },
   async () => {
     const random = dice(testSeed());

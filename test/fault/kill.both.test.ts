@@ -17,7 +17,7 @@ const CLIENTS = 24;
 const NEVER_SENT_MAX = 2;
 const TWO_HOURS_MS = 2 * 3_600_000;
 
-describe('kill -9 in the middle of the mail', () => {
+describe('a kill -9 during delivery', () => {
   it('loses no acknowledged message and sends none twice', { timeout: 300_000 }, async () => {
     const random = dice(testSeed());
     const order = shuffled(random);
@@ -123,7 +123,7 @@ const shuffled = (random: () => number) =>
     .sort((a, b) => a.at - b.at)
     .map(({ moment }) => moment);
 
-/** As a careful client: whatever happens to the request, it asks again under the same key until it has its answer. */
+/** Sends as a careful client does: whatever happens to the request, it asks again under the same key until it has its answer. */
 async function sendUntilAcknowledged(program: Program, n: number): Promise<string> {
   for (;;) {
     const url = await program.listening();
@@ -157,7 +157,7 @@ const endOf = (wasInDoubt: boolean): string =>
     ? 'failed: email.queued email.sent email.failed ambiguous_submission'
     : 'delivered: email.queued email.sent email.delivered';
 
-/** What the database says of every email when all doubts have run out. */
+/** Returns what the database says of every email when all doubts have expired. */
 async function twoHoursLater(program: Program): Promise<{ left: number; emails: Map<string, string> }> {
   const { config } = loadConfig({
     env: {},

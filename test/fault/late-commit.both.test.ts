@@ -53,7 +53,7 @@ async function withLostClaim(work: (lost: Lost) => Promise<void>, underWay?: str
 
 // runs only on PostgreSQL: an embedded database commits before it answers, or never.
 it.runIf(driver === 'pg').each(LANDINGS)(
-  'a claim that is committed $when after its connection was lost is found without a restart, and its mail sent once',
+  'a claim that is committed $when after its connection was lost is found without a restart, and its mail is sent once',
   async ({ lateMs, foundMs }) => {
     await withLostClaim(async ({ scene, mail, id, land }) => {
       // Nothing is taken back before it lands: the look right after the failure finds nothing.
@@ -77,15 +77,18 @@ it.runIf(driver === 'pg').each(LANDINGS)(
 );
 
 // runs only on PostgreSQL, for the same reason.
-it.runIf(driver === 'pg')('what is carried stays with its process while orphaned claims are released', async () => {
-  await withLostClaim(async ({ scene, mail, id, land }) => {
-    await land();
-    scene.clock.advance(10 * MINUTE);
-    await scene.sink.waitFor((sink) => sink.messages.some(({ rcptTo }) => rcptTo.includes('x@one.example')));
-    scene.sink.openGate();
-    await scene.settled();
-    expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@one.example'], waiting: [] });
-    expect(scene.sink.counts.accepted).toBe(2);
-    expect(scene.sink.commands.filter((line) => line.includes('RCPT TO:<slow-rcpt'))).toHaveLength(1);
-  }, 'slow-rcpt@one.example');
-});
+it.runIf(driver === 'pg')(
+  'a delivery in progress stays with its process while orphaned claims are released',
+  async () => {
+    await withLostClaim(async ({ scene, mail, id, land }) => {
+      await land();
+      scene.clock.advance(10 * MINUTE);
+      await scene.sink.waitFor((sink) => sink.messages.some(({ rcptTo }) => rcptTo.includes('x@one.example')));
+      scene.sink.openGate();
+      await scene.settled();
+      expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@one.example'], waiting: [] });
+      expect(scene.sink.counts.accepted).toBe(2);
+      expect(scene.sink.commands.filter((line) => line.includes('RCPT TO:<slow-rcpt'))).toHaveLength(1);
+    }, 'slow-rcpt@one.example');
+  },
+);

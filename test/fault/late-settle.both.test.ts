@@ -4,7 +4,7 @@ import type { DeliveryRow } from '../../src/mail/queue/index.ts';
 import { createSettle } from '../../src/mail/settle/index.ts';
 import { startScene } from '../rig/scene.ts';
 
-it('an outcome written again, because its first commit was not answered, leaves the next attempt alone', async () => {
+it('an outcome that is written again after its first commit got no response does not change the next attempt', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { world } = scene.app;
   const team = await scene.team();

@@ -7,7 +7,7 @@ import { mailIn, type Mail } from '../flow/mail.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 // skipped because with PostgreSQL the database is no file that another program can lock
-describe.skipIf(driver === 'pg')('while another process holds the database file', () => {
+describe.skipIf(driver === 'pg')('while another process holds the database file,', () => {
   let scene: Scene;
   let mail: Mail;
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.skipIf(driver === 'pg')('while another process holds the database file'
   const health = () => scene.api('GET', '/health');
   const arrivals = (): string[] => scene.sink.messages.flatMap(({ rcptTo }) => rcptTo).sort();
 
-  it('everything else goes on, and what waits is accepted once when the file is free', async () => {
+  it('other work continues, and waiting sends are accepted once when the file is free', async () => {
     const letGo = await holdLock();
     const sends = Array.from({ length: 50 }, (_, n) => post(n, 'waits'));
     // Nobody lets go of the file before these have been answered.
@@ -59,7 +59,7 @@ describe.skipIf(driver === 'pg')('while another process holds the database file'
     expect(arrivals()).toEqual(answers.map((_, n) => `r${n}@one.example`).sort());
   });
 
-  it('for longer than a caller should wait, all are refused together, and tried again they are sent once', async () => {
+  it('for longer than a caller should wait, all sends are refused together, and sent once when they are repeated', async () => {
     const letGo = await holdLock();
     const before = arrivals().length;
     const sends = Array.from({ length: 50 }, (_, n) => post(n, 'refused'));

@@ -23,7 +23,7 @@ const TEXT = 'A line of a long report.\n'.repeat(400);
 
 // runs only with PostgreSQL: SQLite bears one process
 it.runIf(driver === 'pg')(
-  'two nodes are killed and cut off from database and store, and the database crashes: every message arrives, and none twice',
+  'every message arrives once when two nodes are killed and cut off from database and store, and the database crashes',
   { timeout: 300_000 + SENDS * 200 },
   async () => {
     const random = dice(testSeed());
@@ -86,7 +86,7 @@ const isToBeCanceled = (n: number): boolean => n % 10 === 3;
 
 const NEVER_SENT = 'failed: email.queued email.sent email.failed ambiguous_submission, arrived 0';
 
-/** How one may have ended. What was at its final dot when its node was killed is failed as in doubt, and never sent again. */
+/** Returns how an email may have ended. An email at its final dot when its node was killed is failed as in doubt, and never sent again. */
 function endsOf(n: number): string[] {
   if (isToBeCanceled(n)) return ['canceled: email.scheduled email.canceled, arrived 0'];
   if (isScheduled(n)) return ['delivered: email.scheduled email.sent email.delivered, arrived 1'];
@@ -104,7 +104,7 @@ async function startNodes(
   sink: Sink,
   { watch, random }: Pick<Players, 'watch' | 'random'>,
 ): Promise<{ players: Players; program: Program; database: TestDatabase; store: ObjectServer; stop(): Promise<void> }> {
-  // As an operator may set it, and shorter than our own: then the rows of a node without power are free again.
+  // An operator may set it so, and shorter than our own: then the rows of a node without power are free again.
   const postgres = await startPostgres({ settings: ['idle_in_transaction_session_timeout=3s'] });
   onTestFinished(() => postgres.stop());
   const { url } = await createDatabase(postgres.url);
@@ -142,7 +142,7 @@ async function waysOf(name: string, { url, endpoint }: { url: string; endpoint: 
   return { name, database, store, settings };
 }
 
-/** Where the test is scaled up: so short that a node which is cut off loses what it holds to the other one. */
+/** When the test is scaled up, leases are so short that a node which is cut off loses what it holds to the other one. */
 const leases: Settings =
   SENDS > 100
     ? {

@@ -1,4 +1,4 @@
-// What can happen to nodes that share a database and a store, and the clients that ask them meanwhile.
+// Faults that can happen to nodes that share a database and a store, and the clients that call them meanwhile.
 import type { Postgres } from '../rig/pg.ts';
 import { scaled } from '../rig/scale.ts';
 import type { TcpRelay } from '../rig/tcp-relay.ts';
@@ -12,16 +12,16 @@ export interface Node {
   /** Its ways to the other machines. */
   database: TcpRelay;
   store: TcpRelay;
-  /** How many requests to it were refused, cut off or not answered. */
+  /** The number of requests to it that were refused, cut off or not answered. */
   inVain: number;
 }
 
 export interface Fault {
   name: string;
-  /** Of what no other fault begins before this one has ended. */
+  /** The part that fails: no other fault of it begins before this one has ended. */
   of: string;
   begin(): Promise<void>;
-  /** Whether it has lasted long enough. */
+  /** Returns whether it has lasted long enough. */
   isEnough(): boolean;
   end(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface Players {
   nodes: readonly Node[];
   postgres: Pick<Postgres, 'crash'>;
   watch: Watch;
-  /** How many requests have ended, in vain or not. */
+  /** The number of requests that have ended, in vain or not. */
   ended: number;
   random: () => number;
 }
@@ -92,7 +92,7 @@ function kill(players: Players): Fault {
   };
 }
 
-/** As when a machine loses its power: the database is not told that its client is gone, and keeps what that client held. */
+/** Simulates a machine that loses its power: the database is not notified that its client is gone, and keeps what that client held. */
 function powerCut(players: Players): Fault {
   const { begin, end, ...killed } = kill(players);
   const node = players.nodes.find(({ name }) => name === killed.of);
@@ -112,7 +112,7 @@ function powerCut(players: Players): Fault {
 
 const STARTS_MAX = 20;
 
-/** As systemd does it: what cannot start, such as while the database recovers, is started again. */
+/** Starts a node as systemd does: when it cannot start, such as while the database recovers, it is started again. */
 async function startAgain({ watch }: Players, node: Node): Promise<void> {
   for (let starts = 1; ; starts++) {
     try {
@@ -136,7 +136,7 @@ function crashOfDatabase({ postgres }: Players): Fault {
   };
 }
 
-/** In requests that meet it: where the test is scaled up, some outlast the leases of what the node holds. */
+/** The length of faults in requests that meet them: when the test is scaled up, some outlast the leases of what the node holds. */
 const LONGEST = scaled(1) > 1 ? { cut: 300, silent: 96, slow: 200 } : { cut: 60, silent: 12, slow: 40 };
 
 const partition =
@@ -190,7 +190,7 @@ export interface Answer {
 /** So long a client waits for an answer before it asks another node. */
 const PATIENCE_MS = 1500;
 
-/** As a careful client: it asks whichever node is up, until one has answered. */
+/** Asks as a careful client does: any node that is up, until one has answered. */
 export async function askUntilAnswered(
   players: Players,
   { path, headers, body }: { path: string; headers: Record<string, string>; body: object | undefined },

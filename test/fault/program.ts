@@ -83,7 +83,7 @@ export async function installProgram(
     await database.drop();
     rmSync(options.folder === undefined ? path.dirname(dataDir) : dataDir, { recursive: true, force: true });
   });
-  // As `rasket init` does, without the start of a process and every migration that it would be here.
+  // This does what `rasket init` does, without the start of a process and every migration that it would be here.
   const made = await makeTeam(configOf(env), dataDir, {});
 
   const program: Program = {
@@ -132,7 +132,7 @@ function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Proc
         createInterface({ input: starting.stderr }).on('line', (text) => {
           if (!text.startsWith('{')) return void complaints.push(text);
           const line = readLine(text);
-          // What a kill cut off is no line.
+          // A line that a kill cut off is not a whole line.
           if (!line) return void complaints.push(text);
           if (line.level === 'error') complaints.push(text);
           onLog(line);
@@ -173,7 +173,7 @@ function settingsOf(
   return {
     ...process.env,
     RASKET_DATA: dataDir,
-    // In memory, where scratch folders are, and removed with the data.
+    // These files are in memory, where scratch folders are, and are removed with the data.
     RUNTIME_DIRECTORY: dataDir,
     RASKET_INSTANCE_HOST: 'rasket.test',
     RASKET_HTTP_PORT: '0',
@@ -189,7 +189,7 @@ function settingsOf(
   };
 }
 
-/** What the program reads out of this environment. */
+/** Returns the configuration that the program reads from this environment. */
 export function configOf(env: NodeJS.ProcessEnv): Config {
   const own = Object.entries(env).filter(([name]) => /^RASKET_(?!TEST_|DATA$)/.test(name));
   return loadConfig({ env: Object.fromEntries(own) }).config;
@@ -205,7 +205,7 @@ async function verifyDomain(api: Api, key: string, dns: DnsRig): Promise<void> {
   await api('POST', `/domains/${created.body.id}/verify`, { key });
 }
 
-/** With a receiver of webhooks that it trusts and may reach. */
+/** Installs the program with a receiver of webhooks that it trusts and may reach. */
 export async function installBesideReceiver(
   env: Record<string, string>,
 ): Promise<{ program: Program; receiver: WebhookReceiver }> {

@@ -15,7 +15,7 @@ const SERVERS = 8;
 const DOMAIN = 'sender.example.com';
 
 it(
-  'kill -9 loses no message that was answered with 250, and none is there twice',
+  'kill -9 loses no received message that was answered with 250, and stores none twice',
   { timeout: 300_000 + MESSAGES * 100 },
   async () => {
     const sink = await startSink({ keep: false });
@@ -39,7 +39,7 @@ it(
     let reached = Promise.withResolvers<void>();
     const server = async (): Promise<void> => {
       for (let n = next++; n < MESSAGES; n = next++) {
-        // As a mail server does: what was not answered is sent again, the same bytes.
+        // A mail server repeats a message that was not answered, with the same bytes.
         for (let isTaken = false; !isTaken;) {
           tries++;
           isTaken = (await bring(port, n)).startsWith('250 ');

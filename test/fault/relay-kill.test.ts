@@ -10,8 +10,8 @@ import { installProgram, type LogLine } from './program.ts';
 const RELAY = 'smtp.relay.test';
 const SECRET = 'Correct-horse-battery-staple';
 
-describe('kill -9 while a relay holds its reply to the final dot', () => {
-  it('leaves the message in doubt and sends it to the relay no second time', { timeout: 120_000 }, async () => {
+describe('a kill -9 while a relay has not replied to the final dot', () => {
+  it('leaves the message in doubt and does not send it to the relay a second time', { timeout: 120_000 }, async () => {
     const certificate = makeCertificate({ names: [RELAY] });
     const folder = scratchFolder('rasket-relay-');
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

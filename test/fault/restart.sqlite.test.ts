@@ -79,7 +79,7 @@ async function send(program: Program, n: number): Promise<string> {
       .then(async (response) => ({ status: response.status, text: await response.text() }))
       .catch(() => undefined);
     if (answer?.status === 200) return (JSON.parse(answer.text) as { id: string }).id;
-    // Between two programs nobody answers; one that is stopping says 503, and what is under way under a key says 409.
+    // Between two programs nobody answers; one that is stopping says 503, and a request whose key is in use gets a 409.
     if (answer && ![409, 503].includes(answer.status)) throw new Error(`${answer.status} ${answer.text}`);
     await new Promise((next) => setImmediate(next));
   }

@@ -32,7 +32,7 @@ const CASES = FAULTS.flatMap((fault) => [
 ]);
 
 it.each(CASES)(
-  '$why at any step of a send whose contents are kept $kept leaves all of it or nothing',
+  '$why at any step of a send whose contents are stored $kept leaves all of it or nothing',
   async (fault) => {
     // Without the delivery role every statement is the send's own, so counting them is exact.
     await using scene = await startScene({ roles: ['http'], config: fault.config });

@@ -23,7 +23,7 @@ const DELIVERED = {
 const IN_DOUBT = { state: 'sent', events: ['email.queued', 'email.sent'], waiting: ['x@one.example'] };
 const FAILED = { state: 'failed', events: ['email.queued', 'email.sent', 'email.failed x@one.example'], waiting: [] };
 
-/** What a kill after each step comes to: how often the dot was written in both lives, and what is said of it. */
+/** The result of a kill after each step: how often the dot was written in both lives, and the state that is reported. */
 const AFTER_KILL: Record<Step, { dots: number; next: object; twoHoursLater: object }> = {
   claimed: { dots: 1, next: DELIVERED, twoHoursLater: DELIVERED },
   composed: { dots: 1, next: DELIVERED, twoHoursLater: DELIVERED },
@@ -35,8 +35,8 @@ const AFTER_KILL: Record<Step, { dots: number; next: object; twoHoursLater: obje
   settled: { dots: 1, next: DELIVERED, twoHoursLater: DELIVERED },
 };
 
-describe('a process killed after a step', () => {
-  it.for(STEPS)('"%s": the next life does what is left, and no dot is written twice', async (crashAfter) => {
+describe('a process killed after', () => {
+  it.for(STEPS)('“%s” is completed by the next process, and no dot is written twice', async (crashAfter) => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const wire: string[] = [];
@@ -52,7 +52,7 @@ describe('a process killed after a step', () => {
     expect(wire).toHaveLength(dots);
   });
 
-  it('takes mail with it that was accepted but not claimed', async () => {
+  it('accepting mail loses no mail that was not claimed yet', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const wire: string[] = [];
@@ -65,7 +65,7 @@ describe('a process killed after a step', () => {
 
 describe('a machine that goes down', () => {
   it.for(STEPS.slice(2, 6))(
-    'after "%s": every recorded hand-off is in doubt, for only the ledger was synced',
+    'after “%s” leaves every recorded hand-off in doubt, because only the hand-offs were synced',
     async (step) => {
       await using scene = await startScene({ roles: ['http'] });
       const mail = await mailIn(scene);
@@ -84,7 +84,7 @@ describe('a machine that goes down', () => {
     },
   );
 
-  it('leaves what had not come to its hand-off to be sent', async () => {
+  it('leaves mail that had not reached its hand-off to be sent', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const wire: string[] = [];
@@ -98,8 +98,8 @@ describe('a machine that goes down', () => {
   });
 });
 
-describe('what a life leaves behind', () => {
-  it('a retry that is killed before its dot is sent again, although the first try had come to its dot', async () => {
+describe('after a killed or slow process,', () => {
+  it('a retry that was killed before its dot is sent again, although the first attempt had reached its dot', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const wire: string[] = [];
@@ -129,7 +129,7 @@ describe('what a life leaves behind', () => {
     expect(wire).toEqual(['refused for now', 'x@one.example']);
   });
 
-  it('a doubt whose failing was interrupted fails in the next life and is not sent', async () => {
+  it('a delivery in doubt whose failing was interrupted fails in the next process and is not sent', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const wire: string[] = [];
@@ -145,7 +145,7 @@ describe('what a life leaves behind', () => {
     expect(wire).toHaveLength(1);
   });
 
-  it('a delivery that outlasts its lease is not offered to its own process again', async () => {
+  it('a delivery that outlasts its lease is not claimed again by its own process', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const offered: string[] = [];
@@ -170,7 +170,7 @@ describe('what a life leaves behind', () => {
     expect(await told(mail, id)).toEqual(DELIVERED);
   });
 
-  it('a delivery that another node took over, and lost to its first node again, is sent once', async () => {
+  it('a delivery that another node took over and lost to its first node again is sent once', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const [offered, wire]: [string[], string[]] = [[], []];
@@ -189,7 +189,7 @@ describe('what a life leaves behind', () => {
     queue.start();
     const { db, ids } = scene.app.world;
     while (offered.length === 0) await new Promise((next) => setImmediate(next));
-    // As when this node could renew nothing for the time of a lease, and the other one then for as long.
+    // This is the state when this node could renew nothing for the time of a lease, and the other one then for as long.
     const taken = 'update deliveries set lease_owner = ?, due_at = ? where email_id = ?';
     await db.run(taken, [ids.uuid(), scene.clock.now() - 1, id]);
     const other = await mail.send('y@two.example');
@@ -205,7 +205,7 @@ describe('what a life leaves behind', () => {
   it.for([
     ['composed', 1, DELIVERED],
     ['dot written', 3, FAILED],
-  ] as const)('a delivery at "%s" that a node with its clock %i h ahead takes over is sent once', async (given) => {
+  ] as const)('a delivery at “%s” that a node with its clock %i h ahead takes over is sent once', async (given) => {
     const [step, hours, next] = given;
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
@@ -314,7 +314,7 @@ function dotThen(wire: string[], step: (name: Step) => Promise<void> | undefined
 interface LifeOptions {
   step?: (name: Step) => Promise<void> | undefined;
   settleTimes?: number;
-  /** By how much its clock is ahead. */
+  /** The time by which its clock is ahead. */
   aheadMs?: number;
 }
 
@@ -358,7 +358,7 @@ function openLife(
   };
 }
 
-/** What does not answer the dead: a look that was under way would claim what the next life is to find. */
+/** Stops answering when the life is over: a poll in progress would claim what the next life is to find. */
 function whileAlive<T extends object>(of: T, isAlive: () => boolean): T {
   const guarded = (call: (...args: unknown[]) => unknown): typeof call => {
     return (...args) => {

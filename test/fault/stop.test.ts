@@ -7,7 +7,7 @@ import { driver } from '../rig/database.ts';
 import { createApi } from '../rig/api.ts';
 import { installBesideReceiver, type Program } from './program.ts';
 
-it('a stop ends although the database lets nothing be written', async () => {
+it('a stop ends although the database accepts no writes', async () => {
   const { program, receiver } = await installBesideReceiver({ RASKET_HTTP_SHUTDOWN_SECONDS: '1' });
   const api = createApi(await program.listening());
   const body = { endpoint: receiver.url('/hook'), events: ['suppression.added'] };

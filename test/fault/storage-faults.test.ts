@@ -124,7 +124,7 @@ const fileOf = ({ dataDir }: Program): string => path.join(dataDir, 'rasket.db')
 
 // runs only with SQLite: a page of PostgreSQL is its own
 it.skipIf(isPg)(
-  'a damaged table makes its requests 503 and the node unready until the file is repaired, and the process keeps running',
+  'a damaged table makes its requests return 503 and the node unready until the file is repaired, and the process keeps running',
   async () => {
     const { program, log, api, readiness, send } = await install();
     await program.stop();
@@ -147,7 +147,7 @@ it.skipIf(isPg)(
   },
 );
 
-it('a table that is missing makes its requests 503 and the node unready until it is back', async () => {
+it('a missing table makes its requests return 503 and the node unready until it is back', async () => {
   const { program, log, api, readiness, send } = await install();
   expect((await api('GET', '/topics')).status).toBe(200);
   const rename = await renamerOf(program);

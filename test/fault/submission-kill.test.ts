@@ -15,7 +15,7 @@ const CLIENTS = 12;
 const LARGE_EVERY = 5;
 
 it(
-  'kill -9 during submissions: every 250 is there once, and none twice',
+  'kill -9 during SMTP submission stores every message with a 250 once',
   { timeout: Math.max(300_000, SUBMISSIONS * 300) },
   async () => {
     const arrivals = new Map<string, number>();
@@ -67,7 +67,7 @@ it(
 
 const messageIdOf = (n: number): string => `<submission-${n}@client.example>`;
 
-/** As a careful client: under the same key until it is answered. */
+/** Submits as a careful client does: under the same key until it is answered. */
 async function submitOnce(client: Dialogue, { from }: Program, n: number): Promise<string | undefined> {
   const filler = n % LARGE_EVERY === 0 ? `${'x'.repeat(70)}\r\n`.repeat(1000) : 'x\r\n';
   const reply = await submit(client, {

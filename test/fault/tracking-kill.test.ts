@@ -16,7 +16,7 @@ const READERS = 16;
 /** Answers before each kill: few, so that most of what was answered last is not in the database yet. */
 const ANSWERS = 40;
 
-it('a click that was answered is recorded once, whenever the process is killed', { timeout: 300_000 }, async () => {
+it('a click that got its response is recorded once, whenever the process is killed', { timeout: 300_000 }, async () => {
   vi.stubEnv('RASKET_TRACKING_SCANNER_SECONDS', '0');
   onTestFinished(() => void vi.unstubAllEnvs());
   const sink = await startSink();
@@ -95,7 +95,7 @@ async function clicksOf(program: Program, emailId: string): Promise<string[]> {
     const sql = `select data from events where subject_id = ? and type = 'email.clicked'`;
     const rows = await db.all<{ data: string }>(sql, [emailId]);
     const recorded = rows.map((row) => (JSON.parse(row.data) as { click: Clicked }).click);
-    // What waits for what else is clicked, and becomes an event by one transaction.
+    // These clicks wait for other clicks of the email, and become events in one transaction.
     const waits = await db.all<Clicked>(
       'select link, user_agent as "userAgent" from tracked_clicks where email_id = ?',
       [emailId],

@@ -14,10 +14,10 @@ const EVENTS = 8 * KILLS;
 const EVENTS_A_CALL = 100;
 
 it(
-  'kill -9 loses no event for any endpoint, and what comes twice comes under the same id and with the same bytes',
+  'kill -9 loses no event for any endpoint, and a repeated event has the same id and the same bytes',
   { timeout: 300_000 + EVENTS * 100 },
   async () => {
-    // What a killed process held is taken over soon; with SQLite it is at once.
+    // The webhooks that a killed process held are taken over soon; with SQLite, at once.
     const { program, receiver } = await installBesideReceiver({ RASKET_WEBHOOKS_LEASE_SECONDS: '1' });
     const api = createApi(await program.listening());
     const secrets = new Map<string, string>();
@@ -72,7 +72,7 @@ it(
   },
 );
 
-/** As a careful client: a batch whose answer was lost is sent again, and changes nothing if it had arrived. */
+/** Records events as a careful client does: a batch whose answer was lost is sent again, and changes nothing if it had arrived. */
 async function record(program: Program): Promise<string[]> {
   const all: string[] = [];
   for (let from = 0; from < EVENTS; from += EVENTS_A_CALL) {
@@ -91,7 +91,7 @@ async function record(program: Program): Promise<string[]> {
   return all;
 }
 
-/** What is neither done nor going to be tried again. */
+/** Returns the rows that are neither done nor going to be tried again. */
 async function lostFromTheBooks(program: Program): Promise<unknown[]> {
   const file = path.join(program.dataDir, 'rasket.db');
   const db = await openDb({ driver, file, url: program.database.url, poolMax: 1 });

@@ -26,7 +26,7 @@ const testing = (name: string, more: object = {}) => ({
   ab: { subjects: [`${name} B`], test_percent: 50, wait_minutes: 60, ...more },
 });
 
-/** Who has it under a subject, with what arrived. */
+/** Returns the messages that arrived with a subject; `addressesOf` returns their recipients. */
 const arrived = (subject: string) => scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`));
 const addressesOf = (...subjects: string[]) =>
   subjects.flatMap((subject) => arrived(subject).flatMap(({ rcptTo }) => rcptTo)).sort();
@@ -40,7 +40,7 @@ async function click(subject: string, times: number): Promise<void> {
     expect((await follow(scene.url, link)).status).toBe(302);
   }
   await scene.app.tracking?.settled();
-  // Then it is known that they belong to no burst, as machines make it.
+  // After a minute it is known that they belong to no burst, as machines make it.
   scene.clock.advance(MINUTE);
   await scene.app.tracking?.settled();
   await scene.settled();
@@ -51,8 +51,8 @@ const wait = async (ms: number) => {
   await scene.settled();
 };
 
-describe('a broadcast that tries subjects', () => {
-  it('goes on with the one that most have clicked, and each contact has it once', async () => {
+describe('a broadcast that tests subjects', () => {
+  it('continues with the subject that was clicked most, and each contact gets it once', async () => {
     const campaign = await trackedCampaign(110);
     const id = await campaign.broadcast(testing('Most'));
     await scene.settled();
@@ -89,7 +89,7 @@ describe('a broadcast that tries subjects', () => {
   it.each([
     ['Tie', 1, 'tie'],
     ['None', 0, 'no_clicks'],
-  ])('goes on with the first where there is no better one: %s', async (name, clicks, decidedBy) => {
+  ])('continues with the first subject when none is better: %s', async (name, clicks, decidedBy) => {
     const campaign = await trackedCampaign(90);
     const id = await campaign.broadcast(testing(name));
     await scene.settled();
@@ -102,7 +102,7 @@ describe('a broadcast that tries subjects', () => {
     expect((await campaign.get(id)).ab).toMatchObject({ winner: `${name} A`, decided_by: decidedBy });
   });
 
-  it('decides once: what is clicked after it changes nothing, through a hold and a restart', async () => {
+  it('decides once, so that later clicks change nothing, through a hold and a restart', async () => {
     const campaign = await trackedCampaign(90);
     const id = await campaign.broadcast(testing('Once'));
     await scene.settled();
@@ -131,7 +131,7 @@ describe('a broadcast that tries subjects', () => {
     });
   });
 
-  it('goes on with its test behind its last page, and waits on, after a restart', async () => {
+  it('completes its test after its last page, and continues to wait after a restart', async () => {
     const campaign = await trackedCampaign(30);
     const id = await campaign.broadcast({ ...testing('Slow'), rate_per_minute: 24 });
     await scene.settled();
@@ -145,7 +145,7 @@ describe('a broadcast that tries subjects', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 30 });
   });
 
-  it('is canceled in the wait, or held where that is long over, and resumed', async () => {
+  it('can be canceled during the wait, and is held and resumed when the wait is long over', async () => {
     const campaign = await trackedCampaign(40);
     const canceled = await campaign.broadcast(testing('Gone'));
     const held = await campaign.broadcast(testing('Held'));

@@ -1,4 +1,4 @@
-// Who is accepted first while one team posts many batches. The shared commit is held until all have handed in what they post.
+// Tests who is accepted first while one team posts many batches. The shared commit is held until all have handed in what they post.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAccept, type Accept } from '../../src/mail/accept/index.ts';
 import { nextTurn } from '../../src/platform/clock.ts';
@@ -31,7 +31,7 @@ interface HandedIn {
 
 interface Held {
   accept: Accept;
-  /** In the order in which they were handed in. */
+  /** The emails in the order in which they were handed in. */
   handedIn: HandedIn[];
   until(count: number): Promise<void>;
   letGo(): void;
@@ -112,7 +112,7 @@ it('one email is committed ahead of the batches that another team posted before 
   expect((await scene.account(other.team, id)).events).toEqual(['email.queued']);
 });
 
-it('the batches of one team are prepared a few in a turn of the event loop, whatever was posted at once', async () => {
+it('the batches of one team are prepared a few in each turn of the event loop, however many arrive at once', async () => {
   const { accept, handedIn, until, letGo } = heldAccept(scene.app.world);
   const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(ctxOf(crowd), batchOf(crowd), {}));
   await until(BATCHES);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { advanceToNextAttempt, HOUR, mailIn, MINUTE } from './mail.ts';
 
-/** More than a socket takes at once, so that the break comes before the dot. */
+/** A file of more than a socket takes at once, so that the break comes before the dot. */
 const LARGE = { filename: 'large.bin', content: Buffer.alloc(12_000_000).toString('base64') };
 
 describe('a message whose reply was lost after its final dot', () => {
@@ -60,7 +60,7 @@ describe('a message whose reply was lost after its final dot', () => {
     expect(timesOffered('drop-after-dot@one.example')).toBe(1);
   });
 
-  it('is told apart from the deferred recipients of the same transaction, who are tried again', async () => {
+  it('is separate from the deferred recipients of the same transaction, which are retried', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['drop-after-dot@one.example', 'tempfail-once@one.example']);
     await scene.settled();

@@ -64,7 +64,7 @@ const plansTogether = async (db: Db, ask: (db: Db) => Promise<unknown>): Promise
   (await plansOf(db, () => ask(db), 'automation_runs')).join('\n');
 const reads = (plan: string, index: string): boolean => new RegExp(`\\b${index}\\b`).test(plan);
 
-it.each(Object.entries(LOOKS))('%s goes by its index, and misses it when it is gone', async (_, { ask, by }) => {
+it.each(Object.entries(LOOKS))('the query “%s” uses its index, and does not without it', async (_, { ask, by }) => {
   await using scene = await startScene({ roles: ['http'] });
   const { db } = scene.app.world;
   await fill(db);

@@ -62,7 +62,7 @@ async function carry({ app: { world } }: Scene): Promise<void> {
   await loop.stop(0);
 }
 
-it('deleted before the step is written, nothing of the step is', async () => {
+it('a run that is deleted before its step is written leaves nothing of the step', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { erase } = await begun(scene);
   hold(scene, { before: erase });
@@ -70,7 +70,7 @@ it('deleted before the step is written, nothing of the step is', async () => {
   expect(await left(scene)).toEqual({ steps: [], emails: 0, runs: [{ status: 'cancelled' }] });
 });
 
-it('deleted while the step is written, the deletion waits for it, the email stands and nothing follows it', async () => {
+it('the deletion of a run waits for the step that is being written, whose email stays and is followed by nothing', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { erase } = await begun(scene);
   const order: string[] = [];
@@ -78,7 +78,7 @@ it('deleted while the step is written, the deletion waits for it, the email stan
   hold(scene, {
     within: async () => {
       deletion = erase().then(() => order.push('deleted'));
-      // Many turns, in which the deletion would be done if it did not wait.
+      // In so many turns, the deletion would be done if it did not wait.
       for (let n = 0; n < 200; n++) await new Promise((next) => setImmediate(next));
       order.push('written');
     },

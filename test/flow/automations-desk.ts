@@ -1,7 +1,7 @@
 import { line, start, step, type Supplies } from '../api/automations/graph.ts';
 import type { Scene } from '../rig/scene.ts';
 
-/** What a team does with its automations. */
+/** Returns the calls that a team makes for its automations. */
 export function desk(scene: Scene, has: Supplies) {
   const call = (method: string, path: string, body?: unknown) =>
     scene.api(method, path, { key: has.team.key, ...(body === undefined ? {} : { body }) });

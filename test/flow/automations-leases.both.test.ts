@@ -8,7 +8,7 @@ import { desk, mail } from './automations-desk.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Before the transaction of the first step behind the trigger. */
+/** Runs the work before the transaction of the first step after the trigger. */
 function beforeStep({ app: { world } }: Scene, work: () => Promise<void>): void {
   const { db } = world;
   const { tx } = db;
@@ -24,7 +24,7 @@ function beforeStep({ app: { world } }: Scene, work: () => Promise<void>): void 
   });
 }
 
-it('a clock that jumps, or a process that was suspended, in the midst of a step: the step is done once', async () => {
+it('a step is done once through a clock jump or a suspended process', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { world } = scene.app;
   const has = await supply(scene);
@@ -68,8 +68,8 @@ it('a run that was claimed before its wait was written has not waited', async ()
   expect(before).toMatchObject({ status: 'running', by: { w: { status: 'waiting' } } });
 });
 
-describe('a lease', () => {
-  it('is one process’s, until it runs out, and what another does meanwhile has no effect', async () => {
+describe('a lease of automation runs', () => {
+  it('belongs to one process until it expires, and actions of another one have no effect meanwhile', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const has = await supply(scene);
     const at = desk(scene, has);
@@ -92,7 +92,7 @@ describe('a lease', () => {
       false,
     );
     expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
-    // Nor has what its own process does once it is cancelled.
+    // The work of its own process after the cancellation has no effect either.
     await at.must('POST', `/automations/${id}/stop`);
     const own = { id: run?.id ?? '', owner: 'b' };
     expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
@@ -102,7 +102,7 @@ describe('a lease', () => {
     expect(await at.run(id)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('of many processes at once each run is carried by one', async () => {
+  it('gives each run to one of many concurrent processes', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const has = await supply(scene);
     const at = desk(scene, has);

@@ -30,7 +30,7 @@ const newestRun = async (id: string) => (await call('GET', `/automations/${id}/r
 const errors = (): string[] => scene.log.filter((line) => /"level":"(?:warn|error|fatal)/.test(line));
 
 // runs only with PostgreSQL, where one transaction waits for the rows of another
-describe.runIf(driver === 'pg')('whoever waits for a row holds none that is wanted', () => {
+describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
   const waiting = async (): Promise<number> => {
     const sql =
       "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
@@ -66,7 +66,7 @@ describe.runIf(driver === 'pg')('whoever waits for a row holds none that is want
     expect(await call('GET', `/contacts/${has.contact}`)).toMatchObject({ first_name: null });
   });
 
-  it('a run and its automation, which its step begins again and which is stopped meanwhile', async () => {
+  it('a run and its automation, which the run starts again and which is stopped meanwhile', async () => {
     const id = await automate({ ...start, config: { event_name: 'rasket:contact.updated' } }, rename);
     await call('PATCH', `/contacts/${has.contact}`, { last_name: 'Lovelace' });
     const before = errors().length;
@@ -80,7 +80,7 @@ describe.runIf(driver === 'pg')('whoever waits for a row holds none that is want
     expect(await call('GET', `/contacts/${has.contact}`)).toMatchObject({ first_name: null });
   });
 
-  it('a run that has ended and is erased is left by the removal of old ones, and goes with the next', async () => {
+  it('the removal of old runs and the erasure of an ended run, which is removed the next time', async () => {
     const { db } = scene.app.world;
     const id = await automate(start);
     await order();
@@ -95,7 +95,7 @@ describe.runIf(driver === 'pg')('whoever waits for a row holds none that is want
   });
 });
 
-it('what fails behind the commit of a step is no failure of the step: it is done, and told, once', async () => {
+it('an error after the commit of a step is no failure of the step, which is done and reported once', async () => {
   const id = await automate(
     start,
     step('mail', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } }),

@@ -19,7 +19,7 @@ function desk(scene: Scene, has: Supplies) {
   };
 }
 
-describe('at the claim of an email that a run sent', () => {
+describe('when an email of a run is claimed,', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene({ config: { tracking: { scheme: 'http' } } });
@@ -55,7 +55,7 @@ describe('at the claim of an email that a run sent', () => {
     ],
     ['was deleted', (_, call, contact) => call('DELETE', `/contacts/${contact}`)],
   ] satisfies [string, Parameters<typeof waiting>[0]][])(
-    'a contact that %s gets nothing, and is told why',
+    'a contact that %s gets nothing, and the reason is recorded',
     async (_, leave) => {
       const { attempts, told } = await waiting(leave);
       expect(attempts).toBe(1);
@@ -65,7 +65,7 @@ describe('at the claim of an email that a run sent', () => {
     },
   );
 
-  it('a contact that was suppressed gets nothing, by the rule for all mail; one that stays is tried again', async () => {
+  it('a suppressed contact gets nothing, by the rule for all mail, and another one is retried', async () => {
     const suppressed = await waiting((_, call) => call('POST', '/suppressions', { email: 'tempfail@one.example' }));
     expect([suppressed.attempts, JSON.stringify(suppressed.told)]).toEqual([
       1,
@@ -77,7 +77,7 @@ describe('at the claim of an email that a run sent', () => {
   });
 });
 
-it('other mail costs no statement more for that', async () => {
+it('the check of the contact costs other mail no statement', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { world } = scene.app;
   const has = await supply(scene);
@@ -118,7 +118,7 @@ it('other mail costs no statement more for that', async () => {
   expect([ofRun.sent.filter(isAbout).length, ofRun.sent.length - plain.sent.length]).toEqual([2, 3]);
 });
 
-it('a loop through mail that is opened is cut at the depth, with the reason on the run', async () => {
+it('a loop of automations through opened mail stops at the maximum depth, with the reason on the run', async () => {
   await using scene = await startScene({ config: { tracking: { scheme: 'http' } } });
   const has = await supply(scene);
   const call = desk(scene, has);
@@ -144,7 +144,7 @@ it('a loop through mail that is opened is cut at the depth, with the reason on t
   const completed = Array.from({ length: 6 }, (_, depth) => ({ depth, status: 'completed', error: null }));
   const error = 'not begun: 6 runs, one started by what the other did, led to it, and at most 5 may';
   expect(runs).toEqual([...completed, { depth: 6, status: 'cancelled', error }]);
-  // A day later a person who opens an email of their own begins anew.
+  // A day later a person who opens an email of their own begins at depth 0 again.
   scene.clock.advance(24 * HOUR);
   const later = await sendHtml(scene, has.team, domain, { html: '<p>Hi</p>', to: 'ada@example.org' });
   await follow(scene.url, later.pixel ?? '');
@@ -153,7 +153,7 @@ it('a loop through mail that is opened is cut at the depth, with the reason on t
   expect((await scene.app.world.db.all<{ depth: number }>(sql, [id])).at(-1)).toMatchObject({ depth: 0 });
 });
 
-it('a value that would be code where the template puts it is left out', async () => {
+it('a merge value that would be code at its place in the template is left out', async () => {
   await using scene = await startScene();
   const has = await supply(scene);
   const call = desk(scene, has);

@@ -45,8 +45,8 @@ const counted = async () => {
   return { transactional: used as number, marketing: (sent - used) as number };
 };
 
-describe('emails of automations', () => {
-  it('an automation email contains unsubscribe links, fields and properties of the contact, and name and address of the team', async () => {
+describe('an email of an automation', () => {
+  it('contains unsubscribe links, fields and properties of the contact, and name and address of the team', async () => {
     await nameTeam();
     await at.must('PATCH', `/contacts/${has.contact}`, { first_name: 'Ben & Co', properties: { plan: 'pro' } });
     const { id } = await publish({
@@ -71,7 +71,7 @@ describe('emails of automations', () => {
     expect(await at.get(`/contacts/${has.contact}`)).toMatchObject({ unsubscribed: true });
   });
 
-  it('an automation email with a topic has the broadcast footer in its HTML and its text', async () => {
+  it('with a topic has the broadcast footer in its HTML and its text', async () => {
     await nameTeam();
     await at.must('PATCH', `/contacts/${has.contact}/topics`, { topics: [{ id: has.topic, subscription: 'opt_in' }] });
     const { id } = await publish({ html: '<!doctype html><body><p>News</p></body>', text: 'News' });
@@ -86,7 +86,7 @@ describe('emails of automations', () => {
     expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
   });
 
-  it('an automation email without a topic and an unsubscribe link is an ordinary email with a text part and no footer', async () => {
+  it('without a topic and an unsubscribe link is an ordinary email with a text part and no footer', async () => {
     await nameTeam();
     const { id, answer } = await publish({ html: '<!doctype html><p>Receipt for <b>tea</b></p>' });
     expect(answer).toEqual({ object: 'template', id });
@@ -99,7 +99,7 @@ describe('emails of automations', () => {
     expect(await counted()).toEqual({ transactional: 1, marketing: 0 });
   });
 
-  it('a marketing email of an automation waits while marketing mail is switched off', async () => {
+  it('waits while marketing mail is switched off when it is marketing mail', async () => {
     await nameTeam();
     const { id } = await publish({ html: '<p>Come back</p> <a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
     const marketing = await at.automate(sends(id));
@@ -124,7 +124,7 @@ describe('emails of automations', () => {
     expect(await at.run(marketing)).toMatchObject({ status: 'completed' });
   });
 
-  it('values of the step take precedence over those of the contact in an automation email', async () => {
+  it('uses the values of the step rather than those of the contact', async () => {
     await at.must('PATCH', `/contacts/${has.contact}`, { properties: { plan: 'pro', seats: 3 } });
     const { id } = await publish({
       html: '<p>{{{plan}}} {{{SEATS}}}</p>',
@@ -138,8 +138,8 @@ describe('emails of automations', () => {
   });
 });
 
-describe('warnings', () => {
-  it('publishing a template warns of each variable that POST /emails cannot fill', async () => {
+describe('a warning', () => {
+  it('is returned at the publishing of a template for each variable that POST /emails cannot fill', async () => {
     const { answer } = await publish({
       html: '<p>{{{FIRST_NAME}}} {{{LAST_NAME|you}}} {{{PRODUCT}}}</p><a href="{{{UNSUBSCRIBE_URL}}}">leave</a>',
       subject: '{{{EMAIL}}}',
@@ -151,7 +151,7 @@ describe('warnings', () => {
     ]);
   });
 
-  it('writing or enabling an automation warns of marketing mail without a postal address', async () => {
+  it('is returned for an automation with marketing mail and no postal address', async () => {
     const { id } = await publish({ html: '<a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
     const graph = { steps: [start, sends(id)], connections: [{ from: 'start', to: 'm' }] };
     const made = await at.must('POST', '/automations', { name: 'A', ...graph });

@@ -112,7 +112,7 @@ function isMet(rule: Rule, values: Values): boolean {
   return rule.operator === 'starts_with' ? a.startsWith(b) : a.endsWith(b);
 }
 
-/** What each step comes to, in the order of the way taken, what the contact is then, and how many days it took. */
+/** Returns the result of each step, in the order of the path taken, the values of the contact then, and how many days it took. */
 function interpret({ steps, connections }: Graph, begins: Values) {
   const values = { ...begins };
   const taken: { key: string; day: number; met?: boolean }[] = [];
@@ -131,7 +131,7 @@ function interpret({ steps, connections }: Graph, begins: Values) {
 }
 
 it(
-  `${GRAPHS} random graphs are carried out as the interpreter does`,
+  `${GRAPHS} random automation graphs run as the interpreter predicts`,
   async () => {
     const random = makeRandom(dice(testSeed()));
     await using scene = await startScene();
@@ -219,7 +219,7 @@ function faultyOf({ steps, connections }: Graph): string[] {
 }
 
 it(
-  `of ${GRAPHS} graphs with faults each is refused, with every step at fault by its key`,
+  `${GRAPHS} automation graphs with faults are refused, with every faulty step by its key`,
   async () => {
     const { below, pick, graph } = makeRandom(dice(testSeed()));
     await using scene = await startScene({ roles: ['http'] });

@@ -6,7 +6,7 @@ import { HOUR } from './mail.ts';
 
 const DAY = 24 * HOUR;
 
-describe('a contact', () => {
+describe('a contact and an automation:', () => {
   let scene: Scene;
   let has: Supplies;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('a contact', () => {
   const runs = async (id: string) =>
     (await call('GET', `/automations/${id}/runs`)).data as { status: string; contact_id: string }[];
 
-  it('enters as often as its event happens, unless the automation says otherwise', async () => {
+  it('it enters whenever its event happens by default', async () => {
     const id = await make(undefined);
     expect(await call('GET', `/automations/${id}`)).toMatchObject({ reentry: 'always' });
     await send();
@@ -39,7 +39,7 @@ describe('a contact', () => {
     expect(await runs(id)).toMatchObject([{ contact_id: has.contact }, { contact_id: has.contact }]);
   });
 
-  it('enters again when its run has ended, however it ended', async () => {
+  it('it enters again when its run has ended in any way', async () => {
     const id = await make('when_ended');
     const { id: other } = await call('POST', '/contacts', { email: 'bob@example.org' });
     await send();
@@ -58,7 +58,7 @@ describe('a contact', () => {
     expect((await runs(id)).map(({ status }) => status)).toEqual(['running', 'cancelled', 'completed', 'completed']);
   });
 
-  it('enters once and never again, also when its run was removed; a contact that is made anew is another', async () => {
+  it('with “never” it enters once, also after its run was removed, and a recreated contact counts as another', async () => {
     const id = await make('never');
     const { id: contact } = await call('POST', '/contacts', { email: 'eve@example.org' });
     await send(contact as string);
@@ -82,7 +82,7 @@ describe('a contact', () => {
     expect(await entries()).toEqual([]);
   });
 
-  it('that was in it before the automation says so counts as well; one that was kept out by a limit does not', async () => {
+  it('runs from before the setting count as well, and runs that a limit prevented do not', async () => {
     const id = await make('always');
     await send();
     await call('PATCH', `/automations/${id}`, { reentry: 'never' });
@@ -103,7 +103,7 @@ describe('a contact', () => {
     ]);
   });
 
-  it.each(['when_ended', 'never'])('enters once where its event happens many times at once: %s', async (reentry) => {
+  it.each(['when_ended', 'never'])('it enters once when its event happens many times at once: %s', async (reentry) => {
     const id = await make(reentry);
     const other = await make(undefined);
     await Promise.all(Array.from({ length: 30 }, () => send()));
@@ -111,14 +111,14 @@ describe('a contact', () => {
     expect((await call('GET', `/automations/${other}`)).runs).toMatchObject({ running: 30 });
   });
 
-  it('enters once by one call that adds it to several segments', async () => {
+  it('it enters once for one call that adds it to several segments', async () => {
     const id = await make('when_ended', 'rasket:contact.added_to_segment');
     const { id: more } = await call('POST', '/segments', { name: 'More' });
     await call('POST', '/contacts', { email: 'fay@example.org', segments: [has.segment, more] });
     expect(await runs(id)).toHaveLength(1);
   });
 
-  it('keeps the rule in a copy, and sees what is no rule refused', async () => {
+  it('the setting is copied with the automation, and invalid values are refused', async () => {
     const id = await make('never');
     const copy = await call('POST', `/automations/${id}/duplicate`);
     expect(await call('GET', `/automations/${copy.id}`)).toMatchObject({ reentry: 'never' });
@@ -129,7 +129,7 @@ describe('a contact', () => {
     ]);
   });
 
-  it('is told of what was cut ten times an hour at most', async () => {
+  it('runs beyond the limit are recorded at most ten times an hour', async () => {
     // Each changes what the other set: one change begins more and more.
     const id = await make('always', 'rasket:contact.updated');
     const change = step('x', 'contact_update', { last_name: 'x' });

@@ -3,7 +3,7 @@ import { line, start, supply, wait } from '../api/automations/graph.ts';
 import { startScene } from '../rig/scene.ts';
 import { MINUTE } from './mail.ts';
 
-it('a run of steps whose keys are words of JavaScript does each once', async () => {
+it('an automation with step keys that are words of JavaScript runs each step once', async () => {
   await using scene = await startScene();
   const { team, contact } = await supply(scene);
   const call = async (method: string, path: string, body?: object) =>

@@ -39,8 +39,8 @@ const payloads = async (id: string): Promise<[string, unknown][]> => {
 const thanks = (key = 'mail') =>
   step(key, 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
 
-describe('a topic that is chosen', () => {
-  it('begins a run once, by API and automation alike; to choose the same again begins none', async () => {
+describe('the choice of a topic', () => {
+  it('starts a run once, by API and by automation, and choosing the same again starts none', async () => {
     const id = await automate('contact.topic_changed');
     const choose = (subscription: string) =>
       call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription }]);
@@ -59,18 +59,18 @@ describe('a topic that is chosen', () => {
   });
 });
 
-describe('a contact that is added to a segment', () => {
+describe('the addition of a contact to a segment', () => {
   const ADDED = 'contact.added_to_segment';
   const segment = async (name: string, more: object = {}): Promise<string> =>
     (await call('POST', '/segments', { name, ...more })).id;
   const join = (contact: string, id: string) => call('POST', `/contacts/${contact}/segments/${id}`);
-  /** At one segment alone. */
+  /** Makes an automation for one segment alone. */
   const automateAt = async (segment_id: string, ...steps: { key: string }[]): Promise<string> => {
     const at = { ...trigger(ADDED), config: { event_name: `rasket:${ADDED}`, segment_id } };
     return (await call('POST', '/automations', { name: 'One', status: 'enabled', ...line(at, ...steps) })).id;
   };
 
-  it('begins a run once, by adding, by creating and by a repeated create; again once it was taken out', async () => {
+  it('starts a run once when it is added or created, also with a repeated create, and again after a removal', async () => {
     const id = await automate(ADDED);
     const other = await segment('Others');
     await join(has.contact, has.segment);
@@ -91,7 +91,7 @@ describe('a contact that is added to a segment', () => {
     ]);
   });
 
-  it('begins those that name the segment and those that name none', async () => {
+  it('starts the automations that name the segment and those that name none', async () => {
     const other = await segment('Others');
     const one = await automateAt(has.segment);
     const another = await automateAt(other);
@@ -105,7 +105,7 @@ describe('a contact that is added to a segment', () => {
     expect([await runs(one), await runs(another), await runs(any)].map(({ length }) => length)).toEqual([2, 1, 1]);
   });
 
-  it('is not one that meets its filter, but can be one all the same', async () => {
+  it('is not implied by the filter of the segment, and can still be made for it', async () => {
     const filtered = await segment('Adas', { filter: { all: [{ field: 'first_name', op: 'eq', value: 'Ada' }] } });
     const id = await automate(ADDED);
     await call('PATCH', `/contacts/${has.contact}`, { first_name: 'Ada' });
@@ -114,7 +114,7 @@ describe('a contact that is added to a segment', () => {
     expect(await payloads(id)).toEqual([[has.contact, { segment_id: filtered }]]);
   });
 
-  it('by a step begins a run one deeper, and by a step that adds whom it had begins none', async () => {
+  it('by a step starts a run one level deeper, and by a step for a member starts none', async () => {
     const other = await segment('Others');
     const id = await automateAt(has.segment, step('on', 'add_to_segment', { segment_id: other }));
     const next = await automateAt(other, step('back', 'add_to_segment', { segment_id: has.segment }));
@@ -127,7 +127,7 @@ describe('a contact that is added to a segment', () => {
     ]);
   });
 
-  it('is told with its segment to the steps of the run', async () => {
+  it('provides the segment to the steps of the run', async () => {
     const variables = { PRODUCT: { var: 'event.segment_id' } };
     await automate(ADDED, step('mail', 'send_email', { template: { id: has.template, variables } }));
     await join(has.contact, has.segment);
@@ -135,7 +135,7 @@ describe('a contact that is added to a segment', () => {
     expect(scene.sink.messages.map(({ data }) => String(data))).toEqual([expect.stringContaining(has.segment)]);
   });
 
-  it('begins nothing where the contact was not created after all', async () => {
+  it('starts nothing when the creation of the contact fails', async () => {
     const id = await automate(ADDED);
     const segments = [{ id: has.segment }, { id: '00000000-0000-7000-8000-000000000000' }];
     const answer = await scene.api('POST', '/contacts', {
@@ -146,7 +146,7 @@ describe('a contact that is added to a segment', () => {
   });
 });
 
-it('an import begins no run, whatever its rows create, change, choose and join', async () => {
+it('an import starts no run, whatever its rows create, change, choose and join', async () => {
   const ids = await Promise.all(
     ['contact.created', 'contact.updated', 'contact.topic_changed', 'contact.added_to_segment'].map((one) =>
       automate(one),
@@ -162,7 +162,7 @@ it('an import begins no run, whatever its rows create, change, choose and join',
   expect(await Promise.all(ids.map(runs))).toEqual([[], [], [], []]);
 });
 
-it('an import that asks for it begins what each of its rows starts, as the API would, and no row twice', async () => {
+it('an import that requests it starts the runs of each row as the API would, and none twice', async () => {
   const [created, updated, chosen, joined] = await Promise.all(
     ['contact.created', 'contact.updated', 'contact.topic_changed', 'contact.added_to_segment'].map((one) =>
       automate(one),
@@ -207,7 +207,7 @@ it('an import that asks for it begins what each of its rows starts, as the API w
   expect([form.status, form.body.errors]).toMatchObject([400, [{ path: 'start_automations' }]]);
 });
 
-it('a page of an import that asks for it costs as many statements however many rows it has', async () => {
+it('a page of an import that starts automations needs the same number of statements for any number of rows', async () => {
   await automate('contact.created');
   await automate('contact.added_to_segment');
   const count = async (rows: number): Promise<number> => {
@@ -244,10 +244,10 @@ it('a page of an import that asks for it costs as many statements however many r
   expect(await count(200)).toBe(await count(2));
 });
 
-describe('an email', () => {
+describe('an email event', () => {
   const HTML = '<p>Hi</p><a href="https://example.com/">x</a>';
 
-  it('that its reader opens and clicks begins runs for the contact, and none for a machine', async () => {
+  it('of an open or a click starts runs for the contact, and none for a machine', async () => {
     await publishTracking(scene, has.team, domain.id, { open_tracking: true, click_tracking: true });
     const opened = await automate('email.opened');
     const clicked = await automate('email.clicked');
@@ -266,7 +266,7 @@ describe('an email', () => {
     ]);
   });
 
-  it('to several begins none when one of them opens it, and none where no contact has the address', async () => {
+  it('of an open starts none for an email to several recipients or to an address without a contact', async () => {
     await publishTracking(scene, has.team, domain.id, { open_tracking: true, click_tracking: true });
     const opened = await automate('email.opened');
     for (const to of [['ada@example.org', 'bob@example.org'], ['nobody@example.org']]) {
@@ -277,7 +277,7 @@ describe('an email', () => {
     expect(await runs(opened)).toEqual([]);
   });
 
-  it('that bounces begins a run for each contact whose address bounced, of its own team', async () => {
+  it('of a bounce starts a run for each contact of the team whose address bounced', async () => {
     const bounced = await automate('email.bounced');
     const { id: contact } = await call('POST', '/contacts', { email: 'permfail@one.example' });
     const other = await supply(scene);
@@ -292,7 +292,7 @@ describe('an email', () => {
   });
 });
 
-describe('an automation whose effects start it again', () => {
+describe('an automation that starts itself again', () => {
   /** Each run turns the plan around, which starts the next. */
   const flipping = async (): Promise<string> => {
     const steps = [
@@ -311,7 +311,7 @@ describe('an automation whose effects start it again', () => {
     return (await call('POST', '/automations', { name: 'Loop', status: 'enabled', steps, connections })).id;
   };
 
-  it('is cut behind the sixth run, with the reason on the one that did not begin', async () => {
+  it('stops after the sixth run, with the reason on the run that did not start', async () => {
     const id = await flipping();
     await call('PATCH', `/contacts/${has.contact}`, { first_name: 'Ada' });
     await scene.settled();
@@ -326,14 +326,14 @@ describe('an automation whose effects start it again', () => {
     });
   });
 
-  it('that changes nothing starts nothing', async () => {
+  it('starts nothing when it changes nothing', async () => {
     const id = await automate('contact.updated', step('b', 'contact_update', { properties: { plan: 'b', seats: 3 } }));
     await call('PATCH', `/contacts/${has.contact}`, { properties: { seats: 1 } });
     await scene.settled();
     expect(await runs(id)).toHaveLength(2);
   });
 
-  it('begins a hundred runs an hour for a contact, and tells of those beyond; another contact has its own', async () => {
+  it('starts a hundred runs an hour for a contact, records further ones, and counts each contact separately', async () => {
     const id = await automate('contact.updated');
     const { id: second } = await call('POST', '/contacts', { email: 'bob@example.org' });
     const change = (contact: string, n: number) => call('PATCH', `/contacts/${contact}`, { first_name: `A${n}` });

@@ -36,8 +36,8 @@ async function due(scene: Scene, has: Supplies, automation: string, { from, coun
   );
 }
 
-describe('teams take turns', () => {
-  it('a backlog of one team, which is older, keeps no other waiting', async () => {
+describe('turns of teams', () => {
+  it('keep an older backlog of one team from delaying another', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const many = await supply(scene);
     const few = await supply(scene);
@@ -63,7 +63,7 @@ describe('teams take turns', () => {
     expect(order.lastIndexOf(theirs)).toBeLessThan(4);
   });
 
-  it('of a thousand runs and more each team has its part, by an index', async () => {
+  it('give each team its part of more than a thousand runs, by an index', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const all: Supplies[] = [];
     for (const [from, count] of [
@@ -103,7 +103,7 @@ describe('teams take turns', () => {
   });
 });
 
-it('a step that is refused is undone, and takes no other with it that is written at the same time', async () => {
+it('a refused step is undone, and no other step of the same commit with it', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const has = await supply(scene);
   const good = await automate(scene, has, step('add', 'add_to_segment', { segment_id: has.segment }));
@@ -133,7 +133,7 @@ it('a step that is refused is undone, and takes no other with it that is written
   if (world.db.dialect === 'sqlite') expect(commits).toBeLessThan(16);
 });
 
-describe('a step that fails by an error of the service', () => {
+describe('a step that fails with a service error', () => {
   const damage = (scene: Scene, automation: string, [from, to]: [string, string]) =>
     scene.app.world.db.run('update automation_versions set graph = replace(graph, ?, ?) where automation_id = ?', [
       from,
@@ -141,7 +141,7 @@ describe('a step that fails by an error of the service', () => {
       automation,
     ]);
 
-  it('is tried again ever later, and goes on where it can', async () => {
+  it('is retried with growing waits, and continues when it can', async () => {
     await using scene = await startScene();
     const has = await supply(scene);
     const id = await automate(scene, has, wait('w'), mail(has), wait('x'));
@@ -169,7 +169,7 @@ describe('a step that fails by an error of the service', () => {
     expect(scene.sink.messages).toHaveLength(1);
   });
 
-  it('fails its run with the reason after the eighth time', async () => {
+  it('makes its run fail with the reason after the eighth attempt', async () => {
     await using scene = await startScene();
     const has = await supply(scene);
     const id = await automate(scene, has, wait('w'), mail(has));
@@ -189,7 +189,7 @@ describe('a step that fails by an error of the service', () => {
   });
 });
 
-it('while sending is switched off an email of a run is accepted and waits, and goes once', async () => {
+it('an email of a run is accepted while sending is switched off, waits, and is sent once', async () => {
   await using scene = await startScene();
   const has = await supply(scene);
   const id = await automate(scene, has, mail(has));

@@ -4,7 +4,7 @@ import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { startScene } from '../rig/scene.ts';
 import { DAY, removeExpired } from './expiry.ts';
 
-it('runs go, with their steps, once they ended longer ago than the plan keeps mail; what still runs stays; the month counts each once', async () => {
+it('ended runs are removed with their steps after the plan’s retention, running ones stay, and the month counts each once', async () => {
   await using scene = await startScene({ startAt: '2026-05-01T10:00:00Z' });
   const has = await supply(scene);
   const { key } = has.team;
@@ -50,7 +50,7 @@ it('runs go, with their steps, once they ended longer ago than the plan keeps ma
   expect(await used()).toMatchObject({ used: 0, resets_at: '2026-07-01T00:00:00.000Z' });
 });
 
-it('of one that has thousands they go in batches, and the newest stay', async () => {
+it('thousands of ended runs of one automation are removed in batches, and the newest stay', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { team, contact } = await supply(scene);
   const { db, ids, clock } = scene.app.world;

@@ -6,7 +6,7 @@ import { HOUR, MINUTE } from './mail.ts';
 
 const DAY = 24 * HOUR;
 
-describe('a run', () => {
+describe('an automation run', () => {
   let scene: Scene;
   let has: Supplies;
   let at: ReturnType<typeof desk>;
@@ -20,7 +20,7 @@ describe('a run', () => {
     scene.sink.messages.length = 0;
   });
 
-  it('does each step once, and tells of its beginning and its end', async () => {
+  it('does each step once, and reports its start and its end', async () => {
     const id = await at.automate(
       step('name', 'contact_update', { first_name: 'Ada', unsubscribed: false, properties: { plan: 'pro', seats: 3 } }),
       step('add', 'add_to_segment', { segment_id: has.segment }),
@@ -49,7 +49,7 @@ describe('a run', () => {
     expect(told.map(({ type }) => type)).toEqual(['automation.run.started', 'automation.run.completed']);
   });
 
-  it('prints what the contact has, and falls back where neither it nor the event has anything', async () => {
+  it('uses the values of the contact, and falls back when neither it nor the event has one', async () => {
     const id = await at.automate(
       mail('m', has, { PRODUCT: { var: 'contact.email' }, TOTAL: { var: 'event.nothing' } }),
     );
@@ -61,7 +61,7 @@ describe('a run', () => {
     });
   });
 
-  it('a run fails at a condition on a deleted property, whatever its branches, unless the other rules decide it', async () => {
+  it('fails at a condition on a deleted property, whatever its branches, unless the other rules decide it', async () => {
     const declare = async (key: string) =>
       (await at.must('POST', '/contact-properties', { key, type: 'string' })).id as string;
     const property = await declare('nomail');
@@ -97,7 +97,7 @@ describe('a run', () => {
     expect(arrived(scene, 'Thanks')).toHaveLength(1);
   });
 
-  it('waits as long as it is told, also over a restart, and not twice', async () => {
+  it('waits for the given time once, also across a restart', async () => {
     const until = new Date(scene.clock.now() + 5 * DAY).toISOString();
     const id = await at.automate(
       wait('days', '3 days'),
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
-  it('waits through a clock that goes back an hour and then forward forty days, and is carried out once', async () => {
+  it('waits through a clock that goes back an hour and then forward forty days, and runs once', async () => {
     const id = await at.automate(
       wait('days', '3 days'),
       mail('first', has),
@@ -151,7 +151,7 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
-  it('goes one way at a condition, by what the contact is at that moment', async () => {
+  it('takes one branch of a condition, by the contact at that moment', async () => {
     const steps = [
       start,
       wait('later'),
@@ -178,7 +178,7 @@ describe('a run', () => {
     });
   });
 
-  it('keeps its version, and goes on when its automation is disabled', async () => {
+  it('keeps its version, and continues when its automation is disabled', async () => {
     const id = await at.automate(wait('later'), mail('old', has));
     await at.send({ product: 'Tea' });
     await scene.settled();
@@ -192,7 +192,7 @@ describe('a run', () => {
     ['stopped', 'POST', (id: string) => `/automations/${id}/stop`],
     ['deleted', 'DELETE', (id: string) => `/automations/${id}`],
     ['over because its contact is erased', 'DELETE', () => '/contacts/ada@example.org'],
-  ])('that is %s while it waits does nothing more', async (_, method, pathOf) => {
+  ])('does nothing more when it is %s while it waits', async (_, method, pathOf) => {
     const id = await at.automate(wait('later'), mail('never', has));
     await at.send({ product: 'Tea' });
     await scene.settled();
@@ -204,7 +204,7 @@ describe('a run', () => {
     expect(await scene.app.world.db.all(sql, [id])).toEqual([{ status: 'cancelled' }]);
   });
 
-  it('passes over an email that the contact may not be sent, and goes on', async () => {
+  it('skips an email that the contact must not get, and continues', async () => {
     const id = await at.automate(
       mail('a', has, undefined, { topic_id: has.topic }),
       mail('b', has),
@@ -223,7 +223,7 @@ describe('a run', () => {
     });
   });
 
-  it('passes over an email to an address that is suppressed, and goes on', async () => {
+  it('skips an email to a suppressed address, and continues', async () => {
     await at.must('POST', '/suppressions', { email: 'ada@example.org' });
     const id = await at.automate(mail('m', has), step('add', 'add_to_segment', { segment_id: has.segment }));
     await at.send({ product: 'Tea' });
@@ -235,7 +235,7 @@ describe('a run', () => {
     expect(scene.sink.messages).toEqual([]);
   });
 
-  it('does not wait for a time that passed before it came there', async () => {
+  it('does not wait for a time that has passed already', async () => {
     const until = new Date(scene.clock.now() + HOUR).toISOString();
     const id = await at.automate(step('until', 'delay', { until }), mail('m', has));
     scene.clock.advance(DAY);
@@ -245,7 +245,7 @@ describe('a run', () => {
     expect(arrived(scene, 'Thanks')).toEqual(['ada@example.org']);
   });
 
-  it('goes on to its end when its event is deleted meanwhile', async () => {
+  it('continues to its end when its event is deleted meanwhile', async () => {
     const id = await at.automate(wait('later'), mail('m', has));
     await at.send({ product: 'Tea' });
     await scene.settled();
@@ -256,7 +256,7 @@ describe('a run', () => {
     expect(arrived(scene, 'Thanks')).toEqual(['ada@example.org']);
   });
 
-  it('fails where a step can never be done, and says which and why', async () => {
+  it('fails at a step that can never be done, with the step and the reason', async () => {
     const id = await at.automate(wait('later'), mail('gone', has), mail('after', has));
     await at.send({ product: 'Tea' });
     await scene.settled();
@@ -275,7 +275,7 @@ describe('a run', () => {
     expect(row).toEqual({ error: `gone: ${message}` });
   });
 
-  it('that is stopped while it waits stands at nothing any more', async () => {
+  it('has no current step after it was stopped while waiting', async () => {
     const id = await at.automate(wait('later'));
     await at.send();
     await scene.settled();
@@ -283,7 +283,7 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({ status: 'cancelled', by: { later: { status: 'skipped' } } });
   });
 
-  it('puts no number into an email where its event has none', async () => {
+  it('fails when its event has no number for a number variable', async () => {
     const id = await at.automate(mail('m', has, { PRODUCT: 'Tea', TOTAL: { var: 'event.total' } }));
     await at.send({ total: '' });
     await scene.settled();
@@ -296,7 +296,7 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
-  it('fails where its event lacks what its template needs', async () => {
+  it('fails when its event lacks a variable that its template needs', async () => {
     const id = await at.automate(mail('m', has));
     await at.send();
     await scene.settled();
@@ -306,7 +306,7 @@ describe('a run', () => {
     });
   });
 
-  it('waits for its domain to be verified again', async () => {
+  it('waits until its domain is verified again', async () => {
     const id = await at.automate(mail('m', has));
     const { db } = scene.app.world;
     await db.run("update domains set status = 'pending', verified_at = null where team_id = ?", [has.team.id]);
@@ -332,7 +332,7 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
-  it('of hundreds, each is carried out once, also over stops in their midst', async () => {
+  it('happens once for each of hundreds of contacts, also across stops', async () => {
     const id = await at.automate(mail('m', has), step('add', 'add_to_segment', { segment_id: has.segment }));
     const contacts = await Promise.all(
       Array.from(
@@ -352,7 +352,7 @@ describe('a run', () => {
   });
 });
 
-it('a quota that is used up is waited for, and the email then sent once', async () => {
+it('a run waits for an exhausted quota, and then sends its email once', async () => {
   await using scene = await startScene({ config: { plans: { standard: { daily_cap: 1 } } } });
   const has = await supply(scene);
   const at = desk(scene, has);

@@ -94,7 +94,7 @@ const orders = (template: string, count: number, domain = 'one.example') =>
     template: { id: template, variables: { NAME: `Name <${i}>`, COUNT: i } },
   }));
 
-it('a batch of 100 that names one large template stores its body once, and each recipient gets its own values', async () => {
+it('a batch of 100 with one large template stores its body once, and each recipient gets its own values', async () => {
   const mail = await mailIn(scene);
   const template = await publish(mail, ORDER);
   const before = await storedBytes();
@@ -115,7 +115,7 @@ it('a batch of 100 that names one large template stores its body once, and each 
   }
 });
 
-it('emails with a shared body have the very content that a single send has', async () => {
+it('emails with a shared body have exactly the content of a single send', async () => {
   const mail = await mailIn(scene);
   const place = '<a href="{{{A}}}" title=\'{{{B}}}\'>{{{A|none}}}</a><script>x = "{{{B}}}"</script><i style="{{{C}}}">';
   const word = (key: string, fallback_value?: string) => ({ key, type: 'string', fallback_value });
@@ -169,7 +169,7 @@ it('a body is shared within one request and one version of a template, and with 
   await scene.settled();
 });
 
-it('a shared body outlives its template, and the versions that are published later', async () => {
+it('a shared body outlives its template and later versions', async () => {
   const mail = await mailIn(scene);
   const template = await publish(mail, ORDER);
   const scheduled_at = new Date(scene.clock.now() + DAY).toISOString();
@@ -183,7 +183,7 @@ it('a shared body outlives its template, and the versions that are published lat
   expect((await arrived(sent[2]?.id ?? '')).html).toContain('<h1>Name &lt;2&gt;</h1>');
 });
 
-it('a shared body stays while any of its emails is kept, and goes with the last of them', async () => {
+it('a shared body stays while any of its emails is kept, and is removed with the last of them', async () => {
   const mail = await mailIn(scene);
   const template = await publish(mail, ORDER);
   const before = await storedBytes();

@@ -20,7 +20,7 @@ function dates(zone: string): (at: number) => string {
   return (at) => format.format(at);
 }
 
-/** Which prices hold at a moment: the last of the list that began by then. */
+/** Returns the price in force at a moment: the last of the list that began by then. */
 const lastAt = <T extends { since: number }>(list: readonly T[], at: number): T | undefined =>
   list.filter(({ since }) => since <= at).at(-1);
 
@@ -35,7 +35,7 @@ function slowly({ month, held, terms, sent }: MonthOfTeam, zone: string): Record
     if (!date.startsWith(month)) continue;
     const had = lastAt(held, at);
     const codes = seen.get(date) ?? new Map<string, number>();
-    // Where it stands in the history, so that the later of two is known.
+    // The position in the history tells which of two plans is the later one.
     if (had) codes.set(had.code, held.indexOf(had));
     seen.set(date, codes);
     ends.set(date, at + QUARTER);
@@ -53,7 +53,7 @@ function slowly({ month, held, terms, sent }: MonthOfTeam, zone: string): Record
     });
     priced.sort((a, b) => a.terms.monthly_price_cents - b.terms.monthly_price_cents || a.at - b.at);
     const plan = priced.at(-1);
-    // Where more emails cost nothing, how many are included is no part of the price.
+    // When more emails cost nothing, the number of included emails is no part of the price.
     const isFlat = plan?.terms.overage_per_1000_cents === null;
     const key = plan
       ? `${plan.code} ${JSON.stringify(isFlat ? { ...plan.terms, included_emails: 0 } : plan.terms)}`
@@ -112,7 +112,7 @@ const cases = month.chain((of) =>
   }),
 );
 
-it('a month is charged as a slow calculation has it, in any time zone, with any changes of plans and prices', () => {
+it('a month is charged as a slow calculation charges it, in any time zone, with any changes of plans and prices', () => {
   fc.assert(
     fc.property(cases, ({ zone: name, sent, ...given }) => {
       const zone = findTimeZone(name);
@@ -164,12 +164,12 @@ it.each([
   ['a whole month', '2026-11', ['Big, 30 of 30 days: 3000']],
   ['February', '2027-02', ['Big, 28 of 28 days: 3000']],
   ['February of a leap year', '2028-02', ['Big, 29 of 29 days: 3000']],
-])('%s costs the price', (_, of, lines) => expect(bill([['big', '2026-10-05T12:00:00Z']], { of })).toEqual(lines));
+])('%s costs the full price', (_, of, lines) => expect(bill([['big', '2026-10-05T12:00:00Z']], { of })).toEqual(lines));
 
-it('a team that was made on the 31st pays for a day', () =>
+it('a team that was created on the 31st pays for one day', () =>
   expect(bill([['big', '2026-12-31T23:59:59Z']], { of: '2026-12' })).toEqual(['Big, 1 of 31 days: 97']));
 
-it('a day with several plans is one of the dearest', () => {
+it('a day with several plans costs as much as the most expensive one', () => {
   const held: [string, string][] = [
     ['small', '2026-10-01T00:00:00Z'],
     ['big', '2026-11-10T08:00:00Z'],
@@ -180,7 +180,7 @@ it('a day with several plans is one of the dearest', () => {
   expect(bill(held)).toEqual(['Small, 29 of 30 days: 290', 'Big, 1 of 30 days: 100']);
 });
 
-it('the first moment of a day belongs to it, by the clocks of the zone', () => {
+it('the first moment of a day belongs to that day, by the clock of the time zone', () => {
   const held: [string, string][] = [
     ['small', '2026-01-01T00:00:00Z'],
     ['big', '2026-11-14T23:00:00Z'],
@@ -189,7 +189,7 @@ it('the first moment of a day belongs to it, by the clocks of the zone', () => {
   expect(bill(held)).toEqual(['Small, 13 of 30 days: 130', 'Big, 17 of 30 days: 1700']);
 });
 
-it('emails are charged where more of the month were sent than the plan of their day includes', () => {
+it('emails are charged when the month has more than the plan of their day includes', () => {
   const held: [string, string][] = [
     ['big', '2026-01-01T00:00:00Z'],
     ['small', '2026-11-30T00:00:00Z'],
@@ -202,7 +202,7 @@ it('emails are charged where more of the month were sent than the plan of their 
   ]);
 });
 
-it('what costs nothing there is changed within a month without a second line for the same price', () => {
+it('a change of terms without a new price adds no second line to the invoice', () => {
   const zone = findTimeZone('UTC');
   if (!zone) throw new Error('no zone');
   const at = (day: number): number => Date.UTC(2026, 10, day);

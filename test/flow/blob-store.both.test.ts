@@ -52,7 +52,7 @@ const always = (wrong: Wrong, ...methods: string[]): void => {
   server.wrong = ({ method }) => (methods.includes(method) ? wrong : undefined);
 };
 
-it('an email is accepted once its content is in the store, and sent from there', async () => {
+it('an email is accepted once its content is in the object store, and sent from there', async () => {
   const { body } = await send();
   expect(blobs().filter((key) => key.includes(body.id)).length).toBeGreaterThan(0);
   dropCache();
@@ -62,7 +62,7 @@ it('an email is accepted once its content is in the store, and sent from there',
 });
 
 it.each<Wrong>(['lose', 'keep less', 'forbid', 'slow down', 'hang up', 'wrong etag'])(
-  'nothing is acknowledged that is not stored: "%s"',
+  'an email is not acknowledged when its content is not stored: “%s”',
   async (wrong) => {
     const before = scene.sink.messages.length;
     always(wrong, 'PUT');
@@ -76,7 +76,7 @@ it.each<Wrong>(['lose', 'keep less', 'forbid', 'slow down', 'hang up', 'wrong et
   },
 );
 
-it('a copy of this machine that is damaged is dropped, and the email is sent from the store', async () => {
+it('a damaged local copy is dropped, and the email is sent from the object store', async () => {
   scene.dns.set('later.example', 'MX', 'SERVFAIL');
   const body = { from: `a@${mail.domain.name}`, to: ['x@later.example'], subject: 'Report', text: 'See the file.' };
   const attachments = [{ filename: 'report.txt', content: FILE }];
@@ -100,7 +100,7 @@ it('a copy of this machine that is damaged is dropped, and the email is sent fro
   expect(arrived[0]).toContain(FILE);
 });
 
-it('a send that is refused for want of the store says so, and when to come again', async () => {
+it('a send that is refused because of the object store says so, and when to retry', async () => {
   always('forbid', 'PUT');
   const body = { from: `a@${mail.domain.name}`, to: ['x@one.example'], subject: 'Hello', text: 'x' };
   const refused = await scene.api('POST', '/emails', { key: mail.team.key, body });
@@ -116,7 +116,7 @@ it('a send that is refused for want of the store says so, and when to come again
 });
 
 it.each<Wrong>(['forbid', 'slow down', 'hang up', 'stall'])(
-  'both doors of SMTP tell clients to come again while the store fails, and take mail once it is back: "%s"',
+  'SMTP submission and receiving ask clients to retry while the object store fails, and accept mail afterwards: “%s”',
   async (wrong) => {
     const { name } = await receivingDomainOf(scene, mail.team);
     const number = ++sends;
@@ -171,14 +171,14 @@ it('a delivery whose content cannot be read waits, and is made when it can', asy
   expect((await scene.account(mail.team, body.id)).state).toBe('delivered');
 });
 
-it('what the store refuses is a finding of the operator, and fails the check of readiness', async () => {
+it('a failure of the object store is a finding for the operator, and makes the node unready', async () => {
   const key = await scene.operator();
   const findings = async (): Promise<{ code: string; summary: string }[]> =>
     (await scene.api('GET', '/operator/findings', { key })).body.findings as never;
   const ofStore = async () => (await findings()).filter(({ code }) => code === 'storage_unwritable');
   expect(await ofStore()).toEqual([]);
   always('forbid', 'PUT');
-  // What was stored a moment ago stands for a check.
+  // A recent write to the store stands for a check.
   expect((await send()).status).toBe(503);
   expect(await ofStore()).toMatchObject([
     {
@@ -192,7 +192,7 @@ it('what the store refuses is a finding of the operator, and fails the check of 
   expect(await ofStore()).toEqual([]);
 });
 
-it('the sweep removes what no email needs, page by page, and nothing younger than a day', async () => {
+it('the sweep removes unused content page by page, and nothing younger than a day', async () => {
   const { blobs: own, ids } = scene.app.world;
   await scene.settled();
   const old = ids.uuid();
@@ -208,7 +208,7 @@ it('the sweep removes what no email needs, page by page, and nothing younger tha
   expect(blobs().some((key) => key.includes(body.id))).toBe(true);
 });
 
-it('an installation starts while the store is away, and never with the bucket of another', async () => {
+it('an installation starts while the object store is away, and never with the bucket of another one', async () => {
   server.wrong = () => 'forbid';
   await scene.restart();
   server.wrong = undefined;
@@ -221,7 +221,7 @@ it('an installation starts while the store is away, and never with the bucket of
   await scene.restart();
 });
 
-it('requests and bytes are counted', async () => {
+it('requests to the object store and their bytes are counted', async () => {
   await send();
   await scene.settled();
   const counted = await scene.app.world.meter.text();

@@ -7,7 +7,7 @@ import { mailIn } from './mail.ts';
 
 const NOBODYS = '018bcfe5-6800-7000-8000-000000000001';
 
-it('each gets its own body; PostgreSQL is asked for all of them at once, 32 at a time', async () => {
+it('each message gets its own body, and PostgreSQL returns 32 of them at a time', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const mail = await mailIn(scene);
   const ids = await Promise.all(

@@ -1,4 +1,4 @@
-// What a broadcast is made of changes between its schedule and its sending, or in the middle of it: nobody gets two, and it ends.
+// The parts of a broadcast change between its schedule and its sending, or in the middle of it: nobody gets two, and it ends.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn, type Campaign } from './campaign.ts';
@@ -34,7 +34,7 @@ it.each([
       return call('POST', `/templates/${id}/publish`);
     },
   ],
-] as const)('a template that is %s before the time goes out as it was scheduled', async (what, change) => {
+] as const)('a broadcast whose template is %s before its time is sent as it was scheduled', async (what, change) => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['a@one.example']);
   const template = await templateOf(campaign);
@@ -48,7 +48,7 @@ it.each([
   expect(mails[0]?.data).toContain('As it was, reader');
 });
 
-it('a property that is deleted before the time leaves the default, or the fallback that was fixed at scheduling, in its place', async () => {
+it('a property that is deleted before the time is replaced by the default, or the fallback that was fixed at scheduling', async () => {
   const campaign = await campaignIn(scene);
   const property = await campaign.make('/contact-properties', { key: 'city', type: 'string', fallback_value: 'town' });
   await campaign.call('POST', '/contacts', { email: 'p@one.example', properties: { city: 'Rome' } });
@@ -60,7 +60,7 @@ it('a property that is deleted before the time leaves the default, or the fallba
   expect(arrived('Property')[0]?.data).toContain('From nowhere [town]');
 });
 
-it('a postal address cannot be taken away, so that what is scheduled has one', async () => {
+it('a postal address cannot be removed, so that scheduled broadcasts have one', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['a@one.example']);
   const id = await campaign.broadcast({ subject: 'Address', scheduled_at: inAnHour() });
@@ -74,7 +74,7 @@ it('a postal address cannot be taken away, so that what is scheduled has one', a
   expect(arrived('Address')[0]?.data).toContain('1 Mail Street');
 });
 
-it('a domain that loses its verification makes it wait with the reason, and it goes on when that is back', async () => {
+it('a domain that loses its verification makes a broadcast wait with the reason until it is verified again', async () => {
   const campaign = await campaignIn(scene);
   const { db } = scene.app.world;
   await campaign.addContacts(['a@one.example', 'b@one.example']);
@@ -101,7 +101,7 @@ it('a domain that loses its verification makes it wait with the reason, and it g
   ).toEqual(['a@one.example', 'b@one.example']);
 });
 
-it('a contact with a new address in the middle gets one, at the old or at the new', async () => {
+it('a contact whose address changes during a broadcast gets one email, at the old or the new address', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['last@one.example', 'middle@one.example', 'first@one.example']);
   // One in five seconds, the newest first.
@@ -121,7 +121,7 @@ it('a contact with a new address in the middle gets one, at the old or at the ne
   expect(names.sort()).toEqual(['first', 'last', 'middle']);
 });
 
-it('a topic that is deleted before the time or in the middle makes it fail, and nobody is said to have left it', async () => {
+it('a topic that is deleted before or during a broadcast makes it fail, and nobody is reported to have left it', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['t1@one.example', 't2@one.example']);
   const topicOf = (name: string) => campaign.make('/topics', { name, default_subscription: 'opt_in' });
@@ -139,7 +139,7 @@ it('a topic that is deleted before the time or in the middle makes it fail, and 
   expect(arrived('Topic').map(({ to }) => to)).toEqual([['t2@one.example']]);
 });
 
-it('a topic that is deleted while a page is made does so too', async () => {
+it('a topic that is deleted while a page is made makes the broadcast fail as well', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['page@one.example']);
   const topic = await campaign.make('/topics', { name: 'Page', default_subscription: 'opt_in' });

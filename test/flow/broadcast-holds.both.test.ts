@@ -60,7 +60,7 @@ describe('a broadcast', () => {
     for (let i = 0; i < seconds; i++) await look(scene);
   };
 
-  it('whose emails bounce is held with the figures, and no page follows; resumed, it is judged by what comes after', async () => {
+  it('whose emails bounce is held with the figures and sends no page, and after a resume only later bounces count', async () => {
     const { campaign, id } = await bouncing('Bouncing');
     await goOn(60);
     expect(await campaign.get(id)).toMatchObject({
@@ -72,7 +72,7 @@ describe('a broadcast', () => {
     expect(arrivedAt(scene, 'Bouncing')).toHaveLength(5);
     expect((await campaign.call('POST', `/broadcasts/${id}/resume`)).status).toBe(200);
     await look(scene);
-    // What held it holds it no more.
+    // The bounces that held it do not hold it again.
     expect(await campaign.get(id)).toMatchObject({ status: 'sending', held: null });
     await goOn(60);
     expect(await campaign.get(id)).toMatchObject({
@@ -82,7 +82,7 @@ describe('a broadcast', () => {
     });
   });
 
-  it('few of which bounce goes on, whatever share they are', async () => {
+  it('with few bounces continues, whatever their share', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts([...many(18, 'good', 'one.example'), ...many(2, 'gone', 'bad.example')]);
     const id = await campaign.broadcast({ subject: 'Few', rate_per_minute: 24 });
@@ -166,7 +166,7 @@ describe('a broadcast', () => {
     });
     expect(await campaign.get(clean)).toMatchObject({ status: 'sent', held: null, counts: { delivered: 7 } });
     expect(await campaign.get(third)).toMatchObject({ held: { reason: 'bounces' } });
-    // Whoever resumes it has seen the figures: they do not hold it again.
+    // The person who resumes it has seen the figures, so they do not hold it again.
     expect((await campaign.call('POST', `/broadcasts/${third}/resume`)).status).toBe(200);
     await goOn(60);
     expect(await campaign.get(third)).toMatchObject({ status: 'sent', held: null });
@@ -178,7 +178,7 @@ describe('a broadcast', () => {
     });
   });
 
-  it('that goes to the simulator is held for no bounce and no complaint', async () => {
+  it('to the simulator is held for no bounce and no complaint', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts([
       ...many(10, 'complained+', `simulator.${HOST}`),
@@ -246,7 +246,7 @@ describe('a broadcast', () => {
     return answer.body.data;
   };
 
-  it('keeps the mail that waits in the queue too, until it is resumed', async () => {
+  it('that is held also keeps its queued mail until it is resumed', async () => {
     const { campaign, id } = await queued('Queued');
     expect(arrivedAt(scene, 'Queued')).toEqual([]);
     expect((await waits('held')).map(({ hold_reason: reason }) => reason)).toEqual(Array(4).fill('bounces'));
@@ -259,7 +259,7 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
   });
 
-  it('that is canceled while it is held takes its mail out of the queue', async () => {
+  it('that is canceled while it is held removes its mail from the queue', async () => {
     const { campaign, id } = await queued('Dropped');
     expect((await campaign.call('POST', `/broadcasts/${id}/cancel`)).status).toBe(200);
     expect(await waits('held')).toEqual([]);

@@ -13,7 +13,7 @@ const CONTACTS = 600;
 
 // runs only on PostgreSQL, because SQLite bears one process.
 it.runIf(driver === 'pg')(
-  'a draft that is sent at two nodes at once goes out once, and both make its pages',
+  'a draft that is sent at two nodes at once is sent once, and both create its pages',
   async () => {
     const scene = await startScene();
     onTestFinished(() => scene.close());

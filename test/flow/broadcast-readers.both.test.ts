@@ -19,7 +19,7 @@ afterAll(() => scene.close());
 interface Mailing {
   campaign: Campaign;
   id: string;
-  /** What arrived, by address. */
+  /** The mail that arrived, by address. */
   mails: Record<string, Omit<Arrived, 'id'> & { id: string; leave: string }>;
   numbers(query: Record<string, string>): Promise<Record<string, number>>;
 }
@@ -57,8 +57,8 @@ async function mailing(addresses: readonly string[], more: Record<string, unknow
 const stateOf = async ({ campaign }: Mailing, emailId: string): Promise<unknown> =>
   (await campaign.read(`/emails/${emailId}`)).last_event;
 
-describe('machines that look at a broadcast', () => {
-  it('stand beside its readers in recipients, links and metrics, and make nobody a reader', async () => {
+describe('machines that open a broadcast', () => {
+  it('are listed next to its readers in recipients, links and metrics, and make nobody a reader', async () => {
     const one = await mailing(['ada@one.example', 'gate@one.example']);
     const ada = one.mails['ada@one.example'];
     const gate = one.mails['gate@one.example'];
@@ -95,7 +95,7 @@ describe('machines that look at a broadcast', () => {
     >[])
       expect(await one.numbers(query)).toEqual(counted);
     expect(await one.numbers({ email_id: gate?.id ?? '' })).toEqual({ machine_clicked: 4 });
-    // Whoever does not name them is not told of them.
+    // A request that does not name them does not get them.
     const { totals } = await one.campaign.read('/emails/metrics');
     expect(Object.keys(totals as object)).not.toContain('machine_opened');
     // A contact's activity is what the contact did.
@@ -104,8 +104,8 @@ describe('machines that look at a broadcast', () => {
   });
 });
 
-describe('readers who leave', () => {
-  it('count for the broadcast, the domain, the day and the email that they left by, once', async () => {
+describe('readers who unsubscribe', () => {
+  it('count once for the broadcast, the domain, the day and the email they left by', async () => {
     const one = await mailing(['ada@two.example', 'bob@two.example', 'cyd@two.example', 'dan@two.example']);
     const ada = one.mails['ada@two.example'];
     expect((await visit(scene, ada?.leave ?? '', ONE_CLICK)).status).toBe(200);
@@ -143,7 +143,7 @@ describe('readers who leave', () => {
     expect(await stateOf(one, ada?.id ?? '')).toBe('delivered');
   });
 
-  it('a topic that is left counts, and a choice of other topics does not', async () => {
+  it('count when they leave a topic, and not when they choose other topics', async () => {
     const topics: string[] = [];
     const campaign = await campaignIn(scene);
     for (const name of ['News', 'Offers'])
@@ -163,7 +163,7 @@ describe('readers who leave', () => {
     expect(await unsubscribed()).toEqual({ unsubscribed: 1 });
   });
 
-  it('many at the same moment are counted one by one', async () => {
+  it('are counted one by one when many leave at the same moment', async () => {
     const one = await mailing(Array.from({ length: 8 }, (_, n) => `r${n}@four.example`));
     const leaving = Object.values(one.mails).flatMap(({ leave }) => [leave, leave]);
     await Promise.all(leaving.map((link) => visit(scene, link, { ...ONE_CLICK, headers: { 'user-agent': BROWSER } })));

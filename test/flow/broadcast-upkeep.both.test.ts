@@ -15,7 +15,7 @@ afterAll(() => scene.close());
 const arrivedAt = (subject: string): string[] =>
   scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`)).flatMap(({ rcptTo }) => rcptTo);
 
-/** How many rows there are of a broadcast. */
+/** Counts the rows of a broadcast in each table. */
 async function traces(id: string): Promise<Record<string, number>> {
   const { db } = scene.app.world;
   const found: Record<string, number> = {};
@@ -28,7 +28,7 @@ async function traces(id: string): Promise<Record<string, number>> {
   return found;
 }
 
-it('a report and the body of a broadcast go with the last of its emails, and its sums stay', async () => {
+it('the report and the body of a broadcast are removed with the last of its emails, and its totals stay', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['clicked@simulator.rasket.test', 'ada@one.example', 'bob@one.example']);
   const id = await campaign.broadcast({ subject: 'Over' });
@@ -51,7 +51,7 @@ it('a report and the body of a broadcast go with the last of its emails, and its
   expect((await campaign.call('POST', `/broadcasts/${id}/duplicate`)).status).toBe(201);
 });
 
-it('what is not sent yet keeps body and report, however old it is', async () => {
+it('a broadcast with waiting mail keeps body and report, however old it is', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['ada@one.example', 'late@kept.example']);
   const key = await scene.operator();
@@ -74,7 +74,7 @@ it('what is not sent yet keeps body and report, however old it is', async () => 
   expect(await traces(id)).toMatchObject({ emails: 0, broadcast_recipients: 0, bodies: 0 });
 });
 
-it('an address that was erased and is back gets no broadcast a second time', async () => {
+it('an address that was erased and added again gets no broadcast a second time', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['last@one.example', 'first@one.example']);
   // One in five seconds, the newest first.
@@ -83,7 +83,7 @@ it('an address that was erased and is back gets no broadcast a second time', asy
   expect(arrivedAt('Erased')).toEqual(['first@one.example']);
   await campaign.call('DELETE', '/contacts/first@one.example');
   await campaign.addContacts(['first@one.example']);
-  // Where a broken page would find it: behind the cursor.
+  // The address is after the cursor now, where a broken page would find it.
   await scene.app.world.db.run('update broadcasts set cursor_id = null where id = ?', [id]);
   for (let i = 0; i < 40; i++) {
     scene.clock.advance(SECOND);
@@ -93,12 +93,12 @@ it('an address that was erased and is back gets no broadcast a second time', asy
   expect(arrivedAt('Erased').sort()).toEqual(['first@one.example', 'last@one.example']);
 });
 
-it('an erasure looks for the address in each report by its key', async () => {
+it('an erasure finds the address in each report by its key', async () => {
   const campaign = await campaignIn(scene);
   const { db } = scene.app.world;
   const plan = await db.tx(async (tx) => {
     let lines: unknown[] = [];
-    // In a table of a few rows PostgreSQL rather reads them all; what matters is whether it could do otherwise.
+    // In a table of a few rows PostgreSQL prefers to read them all; what matters is whether it could do otherwise.
     if (db.dialect === 'pg') await tx.run('set local enable_seqscan = off');
     const run = async (sql: string, values: readonly Value[] = []): Promise<number> => {
       lines = await tx.all(`explain ${db.dialect === 'pg' ? '' : 'query plan '}${sql}`, values);

@@ -15,7 +15,7 @@ describe('a broadcast', () => {
   });
   afterAll(() => scene.close());
 
-  it('goes to each member of its segment, one email each, and its report says so', async () => {
+  it('is sent to each member of its segment, one email each, and its report says so', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['ada@one.example', 'bob@two.example']);
     const id = await campaign.broadcast({ subject: 'To all' });
@@ -34,7 +34,7 @@ describe('a broadcast', () => {
     expect(data).toMatch(/DKIM-Signature:[^:]*h=[^;]*List-Unsubscribe[^;]*List-Unsubscribe-Post/i);
   });
 
-  it('renders the values of each contact, in its subject and its body', async () => {
+  it('renders the values of each contact in its subject and its body', async () => {
     const campaign = await campaignIn(scene);
     await campaign.call('POST', '/contact-properties', { key: 'city', type: 'string', fallback_value: 'your town' });
     for (const contact of [
@@ -62,7 +62,7 @@ describe('a broadcast', () => {
     expect(ben.html).toContain('<p>you at ben@one.example, your town, http');
   });
 
-  it('leaves out who unsubscribed, left the topic or is suppressed, with the reason', async () => {
+  it('leaves out contacts that unsubscribed, left the topic or are suppressed, with the reason', async () => {
     const campaign = await campaignIn(scene);
     const topic = await campaign.make('/topics', { name: 'News', default_subscription: 'opt_in' });
     await campaign.addContacts([
@@ -90,7 +90,7 @@ describe('a broadcast', () => {
     });
   });
 
-  it('asks again at the claim: who left after it was accepted gets nothing', async () => {
+  it('checks again at the claim, so that a contact who left after the accept gets nothing', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['stays@held.example', 'late@held.example', 'gone@held.example', 'list@held.example']);
     const operator = await scene.operator();
@@ -114,7 +114,7 @@ describe('a broadcast', () => {
     expect(kept).toHaveLength(3);
   });
 
-  it('is not sent twice by two calls, nor to an address whose contact was deleted and made again', async () => {
+  it('is not sent twice by two calls, or to an address whose contact was deleted and created again', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['one@one.example']);
     const id = await campaign.broadcast({ subject: 'Once', send: false });
@@ -124,7 +124,7 @@ describe('a broadcast', () => {
     expect(arrivedAt(scene, 'Once')).toEqual(['one@one.example']);
   });
 
-  it('that is scheduled goes out at its time, and one that is canceled never', async () => {
+  it('is sent at its scheduled time, and never when it was canceled', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['then@one.example']);
     const at = new Date(scene.clock.now() + HOUR).toISOString();
@@ -164,7 +164,7 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
   });
 
-  it('that was sent at once while nothing ran is held by then, too', async () => {
+  it('that was sent while nothing ran is held when it is overdue, too', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['patient@two.example']);
     await scene.app.broadcasts?.stop(0);
@@ -180,7 +180,7 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
   });
 
-  it('with a rate goes out evenly', async () => {
+  it('with a rate is sent evenly', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(many(10));
     const id = await campaign.broadcast({ subject: 'Slow', rate_per_minute: 24 });
@@ -198,11 +198,11 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', waiting_reason: null });
   });
 
-  it('is held by a quota that ends in the middle, and goes on with what is left', async () => {
+  it('is held when a quota ends in the middle, and continues with the remaining contacts', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(many(3));
     const { db } = scene.app.world;
-    // Of when it is sent.
+    // This is the month in which it is sent.
     const month = new Date(scene.clock.now() + HOUR).toISOString().slice(0, 7);
     const id = await campaign.broadcast({
       subject: 'Quota',
@@ -221,7 +221,7 @@ describe('a broadcast', () => {
     expect(arrivedAt(scene, 'Quota')).toHaveLength(3);
   });
 
-  it('that is canceled in the middle sends what it has begun and no page more', async () => {
+  it('that is canceled in the middle sends what was created and no further page', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(many(6));
     const id = await campaign.broadcast({ subject: 'Half', rate_per_minute: 24 });
@@ -233,7 +233,7 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'canceled', recipients: 2 });
   });
 
-  it('whose segment is deleted before its time fails and says why', async () => {
+  it('whose segment is deleted before its time fails with the reason', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['x@one.example']);
     const id = await campaign.broadcast({ scheduled_at: new Date(scene.clock.now() + HOUR).toISOString() });
@@ -244,8 +244,8 @@ describe('a broadcast', () => {
   });
 });
 
-describe('a broadcast whose values are long', () => {
-  it('leaves out those whose mail would be larger than any, and sends to the others', async () => {
+describe('a broadcast with long values', () => {
+  it('leaves out contacts whose mail would exceed the size limit, and is sent to the others', async () => {
     await using scene = await startScene();
     const campaign = await campaignIn(scene);
     await campaign.call('POST', '/contact-properties', { key: 'motto', type: 'string' });
@@ -262,7 +262,7 @@ describe('a broadcast whose values are long', () => {
     expect(rows).toMatchObject([{ email: 'long@one.example', reason: 'too_large' }]);
   });
 
-  it('has a subject no longer than that of any other email, cut between two characters', async () => {
+  it('has a subject no longer than that of any other email, truncated between two characters', async () => {
     await using scene = await startScene();
     const campaign = await campaignIn(scene);
     await campaign.call('POST', '/contact-properties', { key: 'motto', type: 'string' });
@@ -277,7 +277,7 @@ describe('a broadcast whose values are long', () => {
 });
 
 describe('a broadcast in a sandboxed region', () => {
-  it('goes to own domains alone, and names the others with the reason', async () => {
+  it('is sent only to own domains, and lists the others with the reason', async () => {
     await using scene = await startScene({ config: { regions: { 'eu-west-1': { sandbox: true } } } });
     const campaign = await campaignIn(scene);
     await campaign.addContacts([`own@${campaign.domain.name}`, 'other@one.example']);

@@ -1,4 +1,4 @@
-// what Gmail and Yahoo ask of whoever mails to many --> a broadcast as their servers get it
+// what Gmail and Yahoo require of bulk senders --> a broadcast as their servers get it
 import { Resolver } from 'node:dns/promises';
 import { authenticate } from 'mailauth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ async function broadcast(count: number, more: Record<string, unknown> = {}): Pro
   return { campaign, id, messages };
 }
 
-/** What the receiving server finds, where the mail comes from `ip`. */
+/** Returns the auth results of the receiving server for mail that comes from `ip`. */
 function judged({ data, mailFrom }: Pick<SinkMessage, 'data' | 'mailFrom'>, ip: string) {
   const dns = new Resolver();
   dns.setServers([scene.dns.server]);
@@ -67,12 +67,12 @@ const valuesOf = (message: Pick<SinkMessage, 'data'>, name: string): string[] =>
 const leaveOf = (message: SinkMessage | undefined): string =>
   /^<(.*)>$/.exec((message ? valuesOf(message, 'list-unsubscribe')[0] : undefined) ?? '')?.[1] ?? '';
 
-describe('who it is from', () => {
+describe('the sender of bulk mail', () => {
   it('passes SPF, DKIM and DMARC, and both are aligned with its From', async () => {
     const { campaign, messages } = await broadcast(2);
     const { name } = campaign.domain;
     scene.dns.set(`_dmarc.${name}`, 'TXT', [['v=DMARC1; p=reject; adkim=s; aspf=r']]);
-    // As the operator publishes the address that mail comes from.
+    // The operator publishes the address that mail comes from.
     scene.dns.set(scene.app.world.config.instance.host, 'A', ['192.0.2.25']);
     for (const message of messages) {
       const found = await judged(message, '192.0.2.25');
@@ -86,7 +86,7 @@ describe('who it is from', () => {
     }
   });
 
-  it('signs with a key of 2048 bits, as Gmail advises', async () => {
+  it('signs with a 2048-bit key, as Gmail requires', async () => {
     const { campaign, messages } = await broadcast(1);
     const signatures = valuesOf(messages[0] ?? { data: Buffer.alloc(0) }, 'dkim-signature');
     const rsa = signatures.find((value) => value.includes('a=rsa-sha256')) ?? '';
@@ -95,7 +95,7 @@ describe('who it is from', () => {
     expect(bytes * 8).toBe(2048);
   });
 
-  it('has one From, on a domain that is verified, and one Message-ID of its own', async () => {
+  it('has one From on a verified domain, and one Message-ID of its own', async () => {
     const { campaign, messages } = await broadcast(3);
     for (const message of messages) {
       expect(valuesOf(message, 'from')).toEqual([`Example <news@${campaign.domain.name}>`]);
@@ -109,15 +109,15 @@ describe('who it is from', () => {
     expect((await campaign.call('POST', '/broadcasts', foreign)).status).toBe(422);
   });
 
-  it('greets with the name that reverse DNS has to say, and goes over TLS where that is offered', async () => {
+  it('greets with the name that reverse DNS must return, and uses TLS when it is offered', async () => {
     const { messages } = await broadcast(1);
     expect(messages.map(({ tls }) => tls)).toEqual([true]);
     expect(new Set(greetings)).toEqual(new Set([`EHLO ${scene.app.world.config.instance.host}`]));
   });
 });
 
-describe('how its readers leave', () => {
-  it('has both headers of RFC 8058 under the DKIM signature: one that is changed or taken away breaks it', async () => {
+describe('the way to unsubscribe', () => {
+  it('has both RFC 8058 headers under the DKIM signature, which changing or removing one breaks', async () => {
     const { messages } = await broadcast(1);
     const [message] = messages;
     if (!message) return expect.unreachable();
@@ -141,7 +141,7 @@ describe('how its readers leave', () => {
     }
   });
 
-  it('shows a link to leave by in its HTML and its text, also where its author forgot one', async () => {
+  it('includes a link in HTML and text, also when the author forgot one', async () => {
     const { messages } = await broadcast(1, { html: '<p>Hello</p>' });
     const { html, text } = await readMail(messages[0]?.data ?? Buffer.alloc(0));
     const [, href = ''] = /<a [^>]*href="([^"]*)"[^>]*>Unsubscribe<\/a>/.exec(html) ?? [];
@@ -149,7 +149,7 @@ describe('how its readers leave', () => {
     expect(text).toContain(`Unsubscribe: ${href}`);
   });
 
-  it('a look at the link changes nothing, as a mail gateway looks', async () => {
+  it('is not triggered by a mail gateway that opens the link', async () => {
     const { campaign, messages } = await broadcast(1);
     for (const method of ['GET', 'HEAD'])
       expect((await visit(scene, leaveOf(messages[0]), { method })).status).toBe(200);
@@ -157,7 +157,7 @@ describe('how its readers leave', () => {
     expect(body).toMatchObject({ unsubscribed: false });
   });
 
-  it('who leaves gets nothing more at once, not even what was accepted for them before', async () => {
+  it('takes effect at once, also for mail that was accepted before', async () => {
     const { campaign, messages } = await broadcast(3);
     const host = messages[0]?.rcptTo[0]?.split('@')[1] ?? '';
     const operator = await scene.operator();
@@ -180,8 +180,8 @@ describe('how its readers leave', () => {
   });
 });
 
-describe('what its readers think of it', () => {
-  it('complaints are a rate of what was delivered, by broadcast and domain, and whoever complains gets nothing more', async () => {
+describe('the opinion of readers', () => {
+  it('is measured as complaints per delivered email, by broadcast and domain, and complainants get nothing more', async () => {
     const campaign = await campaignIn(scene);
     const host = `simulator.${scene.app.world.config.instance.host}`;
     await campaign.addContacts([`complained@${host}`, ...[1, 2, 3].map((n) => `delivered+${n}@${host}`)]);

@@ -10,7 +10,7 @@ const RACES = scaled(300);
 /** Ten rounds show every part of the moment once. */
 const BATCH = 30;
 
-/** On PostgreSQL a second node claims too: there the database alone decides, and no queue of one process. */
+/** Starts a second node on PostgreSQL, which claims too: there the database alone decides, and no queue of one process. */
 async function otherNodes(scene: Scene): Promise<App[]> {
   if (driver !== 'pg') return [];
   const log = createLog({ level: 'error', format: 'json', write: (line) => void scene.log.push(line) });
@@ -99,7 +99,7 @@ async function readEndings(scene: Scene, endings: Map<string, Ending>): Promise<
   for (const ending of endings.values()) ending.events.sort();
 }
 
-/** Who got each email, one entry for each time it arrived. */
+/** Returns the recipients of each email, one entry for each time it arrived. */
 function arrivals(scene: Scene): Map<string, string[]> {
   const arrived = new Map<string, string[]>();
   for (const { data, rcptTo } of scene.sink.messages) {
@@ -109,8 +109,8 @@ function arrivals(scene: Scene): Map<string, string[]> {
   return arrived;
 }
 
-describe('cancel against dispatch', () => {
-  it(`${RACES} times under load: never both, never neither`, async () => {
+describe('a cancel during dispatch', () => {
+  it(`wins or loses, never both or neither, in ${RACES} races under load`, async () => {
     await using scene = await startScene();
     const nodes = await otherNodes(scene);
     try {

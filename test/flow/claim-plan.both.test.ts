@@ -29,7 +29,7 @@ async function fill(db: Executor): Promise<void> {
   await db.insertMany('deliveries', [...columns, 'attempt', 'accepted_at', 'due_at', 'lane', 'waits'], rows);
 }
 
-/** What the database says about the statements that `work` sends. */
+/** Returns the plans of the database for the statements that `work` sends. */
 async function plansOf(db: Executor, work: (tx: Executor) => Promise<unknown>): Promise<string> {
   const plans: string[] = [];
   const explain = async (sql: string, values: Parameters<Executor['all']>[1]): Promise<void> => {
@@ -48,7 +48,7 @@ async function plansOf(db: Executor, work: (tx: Executor) => Promise<unknown>): 
   return plans.join('\n');
 }
 
-it('every look at the queue goes by its index and reads the table by key alone', async () => {
+it('every claim query uses its index and reads the table only by key', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { db } = scene.app.world;
   await fill(db);

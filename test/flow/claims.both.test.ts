@@ -45,7 +45,7 @@ async function openBacklog(scene: Scene) {
   return { begun, gate, pressure, queue };
 }
 
-/** Long enough for a look at the queue, however often it is woken: each round is a commit of its own. */
+/** Wakes the queue again and again: each round is a commit of its own, which leaves time for a poll however often it is woken. */
 async function lookAgain(scene: Scene, queue: Queue, until: () => boolean, rounds: number): Promise<void> {
   for (let round = 0; round < rounds && !until(); round++) {
     queue.wake();
@@ -54,8 +54,8 @@ async function lookAgain(scene: Scene, queue: Queue, until: () => boolean, round
   }
 }
 
-describe('while accepting is contended', () => {
-  it('delivery begins sixteen and no more, and all the rest when the contention is over', async () => {
+describe('while accepting is contended,', () => {
+  it('delivery starts sixteen messages and no more, and all others when the contention is over', async () => {
     await using scene = await startScene({ roles: ['http'], config: { delivery: { poll_ms: 60_000 } } });
     const { begun, gate, pressure, queue } = await openBacklog(scene);
     await lookAgain(scene, queue, () => begun.length >= 16, 1000);
@@ -69,7 +69,7 @@ describe('while accepting is contended', () => {
     await queue.stop(0);
   });
 
-  it('a poll later more are begun, though those under way hang', async () => {
+  it('more messages start after a poll, although those in progress hang', async () => {
     await using scene = await startScene({ roles: ['http'], config: { delivery: { poll_ms: 1 } } });
     const { begun, gate, queue } = await openBacklog(scene);
     await lookAgain(scene, queue, () => begun.length === 40, 10_000);
@@ -80,8 +80,8 @@ describe('while accepting is contended', () => {
   });
 });
 
-describe('a claim that was committed and not answered', () => {
-  it('is taken back and carried, once, by the next look', async () => {
+describe('a claim that was committed without a response', () => {
+  it('is taken back and processed once by the next poll', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example');
@@ -118,7 +118,7 @@ describe('a claim that was committed and not answered', () => {
   });
 });
 
-it('leases that fell due for renewal many times over are renewed once', async () => {
+it('leases that were due for renewal many times are renewed once', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { lease_seconds: 1200 } } });
   const { gate, pressure, queue } = await openBacklog(scene);
   pressure.isOn = false;

@@ -30,7 +30,7 @@ async function findingOf(scene: Scene): Promise<{ code: string; summary: string 
 }
 
 it.each([20 * MINUTE, 30 * DAY])(
-  'mail that is sent after the clock was set back by %d ms arrives at once, with real times throughout',
+  'mail that is sent after the clock was set back by %d ms arrives at once, with correct times throughout',
   async (ahead) => {
     await using scene = await startScene();
     scene.clock.step(ahead);
@@ -62,7 +62,7 @@ it.each([20 * MINUTE, 30 * DAY])(
   },
 );
 
-it('mail that was accepted while the clock was ahead is claimed once it is right, oldest first, and scheduled mail keeps its time', async () => {
+it('mail accepted while the clock was ahead is claimed once it is right, oldest first, and scheduled mail keeps its time', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { world } = scene.app;
   const mail = await mailIn(scene);
@@ -92,7 +92,7 @@ it('mail that was accepted while the clock was ahead is claimed once it is right
   expect(await claim()).toEqual([scheduled]);
 });
 
-it('a retry waits its normal time, and not until a clock that was ahead has been reached', async () => {
+it('a retry waits its normal time, and not until the time of a clock that was ahead', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   await setClock(scene, 30 * DAY);
@@ -115,7 +115,7 @@ it('a retry waits its normal time, and not until a clock that was ahead has been
   expect((await mail.account(right)).state).toBe('delivered');
 });
 
-it('webhook events that failed under a clock that was ahead are tried again once it is right', async () => {
+it('webhook events that failed while the clock was ahead are retried once it is right', async () => {
   await using receiver = await startWebhookReceiver();
   await using scene = await startScene(sceneFor(receiver));
   receiver.publishIn(scene.dns);
@@ -153,7 +153,7 @@ it('paging returns each row once, newest first, when the clock was set back betw
   expect(seen).toEqual(sent.toReversed());
 });
 
-it('a step of the clock is logged once and is a finding for a day, and slewing by NTP is not', async () => {
+it('a clock step is logged once and is a finding for a day, and NTP slewing is not', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
   const steps = (): string[] => scene.log.filter((line) => line.includes('The clock of this machine'));
   const pass = (ms: number): void => scene.clock.advance(ms);
@@ -181,7 +181,7 @@ it('a step of the clock is logged once and is a finding for a day, and slewing b
   expect([steps().length, await findingOf(scene)]).toEqual([2, undefined]);
 });
 
-it('a clock that was corrected is reported again at each start, also if mail was sent since, until it has caught up', async () => {
+it('a corrected clock is reported again at each start, also after new mail, until the time has caught up', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   scene.clock.step(2 * DAY);

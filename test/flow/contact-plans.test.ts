@@ -9,7 +9,7 @@ import {
 import { importRows } from '../../src/features/audience/contacts/import-rows.ts';
 import { startScene } from '../rig/scene.ts';
 
-it('a batch of an import looks for its own addresses, and reads no other contact', async () => {
+it('a batch of an import looks up its own addresses, and reads no other contact', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const { db } = scene.app.world;
@@ -23,7 +23,7 @@ it('a batch of an import looks for its own addresses, and reads no other contact
   for (const plan of [byKeys, byIds]) expect(plan).not.toMatch(/Seq Scan on contacts|SCAN contacts|\(team_id=\?\)/);
 });
 
-it('a page of an import asks once what its addresses were out of, and reads no other record', async () => {
+it('a page of an import queries once what its addresses opted out of, and reads no other row', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const { world } = scene.app;

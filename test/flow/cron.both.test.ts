@@ -100,7 +100,7 @@ it('minutes that pass while the database is asked are decided together, not one 
   expect(stage.counts()).toEqual({ minutely: 1, hourly: 1, daily: 1, weekly: 0 });
 });
 
-it('no job stops when the clock is set back after a jump', async () => {
+it('setting the clock back after a jump stops no job', async () => {
   await using stage = await setStage();
   await stage.pass(2);
   stage.scene.clock.step(30 * DAY);
@@ -129,7 +129,7 @@ it('a run that an earlier version recorded in the future is ignored after a star
   expect(stage.counts()).toEqual({ minutely: 3, hourly: 0, daily: 0, weekly: 0 });
 });
 
-it('a node whose clock is three hours ahead stops no job on the other, and neither node runs a job twice for one time', async () => {
+it('a node whose clock is three hours ahead stops no job on the other, and neither runs a job twice for one time', async () => {
   await using stage = await setStage();
   await stage.pass(2);
   stage.counts();
@@ -157,7 +157,7 @@ it('a node whose clock is three hours ahead stops no job on the other, and neith
   expect(ofOther.filter((name) => name === 'daily').length).toBeLessThanOrEqual(2);
 });
 
-it('a daily job whose minute passed while the process was suspended, or its loop was late, runs once afterwards', async () => {
+it('a daily job whose minute passed while the process was suspended or late runs once afterwards', async () => {
   await using stage = await setStage({ schedules: { daily: '3 12 * * *', minutely: '* * * * *' } });
   await stage.pass(1);
   stage.counts();
@@ -179,7 +179,7 @@ it('a daily job whose minute passed while no process ran runs once after the nex
   expect(stage.counts()).toEqual({ minutely: 2, hourly: 1, daily: 1, weekly: 0 });
 });
 
-it('two nodes with the right time run each job once in total', async () => {
+it('two nodes with correct clocks run each job once in total', async () => {
   await using stage = await setStage();
   await using beside = await setStage({ scene: stage.scene });
   for (let n = 0; n < 20; n++) {
@@ -250,7 +250,7 @@ it.each([
   expect(found).toBe(due === undefined ? undefined : minute(due));
 });
 
-it('every job of the table has a valid schedule that is due at least once a week', async () => {
+it('every job in the table has a valid schedule that is due at least once a week', async () => {
   await using scene = await startScene({ roles: ['http'], startAt: BEGIN });
   const now = Math.floor(scene.clock.now() / MINUTE);
   const jobs = cronTable(scene.app.world, {

@@ -80,7 +80,7 @@ async function submitLarge(scene: Scene, mail: Mail, to: string, lines: number):
   }
 }
 
-describe('damaged content on the disk', () => {
+describe('damaged content on disk:', () => {
   let scene: Scene;
   let mail: Mail;
   let sends = 0;
@@ -143,7 +143,7 @@ describe('damaged content on the disk', () => {
   }
 });
 
-describe('content that is damaged during delivery, or permanently', () => {
+describe('when content is damaged during delivery or permanently,', () => {
   it('the peer gets no final dot when content changes after it was signed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
@@ -245,8 +245,8 @@ async function download(scene: Scene, mail: Mail, id: string): Promise<Downloade
   return read(scene, data[0].download_url, LARGE);
 }
 
-describe('downloads of damaged content', () => {
-  it('the download of an attachment whose file is cut short is refused with a documented error', async () => {
+describe('the download of', () => {
+  it('a truncated attachment is refused with a documented error', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
@@ -260,7 +260,7 @@ describe('downloads of damaged content', () => {
     await damageFound(scene);
   });
 
-  it.each(DAMAGES)('the download of an attachment that is $damage ends with an error', async ({ spoil }) => {
+  it.each(DAMAGES)('an attachment that is $damage ends with an error', async ({ spoil }) => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
@@ -274,28 +274,25 @@ describe('downloads of damaged content', () => {
     await noDamage(scene);
   });
 
-  it.each(DAMAGES)(
-    'the download of the source of a received message that is $damage ends with an error',
-    async ({ spoil }) => {
-      await using scene = await startScene({ config, roles: ['http', 'delivery', 'receiving'] });
-      const mail = await mailIn(scene);
-      const { name } = await receivingDomainOf(scene, mail.team);
-      const text = 'The quick brown fox.\r\n'.repeat(20_000);
-      const raw = `From: <someone@example.org>\r\nTo: <support@${name}>\r\nSubject: Hello\r\n\r\n${text}`;
-      expect(await bringMail(scene, { to: [`support@${name}`], raw })).toMatch(/^250/);
-      const key = mail.team.key;
-      const id = (await scene.api('GET', '/emails/receiving', { key })).body.data[0].id as string;
-      const { body } = await scene.api('GET', `/emails/receiving/${id}`, { key });
-      const folder = path.join(scene.dataDir, 'blobs', id.slice(-2), id);
-      const file = path.join(folder, 'raw.eml');
-      const { size } = await read(scene, body.raw.download_url, 0).then(() => ({ size: readFileSync(file).length }));
-      expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
-      const restore = spoiled(file, spoil);
-      expect((await read(scene, body.raw.download_url, size)).isWhole).toBe(false);
-      await damageFound(scene);
-      restore();
-      expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
-      await noDamage(scene);
-    },
-  );
+  it.each(DAMAGES)('the source of a received message that is $damage ends with an error', async ({ spoil }) => {
+    await using scene = await startScene({ config, roles: ['http', 'delivery', 'receiving'] });
+    const mail = await mailIn(scene);
+    const { name } = await receivingDomainOf(scene, mail.team);
+    const text = 'The quick brown fox.\r\n'.repeat(20_000);
+    const raw = `From: <someone@example.org>\r\nTo: <support@${name}>\r\nSubject: Hello\r\n\r\n${text}`;
+    expect(await bringMail(scene, { to: [`support@${name}`], raw })).toMatch(/^250/);
+    const key = mail.team.key;
+    const id = (await scene.api('GET', '/emails/receiving', { key })).body.data[0].id as string;
+    const { body } = await scene.api('GET', `/emails/receiving/${id}`, { key });
+    const folder = path.join(scene.dataDir, 'blobs', id.slice(-2), id);
+    const file = path.join(folder, 'raw.eml');
+    const { size } = await read(scene, body.raw.download_url, 0).then(() => ({ size: readFileSync(file).length }));
+    expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
+    const restore = spoiled(file, spoil);
+    expect((await read(scene, body.raw.download_url, size)).isWhole).toBe(false);
+    await damageFound(scene);
+    restore();
+    expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
+    await noDamage(scene);
+  });
 });

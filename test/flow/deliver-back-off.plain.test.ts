@@ -1,4 +1,4 @@
-// What a mail server does once it has greeted us counts as much as whether it greets: who breaks off is left alone.
+// The behaviour of a mail server after its greeting counts as much as the greeting: one that breaks off is left alone.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Zones } from '../rig/dns.ts';
 import { delivered, MX, setScene } from './deliver-scene.ts';
@@ -33,8 +33,8 @@ const BROKEN = [
   },
 ];
 
-describe.each(['MAIL', 'RCPT', 'DATA'])('a mail server that answers %s with', (verb) => {
-  test.each(BROKEN)('$how is left alone, longer each time, by all its names', async ({ answer, says }) => {
+describe.each(['MAIL', 'RCPT', 'DATA'])('a mail server that replies to %s with', (verb) => {
+  test.each(BROKEN)('$how is avoided for growing times, under all its names', async ({ answer, says }) => {
     let isBroken = true;
     await given({ zones: SHARED, sink: { script: answering(verb, answer, () => isBroken) } });
     const [first] = await scene.send('a@one.example');
@@ -58,7 +58,7 @@ describe.each(['MAIL', 'RCPT', 'DATA'])('a mail server that answers %s with', (v
   });
 });
 
-test('a mail server that closes in the middle of a reply is left alone', async () => {
+test('a mail server that closes the connection in the middle of a reply is avoided', async () => {
   await given({ sink: { pipelining: false, script: answering('MAIL', '250-Ok') } });
   const sent = scene.send('a@y.example');
   await scene.sink.waitFor((sink) => sink.commands.some((command) => command.startsWith('MAIL')));
@@ -70,7 +70,7 @@ test('a mail server that closes in the middle of a reply is left alone', async (
   expect(scene.sink.counts.connections).toBe(1);
 });
 
-test('a mail server that breaks off after the dot is left alone', async () => {
+test('a mail server that breaks off after the final dot is avoided', async () => {
   await given({ sink: { script: answering('DATA', '354 Go\r\n999 Gone') } });
   await scene.send('a@y.example');
   expect(await scene.send('b@y.example')).toMatchObject([{ reason: 'destination_down' }]);
@@ -80,8 +80,8 @@ test('a mail server that breaks off after the dot is left alone', async () => {
 describe.each([
   { how: '421', answer: '421 4.7.0 Try again later', reason: 'refused_for_now' },
   { how: 'nothing, and closes', answer: 'drop', reason: 'connection_lost' },
-])('a mail server that answers $how', ({ answer, reason }) => {
-  test.each(['MAIL', 'RCPT', 'DATA'])('to %s of one team is left alone by that team', async (verb) => {
+])('a mail server that replies $how', ({ answer, reason }) => {
+  test.each(['MAIL', 'RCPT', 'DATA'])('to %s of one team is avoided by that team', async (verb) => {
     let isUp = false;
     await given({ sink: { script: answering(verb, answer, () => !isUp) } });
     const [first] = await scene.send('a@y.example', { teamId: 'crowd' });
@@ -103,14 +103,14 @@ describe.each([
   });
 });
 
-test('however many messages of a team wait, a mail server that answers them with 421 is asked by few', async () => {
+test('a mail server that replies to a team with 421 gets few connections, however many messages of the team wait', async () => {
   await given({ sink: { script: answering('MAIL', '421 4.7.0 Try again later') } });
   const outcomes = (await Promise.all(many(200).map((n) => scene.send(`a${n}@y.example`)))).flat();
   expect(outcomes.every((outcome) => outcome.kind === 'deferred')).toBe(true);
   expect(scene.sink.counts.connections).toBeLessThanOrEqual(20);
 });
 
-test('a mail server that turns some away goes on with the others', async () => {
+test('a mail server that refuses some messages continues to get the others', async () => {
   await given({ sink: { script: answering('MAIL FROM:<unwelcome', '421 4.7.0 Not from you') } });
   const slow = scene.send('slow@y.example');
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -120,7 +120,7 @@ test('a mail server that turns some away goes on with the others', async () => {
   expect(await scene.send('b@y.example')).toEqual([delivered('b@y.example')]);
 });
 
-test('a message that we refuse ourselves says nothing about the mail server', async () => {
+test('a message that we refuse ourselves does not count against the mail server', async () => {
   await given({ sink: { size: 1000, script: answering('MAIL FROM:<unwelcome', '421 4.7.0 Not from you') } });
   const unwelcome = (): Promise<unknown> =>
     scene.send('a@y.example', { teamId: 'crowd', mailFrom: 'unwelcome@x.example' });
@@ -136,12 +136,12 @@ test('a message that we refuse ourselves says nothing about the mail server', as
   expect(await unwelcome()).toMatchObject([{ reason: 'refused_for_now' }]);
 });
 
-describe('what a mail server that breaks the protocol said about one message', () => {
+describe('a reply to one message that breaks the protocol', () => {
   const zones: Zones = { ...SHARED, 'two.example': { MX: ['10 mx.two.example'] }, 'mx.two.example': SHARED[MX] ?? {} };
   test.each([
     { how: 'without a code', answer: '<private@one.example> is unknown', says: 'does not start with a code' },
     { how: 'with a code that fits no command', answer: '354 <private@one.example> go on', says: '354' },
-  ])('$how is told to its own team, and not to others', async ({ answer, says }) => {
+  ])('$how is reported to its own team, and not to others', async ({ answer, says }) => {
     await given({ zones, sink: { pipelining: false, script: answering('RCPT TO:<private', answer) } });
     const own = await scene.send('private@one.example', { teamId: 'first' });
     expect(own).toMatchObject([{ reason: 'protocol_error', detail: expect.stringContaining(answer) as string }]);

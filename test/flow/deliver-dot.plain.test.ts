@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-test('a reply that does not come in time after the dot is ambiguous', async () => {
+test('a reply that does not arrive in time after the dot makes the delivery ambiguous', async () => {
   await given({ deliver: { timeouts: { dataDoneMs: 30 } } });
   const detail = `${MX}: after the final dot: no reply within 30 ms`;
   expect(await scene.send('timeout-after-dot@y.example')).toEqual([
@@ -100,7 +100,7 @@ test('a reply that does not come in time after the dot is ambiguous', async () =
   ]);
 });
 
-test('half a reply after the dot is ambiguous', async () => {
+test('half a reply after the dot makes the delivery ambiguous', async () => {
   const script = (command: string): string | undefined =>
     command.startsWith('MAIL') ? '250 Ok' : command.startsWith('RCPT') ? '250 Ok' : undefined;
   await given({ sink: { script, lenientData: true, multiLine: true } });
@@ -108,7 +108,7 @@ test('half a reply after the dot is ambiguous', async () => {
   expect(await scene.send('a@y.example', { handOff: { mark } })).toMatchObject([{ kind: 'ambiguous', mx: MX }]);
 });
 
-test('an abort after the dot does not take the delivery back', async () => {
+test('an abort after the dot does not undo the delivery', async () => {
   await given();
   const abort = new AbortController();
   const sent = scene.send('slow@y.example', { signal: abort.signal, handOff: { mark: () => abort.abort() } });
@@ -117,7 +117,7 @@ test('an abort after the dot does not take the delivery back', async () => {
   expect(await sent).toEqual([delivered('slow@y.example')]);
 });
 
-test('a connection lost in the middle of the content defers the mail', async () => {
+test('a connection lost during the content defers the mail', async () => {
   await given();
   const ledger = gate();
   const sent = scene.send('drop-in-data@y.example', { body: LARGE, handOff: { intend: () => ledger.opened } });
@@ -128,10 +128,10 @@ test('a connection lost in the middle of the content defers the mail', async () 
   expect(scene.order).not.toContain('mark');
 });
 
-/** More than sockets and kernels hold for a peer that reads nothing. */
+/** A message of more than sockets and kernels hold for a peer that reads nothing. */
 const HUGE = Buffer.alloc(32 * 1024 * 1024, 'lorem ipsum dolor\r\n');
 
-test('the ledger does not hear of content that has not left', async () => {
+test('the ledger is not called for content that was not sent', async () => {
   await given();
   expect(await scene.send('drop-in-data@y.example', { body: HUGE })).toMatchObject([
     { kind: 'deferred', reason: 'connection_lost' },
@@ -139,7 +139,7 @@ test('the ledger does not hear of content that has not left', async () => {
   expect(scene.order).toEqual([]);
 });
 
-test('a peer that stops taking content defers the mail', async () => {
+test('a server that stops reading content defers the mail', async () => {
   await given({
     sink: { script: (command) => (command === 'DATA' ? '354 Go ahead' : undefined), stopReadingAt: 'DATA' },
     deliver: { timeouts: { dataBlockMs: 50 } },
@@ -148,7 +148,7 @@ test('a peer that stops taking content defers the mail', async () => {
   expect(scene.order).toEqual([]);
 });
 
-test('message() that throws passes through and leaves the connection usable', async () => {
+test('an error of message() is passed on and leaves the connection usable', async () => {
   await given();
   const message = (): Promise<never> => Promise.reject(new Error('no such blob'));
   await expect(scene.send('a@y.example', { message })).rejects.toThrow('no such blob');
@@ -161,14 +161,14 @@ test.each([
   ['chunks cut before a dot', ['a\r\n', '.b\r\n', '.\r\n']],
   ['chunks cut within a line end', ['a\r', '\n.b\r\n.', '\r\n']],
   ['chunks cut within a line', ['a', '.b', '.c\r\n', '.d\r\n']],
-])('lines that begin with a dot arrive as they were sent: %s', async (_, chunks) => {
+])('lines that start with a dot arrive as they were sent: %s', async (_, chunks) => {
   await given();
   const body = chunks.map((chunk) => Buffer.from(chunk));
   expect(await scene.send('a@y.example', { body })).toEqual([delivered('a@y.example')]);
   expect(scene.sink.messages[0]?.data.toString()).toBe(chunks.join(''));
 });
 
-test('what the session log keeps never holds content', async () => {
+test('the recorded dialogue never contains message content', async () => {
   const transcripts: string[][] = [];
   await given({ deliver: { onTrouble: ({ transcript }) => transcripts.push(transcript) } });
   await scene.send(['permfail@y.example', 'a@y.example'], { body: 'Subject: secret\r\n\r\nsecret\r\n' });

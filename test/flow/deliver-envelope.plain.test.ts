@@ -31,11 +31,11 @@ function deferred(address: string, step: string, code: number, enhanced: string,
 const GREETED = { connections: 1, ehlo: 1 };
 
 describe.each([
-  { name: 'a peer that takes commands in one breath', sink: {} },
-  { name: 'a peer that takes one command at a time', sink: { pipelining: false } },
-  { name: 'a peer without EHLO', sink: { ehlo: false, pipelining: false } },
-  { name: 'a peer whose replies have several lines', sink: { multiLine: true } },
-  { name: 'a peer whose replies come byte by byte', sink: { byteByByte: true } },
+  { name: 'a server with PIPELINING', sink: {} },
+  { name: 'a server without PIPELINING', sink: { pipelining: false } },
+  { name: 'a server without EHLO', sink: { ehlo: false, pipelining: false } },
+  { name: 'a server whose replies have several lines', sink: { multiLine: true } },
+  { name: 'a server whose replies arrive byte by byte', sink: { byteByByte: true } },
 ])('$name', ({ sink }) => {
   test('takes a message for several recipients in one transaction', async () => {
     await given({ sink });
@@ -53,7 +53,7 @@ describe.each([
     expect(scene.order).toEqual(['intend a@y.example b@y.example', 'durable', 'mark', 'accepted']);
   });
 
-  test('is sent the next message after one that nobody could receive', async () => {
+  test('gets the next message after one that it refused for every recipient', async () => {
     await given({ sink });
     const refused = await scene.send(['permfail@y.example', 'tempfail@y.example']);
     expect(refused.map((outcome) => outcome.kind)).toEqual(['bounced', 'deferred']);
@@ -69,7 +69,7 @@ describe.each([
   });
 });
 
-test('each recipient gets its own outcome and only the accepted ones are handed over', async () => {
+test('each recipient gets its own outcome, and only the accepted ones are handed over', async () => {
   await given();
   const to = ['permfail@y.example', 'a@y.example', '452-mailbox-full@y.example', 'b@y.example'];
   expect(await scene.send(to)).toEqual([
@@ -93,7 +93,7 @@ describe('a refusal', () => {
     { to: 'data-554-spam@y.example', step: 'DATA', code: 554, text: 'spam' },
     { to: 'dot-452-disk-full@y.example', step: 'the message', code: 452, text: 'disk full' },
     { to: 'dot-550-virus@y.example', step: 'the message', code: 550, text: 'virus' },
-  ])('of $step with $code is told as it was given', async ({ mailFrom, to, step, code, text }) => {
+  ])('of $step with $code is reported as it was given', async ({ mailFrom, to, step, code, text }) => {
     for (const pipelining of [true, false]) {
       await given({ sink: { pipelining } });
       const outcomes = await scene.send(to, mailFrom ? { mailFrom } : {});
@@ -106,7 +106,7 @@ describe('a refusal', () => {
     }
   });
 
-  test('that asks to come back later is over when the same address is tried again', async () => {
+  test('that asks for a later retry ends when the same address is tried again', async () => {
     await given();
     expect(await scene.send('tempfail-once@y.example')).toEqual([
       deferred('tempfail-once@y.example', 'RCPT TO', 451, '4.7.1', 'Greylisted'),
@@ -114,7 +114,7 @@ describe('a refusal', () => {
     expect(await scene.send('tempfail-once@y.example')).toEqual([delivered('tempfail-once@y.example')]);
   });
 
-  test('of all recipients by a peer that still asks for content ends with a lone dot', async () => {
+  test('of all recipients by a server that still asks for content ends with a lone dot', async () => {
     await given({ sink: { lenientData: true } });
     expect(await scene.send('permfail@y.example')).toEqual([
       bounced('permfail@y.example', 'RCPT TO', 550, '5.1.1', 'No such user'),
@@ -124,7 +124,7 @@ describe('a refusal', () => {
     expect(account(scene.sink)).toEqual({ ...GREETED, mail: 2, rcpt: 2, data: 2, rset: 1, refused: 2, accepted: 1 });
   });
 
-  test('of the sender by a peer that takes everything else never ends in an empty message', async () => {
+  test('of the sender by a server that accepts everything else never ends in an empty message', async () => {
     const script = (command: string): string | undefined =>
       command.startsWith('MAIL') ? '550 5.7.1 No' : command.startsWith('RCPT') ? '250 Ok' : undefined;
     await given({ sink: { lenientData: true, script } });
@@ -168,7 +168,7 @@ describe('a lost connection', () => {
     }
   });
 
-  test('does not unsay the refusal that came before it', async () => {
+  test('does not undo a refusal before it', async () => {
     await given();
     expect(await scene.send(['permfail@y.example', 'drop-at-rcpt@y.example', 'a@y.example'])).toMatchObject([
       { kind: 'bounced', reply: { code: 550 } },
@@ -179,7 +179,7 @@ describe('a lost connection', () => {
   });
 });
 
-test('421 to one recipient defers it and everybody behind it', async () => {
+test('a 421 for one recipient defers it and every recipient after it', async () => {
   await given();
   const to = ['permfail@y.example', '421-going-down@y.example', 'b@y.example'];
   expect(await scene.send(to)).toEqual([
@@ -189,7 +189,7 @@ test('421 to one recipient defers it and everybody behind it', async () => {
   ]);
 });
 
-test('what stands behind a 421 answers nothing', async () => {
+test('replies after a 421 are ignored', async () => {
   const script = (command: string): string | undefined => (command.includes('<a@') ? '421 4.3.2 Bye' : undefined);
   await given({ sink: { script } });
   expect(await scene.send(['a@y.example', 'b@y.example'])).toEqual([
@@ -199,7 +199,7 @@ test('what stands behind a 421 answers nothing', async () => {
   expect(scene.order).toEqual([]);
 });
 
-test('a peer that does not answer in time defers the mail', async () => {
+test('a server that does not reply in time defers the mail', async () => {
   await given({ deliver: { timeouts: { mailMs: 30, rcptMs: 30, dataMs: 30 } } });
   const detail = `${MX}: no reply within 30 ms`;
   expect(await scene.send('timeout@y.example')).toEqual([
@@ -207,12 +207,12 @@ test('a peer that does not answer in time defers the mail', async () => {
   ]);
 });
 
-test('a peer that speaks no SMTP defers the mail', async () => {
+test('a server that does not speak SMTP defers the mail', async () => {
   await given({ sink: { script: (command) => (command.startsWith('MAIL') ? 'HTTP/1.1 200 OK' : undefined) } });
   expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'protocol_error', mx: MX }]);
 });
 
-test('a peer that breaks off speaking SMTP is not waited for, and what it said before counts', async () => {
+test('a server that stops speaking SMTP is not waited for, and its earlier replies count', async () => {
   const script = (command: string): string | undefined =>
     command.includes('<a@') ? '550 5.1.1 No such user\r\nHTTP/1.1 200 OK' : undefined;
   await given({ sink: { script } });
@@ -222,7 +222,7 @@ test('a peer that breaks off speaking SMTP is not waited for, and what it said b
   ]);
 });
 
-test('a peer that goes on answering what nobody has said is cut off, not read for ever', async () => {
+test('a server that sends replies without end is disconnected', async () => {
   const script = (command: string): string | undefined =>
     command === 'DATA' ? `354 go${'\r\n250 and another thing'.repeat(5000)}` : undefined;
   await given({ sink: { script } });
@@ -233,7 +233,7 @@ test('a peer that goes on answering what nobody has said is cut off, not read fo
   expect(await sent).toMatchObject([{ kind: 'deferred', reason: 'protocol_error', mx: MX }]);
 });
 
-test('a message over the announced size is not offered', async () => {
+test('a message larger than the announced size is not offered', async () => {
   await given({ sink: { size: 1000 } });
   const outcomes = await scene.send('a@y.example', { body: `${'x'.repeat(998)}\r\n1\r\n` });
   const detail = `The message has 1003 bytes; ${MX} takes at most 1000`;
@@ -244,7 +244,7 @@ test('a message over the announced size is not offered', async () => {
   expect(scene.sink.commands).toContain('MAIL FROM:<from@x.example> SIZE=26 BODY=8BITMIME');
 });
 
-test('mail that needs SMTPUTF8 bounces with 5.6.7 from a peer without it, and is declared to one with it', async () => {
+test('mail that needs SMTPUTF8 bounces with 5.6.7 from a server without it, and is declared to one with it', async () => {
   await given();
   expect(await scene.send('a@y.example', { needsSmtpUtf8: true })).toMatchObject([
     { kind: 'bounced', reason: 'smtputf8_unsupported', reply: { code: 553, enhanced: '5.6.7' } },
@@ -258,7 +258,7 @@ test('mail that needs SMTPUTF8 bounces with 5.6.7 from a peer without it, and is
 });
 
 test.each(['a\r\nRSET@y.example', 'a>b@y.example', 'a\u0000@y.example'])(
-  'the address %j never reaches the wire',
+  'the address %j is never sent',
   async (address) => {
     await given();
     expect(await scene.send(address, { domain: 'y.example' })).toMatchObject([
@@ -268,7 +268,7 @@ test.each(['a\r\nRSET@y.example', 'a>b@y.example', 'a\u0000@y.example'])(
   },
 );
 
-test('a null reverse path is sent as one', async () => {
+test('a null reverse path is sent as such', async () => {
   await given();
   expect(await scene.send('a@y.example', { mailFrom: '' })).toEqual([delivered('a@y.example')]);
   expect(scene.sink.messages[0]?.mailFrom).toBe('');

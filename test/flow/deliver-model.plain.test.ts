@@ -16,7 +16,7 @@ const PER_DESTINATION_MAX = 2;
 /** Openings at one time to an address without a connection. */
 const PROBES_MAX = 2;
 
-/** What the pool sees of a connection. */
+/** The part of a connection that the pool sees. */
 class Connection {
   failure: unknown;
   isOutOfStep = false;
@@ -64,7 +64,7 @@ const hostOf = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (domain.star
 const destinationOf = ({ domain, tls }: Pick<DeliveryJob, 'domain' | 'tls'>): string => `${domain} ${tls}`;
 const countOf = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...all].filter(is).length;
 
-/** What is under way, and which promise that breaks. */
+/** Tracks what is in progress, and records each promise that it breaks. */
 function createAccount(perAddressMax: number) {
   const opening = new Set<{ address: string; destination: string }>();
   const open = new Set<Connection>();
@@ -235,7 +235,7 @@ async function happen(seed: number): Promise<string[]> {
   if (left.connections + left.idle + [...open].filter(({ isClosed }) => !isClosed).length > 0)
     faults.add('connections are left');
   if (!isClosing) {
-    // Whatever was counted has been given back: a team alone has its share of a pool that nobody uses.
+    // Everything that was counted has been released: a team alone has its share of a pool that nobody uses.
     for (let n = 0; n < 5; n++) acquire(jobOf(`d${n}`, 'new', 'opportunistic'), new AbortController().signal, false);
     await turns(30);
     if (leased.size !== (perAddressMax === 1 ? 2 : 3)) faults.add(`a team alone has ${leased.size} connections`);
@@ -243,7 +243,7 @@ async function happen(seed: number): Promise<string[]> {
   return [...faults];
 }
 
-test(`whatever happens, in ${ROUNDS} random orders, no limit and no share is exceeded, nobody waits for ever and nothing is left`, async () => {
+test(`in ${ROUNDS} random orders no limit and no share is exceeded, nobody waits forever and nothing is left over`, async () => {
   const faults: string[] = [];
   const seed = testSeed();
   for (let round = 0; round < ROUNDS; round++)
@@ -281,7 +281,7 @@ async function mostTurnsBefore(seed: number): Promise<number> {
   return Math.max(0, ...counts);
 }
 
-test(`a team that comes later has its turn, whoever is busy: in ${ROUNDS} random places before one address`, async () => {
+test(`a team that comes later gets its turn, whoever is busy, in ${ROUNDS} random queues for one address`, async () => {
   const seed = testSeed();
   for (let round = 0; round < ROUNDS; round++) {
     // A connection to another host at the address is closed for it after ten messages at the latest.
@@ -289,7 +289,7 @@ test(`a team that comes later has its turn, whoever is busy: in ${ROUNDS} random
   }
 });
 
-test('teams that send one message after the other do not go before one that waits', async () => {
+test('teams that send one message after the other do not overtake one that waits', async () => {
   const { pool, state } = setOut(1, 1);
   state.isCalm = true;
   const order: string[] = [];
@@ -313,7 +313,7 @@ test('teams that send one message after the other do not go before one that wait
   expect(order.indexOf('other-team') - waitsSince).toBeLessThanOrEqual(2 * busy.length);
 });
 
-test('mail to a name whose mail before it was called off has the connection that is idle meanwhile', async () => {
+test('mail for a name uses the connection that became idle when earlier mail was called off', async () => {
   const { pool, state, acquire, release, leased } = setOut(1, 1);
   state.isCalm = true;
   const busy = jobOf('o0', 'a', 'opportunistic');

@@ -29,7 +29,7 @@ const hostsOfTheirOwn = (domains: string[]): Zones =>
     ]),
   );
 
-describe('connections are reused', () => {
+describe('a connection is reused', () => {
   test('for one message after another', async () => {
     await given();
     for (const _ of many(5)) expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
@@ -43,7 +43,7 @@ describe('connections are reused', () => {
     expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 5, quit: 2 });
   });
 
-  test('until they were idle for too long', async () => {
+  test('until it was idle for too long', async () => {
     await given({ deliver: { limits: { idleMs: 10 } } });
     await scene.send('a@y.example');
     await scene.sink.waitFor((sink) => sink.counts.quit === 1 && sink.open === 0);
@@ -52,7 +52,7 @@ describe('connections are reused', () => {
     expect(scene.sink.counts.connections).toBe(2);
   });
 
-  test('unless the peer closed them while they were idle', async () => {
+  test('unless the server closed it while it was idle', async () => {
     await given();
     await scene.send('a@y.example');
     scene.sink.dropConnections();
@@ -62,15 +62,15 @@ describe('connections are reused', () => {
   });
 });
 
-describe('names behind one host share its connections', () => {
-  test('one message after another', async () => {
+describe('a connection is shared by the domains of one mail server', () => {
+  test('for one message after another', async () => {
     await given({ zones: HOSTED });
     for (const n of many(5)) expect(await scene.send(`a@d${n}.example`)).toEqual([delivered(`a@d${n}.example`)]);
     expect(account(scene.sink)).toEqual({ connections: 1, ehlo: 1, mail: 5, rcpt: 5, data: 5, accepted: 5 });
     expect(scene.delivery.stats()).toMatchObject({ destinations: 5, connections: 1, idle: 1 });
   });
 
-  test('while many wait, and nobody connects anew for its turn', async () => {
+  test('while many messages wait, and nobody opens a new one for its turn', async () => {
     await given({ zones: HOSTED, deliver: { limits: { connectionsPerAddressMax: 4 } } });
     const sent = many(200).map((n) => scene.send(`a${n}@d${n % 10}.example`, { teamId: `team_${n % 3}` }));
     const outcomes = (await Promise.all(sent)).flat();
@@ -79,20 +79,20 @@ describe('names behind one host share its connections', () => {
     await untilPool({ waiting: 0 });
   });
 
-  test('for as many messages as a connection may carry', async () => {
+  test('for as many messages as it may carry', async () => {
     await given({ zones: HOSTED, deliver: { limits: { messagesPerConnectionMax: 2, connectionsPerAddressMax: 2 } } });
     for (const n of many(5)) await scene.send(`a@d${n}.example`);
     expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 5, quit: 2 });
   });
 
-  test('but not with mail that must not be read on its way', async () => {
+  test('but not with mail that requires TLS', async () => {
     await given({ zones: HOSTED });
     await scene.send('a@one.example');
     expect(await scene.send('b@two.example', { tls: 'enforced' })).toMatchObject([{ reason: 'tls_unavailable' }]);
     expect(account(scene.sink)).toMatchObject({ connections: 2, accepted: 1 });
   });
 
-  test('but not from another egress, nor with another host at the address', async () => {
+  test('but not between source addresses, or with another mail server at the same address', async () => {
     const egress = { heloName: 'other.rasket.test' };
     const zones = { ...HOSTED, ...hostsOfTheirOwn(['own.example']) };
     await given({ zones, deliver: { regionOf: (name) => (name === 'us' ? egress : {}) } });
@@ -102,7 +102,7 @@ describe('names behind one host share its connections', () => {
     expect(account(scene.sink)).toMatchObject({ connections: 3, ehlo: 3, accepted: 3 });
   });
 
-  test('but not after the peer has said that it ends', async () => {
+  test('but not after the server announced its end', async () => {
     const script = (command: string): string | undefined =>
       command.startsWith('RCPT TO:<bad') ? '421 4.7.0 Enough' : undefined;
     await given({ zones: HOSTED, sink: { script }, deliver: { limits: { connectionsPerAddressMax: 1 } } });
@@ -113,7 +113,7 @@ describe('names behind one host share its connections', () => {
     expect(scene.delivery.stats()).toMatchObject({ onFreshConnection: 2, onReusedConnection: 0 });
   });
 
-  test('a message that met a closed one is sent over a new one', async () => {
+  test('and a message that finds it closed is sent over a new one', async () => {
     const script = (command: string, { number, messages }: { number: number; messages: number }): string | undefined =>
       command.startsWith('MAIL') && number <= 2 && messages === 1 ? 'drop' : undefined;
     await given({ zones: HOSTED, sink: { script } });
@@ -127,8 +127,8 @@ describe('names behind one host share its connections', () => {
   });
 });
 
-describe('a reused connection that ends before it answers', () => {
-  test('is not followed by another idle one, which would be as dead', async () => {
+describe('a reused connection that ends before it replies', () => {
+  test('is not followed by another idle one, which would be closed as well', async () => {
     const script = (command: string, { number, messages }: { number: number; messages: number }): string | undefined =>
       command.startsWith('MAIL') && number <= 2 && messages === 1 ? 'drop' : undefined;
     await given({ sink: { script } });
@@ -152,7 +152,7 @@ describe('a reused connection that ends before it answers', () => {
     expect(scene.order).toEqual(many(2).flatMap(() => ['intend a@y.example', 'durable', 'mark', 'accepted']));
   });
 
-  test('is tried again only once', async () => {
+  test('is retried only once', async () => {
     const script = (command: string, { number }: { number: number }): string | undefined =>
       command.startsWith('MAIL') && number > 1 ? 'drop' : command === 'RSET' ? 'drop' : undefined;
     await given({ sink: { script, messagesPerConnection: 1 } });
@@ -161,7 +161,7 @@ describe('a reused connection that ends before it answers', () => {
     expect(scene.sink.counts.connections).toBe(2);
   });
 
-  test('is not tried again when the sender was already taken', async () => {
+  test('is not retried when the sender was already accepted', async () => {
     await given();
     await scene.send('a@y.example');
     expect(await scene.send('drop-at-rcpt@y.example')).toMatchObject([{ kind: 'deferred', reason: 'connection_lost' }]);
@@ -169,7 +169,7 @@ describe('a reused connection that ends before it answers', () => {
   });
 });
 
-test('a peer that answers out of turn is never believed to have taken mail', async () => {
+test('a server that replies out of turn is never believed to have accepted mail', async () => {
   // The second answer to EHLO stands where the answer to MAIL is expected.
   const script = (command: string): string | undefined =>
     command.startsWith('EHLO') ? '250-sink.test\r\n250 PIPELINING\r\n250 Again' : undefined;
@@ -179,7 +179,7 @@ test('a peer that answers out of turn is never believed to have taken mail', asy
   await scene.sink.waitFor((sink) => sink.open === 0);
 });
 
-test('a reply that a peer began out of turn is not taken for the answer to the next message', async () => {
+test('a reply that a server started out of turn is not taken for the reply to the next message', async () => {
   const script = (command: string): string | undefined =>
     command.startsWith('MAIL FROM:<private@') ? '550 5.7.1 No\r\n250-private' : undefined;
   const transcripts: string[][] = [];
@@ -193,7 +193,7 @@ test('a reply that a peer began out of turn is not taken for the answer to the n
 });
 
 describe('connections are limited', () => {
-  test('and whoever of a team waits first for one is served first', async () => {
+  test('and messages of a team that wait for one are sent in order', async () => {
     await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
     const slow = scene.send('slow@y.example');
     await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -204,7 +204,7 @@ describe('connections are limited', () => {
     expect(served).toEqual(['slow', 'w0', 'w1', 'w2', 'w3'].map((name) => `${name}@y.example`));
   });
 
-  test('per destination, and whoever waits is served by those connections', async () => {
+  test('for each destination, and waiting messages use those connections', async () => {
     await given({ deliver: { limits: { connectionsPerDestinationMax: 3 } } });
     const sent = many(3).map((index) => scene.send(`slow+${index}@y.example`));
     await scene.sink.waitFor((sink) => sink.counts.data === 3);
@@ -215,7 +215,7 @@ describe('connections are limited', () => {
     expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 7 });
   });
 
-  test('to one as long as the destination has not answered yet', async () => {
+  test('to one while the destination has not replied yet', async () => {
     await given({ sink: { greeting: '421 4.3.2 Not now' } });
     await Promise.all(many(20).map(() => scene.send('a@y.example')));
     expect(scene.sink.counts.connections).toBe(1);
@@ -231,7 +231,7 @@ describe('connections are limited', () => {
     await untilPool({ connections: 1, waiting: 0 });
   });
 
-  test('by the peer: what it refuses further connections to is served by those it took', async () => {
+  test('by the server, and messages it refuses new connections for use the existing ones', async () => {
     const script = (command: string, { number }: { number: number }): string | undefined =>
       command.startsWith('EHLO') && number > 2 ? '421 4.7.0 Too many connections' : undefined;
     await given({ sink: { script } });
@@ -240,7 +240,7 @@ describe('connections are limited', () => {
     expect(scene.sink.counts.accepted).toBe(30);
   });
 
-  test('by the peer, which is not asked for more at once', async () => {
+  test('by the server, which gets no further attempts at once', async () => {
     const script = (command: string, { number }: { number: number }): string | undefined =>
       command.startsWith('EHLO') && number > 1 ? '421 4.7.0 Too many connections' : undefined;
     await given({ sink: { script } });
@@ -255,7 +255,7 @@ describe('connections are limited', () => {
   });
 });
 
-test('a slow destination does not hold up another one', async () => {
+test('a slow destination does not delay another one', async () => {
   const zones: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
   await given({ zones, deliver: { limits: { connectionsPerDestinationMax: 2 } } });
   const slow = many(10).map((index) => scene.send(`slow+${index}@slow.example`));
@@ -268,7 +268,7 @@ test('a slow destination does not hold up another one', async () => {
 });
 
 describe('a destination that failed', () => {
-  test('is not tried again for a while that grows, and then is', async () => {
+  test('is avoided for growing times, and then tried again', async () => {
     let now = 1_000_000;
     await given({ sink: { greeting: '421 4.3.2 Not now' }, deliver: { now: () => now, random: () => 0.5 } });
     const connections: number[] = [];
@@ -304,7 +304,7 @@ describe('a destination that failed', () => {
     ]);
   });
 
-  test('is trusted again as soon as it answers', async () => {
+  test('is trusted again as soon as it replies', async () => {
     let now = 1_000_000;
     let isUp = false;
     const script = (command: string): string | undefined =>
@@ -327,14 +327,14 @@ describe('a destination that failed', () => {
     expect(kinds).toEqual(['deferred', 'delivered', 'delivered', 'deferred', 'delivered']);
   });
 
-  test('does not ask for the message of a job it does not try', async () => {
+  test('does not cause a message to be built that is not attempted', async () => {
     await given({ sink: { greeting: '421 4.3.2 Not now' } });
     const message = (): Promise<never> => Promise.reject(new Error('asked for'));
     for (const _ of many(2)) expect(await scene.send('a@y.example', { message })).toMatchObject([{ kind: 'deferred' }]);
   });
 });
 
-test('an abort frees a job that waits for a connection', async () => {
+test('an abort releases a message that waits for a connection', async () => {
   await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
   const slow = scene.send('slow@y.example');
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -350,8 +350,8 @@ test('an abort frees a job that waits for a connection', async () => {
   ]);
 });
 
-describe('closing', () => {
-  test('lets transactions under way end, refuses what waits, and says goodbye', async () => {
+describe('a stop of delivery', () => {
+  test('lets transactions in progress end, refuses waiting messages, and sends QUIT', async () => {
     await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
     const slow = scene.send('slow@y.example');
     await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -366,7 +366,7 @@ describe('closing', () => {
     expect(scene.delivery.stats()).toMatchObject({ connections: 0, idle: 0, waiting: 0 });
   });
 
-  test('gives up hosts that are just being spoken to', async () => {
+  test('gives up hosts that have not greeted yet', async () => {
     await given({ sink: { greeting: 'silent' } });
     const opening = scene.send('a@y.example');
     await scene.sink.waitFor((sink) => sink.open === 1);
@@ -376,7 +376,7 @@ describe('closing', () => {
     await scene.sink.waitFor((sink) => sink.open === 0);
   });
 
-  test('cuts what does not end in time: ambiguous after the dot, deferred before it', async () => {
+  test('cuts off what does not end in time: ambiguous after the dot, deferred before it', async () => {
     await given();
     const ledger = gate();
     const after = scene.send('slow@y.example');

@@ -68,47 +68,50 @@ const waiting = (detail: RegExp) => ({
 });
 
 describe('a relay with a login', () => {
-  test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)('takes mail after a login by %s', async (mechanism) => {
-    await given({ mechanism, auth: { mechanisms: [mechanism.toUpperCase()] } });
-    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
-    expect(scene.sink.logins).toEqual([mechanism.toUpperCase()]);
-    expect(scene.sink.messages[0]).toMatchObject({ tls: true, rcptTo: ['a@y.example'] });
-  });
+  test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)(
+    'accepts mail after a login by %s',
+    async (mechanism) => {
+      await given({ mechanism, auth: { mechanisms: [mechanism.toUpperCase()] } });
+      expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+      expect(scene.sink.logins).toEqual([mechanism.toUpperCase()]);
+      expect(scene.sink.messages[0]).toMatchObject({ tls: true, rcptTo: ['a@y.example'] });
+    },
+  );
 
-  test('is reached over TLS from the first byte where its settings say so', async () => {
+  test('is reached over implicit TLS when its settings say so', async () => {
     await given({ relay: { tls: 'implicit' }, sink: { tls: 'implicit' } });
     expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
     expect(account(scene.sink)).toMatchObject({ ehlo: 1, secured: 1, auth: 1 });
     expect(scene.sink.counts.starttls).toBe(0);
   });
 
-  test('is logged in to by the first mechanism that it offers, unless the settings name one', async () => {
+  test('gets the first login mechanism that it offers, unless the settings name one', async () => {
     await given({ auth: { mechanisms: ['CRAM-MD5', 'LOGIN'] } });
     expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
     expect(scene.sink.logins).toEqual(['LOGIN']);
   });
 
-  test('is sent a token that is too long for the command in a line of its own', async () => {
+  test('gets a token that is too long for the command on a line of its own', async () => {
     const secret = 't'.repeat(2000);
     await given({ mechanism: 'xoauth2', secret, auth: { secret } });
     expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
     expect(scene.sink.commands).toContain('AUTH XOAUTH2');
   });
 
-  test('is logged in to once for the messages of a connection, to all domains', async () => {
+  test('gets one login for the messages of a connection, to all domains', async () => {
     await given();
     for (const address of ['a@y.example', 'b@z.example', 'c@y.example'])
       expect(await scene.send(address)).toMatchObject([taken(address)]);
     expect(account(scene.sink)).toMatchObject({ connections: 1, auth: 1, accepted: 3 });
   });
 
-  test('is greeted by the name in its settings', async () => {
+  test('is greeted with the name in its settings', async () => {
     await given({ relay: { heloName: 'helo.rasket.test' } });
     await scene.send('a@y.example');
     expect(scene.sink.commands[0]).toBe('EHLO helo.rasket.test');
   });
 
-  test('is not logged in to again while it is down for a wrong password', async () => {
+  test('gets no further login while it is down because of a wrong password', async () => {
     const now = { ms: 0 };
     await given({ secret: 'wrong', deliver: { now: () => now.ms, random: () => 0.5 } });
     expect(await scene.send('a@y.example')).toMatchObject([waiting(/535 5\.7\.8/)]);
@@ -121,14 +124,14 @@ describe('a relay with a login', () => {
   });
 });
 
-describe('what is wrong with a relay', () => {
+describe('a faulty relay', () => {
   const detailOf = async (): Promise<string> => {
     const [outcome] = await scene.send('a@y.example');
     return outcome?.kind === 'deferred' ? outcome.detail : JSON.stringify(outcome);
   };
 
   test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)(
-    'a wrong password by %s defers the mail',
+    'defers the mail for a wrong password by %s',
     async (mechanism) => {
       await given({ mechanism, secret: 'not-the-password' });
       expect(await scene.send('a@y.example')).toMatchObject([
@@ -138,7 +141,7 @@ describe('what is wrong with a relay', () => {
     },
   );
 
-  test('an expired certificate defers the mail, and no login is sent', async () => {
+  test('defers the mail for an expired certificate, and gets no login', async () => {
     const expired = makeCertificate({
       names: [RELAY],
       notBefore: new Date('2001-01-01T00:00:00Z'),
@@ -150,7 +153,7 @@ describe('what is wrong with a relay', () => {
   });
 
   test.each(['starttls', 'implicit'] as const)(
-    'a certificate for another name defers the mail, over %s',
+    'defers the mail for a certificate for another name, over %s',
     async (tls) => {
       const other = makeCertificate({ names: ['other.example'] });
       await given({ relay: { tls, readCa: () => other.cert }, sink: { certificate: other, tls } });
@@ -159,31 +162,31 @@ describe('what is wrong with a relay', () => {
     },
   );
 
-  test('a certificate for localhost does not stand for an address', async () => {
+  test('cannot use a certificate for localhost for its address', async () => {
     const local = makeCertificate({ names: ['localhost'] });
     await given({ relay: { host: '127.0.0.1', readCa: () => local.cert }, sink: { certificate: local } });
     expect(await scene.send('a@y.example')).toMatchObject([waiting(/not valid/)]);
     expect(scene.sink.counts.auth).toBe(0);
   });
 
-  test('an authority that is not trusted defers the mail', async () => {
+  test('defers the mail for an untrusted authority', async () => {
     await given({ relay: { readCa: undefined } });
     expect(await scene.send('a@y.example')).toMatchObject([waiting(/self-signed|not trusted/)]);
     expect(scene.sink.counts.auth).toBe(0);
   });
 
-  test('no STARTTLS defers the mail, and no login is sent', async () => {
+  test('defers the mail without STARTTLS, and gets no login', async () => {
     await given({ sink: { tls: 'none' } });
     expect(await scene.send('a@y.example')).toMatchObject([waiting(/main is used over TLS alone.*offers no STARTTLS/)]);
     expect(scene.sink.counts).toMatchObject({ auth: 0, mail: 0 });
   });
 
-  test('mechanisms that are not those of the settings are named', async () => {
+  test('is reported with its mechanisms when they differ from the settings', async () => {
     await given({ mechanism: 'cram-md5', auth: { mechanisms: ['PLAIN', 'LOGIN'] } });
     expect(await detailOf()).toMatch(/offers login by PLAIN, LOGIN, and not by CRAM-MD5/);
   });
 
-  test('a file that cannot be read is named', async () => {
+  test('is reported with an unreadable file of its settings', async () => {
     const fault = new RelayFault('The password_file of the relay main cannot be read (ENOENT)');
     await given({
       relay: {
@@ -196,18 +199,18 @@ describe('what is wrong with a relay', () => {
     expect(scene.sink.counts.connections).toBe(0);
   });
 
-  test('a name without an address condemns no recipient', async () => {
+  test('suppresses no recipient when its name has no address', async () => {
     await given({ relay: { host: 'nowhere.example' } });
     expect(await scene.send('a@y.example')).toMatchObject([waiting(/nowhere\.example has no address/)]);
   });
 
-  test('a relay that takes no mail at all condemns no recipient', async () => {
+  test('suppresses no recipient when it accepts no mail at all', async () => {
     await given({ sink: { tls: 'implicit', greeting: '521 No mail here' }, relay: { tls: 'implicit' } });
     expect(await scene.send('a@y.example')).toMatchObject([waiting(/521/)]);
   });
 
   test.each(['530 5.7.0 Authentication required', '535 5.7.8 Log in anew', '550 5.7.9 Mechanism too weak'])(
-    'MAIL answered with %s defers the mail, and the next message logs in again',
+    'that replies %s to MAIL defers the mail, and the next message logs in again',
     async (answer) => {
       const now = { ms: 0 };
       const said: string[] = [];
@@ -228,7 +231,7 @@ describe('what is wrong with a relay', () => {
     },
   );
 
-  test('a relay that does not relay for one recipient defers that one, and goes on taking others', async () => {
+  test('defers only the recipient it does not relay for, and continues to get others', async () => {
     await given({
       sink: { script: (command) => (/RCPT.*foreign/.test(command) ? '554 5.7.1 Relay access denied' : undefined) },
     });
@@ -240,7 +243,7 @@ describe('what is wrong with a relay', () => {
   });
 });
 
-test('what a smarthost says of its customer bounces as a refusal to relay, and condemns no recipient', async () => {
+test('a refusal of a smarthost about its customer bounces as relaying_denied, and suppresses no recipient', async () => {
   const said = ['550 5.7.1 Account disabled', '550 Sorry', '550 5.1.1 User unknown'];
   const port = await freePort();
   await given({
@@ -254,8 +257,8 @@ test('what a smarthost says of its customer bounces as a refusal to relay, and c
   expect(await scene.send('c@y.example')).toMatchObject(bounced('recipient_unknown'));
 });
 
-describe('what passes by itself at a relay', () => {
-  test('454 to a login defers the mail as the trouble of the relay', async () => {
+describe('a temporary fault of a relay', () => {
+  test('defers the mail after a 454 to the login', async () => {
     await given({ auth: { answer: '454 4.7.0 Temporary authentication failure' } });
     expect(await scene.send('a@y.example')).toMatchObject([
       { kind: 'deferred', reason: 'refused_for_now', cause: 'receiver_trouble', relay: 'main' },
@@ -263,14 +266,14 @@ describe('what passes by itself at a relay', () => {
     expect(scene.delivery.relayTroubles()).toEqual([]);
   });
 
-  test('4xx to MAIL defers the mail', async () => {
+  test('defers the mail after a 4xx to MAIL', async () => {
     await given({ sink: { script: (command) => (command.startsWith('MAIL') ? '450 4.3.2 Busy' : undefined) } });
     expect(await scene.send('a@y.example')).toMatchObject([
       { kind: 'deferred', reason: 'refused_for_now', relay: 'main', reply: { code: 450 } },
     ]);
   });
 
-  test('5xx for one of two recipients bounces that one alone', async () => {
+  test('does not include a 5xx for one of two recipients, which bounces', async () => {
     await given();
     expect(await scene.send(['permfail@y.example', 'a@y.example'])).toMatchObject([
       { kind: 'bounced', reason: 'refused', cause: 'recipient_unknown', relay: 'main' },
@@ -278,17 +281,17 @@ describe('what passes by itself at a relay', () => {
     ]);
   });
 
-  test('a connection lost after the final dot is in doubt', async () => {
+  test('leaves the mail in doubt when the connection is lost after the final dot', async () => {
     await given();
     expect(await scene.send('drop-after-dot@y.example')).toMatchObject([{ kind: 'ambiguous', relay: 'main' }]);
   });
 });
 
-describe('secrets of a relay', () => {
+describe('the secrets of a relay', () => {
   const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
   test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)(
-    'stand in no transcript and no reply after a login by %s, even where the relay repeats them',
+    'are in no recorded dialogue and no reply after a login by %s, even when the relay repeats them',
     async (mechanism) => {
       const repeated = `535 5.7.8 ${USER} ${SECRET} ${inBase64(SECRET)} ${inBase64(`\0${USER}\0${SECRET}`)} refused`;
       await given({ mechanism, auth: { answer: repeated } });
@@ -307,7 +310,7 @@ describe('secrets of a relay', () => {
   );
 });
 
-test('a user name that is a word does not hide the word in later refusals', async () => {
+test('a user name that is a word does not hide this word in later refusals', async () => {
   const readLogin = () => ({ mechanism: 'auto' as const, user: 'user', secret: SECRET });
   const script = (command: string): string | undefined =>
     command.startsWith('RCPT') ? '550 5.0.0 No such user here' : undefined;
@@ -317,8 +320,8 @@ test('a user name that is a word does not hide the word in later refusals', asyn
   ]);
 });
 
-describe('a choice of relays', () => {
-  test('by sending domain sends other domains straight to their recipients', async () => {
+describe('a relay', () => {
+  test('by sending domain leaves mail of other domains to go directly to their recipients', async () => {
     await given({ choose: (relay, { senderDomain }) => (senderDomain === 'shop.example' ? { relay } : {}) });
     expect(await scene.send('a@y.example', { senderDomain: 'shop.example' })).toMatchObject([taken('a@y.example')]);
     const [direct] = await scene.send('a@y.example', { senderDomain: 'other.example' });
@@ -326,7 +329,7 @@ describe('a choice of relays', () => {
     expect(direct).not.toHaveProperty('relay');
   });
 
-  test('never lends the connection of one login to another', async () => {
+  test('never uses the connection of another login', async () => {
     const other = 'Another-secret';
     await given({
       choose: (relay, { senderDomain }) =>
@@ -342,7 +345,7 @@ describe('a choice of relays', () => {
     expect(scene.sink.counts).toMatchObject({ connections: 2, accepted: 2 });
   });
 
-  test('as a fallback takes mail when no server of the recipient can be connected to', async () => {
+  test('as a fallback gets mail when no server of the recipient can be connected to', async () => {
     await given({ choose: (fallback) => ({ fallback }) });
     expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
     // The failure of a moment ago counts too.
@@ -352,7 +355,7 @@ describe('a choice of relays', () => {
     );
   });
 
-  test('as a fallback takes no mail that the recipient’s server has answered', async () => {
+  test('as a fallback gets no mail that the recipient’s server has replied to', async () => {
     const smtpPort = await freePort();
     await given({
       choose: (fallback) => ({ fallback: { ...fallback, port: 1 } }),
@@ -381,7 +384,7 @@ describe('a choice of relays', () => {
 });
 
 describe('the limits of a relay', () => {
-  test('count its connections, whatever the recipients’ domains', async () => {
+  test('count its connections, whatever the domains of the recipients', async () => {
     await given({ relay: { connectionsMax: 2 } });
     const sent = ['slow@y.example', 'slow@z.example', 'slow@w.example', 'slow@v.example'].map((to) => scene.send(to));
     await scene.sink.waitFor((sink) => sink.held() === 2);
@@ -391,7 +394,7 @@ describe('the limits of a relay', () => {
     expect(scene.sink.counts.connections).toBe(2);
   });
 
-  test('may be one connection, which serves all teams', async () => {
+  test('can be one connection, which serves all teams', async () => {
     await given({ relay: { connectionsMax: 1 } });
     const teams = ['team_1', 'team_2', 'team_3'];
     const sent = await Promise.all(teams.map((teamId) => scene.send('a@y.example', { teamId })));
@@ -405,7 +408,7 @@ describe('the limits of a relay', () => {
     expect(scene.sink.counts).toMatchObject({ connections: 3, accepted: 5 });
   });
 
-  test('space the messages of a minute; what would wait for long comes again later, without an attempt', async () => {
+  test('spread the messages of a minute, and postpone a long wait without an attempt', async () => {
     const clock = createManualClock();
     await given({ relay: { messagesPerMinute: 6 }, deliver: { clock, now: () => clock.steady() } });
     expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
@@ -419,7 +422,7 @@ describe('the limits of a relay', () => {
     expect(await second).toMatchObject([taken('b@y.example')]);
   });
 
-  test('let transactional mail go before marketing mail', async () => {
+  test('put transactional mail before marketing mail', async () => {
     const clock = createManualClock();
     await given({ relay: { messagesPerMinute: 6 }, deliver: { clock, now: () => clock.steady() } });
     await scene.send('a@y.example');

@@ -20,8 +20,8 @@ afterEach(async () => {
   await dns.close();
 });
 
-describe('an answer', () => {
-  test('of MX records has preferences and bare names', async () => {
+describe('a DNS response', () => {
+  test('with MX records has preferences and bare names', async () => {
     dns.set('y.example', 'MX', ['20 Two.Y.example.', '10 one.y.example']);
     expect(await resolver.mx('Y.Example.')).toEqual({
       kind: 'found',
@@ -34,14 +34,14 @@ describe('an answer', () => {
     expect(await resolver.mx('null.example')).toEqual({ kind: 'found', records: [{ preference: 0, host: '' }] });
   });
 
-  test('of addresses has both families and the shortest time to live', async () => {
+  test('with addresses has both families and the shortest time to live', async () => {
     dns.set('h.example', 'A', ['192.0.2.1', '192.0.2.2']);
     dns.set('h.example', 'AAAA', ['2001:db8::1']);
     const records = { v4: ['192.0.2.1', '192.0.2.2'], v6: ['2001:db8::1'] };
     expect(await resolver.addresses('h.example')).toEqual({ kind: 'found', records });
   });
 
-  test('of a text record of several parts is one string, however long', async () => {
+  test('with a text record of several parts is one string, however long', async () => {
     dns.set('t.example', 'TXT', [['v=DKIM1; p=', 'x'.repeat(255), 'y'.repeat(255)], 'short']);
     const answer = await resolver.txt('t.example');
     expect(answer).toMatchObject({ kind: 'found' });
@@ -59,7 +59,7 @@ describe('an answer', () => {
     expect(await resolver.cname('alias.example')).toMatchObject({ kind: 'found', records: ['target.example'] });
   });
 
-  test('to an address or to localhost needs no name server', async () => {
+  test('for an address or localhost needs no name server', async () => {
     expect(await resolver.addresses('192.0.2.1')).toEqual({ kind: 'found', records: { v4: ['192.0.2.1'], v6: [] } });
     expect(await resolver.addresses('2001:db8::1')).toMatchObject({ records: { v4: [], v6: ['2001:db8::1'] } });
     expect(await resolver.addresses('localhost')).toMatchObject({ records: { v4: ['127.0.0.1'], v6: ['::1'] } });
@@ -67,8 +67,8 @@ describe('an answer', () => {
   });
 });
 
-describe('no answer', () => {
-  test('tells a name that does not exist from one without such a record', async () => {
+describe('a missing DNS response', () => {
+  test('distinguishes a missing name from a missing record type', async () => {
     dns.set('y.example', 'A', ['192.0.2.1']);
     expect(await resolver.mx('gone.example')).toEqual({ kind: 'none', why: 'nxdomain' });
     expect(await resolver.mx('y.example')).toEqual({ kind: 'none', why: 'nodata' });
@@ -78,14 +78,14 @@ describe('no answer', () => {
   test.each([
     ['SERVFAIL', 'servfail'],
     ['REFUSED', 'refused'],
-  ] as const)('because of %s is a failure that is not kept', async (fault, reason) => {
+  ] as const)('because of %s is a failure that is not cached', async (fault, reason) => {
     dns.set('y.example', 'MX', fault);
     expect(await resolver.mx('y.example')).toEqual({ kind: 'failed', reason });
     dns.set('y.example', 'MX', ['10 mx.y.example']);
     expect(await resolver.mx('y.example')).toMatchObject({ kind: 'found' });
   });
 
-  test('in time is a failure that is not kept', async () => {
+  test('because of a timeout is a failure that is not cached', async () => {
     const hasty = resolverWithin(200);
     dns.set('y.example', 'MX', 'TIMEOUT');
     expect(await hasty.mx('y.example')).toEqual({ kind: 'failed', reason: 'timeout' });
@@ -95,7 +95,7 @@ describe('no answer', () => {
     hasty.close();
   });
 
-  test('for one address family does not hide the other, and never passes for none', async () => {
+  test('for one address family does not hide the other, and is never taken for “no addresses”', async () => {
     dns.set('h.example', 'A', ['192.0.2.1']);
     dns.set('h.example', 'AAAA', 'SERVFAIL');
     expect(await resolver.addresses('h.example')).toMatchObject({ records: { v4: ['192.0.2.1'], v6: [] } });
@@ -104,7 +104,7 @@ describe('no answer', () => {
     expect(await resolver.addresses('half.example')).toEqual({ kind: 'failed', reason: 'servfail' });
   });
 
-  test('from a name server that is not there is a failure', async () => {
+  test('of an unreachable name server is a failure', async () => {
     const nobody = createResolver({ servers: ['127.0.0.1:1'], timeoutMs: 200, tries: 1 });
     expect(await nobody.mx('y.example')).toMatchObject({ kind: 'failed' });
     nobody.close();
@@ -119,8 +119,8 @@ describe('no answer', () => {
   });
 });
 
-describe('look-ups', () => {
-  test('of the same name at the same time are one', async () => {
+describe('DNS lookups', () => {
+  test('of the same name at the same time share one query', async () => {
     const release = dns.hold();
     dns.set('y.example', 'MX', ['10 mx.y.example']);
     const asked = [resolver.mx('y.example'), resolver.mx('Y.example.'), resolver.mx('y.example', { cache: false })];
@@ -132,8 +132,8 @@ describe('look-ups', () => {
 
   test.each([
     { what: 'MX records', keptMs: 60_000, ask: () => resolver.mx('y.example') },
-    { what: 'that there are none', keptMs: 30_000, ask: () => resolver.mx('gone.example') },
-  ])('$what are kept for $keptMs ms', async ({ keptMs, ask }) => {
+    { what: 'the absence of MX records', keptMs: 30_000, ask: () => resolver.mx('gone.example') },
+  ])('cache $what for $keptMs ms', async ({ keptMs, ask }) => {
     dns.set('y.example', 'MX', ['10 mx.y.example']);
     await ask();
     now += keptMs - 1;
@@ -144,7 +144,7 @@ describe('look-ups', () => {
     expect(dns.queries).toHaveLength(2);
   });
 
-  test('are kept as long as the record may live', async () => {
+  test('are cached for the time to live of the record', async () => {
     dns.set('h.example', 'A', ['192.0.2.1']);
     dns.set('h.example', 'AAAA', ['2001:db8::1']);
     await resolver.addresses('h.example');
@@ -156,7 +156,7 @@ describe('look-ups', () => {
     expect(dns.queries).toHaveLength(4);
   });
 
-  test('without the cache ask again and renew what is kept', async () => {
+  test('without the cache query again and renew the cache', async () => {
     dns.set('y.example', 'TXT', ['old']);
     await resolver.txt('y.example');
     dns.set('y.example', 'TXT', ['new']);
@@ -165,7 +165,7 @@ describe('look-ups', () => {
     expect(await resolver.txt('y.example')).toMatchObject({ records: ['new'] });
   });
 
-  test('are kept within bounded memory', async () => {
+  test('are cached within bounded memory', async () => {
     dns.set('*', 'TXT', ['x']);
     for (let i = 0; i < 10; i++) await resolver.txt(`n${i}.example`);
     await resolver.txt('n9.example');
@@ -174,7 +174,7 @@ describe('look-ups', () => {
     expect(dns.queries).toHaveLength(11);
   });
 
-  test('of more text than anybody publishes fail, and are not kept', async () => {
+  test('with more text than anybody publishes fail, and are not cached', async () => {
     const texts = (count: number) =>
       Array.from({ length: count }, (_, i) => new Array<string>(15).fill(`${i}`.padEnd(250, 'x')));
     dns.set('large.example', 'TXT', texts(5));

@@ -16,7 +16,7 @@ const BOTH: Zones = {
   'second.y.example': { A: ['127.0.0.1'] },
 };
 
-describe('the next mail exchanger takes the mail', () => {
+describe('the next mail exchanger gets the mail', () => {
   test('when the best one cannot be reached', async () => {
     await given({ zones: BOTH });
     expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'second.y.example')]);
@@ -38,7 +38,7 @@ describe('the next mail exchanger takes the mail', () => {
     },
   );
 
-  test('when the best one answers EHLO with 421', async () => {
+  test('when the best one replies to EHLO with 421', async () => {
     await given({ zones: BOTH });
     const script = (command: string): string | undefined =>
       command.startsWith('EHLO') ? '421 4.3.2 Later' : undefined;
@@ -58,7 +58,7 @@ describe('the next mail exchanger takes the mail', () => {
   });
 });
 
-test('when no host greets, what they said defers the mail', async () => {
+test('the mail is deferred with the replies when no host greets', async () => {
   await given({ zones: BOTH, sink: { greeting: '554 5.7.1 Not you' } });
   expect(await scene.send(['a@y.example', 'b@y.example'])).toEqual(
     ['a@y.example', 'b@y.example'].map((address) => ({
@@ -75,14 +75,14 @@ test('when no host greets, what they said defers the mail', async () => {
   );
 });
 
-test('a domain whose only host says that it takes no mail bounces', async () => {
+test('a domain whose only host says that it accepts no mail bounces', async () => {
   await given({ sink: { greeting: '521 5.3.2 This host takes no mail' } });
   expect(await scene.send('a@y.example')).toMatchObject([
     { kind: 'bounced', reason: 'takes_no_mail', reply: { code: 521 }, mx: MX },
   ]);
 });
 
-test('a refusal in the greeting is about us, and never condemns the recipient', async () => {
+test('a refusal in the greeting is about us, and never suppresses the recipient', async () => {
   await given({ sink: { greeting: '554 5.7.1 Your address is on a list' } });
   expect(await scene.send('a@y.example')).toMatchObject([
     { kind: 'deferred', reason: 'refused_for_now', reply: { code: 554 }, mx: MX },
@@ -100,7 +100,7 @@ test.each([
   ['IPv4 unless the region prefers IPv6', {}, [0, 1], [1, 1]],
   ['IPv6 where the region prefers it', { regionOf: () => ({ prefers: () => 'v6' as const }) }, [1, 0], [1, 1]],
 ])(
-  'mail for a receiver with both families leaves over %s, and over the other one when that does not answer',
+  'mail for a receiver with both families goes over %s, and over the other one when that does not respond',
   async (_, deliver, first, then) => {
     await given({ zones: BOTH_FAMILIES, deliver: { ...deliver, limits: { messagesPerConnectionMax: 1 } } });
     const six = await scene.anotherSink('::1');
@@ -134,7 +134,7 @@ describe('a receiver that refuses mail over IPv6', () => {
     expect([countOf(six, 'MAIL'), scene.sink.counts.accepted]).toEqual([1, 2]);
   });
 
-  test('is not asked again over IPv4 where it has no IPv4 address', async () => {
+  test('is not tried over IPv4 when it has no IPv4 address', async () => {
     const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { AAAA: ['::1'] } };
     await given({ zones, deliver });
     const script = (command: string): string | undefined => (command.startsWith('MAIL') ? GOOGLE_V6 : undefined);
@@ -144,18 +144,18 @@ describe('a receiver that refuses mail over IPv6', () => {
   });
 });
 
-describe('a first refusal by a rule of the receiver', () => {
+describe('a first refusal by a policy of the receiver', () => {
   const refusal = '550 5.7.1 Not from there';
   const script = (command: string): string | undefined => (command.startsWith('RCPT') ? refusal : undefined);
 
-  test('is tried once over the other family', async () => {
+  test('is retried once over the other address family', async () => {
     await given({ zones: BOTH_FAMILIES, sink: { script } });
     const six = await scene.anotherSink('::1');
     expect(await scene.send('a@y.example', { attempt: 1 })).toEqual([delivered('a@y.example')]);
     expect([countOf(scene.sink, 'RCPT'), six.counts.accepted]).toEqual([1, 1]);
   });
 
-  test('is final where both families are refused, and at later attempts', async () => {
+  test('is final when both families are refused, and at later attempts', async () => {
     await given({ zones: BOTH_FAMILIES, sink: { script } });
     const six = await scene.anotherSink('::1', { script });
     expect(await scene.send('a@y.example', { attempt: 1 })).toMatchObject([{ kind: 'bounced' }]);
@@ -164,7 +164,7 @@ describe('a first refusal by a rule of the receiver', () => {
     expect([countOf(scene.sink, 'RCPT'), countOf(six, 'RCPT')]).toEqual([2, 1]);
   });
 
-  test('is final for a recipient beside another one that was accepted', async () => {
+  test('is final for a recipient next to another one that was accepted', async () => {
     const one = (command: string): string | undefined => (command.includes('RCPT TO:<a@') ? refusal : undefined);
     await given({ zones: BOTH_FAMILIES, sink: { script: one } });
     const six = await scene.anotherSink('::1');
@@ -174,7 +174,7 @@ describe('a first refusal by a rule of the receiver', () => {
   });
 });
 
-test('of a domain with many mail exchangers with many addresses each, so many are looked up and tried at a time', async () => {
+test('only a limited number of many mail exchangers with many addresses is looked up and tried', async () => {
   const names = Array.from({ length: 50 }, (_, n) => `mx${n}.y.example`);
   const zones: Zones = { 'y.example': { MX: names.map((name, n) => `${n} ${name}`) } };
   for (const [n, name] of names.entries()) {
@@ -189,7 +189,7 @@ test('of a domain with many mail exchangers with many addresses each, so many ar
   expect(asked).toEqual(new Set(names.slice(0, 10)));
 });
 
-test('with a source address of one family, mail leaves by that family only', async () => {
+test('mail leaves over one address family when its source address has only this one', async () => {
   const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'], AAAA: ['::1'] } };
   await given({ zones, deliver: { sourceAddress: { v4: '127.0.0.9' } } });
   const six = await scene.anotherSink('::1');
@@ -197,7 +197,7 @@ test('with a source address of one family, mail leaves by that family only', asy
   expect([six.counts.connections, scene.sink.counts.accepted]).toEqual([0, 1]);
 });
 
-test('hosts of equal preference are chosen by lot', async () => {
+test('hosts of equal preference are chosen at random', async () => {
   const zones: Zones = {
     'y.example': { MX: ['10 one.y.example', '10 two.y.example'] },
     'one.y.example': { A: ['127.0.0.1'] },
@@ -251,7 +251,7 @@ test.each([
     outcome: { reason: 'routing_loop', reply: { code: 554, enhanced: '5.4.6' } },
   },
 ] as { why: string; domain?: string; zones: Zones; outcome: object }[])(
-  '$why bounces without a connection',
+  'mail bounces without a connection for $why',
   async ({ zones, outcome, domain }) => {
     await given({ zones, deliver: { ownHostNames: ['Out.Rasket.Test'] } });
     const address = `a@${domain ?? 'y.example'}`;
@@ -262,7 +262,7 @@ test.each([
   },
 );
 
-test('a backup exchanger that is us still hands on to better ones', async () => {
+test('a backup mail exchanger that is our own still delivers to better ones', async () => {
   const zones: Zones = {
     'y.example': { MX: ['10 mx.y.example', '20 out.rasket.test', '30 worse.y.example'] },
     'mx.y.example': { A: ['127.0.0.1'] },
@@ -272,25 +272,25 @@ test('a backup exchanger that is us still hands on to better ones', async () => 
   expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
 });
 
-describe('where we are an exchanger ourselves', () => {
+describe('when we are a mail exchanger ourselves,', () => {
   const zones: Zones = { 'y.example': { MX: ['10 out.rasket.test'] }, 'out.rasket.test': { A: ['127.0.0.1'] } };
   const own = { ownHostNames: ['out.rasket.test'] };
 
-  test('mail that we receive comes to us, whatever network our address is of', async () => {
+  test('mail that we receive is delivered to us, whatever network our address belongs to', async () => {
     await given({ zones, deliver: { ...own, allowPrivate: [], takesMailFor: async (name) => name === 'y.example' } });
     expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'out.rasket.test')]);
   });
 
   test.each([
-    { why: 'what we receive', isOurs: true, outcome: delivered('a@y.example', 'out.rasket.test') },
-    { why: 'not what we do not', isOurs: false, outcome: { kind: 'bounced', reason: 'blocked_address' } },
-  ])('by another name of our exchanger comes $why', async ({ isOurs, outcome }) => {
+    { why: 'mail that we receive', isOurs: true, outcome: delivered('a@y.example', 'out.rasket.test') },
+    { why: 'no mail that we do not receive', isOurs: false, outcome: { kind: 'bounced', reason: 'blocked_address' } },
+  ])('another name of our exchanger gets $why', async ({ isOurs, outcome }) => {
     const deliver = { ownHostNames: ['rasket.test'], ownExchangers: ['Out.Rasket.Test'], allowPrivate: [] };
     await given({ zones, deliver: { ...deliver, takesMailFor: async () => isOurs } });
     expect(await scene.send('a@y.example')).toMatchObject([outcome]);
   });
 
-  test('a connection to one of our own names is told from those to others', async () => {
+  test('a connection to one of our own names is distinguished from others', async () => {
     const opened: boolean[] = [];
     const ownConnections = {
       add: (_: unknown, { isHome }: { isHome: boolean }) => opened.push(isHome),
@@ -303,7 +303,7 @@ describe('where we are an exchanger ourselves', () => {
     expect(opened).toEqual([true, false]);
   });
 
-  test('it waits while the database cannot say whose it is', async () => {
+  test('mail waits while the database cannot say whose it is', async () => {
     const takesMailFor = (): Promise<boolean> => Promise.reject(new Error('the database is gone'));
     await given({ zones, deliver: { ...own, takesMailFor } });
     expect(await scene.send('a@y.example')).toMatchObject([
@@ -314,29 +314,29 @@ describe('where we are an exchanger ourselves', () => {
 
 test.each([
   {
-    why: 'the MX look-up fails',
+    why: 'the MX lookup fails',
     zones: { 'y.example': { MX: 'SERVFAIL' } },
     detail: 'MX look-up of y.example: servfail',
   },
   {
-    why: 'the MX look-up is refused',
+    why: 'the MX lookup is refused',
     zones: { 'y.example': { MX: 'REFUSED' } },
     reason: 'resolver_failure',
     detail: 'MX look-up of y.example: refused',
   },
   {
-    why: 'the resolver does not answer the MX look-up',
+    why: 'the resolver does not respond to the MX lookup',
     zones: { 'y.example': { MX: 'TIMEOUT' } },
     reason: 'resolver_failure',
     detail: 'MX look-up of y.example: timeout',
   },
   {
-    why: 'the address look-up fails',
+    why: 'the address lookup fails',
     zones: { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: 'SERVFAIL' } },
     detail: `address look-up of ${MX}: servfail`,
   },
 ] as { why: string; zones: Zones; reason?: string; detail: string }[])(
-  '$why: the mail is deferred',
+  'the mail is deferred when $why',
   async ({ zones, reason = 'dns_failure', detail }) => {
     await given({ zones });
     expect(await scene.send('a@y.example')).toEqual([{ kind: 'deferred', address: 'a@y.example', reason, detail }]);
@@ -344,7 +344,7 @@ test.each([
 );
 
 test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '192.168.1.1', '100.64.0.1', '0.0.0.0'])(
-  'an MX record that points to %s reaches nobody',
+  'an MX record that points to %s leads to no connection',
   async (address) => {
     const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: [address] } };
     await given({ zones, deliver: { allowPrivate: [] } });
@@ -361,7 +361,7 @@ test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '192.168.1.1', '100.64.0.
 );
 
 test.each(['::1', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1'])(
-  'an AAAA record that points to %s reaches nobody',
+  'an AAAA record that points to %s leads to no connection',
   async (address) => {
     const text = address === '::ffff:127.0.0.1' ? '::ffff:7f00:1' : address;
     const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { AAAA: [text] } };
@@ -371,7 +371,7 @@ test.each(['::1', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1'])(
   },
 );
 
-test('the mail of a region with a smarthost goes there, whatever DNS says of the domain', async () => {
+test('the mail of a region with a smarthost goes there, whatever DNS says about the domain', async () => {
   await given({ zones: { 'relay.internal': { A: ['127.0.0.1'] } } });
   const smarthost = { host: 'relay.internal', port: scene.sink.port };
   await scene.stop();

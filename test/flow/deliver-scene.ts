@@ -36,7 +36,7 @@ export interface Scene {
   anotherSink(host: string, options?: SinkOptions): Promise<Sink>;
   /** Mail for these addresses, all of one domain (y.example unless they say otherwise). */
   send(to: string | string[], send?: Send): Promise<RecipientOutcome[]>;
-  /** What the hand-off and the sink saw, in order. */
+  /** The steps that the hand-off and the sink saw, in order. */
   order: string[];
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// How connections are shared: by the address of a mail server, by team, and how long opening one may take.
+// Tests how connections are shared: by the address of a mail server, by team, and how long opening one may take.
 import { afterEach, expect, test, vi } from 'vitest';
 import { createManualClock } from '../rig/clock.ts';
 import type { Zones } from '../rig/dns.ts';
@@ -39,7 +39,7 @@ async function untilPool(stats: Partial<ReturnType<Scene['delivery']['stats']>>)
   await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1 });
 }
 
-test('a silent mail server is asked by few, however many names stand before it, and the rest are told', async () => {
+test('a silent mail server gets few connections, however many domains it serves, and the other messages are deferred', async () => {
   const clock = createManualClock();
   await given({ sink: { greeting: 'silent' }, deliver: { clock, limits: { openMs: 120_000 } } });
   const sent = many(200).map((n) => scene.send(`x@d${n}.example`));
@@ -55,7 +55,7 @@ test('a silent mail server is asked by few, however many names stand before it, 
   expect(scene.sink.counts.connections).toBe(2);
 });
 
-test('opening a connection ends with its deadline, however many hosts a destination has', async () => {
+test('opening a connection ends at its deadline, however many hosts a destination has', async () => {
   const clock = createManualClock();
   const zones = {
     'y.example': { MX: many(5).map((n) => `${n} mx${n}.y.example`) },
@@ -73,7 +73,7 @@ test('opening a connection ends with its deadline, however many hosts a destinat
   expect(silent.map((sink) => sink.counts.connections)).toEqual([1, 1, 1, 0, 0]);
 });
 
-test('the deadline cuts short what a single step would be given', async () => {
+test('the deadline shortens the timeout of a single step', async () => {
   const clock = createManualClock();
   await given({
     sink: { greeting: 'silent' },
@@ -89,7 +89,7 @@ test('the deadline cuts short what a single step would be given', async () => {
   expect(outcome && 'detail' in outcome && outcome.detail).toContain('not ready for mail within the 90000 ms');
 });
 
-test('what is known of an address is known of every name behind it, and forgotten when it answers', async () => {
+test('the failure of an address applies to every domain behind it, until it responds', async () => {
   let now = 1_000_000;
   let isUp = false;
   const script = (command: string): string | undefined =>
@@ -107,7 +107,7 @@ test('what is known of an address is known of every name behind it, and forgotte
   expect(await scene.send('a@two.example')).toEqual([delivered('a@two.example')]);
 });
 
-test('an address takes no more connections than its limit, whatever the names behind it', async () => {
+test('an address gets no more connections than its limit, however many domains it serves', async () => {
   await given({ deliver: { limits: { connectionsPerAddressMax: 3 } } });
   const sent = many(12).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: `team_${n % 3}` }));
   await scene.sink.waitFor((sink) => sink.counts.data === 3);
@@ -117,7 +117,7 @@ test('an address takes no more connections than its limit, whatever the names be
   expect(account(scene.sink)).toMatchObject({ accepted: 12 });
 });
 
-test('a team holds no more connections than are free, so that another finds some', async () => {
+test('a team uses no more connections than are free, so that another team finds some', async () => {
   await given({ deliver: { limits: { connectionsTotalMax: 8 } } });
   const crowd = many(20).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: 'crowd' }));
   await scene.sink.waitFor((sink) => sink.counts.data === 4);
@@ -133,7 +133,7 @@ test('a team holds no more connections than are free, so that another finds some
   expect(scene.sink.counts.accepted).toBe(26);
 });
 
-test('a team holds no more than two thirds of the connections to one address, whatever the names behind it', async () => {
+test('a team uses at most two thirds of the connections to one address, however many domains it serves', async () => {
   await given({ deliver: { limits: { connectionsPerAddressMax: 6 } } });
   const crowd = many(20).map((n) => scene.send(`slow+${n}@d${n}.example`, { teamId: 'crowd' }));
   await scene.sink.waitFor((sink) => sink.counts.data === 4);
@@ -149,32 +149,32 @@ test('a team holds no more than two thirds of the connections to one address, wh
   expect(scene.sink.counts.accepted).toBe(30);
 });
 
-test('however many teams have a backlog before one address, one that comes later has its turn', async () => {
+test('a team that comes later gets its turn, however many teams have a backlog for an address', async () => {
   await given({ deliver: { limits: { connectionsPerAddressMax: 4 } } });
   const crowd = many(600).map((n) => scene.send(`c${n}@d${n % 4}.example`, { teamId: `team_${n % 50}` }));
   await scene.sink.waitFor(1);
   const other = scene.send('o@other.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
   const turns = countsOf(arrivedBefore('o@other.example').map(([address]) => Number(address.slice(1)) % 50));
-  // The backlog of each team is twelve: whoever comes later waits for a turn of each, not for their backlogs.
+  // The backlog of each team is twelve: a team that comes later waits for a turn of each, not for their backlogs.
   expect(Math.max(...turns.values())).toBeLessThanOrEqual(2);
   expect(scene.sink.counts.accepted).toBe(601);
 });
 
-test('mail for another host at the address has its turn among the names that share its connections', async () => {
+test('mail for another host at the address gets its turn among the domains that share its connections', async () => {
   const zones = { ...SHARED, 'own.example': { MX: ['10 own.mx'] }, 'own.mx': { A: ['127.0.0.1'] } };
   await given({ zones, deliver: { limits: { connectionsPerAddressMax: 1 } } });
   const crowd = many(200).map((n) => scene.send(`c${n}@d${n % 10}.example`, { teamId: `team_${n % 3}` }));
   await scene.sink.waitFor(1);
   const other = scene.send('o@own.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
-  // It waits for no name's backlog, and nobody connects anew for each message.
+  // It waits for no name's backlog, and nobody opens a new connection for each message.
   const backlogs = countsOf(arrivedBefore('o@own.example').map(([, domain]) => domain));
   expect(Math.max(...backlogs.values())).toBeLessThan(20);
   expect(scene.sink.counts.connections).toBeLessThan(10);
 });
 
-test('one destination of a team that has all its connections does not keep them from another of its own', async () => {
+test('one destination of a team that uses all of its connections does not block another one of the team', async () => {
   await given({ deliver: { limits: { connectionsPerAddressMax: 6, connectionsPerDestinationMax: 4 } } });
   const crowd = many(300).map((n) => scene.send(`c${n}@large.example`));
   await scene.sink.waitFor(1);
@@ -183,7 +183,7 @@ test('one destination of a team that has all its connections does not keep them 
   expect(arrivedBefore('o@small.example').length).toBeLessThan(crowd.length / 2);
 });
 
-test('teams that wait for one destination are served in turn', async () => {
+test('teams that wait for one destination get their turns', async () => {
   await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
   const first = scene.send('slow@y.example', { teamId: 'crowd' });
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -191,12 +191,12 @@ test('teams that wait for one destination are served in turn', async () => {
   const other = scene.send('o@y.example', { teamId: 'other' });
   scene.sink.openGate();
   await Promise.all([first, ...crowd, other]);
-  // Not behind the backlog of the first: that has one turn at most before it.
+  // The other team does not wait for the backlog of the first: that has one turn at most before it.
   const before = arrivedBefore('o@y.example').filter(([name]) => name !== 'slow');
   expect(before.length).toBeLessThanOrEqual(1);
 });
 
-test('marketing mail that waits for a destination leaves the next connection to its team’s transactional mail', async () => {
+test('marketing mail that waits for a destination leaves the next connection to transactional mail of its team', async () => {
   await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
   const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -208,7 +208,7 @@ test('marketing mail that waits for a destination leaves the next connection to 
   expect(order.lastIndexOf('r')).toBeLessThan(order.indexOf('n'));
 });
 
-test('marketing mail that waits for an address leaves the next opening to its team’s transactional mail', async () => {
+test('marketing mail that waits for an address leaves the next opening to transactional mail of its team', async () => {
   await given({ zones: apart(4), deliver: { limits: { connectionsTotalMax: 1 } } });
   const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
@@ -226,7 +226,7 @@ test('marketing mail that waits for an address leaves the next opening to its te
   expect(others.map((sink) => sink.counts.accepted)).toEqual([1, 1, 1, 1]);
 });
 
-test('openings that are not greeted leave connections to mail that is', async () => {
+test('connections that are not greeted leave room for mail whose connections are', async () => {
   const clock = createManualClock();
   await given({ zones: apart(12), deliver: { clock, limits: { connectionsTotalMax: 8 } } });
   const silent = await Promise.all(many(12).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, { greeting: 'silent' })));

@@ -33,15 +33,15 @@ test.each([
   { to: 'CLICKED', outcome: { kind: 'delivered', then: ['clicked'] } },
   { to: 'suppressed', outcome: { kind: 'suppressed' } },
   { to: 'delayed', outcome: { kind: 'deferred', retryAfterMs: 2_000, reply: { code: 451 } } },
-])('$to@ ends as its name says, without DNS, network or hand-off', async ({ to, outcome }) => {
+])('$to@ of the simulator has the outcome of its name, without DNS, network or hand-off', async ({ to, outcome }) => {
   expect(await simulated(to)).toMatchObject(outcome);
 });
 
-test('delayed@ is delivered at the second try', async () => {
+test('delayed@ of the simulator is delivered at the second attempt', async () => {
   expect(await simulated('delayed', 2)).toMatchObject({ kind: 'delivered' });
 });
 
-test('capture keeps every message once, those of the simulator too, and nothing reaches the network', async () => {
+test('capture keeps every message once, including those to the simulator, and nothing reaches the network', async () => {
   const kept: { job: DeliveryJob; text: string }[] = [];
   const capture = createCapture(async (job, message) => {
     kept.push({ job, text: message.toString() });

@@ -32,7 +32,7 @@ function ask(slots: ConnectionSlots, party: string, peer: Peer) {
   return seen;
 }
 
-it('looks at none of the thousand that wait for an address without a place while others come and go', () => {
+it('a thousand messages waiting for a full address are not checked while others come and go', () => {
   const slots = slotsOf(200);
   const silent = peerAt('silent');
   const waiting = Array.from({ length: 1000 }, () => ask(slots, 'crowd', silent));
@@ -49,7 +49,7 @@ it('looks at none of the thousand that wait for an address without a place while
   expect(looks).toBeLessThan(10);
 });
 
-it('tells all of them when the address has failed, and whoever asks while it is left alone', () => {
+it('messages waiting for an address are deferred when it has failed, and so are new ones while it is avoided', () => {
   const slots = slotsOf(200);
   const silent = peerAt('silent');
   const waiting = Array.from({ length: 10 }, () => ask(slots, 'crowd', silent));

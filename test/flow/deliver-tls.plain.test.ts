@@ -13,7 +13,7 @@ async function given(options: SceneOptions = {}): Promise<void> {
 const TAKEN = { mail: 1, rcpt: 1, data: 1, accepted: 1 };
 
 test.each([{ tls: 'starttls' }, { tls: 'bad-cert' }] as const)(
-  'opportunistic mail is encrypted although the certificate is not to be trusted: $tls',
+  'opportunistic mail is encrypted although the certificate cannot be trusted: $tls',
   async ({ tls }) => {
     await given({ sink: { tls } });
     const [outcome] = await scene.send('a@y.example');
@@ -34,7 +34,7 @@ test('a protected connection carries many messages', async () => {
   expect(account(scene.sink)).toMatchObject({ connections: 1, secured: 1, accepted: 3 });
 });
 
-test('a protected connection that was idle for too long is closed, and its place is free again', async () => {
+test('a protected connection that was idle for too long is closed, and its place is released', async () => {
   await given({ sink: { tls: 'starttls' }, deliver: { limits: { idleMs: 10, connectionsTotalMax: 1 } } });
   for (let count = 0; count < 2; count += 1) {
     expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'delivered' }]);
@@ -43,7 +43,7 @@ test('a protected connection that was idle for too long is closed, and its place
   expect(account(scene.sink)).toMatchObject({ connections: 2, secured: 2, quit: 2 });
 });
 
-test('opportunistic mail goes in the clear to a peer whose handshake fails, which is not asked for one again', async () => {
+test('opportunistic mail goes in clear text to a server whose handshake fails, which gets no further handshake', async () => {
   await given({
     sink: { tls: 'broken-handshake' },
     deliver: { limits: { messagesPerConnectionMax: 1 } },
@@ -55,7 +55,7 @@ test('opportunistic mail goes in the clear to a peer whose handshake fails, whic
   expect(scene.sink.counts).toMatchObject({ connections: 3, starttls: 1 });
 });
 
-test('a peer that takes mail over TLS alone is asked for a handshake again, although the last one failed', async () => {
+test('a server that accepts mail only over TLS gets another handshake although the last one failed', async () => {
   await given({
     sink: {
       tls: 'broken-handshake',
@@ -68,13 +68,13 @@ test('a peer that takes mail over TLS alone is asked for a handshake again, alth
   expect(scene.sink.counts.starttls).toBe(2);
 });
 
-test('opportunistic mail goes on in the clear when STARTTLS is refused', async () => {
+test('opportunistic mail continues in clear text when STARTTLS is refused', async () => {
   await given({ sink: { tls: 'refused' } });
   expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
   expect(account(scene.sink)).toEqual({ connections: 1, ehlo: 1, starttls: 1, ...TAKEN });
 });
 
-test('a connection with replies injected behind STARTTLS is given up', async () => {
+test('a connection with replies injected after STARTTLS is given up', async () => {
   await given({ sink: { tls: 'injected' } });
   expect(await scene.send('a@y.example', { tls: 'enforced' })).toEqual([
     {
@@ -92,7 +92,7 @@ test.each([
   { tls: 'none', detail: `TLS is enforced for this sender, but ${MX} [127.0.0.1] offers no STARTTLS` },
   { tls: 'refused', detail: /answered STARTTLS with 454 4\.7\.0 TLS not available$/ },
   { tls: 'broken-handshake', detail: /: the TLS handshake: / },
-] as const)('enforced mail is not sent in the clear: $tls', async ({ tls, detail }) => {
+] as const)('enforced mail is not sent in clear text: $tls', async ({ tls, detail }) => {
   await given({ sink: { tls } });
   const matching = typeof detail === 'string' ? detail : expect.stringMatching(detail);
   expect(await scene.send('a@y.example', { tls: 'enforced' })).toEqual([
@@ -102,7 +102,7 @@ test.each([
   expect(scene.order).toEqual([]);
 });
 
-test('enforced mail takes any certificate unless it is to be verified', async () => {
+test('enforced mail accepts any certificate unless it must be verified', async () => {
   await given({ sink: { tls: 'bad-cert' } });
   expect(await scene.send('a@y.example', { tls: 'enforced' })).toMatchObject([
     { kind: 'delivered', tls: { authorized: false } },
@@ -114,7 +114,7 @@ test('enforced mail takes any certificate unless it is to be verified', async ()
   ]);
 });
 
-test('a certificate for the host from a known authority is told as authorized', async () => {
+test('a certificate for the host from a known authority is reported as authorized', async () => {
   const certificate = makeCertificate({ names: [MX] });
   await given({
     sink: { tls: 'starttls', certificate },

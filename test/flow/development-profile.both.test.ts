@@ -40,7 +40,7 @@ const caught = async (): Promise<Record<string, unknown>[]> => {
 };
 
 describe('a domain in the development profile', () => {
-  it('is verified as soon as it is created, for sending and receiving, without a question to DNS', async () => {
+  it('is verified for sending and receiving as soon as it is created, without a DNS query', async () => {
     scene.dns.queries.length = 0;
     const { status, body } = await call('POST', '/domains', {
       name: 'acme.com',
@@ -63,7 +63,7 @@ describe('a domain in the development profile', () => {
     expect((await call('GET', `/domains/${body.id}`)).body).toMatchObject({ status: 'verified' });
   });
 
-  it('is not verified by itself in the production profile, also where mail is captured', async () => {
+  it('is not verified automatically in the production profile, even when mail is captured', async () => {
     await again('production');
     const { body } = await call('POST', '/domains', { name: 'acme.com' });
     expect(body).toMatchObject({ status: 'not_started' });
@@ -71,8 +71,8 @@ describe('a domain in the development profile', () => {
   });
 });
 
-describe('development.any_sender', () => {
-  it('lets a team send from any domain, signed, at once and in parallel', async () => {
+describe('the setting development.any_sender', () => {
+  it('lets a team send from any domain, signed, immediately and in parallel', async () => {
     const sent = await Promise.all([send({}), send({ from: 'a@other.example' }), send({}), send({})]);
     expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const messages = await caught();
@@ -93,7 +93,7 @@ describe('development.any_sender', () => {
     ]);
   });
 
-  it('lets a broadcast go out from any domain', async () => {
+  it('lets a broadcast be sent from any domain', async () => {
     await call('PATCH', '/team', { sender_name: 'Acme', postal_address: ADDRESS });
     const segment = (await call('POST', '/segments', { name: 'All' })).body.id;
     await call('POST', '/contacts', { email: 'c@example.org', segments: [{ id: segment }] });
@@ -111,7 +111,7 @@ describe('development.any_sender', () => {
     expect(await caught()).toMatchObject([{ from: 'news@acme.com', subject: 'News' }]);
   });
 
-  it('does not lift what a key or a domain forbids', async () => {
+  it('does not lift the restrictions of a key or a domain', async () => {
     const { body: domain } = await call('POST', '/domains', { name: 'acme.com' });
     const pinned = await team.sendingKey({ domain_id: domain.id });
     const body = { from: 'a@other.example', to: 'b@example.org', subject: 'S', text: 'T' };
@@ -124,7 +124,7 @@ describe('development.any_sender', () => {
     });
   });
 
-  it('leaves the domain of another team with that team, and does not advise to create it', async () => {
+  it('does not affect the domain of another team, and does not suggest to create it', async () => {
     const other = await (await scene.team()).domain();
     const { status, body } = await send({ from: `a@${other.name}` });
     expect([status, body.message]).toEqual([
@@ -133,7 +133,7 @@ describe('development.any_sender', () => {
     ]);
   });
 
-  it('leaves senders as strict as in production where it is off', async () => {
+  it('leaves the rules for senders as in production when it is off', async () => {
     await again('development', { development: { any_sender: false } });
     expect(await send({})).toMatchObject({ status: 403 });
     expect((await call('GET', '/domains')).body.data).toEqual([]);
@@ -141,7 +141,7 @@ describe('development.any_sender', () => {
     expect((await send({})).status).toBe(200);
   });
 
-  it.each(['any_sender', 'any_host'])('%s stops a start in the production profile', (name) => {
+  it.each(['any_sender', 'any_host'])('is refused at a start in the production profile: development.%s', (name) => {
     expect(() => loadConfig({ env: {}, overrides: { development: { [name]: true } } })).toThrow(
       `development.${name} is true, which only \`rasket dev\` allows`,
     );
@@ -156,7 +156,7 @@ describe('test addresses at resend.dev', () => {
     ['suppressed', 'suppressed', ['email.sent', 'email.suppressed']],
   ] as const;
 
-  it.each(CASES)('%s@resend.dev, with any label, ends as at the simulator', async (box, state, events) => {
+  it.each(CASES)('%s@resend.dev, with any label, has the outcome of the simulator', async (box, state, events) => {
     for (const to of [`${box}@resend.dev`, `${box}+signup-1@Resend.dev`, `${box}@simulator.rasket.test`]) {
       const { body } = await send({ to });
       await scene.settled();
@@ -172,7 +172,7 @@ describe('test addresses at resend.dev', () => {
     expect((await caught()).length).toBe(3);
   });
 
-  it('are addresses like all others in the production profile', async () => {
+  it('are ordinary addresses in the production profile', async () => {
     await again('production');
     const { name } = await team.domain();
     const { body } = await send({ from: `a@${name}`, to: 'bounced@resend.dev' });
@@ -217,13 +217,13 @@ describe('a webhook endpoint over http', () => {
   });
 
   it.each(['http://example.com/h', 'http://8.8.8.8/h', 'http://user:word@localhost/h', 'http://[2a00::1]/h'])(
-    '%s is refused in the development profile too',
+    'at %s is refused in the development profile too',
     async (endpoint) => {
       expect(await call('POST', '/webhooks', { endpoint, events: ['email.sent'] })).toMatchObject({ status: 400 });
     },
   );
 
-  it('on an address of a network that is not allowed is refused', async () => {
+  it('at an address of a network that is not allowed is refused', async () => {
     const refused = await call('POST', '/webhooks', { endpoint: 'http://10.0.0.1:1/h', events: ['email.sent'] });
     expect(refused).toMatchObject({
       status: 422,
@@ -239,7 +239,7 @@ describe('a webhook endpoint over http', () => {
   });
 });
 
-it('a key that a person chose is valid, and valid again after it was revoked, in the development profile alone', async () => {
+it('a chosen fixed key is valid, also after it was revoked, only in the development profile', async () => {
   const token = 'rk_chosen';
   expect(await keepFixedKey(scene.app.world, { teamId: team.id, token })).toBe(team.id);
   const status = async (): Promise<number> => (await scene.api('GET', '/emails', { key: token })).status;
@@ -272,13 +272,13 @@ it('the certificate of the development profile is valid for localhost and the lo
   expect(await names()).toBe('DNS:rasket.test');
 });
 
-it('a team makes a thousand requests a second in the development profile and ten in production', () => {
+it('a team may make a thousand requests a second in the development profile and ten in production', () => {
   const limits = (profile: 'development' | 'production') => loadConfig({ env: {}, profile }).config.rate_limit;
   expect(limits('development')).toEqual({ requests_per_second: 1000, burst: 1000 });
   expect(limits('production')).toEqual({ requests_per_second: 10, burst: 10 });
 });
 
-it('another fixed key ends the earlier one, and the placeholder of a postal address replaces none', async () => {
+it('another fixed key revokes the earlier one, and the placeholder address replaces no postal address', async () => {
   const { world } = scene.app;
   const earlier = 'rk_the_first_of_two';
   await keepFixedKey(world, { teamId: team.id, token: earlier });

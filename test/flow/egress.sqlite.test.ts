@@ -7,8 +7,8 @@ async function mailWith(options: SceneOptions): Promise<{ scene: Scene; mail: Ma
   return { scene, mail: await mailIn(scene) };
 }
 
-describe('the way out', () => {
-  it('does not lead into a private network that is not allowed', async () => {
+describe('outgoing mail', () => {
+  it('does not reach a private network that is not allowed', async () => {
     const { scene, mail } = await mailWith({ config: { network: { mail_allow_private: [] } } });
     await using _ = scene;
     const id = await mail.send('x@inside.example');
@@ -24,7 +24,7 @@ describe('the way out', () => {
     expect(scene.sink.counts.connections).toBe(0);
   });
 
-  it('is not taken in the clear by mail of a domain that enforces TLS', async () => {
+  it('is not sent in clear text for a domain that enforces TLS', async () => {
     const { scene, mail } = await mailWith({ sink: { tls: 'none' } });
     await using _ = scene;
     await scene.api('PATCH', `/domains/${mail.domain.id}`, { key: mail.team.key, body: { tls: 'enforced' } });
@@ -38,7 +38,7 @@ describe('the way out', () => {
     expect(scene.sink.counts.mail).toBe(0);
   });
 
-  it('is secured for mail of a domain that enforces TLS', async () => {
+  it('is encrypted for a domain that enforces TLS', async () => {
     const { scene, mail } = await mailWith({ sink: { tls: 'starttls' } });
     await using _ = scene;
     await scene.api('PATCH', `/domains/${mail.domain.id}`, { key: mail.team.key, body: { tls: 'enforced' } });
@@ -48,7 +48,7 @@ describe('the way out', () => {
     expect(scene.sink.messages.map((message) => message.tls)).toEqual([true]);
   });
 
-  it('survives a bad certificate where TLS is opportunistic', async () => {
+  it('is sent despite a bad certificate when TLS is opportunistic', async () => {
     const { scene, mail } = await mailWith({ sink: { tls: 'bad-cert' } });
     await using _ = scene;
     const id = await mail.send('x@careless.example');

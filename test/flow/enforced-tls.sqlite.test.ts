@@ -23,32 +23,32 @@ async function stateOf(scene: Scene, team: Team, settings: object): Promise<stri
   return (await scene.account(team, sent.body.id as string)).state;
 }
 
-it('enforced TLS takes any certificate, unless the domain wants one that is valid for the server’s name', async () => {
+it('enforced TLS accepts any certificate, unless the domain requires one that is valid for the server’s name', async () => {
   await using scene = await startWith(forAnother);
   const team = await scene.team();
   expect(await stateOf(scene, team, { tls: 'enforced' })).toBe('delivered');
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
   expect(await stateOf(scene, team, { tls: 'opportunistic', tls_verify: true })).toBe('delivered');
-  // What was opened for one of them serves none of the others.
+  // A connection that was opened for one of them serves none of the others.
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: false })).toBe('delivered');
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
 });
 
-it('a certificate for the name in the MX record, of an authority that is trusted, is valid', async () => {
+it('a certificate for the name in the MX record from a trusted authority is valid', async () => {
   await using scene = await startWith(forMx);
   const team = await scene.team();
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivered');
   expect(scene.sink.messages.map(({ tls }) => tls)).toEqual([true]);
 });
 
-it('the operator may demand it of every domain that enforces TLS', async () => {
+it('the operator can require valid certificates for every domain that enforces TLS', async () => {
   await using scene = await startWith(forAnother, { verify_enforced_tls: true });
   const team = await scene.team();
   expect(await stateOf(scene, team, { tls: 'enforced' })).toBe('delivery_delayed');
   expect(await stateOf(scene, team, { tls: 'opportunistic' })).toBe('delivered');
 });
 
-it('is a field of the domain, false until it is set', async () => {
+it('tls_verify is a field of the domain, and false by default', async () => {
   await using scene = await startScene();
   const { key } = await scene.team();
   const read = async (id: string) => (await scene.api('GET', `/domains/${id}`, { key })).body.tls_verify as boolean;

@@ -76,7 +76,7 @@ export async function writeSent(
   }
 }
 
-/** How many rows of each table speak of these emails. */
+/** Counts the rows of each table about these emails. */
 export async function traces(scene: Scene, emailIds: readonly string[]): Promise<Record<string, number>> {
   const columns = {
     emails: 'id',

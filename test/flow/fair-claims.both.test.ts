@@ -1,4 +1,4 @@
-// Whose mail is claimed while more is due than can be delivered. The queue's network is a function.
+// Tests whose mail is claimed while more is due than can be delivered. The queue's network is a function.
 import { EventEmitter, once } from 'node:events';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -79,7 +79,7 @@ async function until(queue: Queue, holds: () => boolean): Promise<void> {
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-/** In batches, all of them due by `at` if it is given. */
+/** Sends to the addresses in batches, all of them due by `at` if it is given. */
 async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Promise<void> {
   for (let from = 0; from < to.length; from += 100) {
     const body = to.slice(from, from + 100).map((address) => ({
@@ -94,7 +94,7 @@ async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Pro
   }
 }
 
-it('the mail of one team leaves while another has a long backlog at servers that do not answer', async () => {
+it('the mail of one team is sent while another has a long backlog for silent servers', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 40 } } });
   const crowd = await mailIn(scene);
   const other = await mailIn(scene);
@@ -119,7 +119,7 @@ it('the mail of one team leaves while another has a long backlog at servers that
   await queue.stop(0);
 });
 
-it('a backlog that is being delivered is no reason for another team to wait for its end', async () => {
+it('a backlog in delivery does not make another team wait for its end', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
   const crowd = await mailIn(scene);
   const other = await mailIn(scene);
@@ -144,7 +144,7 @@ it('a backlog that is being delivered is no reason for another team to wait for 
   await queue.stop(0);
 });
 
-it('retries that fall due together are shared out among the teams like new mail', async () => {
+it('retries that are due together are shared among the teams like new mail', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
   const crowd = await mailIn(scene);
   const other = await mailIn(scene);
@@ -169,7 +169,7 @@ it('retries that fall due together are shared out among the teams like new mail'
   await queue.stop(0);
 });
 
-it('a slow destination of a team that has one more holds up neither that nor other teams', async () => {
+it('a slow destination of a team delays neither its other destination nor other teams', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
   const crowd = await mailIn(scene);
   const other = await mailIn(scene);
@@ -190,7 +190,7 @@ it('a slow destination of a team that has one more holds up neither that nor oth
 
 const MARKETING = 'update deliveries set lane = 1';
 
-it('a password reset goes before the newsletter of its own team', async () => {
+it('a password reset is sent before the newsletter of its own team', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
   const crowd = await mailIn(scene);
   await sendAll(
@@ -214,7 +214,7 @@ it('a password reset goes before the newsletter of its own team', async () => {
   await queue.stop(0);
 });
 
-it('a newsletter to servers that do not answer leaves places to the other mail of its team', async () => {
+it('a newsletter to silent servers leaves room for the other mail of its team', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
   const crowd = await mailIn(scene);
   await sendAll(
@@ -226,7 +226,7 @@ it('a newsletter to servers that do not answer leaves places to the other mail o
   const network = createNetwork({ quick: /quick/ });
   const queue = openQueue(scene, network);
   await until(queue, () => network.begun.length >= 5);
-  // At the very destination that the newsletter is stuck at, too.
+  // The mail goes to the very destination that the newsletter is stuck at, too.
   await sendAll(scene, crowd, ['reset@silent.example', 'reset@quick.example']);
   queue.wake();
   await until(queue, () => network.begun.filter((job) => !job.isMarketing).length === 2);
@@ -234,7 +234,7 @@ it('a newsletter to servers that do not answer leaves places to the other mail o
   await queue.stop(0);
 });
 
-it('a newsletter of one team and the backlog of another both move on', async () => {
+it('a newsletter of one team and the backlog of another both make progress', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
   const crowd = await mailIn(scene);
   const other = await mailIn(scene);
@@ -259,7 +259,7 @@ it('a newsletter of one team and the backlog of another both move on', async () 
 const DEAD_MESSAGES = 300;
 const DEAD_SITES = 30;
 
-it('mail to 30 dead sites takes a small share of what is attempted while other mail is due', async () => {
+it('mail to 30 dead sites gets a small share of the attempts while other mail is due', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 25 } } });
   const crowd = await mailIn(scene);
   const other = await mailIn(scene);
@@ -292,7 +292,7 @@ it('mail to 30 dead sites takes a small share of what is attempted while other m
   await queue.stop(0);
 }, 600_000);
 
-it('what was never attempted because its destination was down is given up after two days all the same', async () => {
+it('mail that was never attempted because its destination was down is given up after two days as well', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const mail = await mailIn(scene);
   const id = await mail.send('x@dead.example');
@@ -310,7 +310,7 @@ it.each([
   { said: 'no SMTP', reason: 'protocol_error', code: 354, lane: 2 },
   { said: '421', reason: 'refused_for_now', code: 421, lane: 2 },
   { said: '451', reason: 'refused_for_now', code: 451, lane: 0 },
-] as const)('the next attempt at a server that said $said is of lane $lane', async ({ reason, code, lane }) => {
+] as const)('the next attempt at a server that replied $said is in lane $lane', async ({ reason, code, lane }) => {
   await using scene = await startScene({ roles: ['http'] });
   const mail = await mailIn(scene);
   await mail.send('x@some.example');

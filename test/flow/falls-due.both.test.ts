@@ -5,7 +5,7 @@ import { HOUR, mailIn } from './mail.ts';
 
 const MOMENTS = 24;
 
-it('what falls due while the queue is looked at is taken at once, whatever the moment', async () => {
+it('mail that becomes due during a poll of the queue is claimed at once, at any moment', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   for (let turns = 0; turns < MOMENTS; turns++) {

@@ -41,7 +41,7 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
 
 // runs only with SQLite: PostgreSQL looks after its own files
 it.runIf(isSqlite).each(Object.keys(LOSSES))(
-  'when the file %s, nothing more is taken, and all that was goes on from the copy',
+  'when the file %s, no mail is accepted, and all accepted mail is delivered from the copy',
   async (loss) => {
     const { scene, file, start } = await startHere();
     const mail = await mailIn(scene);
@@ -65,7 +65,7 @@ it.runIf(isSqlite).each(Object.keys(LOSSES))(
     await scene.app.close(0);
     expect(['-wal', '-shm'].filter((end) => existsSync(`${file}${end}`))).toEqual([]);
 
-    // What a look at the copy leaves beside it, and one that was broken off.
+    // A read of the copy leaves a -wal file next to it, and a copy that was interrupted leaves a .part file.
     for (const end of ['-wal', '.part']) writeFileSync(`${file}.rescued-99991231T000000Z${end}`, '');
     if (!existsSync(file))
       await expect(start()).rejects.toThrow(`rm -f ${file}-wal ${file}-shm; mv ${path.dirname(file)}/${copy} ${file}`);
@@ -77,7 +77,7 @@ it.runIf(isSqlite).each(Object.keys(LOSSES))(
 );
 
 // runs only with SQLite: PostgreSQL looks after its own files
-it.runIf(isSqlite)('a server that stops a moment after its file was deleted leaves the copy, too', async () => {
+it.runIf(isSqlite)('a server that stops right after its file was deleted leaves the copy, too', async () => {
   const { scene, file, start } = await startHere();
   const mail = await mailIn(scene);
   const accepted = await mail.send('plain@one.example');
@@ -90,7 +90,7 @@ it.runIf(isSqlite)('a server that stops a moment after its file was deleted leav
 });
 
 // runs only with SQLite: PostgreSQL looks after its own files
-it.runIf(isSqlite)('where no copy can be written, the server stays, refuses and tries again', async () => {
+it.runIf(isSqlite)('the server keeps running, refuses mail and tries again when no copy can be written', async () => {
   const { scene, file, start } = await startHere();
   const mail = await mailIn(scene);
   const accepted = await mail.send('plain@one.example');
@@ -122,7 +122,7 @@ it.runIf(isSqlite)('where no copy can be written, the server stays, refuses and 
 });
 
 // runs only with SQLite: PostgreSQL looks after its own files
-it.runIf(isSqlite)('a file that is renamed to and fro within a moment is the same one', async () => {
+it.runIf(isSqlite)('a file that is renamed back and forth within a moment counts as the same one', async () => {
   const { scene, file } = await startHere();
   const mail = await mailIn(scene);
   for (const [from, to] of [

@@ -5,7 +5,7 @@ import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { HOUR, mailIn, MINUTE } from './mail.ts';
 
 describe('the global send switch', () => {
-  it('refuses new mail with 503, holds what is accepted, and lets it go when it is on again', async () => {
+  it('refuses new mail with 503, holds accepted mail, and releases it when it is on again', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + 10 * MINUTE).toISOString();
@@ -31,7 +31,7 @@ describe('the global send switch', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@one.example'] });
   });
 
-  it('an answer that was given before is given again while it is off', async () => {
+  it('does not prevent a stored idempotent response', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const body = { from: `a@${mail.domain.name}`, to: 'x@one.example', subject: 'x', text: 'y' };
@@ -44,7 +44,7 @@ describe('the global send switch', () => {
 });
 
 describe('a suspended team', () => {
-  it('is refused, and its waiting mail rests until it is resumed, with all its time for retries', async () => {
+  it('is refused, and its waiting mail is held until it is resumed, with all its time for retries', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const other = await mailIn(scene);
@@ -77,7 +77,7 @@ describe('a suspended team', () => {
     expect((await scene.events(id)).map(({ type }) => type)).not.toContain('email.bounced');
   });
 
-  it('with more mail than one look takes does not keep the mail of others back', async () => {
+  it('with more mail than one poll claims does not hold back the mail of others', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const other = await mailIn(scene);
@@ -99,8 +99,8 @@ describe('a suspended team', () => {
   });
 });
 
-describe('a domain that is not verified any more', () => {
-  it('lets its held mail go as soon as it is verified again, and nothing else', async () => {
+describe('a domain that is no longer verified', () => {
+  it('has its held mail released as soon as it is verified again, and no other mail', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const { key } = mail.team;
@@ -133,7 +133,7 @@ describe('a domain that is not verified any more', () => {
     expect(await due()).toEqual(before);
   });
 
-  it('lets its held mail fail as soon as it is removed', async () => {
+  it('makes its held mail fail as soon as it is removed', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const { key } = mail.team;

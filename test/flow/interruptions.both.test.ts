@@ -7,8 +7,8 @@ import { findHandOffFiles } from '../rig/hand-off-files.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
 
-describe('a stop', () => {
-  it('gives back what had not come to its dot, and the next start delivers it', async () => {
+describe('a stop of the server', () => {
+  it('releases mail that had not reached its dot, and the next start delivers it', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const id = await mail.send('slow-rcpt@one.example');
@@ -28,7 +28,7 @@ describe('a stop', () => {
     });
   });
 
-  it('leaves in doubt what waits for the reply to its dot, and does not wait for it for ever', async () => {
+  it('leaves mail in doubt that waits for the reply to its dot, and does not wait forever', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const id = await mail.send('slow@one.example');
@@ -57,8 +57,8 @@ async function untilDotWritten(scene: Scene, emailId: string): Promise<void> {
   }
 }
 
-describe('a database that refuses for a while', () => {
-  it('loses no outcome: it is written as soon as the database takes it, and nothing is sent again', async () => {
+describe('a database that refuses statements for a while', () => {
+  it('loses no outcome, which is written as soon as the database accepts it, and nothing is sent again', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const { db } = scene.app.world;
@@ -82,7 +82,7 @@ describe('a database that refuses for a while', () => {
     });
   });
 
-  it('gives back at once what was claimed and cannot be prepared', async () => {
+  it('makes claimed mail that cannot be prepared be released at once', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const { db } = scene.app.world;
@@ -101,7 +101,7 @@ describe('a database that refuses for a while', () => {
     });
   });
 
-  it('defers mail that cannot be made, without holding up the mail of others', async () => {
+  it('defers mail that cannot be built, without delaying the mail of others', async () => {
     await using scene = await startScene();
     const broken = await mailIn(scene);
     const sound = await mailIn(scene);
@@ -153,7 +153,7 @@ describe.runIf(driver === 'pg')('several nodes on one database', () => {
     return startApp({ config, dataDir: scene.dataDir, clock, log, roles, version: '0.0.0-test' });
   }
 
-  it('deliver what another accepted, within one poll', async () => {
+  it('deliver mail that another node accepted, within one poll', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const node = await anotherNode(scene, ['delivery']);
@@ -188,7 +188,7 @@ describe.runIf(driver === 'pg')('several nodes on one database', () => {
     }
   });
 
-  it('leave what a living node holds alone when they start, even in the same folder', async () => {
+  it('do not touch the claims of a running node when they start, even in the same folder', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const id = await mail.send('slow-rcpt@one.example');
@@ -205,7 +205,7 @@ describe.runIf(driver === 'pg')('several nodes on one database', () => {
     }
   });
 
-  it('offer again what a node claimed that is gone, when its lease has run out and not before', async () => {
+  it('claim mail of a node that is gone when its lease has expired, and not before', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', { scheduled_at: new Date(scene.clock.now() + MINUTE).toISOString() });
@@ -219,7 +219,7 @@ describe.runIf(driver === 'pg')('several nodes on one database', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@one.example'] });
   });
 
-  it('fail what a node handed off that is gone, after two hours, and do not send it again', async () => {
+  it('fail mail that a node that is gone handed off, after two hours, without sending it again', async () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', { scheduled_at: new Date(scene.clock.now() + MINUTE).toISOString() });
@@ -232,7 +232,7 @@ describe.runIf(driver === 'pg')('several nodes on one database', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'failed', arrived: [], waiting: [] });
   });
 
-  it('keep what they hold however long it takes', async () => {
+  it('keep their claims however long they take', async () => {
     await using scene = await startScene();
     const node = await anotherNode(scene, ['delivery']);
     try {

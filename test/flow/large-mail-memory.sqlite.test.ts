@@ -40,7 +40,7 @@ function readingOf(message: OutboundMessage): AsyncIterator<Buffer> {
   return message.content[Symbol.asyncIterator]();
 }
 
-it('of large mail that is under way no more than some blocks stand in memory', async () => {
+it('no more than a few blocks of large mail in progress are in memory', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const mail = await mailIn(scene);
   const content = Buffer.alloc(8 * MB, 'attachment').toString('base64');
@@ -59,7 +59,7 @@ it('of large mail that is under way no more than some blocks stand in memory', a
   expect(size).toBe(messages[0]?.size);
 });
 
-it('texts that stand in memory while a receiver takes them are shared fairly among teams', async () => {
+it('texts in memory during slow deliveries are shared fairly among teams', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const many = await mailIn(scene);
   const few = await mailIn(scene);
@@ -75,7 +75,7 @@ it('texts that stand in memory while a receiver takes them are shared fairly amo
   for (const reading of ours) await reading.next();
   expect(begun).toBeGreaterThan(2);
   expect(begun).toBeLessThan(8);
-  // As one of theirs is over, the next begins.
+  // Each of theirs that ends lets the next begin.
   for (const [n, reading] of theirs.entries()) {
     await beginnings[n];
     await reading.return?.();
@@ -84,7 +84,7 @@ it('texts that stand in memory while a receiver takes them are shared fairly amo
   for (const reading of ours) await reading.return?.();
 });
 
-it('a team whose share of kept messages is used up has the next ones read from disk, and other teams do not', async () => {
+it('a team that used up its share of messages in memory has further ones read from disk, and other teams do not', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const many = await mailIn(scene);
   const few = await mailIn(scene);

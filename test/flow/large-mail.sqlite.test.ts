@@ -33,7 +33,7 @@ const MB = 1_000_000;
 const whyDelayed = async (mail: Mail, id: string): Promise<string> =>
   JSON.stringify(await mail.detail(id, 'email.delivery_delayed'));
 
-it('large mail to a receiver that never answers MAIL holds up nobody else’s', async () => {
+it('large mail to a receiver that never replies to MAIL delays nobody else’s mail', async () => {
   await using scene = await startScene();
   const silent = await serverOf(scene, 'silent.example', '127.0.0.2', {
     script: (command) => (command.startsWith('MAIL') ? 'hang' : undefined),
@@ -54,13 +54,13 @@ it('large mail to a receiver that never answers MAIL holds up nobody else’s', 
   for (const id of [small[0] ?? '', large]) expect(await ours.account(id)).toMatchObject({ state: 'delivered' });
 });
 
-it('a receiver that takes content slower than the lowest rate is cut off before the dot, and the mail is sent later', async () => {
+it('a receiver that reads content slower than the lowest rate is disconnected before the dot, and the mail is sent later', async () => {
   await using scene = await startScene({ networkWaits: 'by hand' });
   const slow = await serverOf(scene, 'slow.example', '127.0.0.2', { contentAllowance: 600_000, keep: false });
   const mail = await mailIn(scene);
   const id = await mail.send('x@slow.example', { attachments: [fileOf(16 * MB)] });
   await slow.waitFor((sink) => sink.contentBytes >= 600_000);
-  // Without a pause that would be too long: 15 kB a second.
+  // Without a pause this would take too long: 15 kB a second.
   for (let seconds = 0; slow.open > 0; seconds += 50) {
     expect(seconds).toBeLessThan(800);
     scene.clock.advance(50 * SECOND);
@@ -78,26 +78,29 @@ it('a receiver that takes content slower than the lowest rate is cut off before 
   await slow.close();
 });
 
-it.each([true, false])('a dialogue of late answers is ended after ten minutes; pipelining: %s', async (pipelining) => {
-  await using scene = await startScene({ sink: { pipelining }, networkWaits: 'by hand' });
-  const mail = await mailIn(scene);
-  const to = Array.from({ length: 40 }, (_, n) => `slow-rcpt+${n}@one.example`);
-  const id = await mail.send(to);
-  for (let n = 1; n <= 20; n++) {
-    await scene.sink.waitFor((sink) => sink.counts.rcpt >= n);
-    expect((await mail.account(id)).state).toBe('sent');
-    scene.clock.advance(29 * SECOND);
-    scene.sink.answerOne();
-  }
-  await scene.sink.waitFor((sink) => sink.counts.rcpt >= 21);
-  scene.clock.advance(21 * SECOND);
-  await scene.sink.waitFor((sink) => sink.open === 0);
-  await scene.settled();
-  expect(await whyDelayed(mail, id)).toMatch(/the dialogue before the content took longer than 600 s/);
-  scene.sink.openGate();
-  await advanceToNextAttempt(scene, id);
-  expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: [to.join(' ')] });
-});
+it.each([true, false])(
+  'a dialogue with late replies is ended after ten minutes; pipelining: %s',
+  async (pipelining) => {
+    await using scene = await startScene({ sink: { pipelining }, networkWaits: 'by hand' });
+    const mail = await mailIn(scene);
+    const to = Array.from({ length: 40 }, (_, n) => `slow-rcpt+${n}@one.example`);
+    const id = await mail.send(to);
+    for (let n = 1; n <= 20; n++) {
+      await scene.sink.waitFor((sink) => sink.counts.rcpt >= n);
+      expect((await mail.account(id)).state).toBe('sent');
+      scene.clock.advance(29 * SECOND);
+      scene.sink.answerOne();
+    }
+    await scene.sink.waitFor((sink) => sink.counts.rcpt >= 21);
+    scene.clock.advance(21 * SECOND);
+    await scene.sink.waitFor((sink) => sink.open === 0);
+    await scene.settled();
+    expect(await whyDelayed(mail, id)).toMatch(/the dialogue before the content took longer than 600 s/);
+    scene.sink.openGate();
+    await advanceToNextAttempt(scene, id);
+    expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: [to.join(' ')] });
+  },
+);
 
 it('a large message arrives as it was sent, signed, and with the same bytes at each destination', async () => {
   await using scene = await startScene();
@@ -131,7 +134,7 @@ it('a large message arrives as it was sent, signed, and with the same bytes at e
   expect(first?.includes(`\r\n\r\n${forwarded}\r\n--`)).toBe(true);
 });
 
-it('an attachment that cannot be read to its end leaves the peer without a dot, and is sent when it can be read', async () => {
+it('an attachment that cannot be read to its end gives the receiver no dot, and is sent when it can be read', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   const id = await mail.send('slow-rcpt@one.example', { attachments: [fileOf(2 * MB)] });

@@ -23,8 +23,8 @@ const idsOf = (frames: readonly Frame[]): string[] =>
   frames.map((frame) => (frame.data.id as string).slice('msg_'.length));
 
 // runs only with PostgreSQL: SQLite bears one process
-describe.runIf(driver === 'pg')('listeners and two nodes', () => {
-  it('every event of both nodes is streamed once, whatever the order of ids and commits, by either node', async () => {
+describe.runIf(driver === 'pg')('listeners at two nodes', () => {
+  it('get every event of both nodes once, in any order of ids and commits, from either node', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const node = await startNode(scene);
     try {

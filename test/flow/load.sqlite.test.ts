@@ -3,7 +3,7 @@ import { startScene } from '../rig/scene.ts';
 import { mailIn, messagesOf, MINUTE } from './mail.ts';
 
 describe('under load', () => {
-  it('a slow destination holds up only its own mail', async () => {
+  it('a slow destination delays only its own mail', async () => {
     await using scene = await startScene({ config: { delivery: { max_in_flight: 8 } } });
     const mail = await mailIn(scene);
     const slow = await Promise.all(Array.from({ length: 12 }, (_, n) => mail.send(`slow+${n}@slow.example`)));
@@ -22,7 +22,7 @@ describe('under load', () => {
   });
 
   it('large messages to several destinations share memory and connections without waiting for each other', async () => {
-    // One connection in all: whoever holds it must never wait for memory that waits for the connection.
+    // There is one connection in all: its holder must never wait for memory that waits for the connection.
     await using scene = await startScene({
       config: { delivery: { max_connections: 1, max_connections_per_destination: 1 } },
       sink: { keep: false },
@@ -43,7 +43,7 @@ describe('under load', () => {
     expect(scene.sink.counts.accepted).toBe(6);
   });
 
-  it('an email whose destinations are claimed apart is sent once', async () => {
+  it('an email whose destinations are claimed separately is sent once', async () => {
     await using scene = await startScene({ config: { delivery: { max_in_flight: 1 } } });
     const mail = await mailIn(scene);
     await mail.suppress('gone@one.example');

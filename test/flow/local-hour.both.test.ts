@@ -3,7 +3,7 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn, type Campaign } from './campaign.ts';
 import { HOUR, MINUTE } from './mail.ts';
 
-// By the clocks of Berlin; each scene begins before.
+// The hours are by the clocks of Berlin; each scene begins before.
 const TWICE = '2026-10-25T02:30:00+01:00';
 const LEFT_OUT = '2027-03-28T02:30:00Z';
 
@@ -43,14 +43,14 @@ function watchArrivals(scene: Scene, subject: string) {
   };
 }
 
-describe('a broadcast at the local hour, on the night on which an hour comes twice', () => {
+describe('a broadcast at the local hour, in the night when an hour occurs twice,', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene({ startAt: '2026-10-24T11:00:00Z' });
   });
   afterAll(() => scene.close());
 
-  it('goes to each contact when its clocks show the time, and once where they show it twice', async () => {
+  it('is sent to each contact when its clock shows the time, and once when it shows it twice', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, {
       first: 'Pacific/Kiritimati',
@@ -99,14 +99,14 @@ describe('a broadcast at the local hour, on the night on which an hour comes twi
   });
 });
 
-describe('a broadcast at the local hour, on the night on which an hour is left out', () => {
+describe('a broadcast at the local hour, in the night when an hour is skipped,', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene({ startAt: '2027-03-27T10:00:00Z' });
   });
   afterAll(() => scene.close());
 
-  it('goes at the next hour there is, and to nobody twice or never, whatever changes meanwhile', async () => {
+  it('is sent at the next existing hour, once to everybody, whatever changes meanwhile', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, {
       gap: 'Europe/Berlin',
@@ -139,7 +139,7 @@ describe('a broadcast at the local hour, on the night on which an hour is left o
       utc: ['2027-03-28T02:30'],
       lost: ['2027-03-28T02:30'],
       joined: ['2027-03-28T09:30'],
-      // At the end, with the last zone: its hour had passed where it went to.
+      // It is sent at the end, with the last zone: its hour had passed where it went to.
       eastbound: ['2027-03-28T09:30'],
     });
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 8, excluded: 0 });
@@ -154,7 +154,7 @@ describe('a broadcast at the local hour', () => {
   afterAll(() => scene.close());
   const inHours = (hours: number): string => new Date(scene.clock.now() + hours * HOUR).toISOString();
 
-  it('goes on behind its last page in the middle of a zone, with a rate and after a restart', async () => {
+  it('continues after its last page in the middle of a zone, with a rate and after a restart', async () => {
     const campaign = await campaignIn(scene);
     const readers = Array.from({ length: 6 }, (_, i) => [`tokyo${i}`, 'Asia/Tokyo']);
     await addContacts(campaign, { ...(Object.fromEntries(readers) as Record<string, string>), utc: 'UTC' });
@@ -177,7 +177,7 @@ describe('a broadcast at the local hour', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 7 });
   });
 
-  it('is canceled between two zones, and sends nothing more', async () => {
+  it('can be canceled between two zones, and sends nothing more', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, { tokyo: 'Asia/Tokyo', utc: 'UTC' });
     const arrivals = watchArrivals(scene, 'Canceled');
@@ -189,7 +189,7 @@ describe('a broadcast at the local hour', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'canceled', recipients: 1, next_at: null });
   });
 
-  it('is held where a zone is long overdue, and goes on when it is resumed', async () => {
+  it('is held when a zone is long overdue, and continues when it is resumed', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, { tokyo: 'Asia/Tokyo', utc: 'UTC', york: 'America/New_York' });
     const arrivals = watchArrivals(scene, 'Overdue');
@@ -207,7 +207,7 @@ describe('a broadcast at the local hour', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
   });
 
-  it('comes once to a contact that has another address by the last pass', async () => {
+  it('reaches a contact once whose address changes before the last pass', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, { tokyo: 'Asia/Tokyo', utc: 'UTC' });
     const arrivals = watchArrivals(scene, 'Renamed');
@@ -221,7 +221,7 @@ describe('a broadcast at the local hour', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 2 });
   });
 
-  it('goes at once where the time has passed already, and without the property at the time itself', async () => {
+  it('is sent at once when the time has passed already, and at the time itself without the property', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, { passed: 'Pacific/Kiritimati' });
     const plain = await campaignIn(scene);
@@ -237,7 +237,7 @@ describe('a broadcast at the local hour', () => {
     expect(await plain.get(id)).toMatchObject({ status: 'sent', recipients: 1 });
   });
 
-  it('takes the fallback of the property for those who have none', async () => {
+  it('uses the fallback of the property for contacts without one', async () => {
     const campaign = await campaignIn(scene);
     await campaign.call('POST', '/contact-properties', {
       key: 'timezone',

@@ -24,7 +24,7 @@ function measureLongestLine(scene: Scene): number {
   return Math.max(...shown.map((line) => Buffer.byteLength(line)));
 }
 
-describe('a receiver that answers recipients with a megabyte', () => {
+describe('a receiver that replies to recipients with a megabyte', () => {
   let scene: Scene;
   beforeAll(async () => {
     const script = (command: string): string | undefined => {
@@ -47,7 +47,7 @@ describe('a receiver that answers recipients with a megabyte', () => {
   };
   const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-  it('a bounce quotes the beginning of the reply in its event, the log and the attempt', async () => {
+  it('gets a bounce that quotes the beginning of the reply in its event, the log and the attempt', async () => {
     const { mail, id, longestLine } = await send(1, 'refused.example');
     const data = await mail.detail(id, 'email.bounced');
     expect(data).toMatchObject({
@@ -66,7 +66,7 @@ describe('a receiver that answers recipients with a megabyte', () => {
     expect((await mail.account(id)).suppressed).toEqual(['u0@refused.example']);
   });
 
-  it('a bounce of fifty recipients has an event and a line of the log of a bounded size', async () => {
+  it('gets an event and a log line of bounded size for a bounce of fifty recipients', async () => {
     const { mail, id, to, longestLine } = await send(50, 'refused.example');
     const data = await mail.detail(id, 'email.bounced');
     expect(data.to).toEqual(to);
@@ -78,7 +78,7 @@ describe('a receiver that answers recipients with a megabyte', () => {
     expect((await mail.account(id)).suppressed).toHaveLength(50);
   });
 
-  it('a delay of fifty recipients has an event and a line of the log of a bounded size', async () => {
+  it('gets an event and a log line of bounded size for a delay of fifty recipients', async () => {
     const { mail, id, longestLine } = await send(50, 'later.example');
     const data = await mail.detail(id, 'email.delivery_delayed');
     const { delayedRecipients } = data.delay as { delayedRecipients: { diagnosticCode: string }[] };
@@ -88,7 +88,7 @@ describe('a receiver that answers recipients with a megabyte', () => {
     expect(longestLine).toBeLessThan(20_000);
   });
 
-  it('words behind the part that is kept still say what the reply means', async () => {
+  it('is understood by words after the part of the reply that is stored', async () => {
     const { mail, id } = await send(1, 'hidden.example');
     expect(await mail.detail(id, 'email.bounced')).toMatchObject({
       bounce: { subType: 'MailboxFull', diagnosticCode: [expect.not.stringContaining('mailbox')] },
@@ -98,8 +98,8 @@ describe('a receiver that answers recipients with a megabyte', () => {
   });
 });
 
-describe('a receiver that answers a message with a megabyte', () => {
-  it('one long reply that refuses several recipients suppresses none of them', async () => {
+describe('a receiver that replies to a message with a megabyte', () => {
+  it('suppresses none of the several recipients it refuses', async () => {
     const scene = await startScene({ sink: { refuseContent: REFUSED } });
     onTestFinished(() => scene.close());
     const mail = await mailIn(scene);
@@ -108,7 +108,7 @@ describe('a receiver that answers a message with a megabyte', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'bounced', suppressed: [] });
   });
 
-  it('the line of the log about the delivery quotes the beginning of the reply', async () => {
+  it('is quoted with the beginning of its reply in the log line about the delivery', async () => {
     const scene = await startScene({ sink: { refuseContent: TAKEN } });
     onTestFinished(() => scene.close());
     const mail = await mailIn(scene);

@@ -7,7 +7,7 @@ export interface WholeAccount {
   events: string[];
   /** The envelopes in which it arrived, in order of arrival. */
   arrived: string[];
-  /** What this team may no longer write to. */
+  /** The addresses that this team may no longer send to. */
   suppressed: string[];
   /** Recipients that are still to be delivered to or in doubt. */
   waiting: string[];

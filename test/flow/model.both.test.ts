@@ -7,7 +7,7 @@ import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
 
 const RUNS = scaled(1);
 
-/** What the sink does with an address, and how its delivery may therefore end. */
+/** How the sink treats an address, and how its delivery may therefore end. */
 const KINDS = {
   ok: ['delivered'],
   'tempfail-once': ['delivered'],
@@ -27,13 +27,13 @@ interface Model {
 interface Real {
   scene: Scene;
   mail: Mail;
-  /** In the order of the model's. */
+  /** The ids in the order of the model's. */
   ids: string[];
 }
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-/** Few addresses, so that sends, suppressions and retries meet. */
+/** There are few addresses, so that sends, suppressions and retries meet. */
 const addressOf = (kind: Kind, run: string, n: number): string => `${kind}+${run}${n}@d${n % 2}.example`;
 
 class Send implements Command {
@@ -125,7 +125,7 @@ describe('any order of sends, suppressions, waits and restarts', () => {
   });
   afterAll(() => scene.close());
 
-  it('ends with one outcome for each recipient, nothing sent twice, and books that agree', async () => {
+  it('ends with one outcome for each recipient, nothing sent twice, and consistent tables', async () => {
     const property = fc.asyncProperty(commands, async (order) => {
       const real: Real = { scene, mail: await mailIn(scene), ids: [] };
       const model: Model = { emails: [], suppressedOnce: new Set(), restarts: 0 };
@@ -138,7 +138,7 @@ describe('any order of sends, suppressions, waits and restarts', () => {
   });
 });
 
-/** Far more than the attempts of two days for all emails of a run, however they are spread. */
+/** This is far more than the attempts of two days for all emails of a run, however they are spread. */
 const ROUNDS_MAX = 1000;
 
 /** Lets time pass until every delivery of the team has ended. */

@@ -52,7 +52,7 @@ async function twoNodes(config: SceneOptions['config'] = {}) {
   return { scene, relay: way, direct, dataDir, start };
 }
 
-/** As `rasket migrate-to-sqlite` does. */
+/** Moves the database as `rasket migrate-to-sqlite` does. */
 async function migrateToSqlite(scene: Scene, { direct, dataDir }: { direct: string; dataDir: string }): Promise<void> {
   const { config, blobs, secrets, clock, log } = scene.app.world;
   const to = { driver: 'better-sqlite3' as const, url: '', file: path.join(dataDir, 'rasket.db'), poolMax: 1 };
@@ -76,7 +76,7 @@ const arrivals = ({ sink }: Scene): string[] => sink.messages.flatMap(({ rcptTo 
 
 // runs only with PostgreSQL: SQLite bears one node
 it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
-  'a node that was cut off during a move accepts nothing, delivers nothing and stops; what it was sending goes on %s',
+  'a node that was cut off during a move accepts and delivers nothing and stops, and its mail in progress continues %s',
   async (when) => {
     const { scene, relay, direct, dataDir, start } = await twoNodes();
     const other = await start({ url: direct }, ['http']);
@@ -88,7 +88,7 @@ it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
     await vi.waitFor(async () => expect(await other.world.db.all(handedOff, [inDoubt])).toHaveLength(1), {
       timeout: 60_000,
     });
-    // Behind the dot, and before it.
+    // One email is after its dot, the other before it.
     await scene.sink.waitFor(
       (sink) => sink.held() === 2 && sink.commands.some((line) => line.includes('slow-rcpt@one.example')),
     );
@@ -136,7 +136,7 @@ it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
   },
 );
 
-/** As a move stands while it compares the rows. */
+/** Leaves the source as a move does while it compares the rows. */
 async function beginLeaving({ clock, config }: Scene['app']['world'], direct: string): Promise<Leaving> {
   const end = { options: { driver: 'pg' as const, url: direct, file: '', poolMax: 1 }, says: 'PostgreSQL' };
   const order = { clock, config: { ...config, database: { ...config.database, listen_url: '' } } };
@@ -155,8 +155,8 @@ async function onDatabase(url: string, work: (db: Db) => Promise<void>): Promise
 }
 
 // runs only with PostgreSQL: SQLite bears one node
-describe.skipIf(driver !== 'pg')('a node that meets a move under way', () => {
-  it.each(['fails', 'is killed'])('accepts nothing until that %s, then goes on by itself', async (how) => {
+describe.skipIf(driver !== 'pg')('a node that meets a move in progress', () => {
+  it.each(['fails', 'is killed'])('accepts nothing until that %s, and then continues by itself', async (how) => {
     const { scene, relay, direct } = await twoNodes();
     const mail = await mailIn(scene);
     const send = (to: string) =>
@@ -191,7 +191,7 @@ describe.skipIf(driver !== 'pg')('a node that meets a move under way', () => {
     expect(await Promise.race([scene.app.gone, Promise.resolve('it runs')])).toBe('it runs');
   });
 
-  it('at its start waits for the end of it, and does not end it', async () => {
+  it('waits at its start for the end of the move, and does not end it', async () => {
     const { scene, direct, start } = await twoNodes();
     const leaving = await beginLeaving(scene.app.world, direct);
     const starting = start({ url: direct }, ['http']);
@@ -212,7 +212,7 @@ describe.skipIf(driver !== 'pg')('a node that meets a move under way', () => {
 
 // runs only with PostgreSQL: SQLite bears one node
 it.runIf(driver === 'pg')(
-  'a node whose database was moved away has command and URL told of it once, before it ends',
+  'a node whose database was moved away notifies the command and the URL once before it ends',
   async () => {
     const folder = scratchFolder('rasket-pager-');
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -226,7 +226,7 @@ it.runIf(driver === 'pg')(
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         posted.push({ headers: request.headers, body });
-        // What fails is tried again.
+        // A request that fails is tried again.
         response.writeHead(posted.length === 1 ? 500 : 200, { connection: 'close' }).end();
       });
     });
@@ -268,7 +268,7 @@ it.runIf(driver === 'pg')(
 
 // runs only with PostgreSQL: SQLite bears one node
 it.runIf(driver === 'pg')(
-  'a node has to find what another one has left in the folder of blobs, until all blobs were taken elsewhere',
+  'a node must find the files of another one in the blob folder until all blobs were moved elsewhere',
   async () => {
     const { scene, direct, dataDir, start } = await twoNodes();
     await (await start({ url: direct }, ['http'])).close(0);
@@ -285,7 +285,7 @@ it.runIf(driver === 'pg')(
     symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
     await (await start({ url: direct }, ['http'])).close(0);
 
-    // As the end of `rasket blobs move --to files` leaves it, on a machine whose folder is another one.
+    // The end of `rasket blobs move --to files` leaves this state, on a machine with another folder.
     await noteBlobsMove(scene.app.world, { state: 'moved', from: 's3', to: 'files' });
     ownFolder();
     await (await start({ url: direct }, ['http'])).close(0);

@@ -31,7 +31,7 @@ const CODED = [
 ];
 const NONSENSE = ['hello there', '25', '999 what', '250-and', '250\t', '\u0000\u0007', '2500 many'];
 
-/** How the message with this number came out, by the account of the server: what it said to each dot that it saw. */
+/** The outcome of a message according to the server: its reply to each dot that it saw. */
 type Said = 'taken' | 'refused' | 'unclear';
 
 class OddServer {
@@ -89,7 +89,7 @@ class OddServer {
           continue;
         }
         const said = this.#answer(socket, step, step === 'EHLO' ? ehlo : RIGHT[step]);
-        // What it has asked for it takes, whatever else it said.
+        // It takes what it has asked for, whatever else it said.
         isContent = step === 'DATA' && said.includes('354');
         isRefusedEarly = isContent && /\r\n[45]\d\d /.test(`\r\n${said}`);
       }
@@ -189,7 +189,7 @@ interface Mail {
   kinds: RecipientOutcome['kind'][];
 }
 
-/** As the queue does: what is deferred is tried again, and nothing else. */
+/** Sends as the queue does: what is deferred is tried again, and nothing else. */
 async function send(deliver: Delivery['deliver'], name: string): Promise<Mail> {
   const mail: Mail = { name, dots: 0, kinds: [] };
   const content = [Buffer.from(`X-Number: ${name}\r\nSubject: hello\r\n\r\nHello.\r\n`)];
@@ -218,7 +218,7 @@ async function send(deliver: Delivery['deliver'], name: string): Promise<Mail> {
   return mail;
 }
 
-it('whatever a server answers, no message comes to a second dot unless the server has refused the first', async () => {
+it('no message gets a second dot unless the server has refused the first, whatever a server replies', async () => {
   const seed = testSeed();
   delivery = await open(seed);
   const { deliver } = delivery;
@@ -239,7 +239,7 @@ it('whatever a server answers, no message comes to a second dot unless the serve
     if (answers.at(-1) === 'taken') expect(['delivered', 'ambiguous'], story).toContain(kinds.at(-1));
     if (kinds.at(-1) === 'delivered') expect(dots, story).toBeGreaterThan(0);
   }
-  // What the server took for content was a message, and no commands.
+  // The server received content as a message, and never as commands.
   expect(said.get('none'), `seed ${seed}`).toBe(undefined);
   expect(mails.flatMap(({ kinds }) => kinds)).toContain('delivered');
 });

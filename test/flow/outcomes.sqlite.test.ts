@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { advanceToNextAttempt, mailIn, messagesOf, MINUTE, SECOND } from './mail.ts';
 
-describe('what becomes of an email', () => {
+describe('an email', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene();
   });
   afterAll(() => scene.close());
 
-  it('goes to each destination once, with all its recipients there', async () => {
+  it('is sent to each destination once, with all its recipients there', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['a@one.example', 'b@one.example'], { cc: ['c@two.example'], bcc: ['d@three.example'] });
     await scene.settled();
@@ -29,7 +29,7 @@ describe('what becomes of an email', () => {
     });
   });
 
-  it('hides who got a blind copy from everybody, and sends all the same bytes', async () => {
+  it('hides blind copies from everybody, and has the same bytes everywhere', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send('seen@one.example', { bcc: ['hidden@one.example', 'hidden@two.example'] });
     await scene.settled();
@@ -38,18 +38,18 @@ describe('what becomes of an email', () => {
     expect(new Set(texts).size).toBe(1);
     expect(texts[0]).toContain('seen@one.example');
     expect(texts[0]).not.toContain('hidden');
-    // By the name of the field: a signature may hold these letters in a row.
+    // The test is by the name of the field: a signature may hold these letters in a row.
     expect(texts[0]).not.toMatch(/^bcc/im);
   });
 
-  it('gives an address that is named twice one copy', async () => {
+  it('is sent once to an address that is named twice', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['x@one.example', 'x@ONE.example'], { cc: ['x@one.example'] });
     await scene.settled();
     expect((await mail.account(id)).arrived).toEqual(['x@one.example']);
   });
 
-  it('tells accepted, refused and deferred recipients of one transaction apart', async () => {
+  it('distinguishes accepted, refused and deferred recipients of one transaction', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['ok@mixed.example', 'permfail@mixed.example', 'tempfail-once+m@mixed.example']);
     await scene.settled();
@@ -74,7 +74,7 @@ describe('what becomes of an email', () => {
     expect(late.state, 'a trouble is not covered up by a later success').toBe('bounced');
   });
 
-  it('bounces a refused recipient once, says why, and suppresses the address', async () => {
+  it('bounces for a refused recipient once, with the reason, and suppresses the address', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send('permfail@refused.example');
     await scene.settled();
@@ -99,7 +99,7 @@ describe('what becomes of an email', () => {
     expect([account.state, account.arrived, account.waiting]).toEqual(['bounced', [], []]);
   });
 
-  it('suppresses nobody when one reply refuses several recipients, for it speaks of none of them', async () => {
+  it('suppresses nobody when one reply refuses several recipients, because it names none of them', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['dot-permfail@refused.example', 'mate@refused.example']);
     await scene.settled();
@@ -112,7 +112,7 @@ describe('what becomes of an email', () => {
     });
   });
 
-  it('is retried after a temporary refusal of its dot, for then nobody has taken it', async () => {
+  it('is retried after a temporary refusal of its dot, because nobody has accepted it', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send('dot-tempfail-once@later.example');
     await scene.settled();
@@ -121,7 +121,7 @@ describe('what becomes of an email', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['dot-tempfail-once@later.example'] });
   });
 
-  it('bounces without a connection when the domain takes no mail (RFC 7505)', async () => {
+  it('bounces without a connection when the domain accepts no mail (RFC 7505)', async () => {
     scene.dns.set('null.example', 'MX', ['0 .']);
     const mail = await mailIn(scene);
     const id = await mail.send('x@null.example');
@@ -138,7 +138,7 @@ describe('what becomes of an email', () => {
     expect((await mail.detail(id, 'email.bounced')).bounce).toMatchObject({ type: 'Permanent', subType: 'NoEmail' });
   });
 
-  it('waits when no name server answers, and goes out when one does', async () => {
+  it('waits when no name server responds, and is sent when one does', async () => {
     scene.dns.set('broken-dns.example', 'ANY', 'SERVFAIL');
     const mail = await mailIn(scene);
     const id = await mail.send('x@broken-dns.example');
@@ -151,7 +151,7 @@ describe('what becomes of an email', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@broken-dns.example'] });
   });
 
-  it('waits until it is due when it is scheduled, and costs nothing before', async () => {
+  it('waits for its scheduled time, and causes no work before', async () => {
     const mail = await mailIn(scene);
     const questions = scene.dns.queries.length;
     const id = await mail.send('x@one.example', {
@@ -176,7 +176,7 @@ describe('what becomes of an email', () => {
     });
   });
 
-  it('has its two days of retries counted from the time it was scheduled for', async () => {
+  it('has two days of retries from its scheduled time', async () => {
     const mail = await mailIn(scene);
     const inTenDays = new Date(scene.clock.now() + 10 * 24 * 60 * MINUTE).toISOString();
     const id = await mail.send('tempfail-once+ten@days.example', { scheduled_at: inTenDays });

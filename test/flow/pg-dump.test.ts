@@ -91,7 +91,7 @@ describe.runIf(driver === 'pg' && hasSystem)('pg_dump', () => {
     return app;
   }
 
-  it('first, and then keys and blobs, is a whole copy, taken while mail is accepted', async () => {
+  it('before keys and blobs makes a complete copy while mail is accepted', async () => {
     await using scene = await sceneOnServer();
     const mail = await mailIn(scene);
     const before = [await mail.send('before@one.example', large('b')), await mail.send('later@one.example')];
@@ -122,7 +122,7 @@ describe.runIf(driver === 'pg' && hasSystem)('pg_dump', () => {
     expect(signed, 'the key opens what the dump holds').toHaveLength(emails.length);
   });
 
-  it('behind the blobs would name content that the copy has not: hence the order', async () => {
+  it('after the blobs would reference content that the copy lacks, hence the order', async () => {
     await using scene = await sceneOnServer();
     const mail = await mailIn(scene);
     await mail.send('before@one.example', large('b'));

@@ -19,7 +19,7 @@ const send = async (body: Record<string, unknown>): Promise<string> => {
   return sent.body.id;
 };
 
-/** As a browser asks, which names a host of its own choice. */
+/** Requests a page as a browser does, which names a host of its own choice. */
 function page(path: string, { host = new URL(scene.url).host, method = 'GET' } = {}) {
   return new Promise<{ status: number; html: string; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
     const options = { method, headers: { host, 'user-agent': 'a browser' } };
@@ -34,7 +34,7 @@ function page(path: string, { host = new URL(scene.url).host, method = 'GET' } =
 const linksIn = (html: string): string[] =>
   [...html.matchAll(/href="(\/playground\/[^"]+)"/g)].map(([, path = '']) => path);
 
-it('the history of what was caught says that it went nowhere', async () => {
+it('the attempts of captured mail say that it went nowhere', async () => {
   const id = await send({ subject: 'First', text: 'one' });
   const { body } = await scene.api('GET', `/emails/${id}/attempts`, { key: team.key });
   expect(body.data).toMatchObject([
@@ -45,11 +45,11 @@ it('the history of what was caught says that it went nowhere', async () => {
   ]);
 });
 
-it('is where the bare address leads', async () => {
+it('the playground is where the bare address leads', async () => {
   expect(await page('/')).toMatchObject({ status: 303, headers: { location: '/playground' } });
 });
 
-it('lists what was caught, newest first, the simulator’s mail with it, each with what became of it', async () => {
+it('the playground lists captured mail, newest first, with mail to the simulator, each with its state', async () => {
   expect((await page('/playground')).html).toContain('No emails captured yet');
   await send({ subject: 'First', text: 'one' });
   await send({
@@ -65,7 +65,7 @@ it('lists what was caught, newest first, the simulator’s mail with it, each wi
   expect(linksIn(html)).toHaveLength(2);
 });
 
-it('shows a message with its headers, its text and what its signatures are worth', async () => {
+it('the playground shows a message with its headers, its text and the result of its authentication', async () => {
   const id = await send({
     subject: 'Hello',
     html: '<p>Dear <b>you</b></p><script>alert(1)</script>',
@@ -85,7 +85,7 @@ it('shows a message with its headers, its text and what its signatures are worth
   expect(html).toMatch(/<dt>DMARC<\/dt><dd>✓ pass/);
 });
 
-it('judges mail of the development profile, whose host has no domain, as that of one that has', async () => {
+it('the playground checks mail of a host without a domain like that of a host with one', async () => {
   await using local = await startScene({
     profile: 'development',
     config: { delivery: { capture: true }, instance: { host: 'localhost', env: 'development' } },
@@ -133,7 +133,7 @@ it('the playground shows a message once when it is delivered again after a crash
   expect(await caught()).toEqual(once);
 });
 
-it('says of a message that was changed that its signature does not hold', async () => {
+it('the playground reports the invalid signature of a changed message', async () => {
   await send({ subject: 'Hello', text: 'as it was signed' });
   const { db, blobs } = scene.app.world;
   const row = await db.get<{ id: string }>('select id from playground_messages order by id desc limit 1');
@@ -145,7 +145,7 @@ it('says of a message that was changed that its signature does not hold', async 
   expect(html).not.toMatch(/<dt>DKIM<\/dt><dd>✓/);
 });
 
-it('pages, and says what is not there', async () => {
+it('the playground has pages, and reports missing messages', async () => {
   for (let at = 0; at < 51; at++)
     await scene.api('POST', '/emails', {
       key: team.key,
@@ -164,14 +164,14 @@ it('pages, and says what is not there', async () => {
   expect(await page('/playground', { method: 'HEAD' })).toMatchObject({ status: 200, html: '' });
 });
 
-it('answers only names of this machine: a page of somebody else’s may call it by another', async () => {
+it('the playground responds only to names of this machine, because a foreign page may use another', async () => {
   for (const path of ['/playground', '/playground/019a9c1e-0000-7000-8000-000000000000'])
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80'])
       expect((await page(path, { host })).html).toMatch(/"statusCode":40[04]/);
   expect((await page('/playground', { host: `localhost:${new URL(scene.url).port}` })).status).toBe(200);
 });
 
-it('is not there where mail is sent', async () => {
+it('the playground does not exist when mail is sent', async () => {
   await using other = await startScene();
   const answer = await other.api('GET', '/playground', {});
   expect(answer).toMatchObject({ status: 404, body: { name: 'not_found' } });

@@ -1,4 +1,4 @@
-// What an operator says of the queue, at the moment at which it is claimed; on PostgreSQL by two nodes at once.
+// Tests what an operator orders while the queue is being claimed; on PostgreSQL two nodes claim at once.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
@@ -76,7 +76,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((next) => setImmediate(next));
 }
 
-/** How often each arrived. */
+/** Counts how often each email arrived. */
 function arrivals(): Map<string, number> {
   const arrived = new Map<string, number>();
   for (const { data } of scene.sink.messages) {
@@ -91,7 +91,7 @@ const statesOf = async (ids: readonly string[]): Promise<Map<string, string>> =>
   return new Map(rows.filter(({ id }) => ids.includes(id)).map(({ id, last_event: state }) => [id, state]));
 };
 
-it('drop against claim: each email arrives once or failed, never both and never neither', async () => {
+it('a drop during a claim makes each email arrive once or fail, never both or neither', async () => {
   const ids: string[] = [];
   let said = 0;
   for (let n = 0; n < ROUNDS; n++) {
@@ -119,7 +119,7 @@ it('drop against claim: each email arrives once or failed, never both and never 
   }
 });
 
-it('hold against claim: what is not under way stays, and arrives once when it is released', async () => {
+it('a hold during a claim keeps mail that is not in progress, which arrives once when it is released', async () => {
   const ids: string[] = [];
   let held = 0;
   for (let n = 0; n < ROUNDS; n++) {
@@ -129,7 +129,7 @@ it('hold against claim: what is not under way stays, and arrives once when it is
     });
     const before = arrivals();
     held += some.filter((id) => !before.has(id)).length;
-    // As long as it is held, nothing begins.
+    // While the hold lasts, no delivery begins.
     scene.clock.advance(HOUR);
     await settled();
     expect(some.filter((id) => arrivals().has(id))).toEqual(some.filter((id) => before.has(id)));
@@ -144,7 +144,7 @@ it('hold against claim: what is not under way stays, and arrives once when it is
   expect(Math.min(held, ids.length - held)).toBeGreaterThan(0);
 });
 
-it('retry now against claim: nothing is tried twice at once, and nothing arrives twice', async () => {
+it('a retry during a claim never attempts or delivers a message twice', async () => {
   const ids: string[] = [];
   for (let n = 0; n < ROUNDS; n++) {
     const retry = () => say('/retry', { destination: 'retry.example' });
@@ -170,7 +170,7 @@ it('retry now against claim: nothing is tried twice at once, and nothing arrives
   }
 });
 
-it('what is claimed, or was handed off, between the look and the word is not touched', async () => {
+it('mail that is claimed or handed off between the query and the command is not touched', async () => {
   await using quiet = await startScene({ roles: ['http'] });
   const { db } = quiet.app.world;
   const { team, send } = await mailIn(quiet);

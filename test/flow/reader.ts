@@ -89,7 +89,7 @@ export async function readMail(data: Buffer): Promise<Omit<Arrived, 'id' | 'data
   return { html, text: mail.text ?? '', links, pixel: /<img src="([^"]*\.gif)"/.exec(html)?.[1] };
 }
 
-/** As long as a click waits for what else is clicked in its email. */
+/** A click waits this long for other clicks in its email. */
 const CLICK_WAITS_MS = 7000;
 
 /** Lets everything that was opened and clicked up to now become events. */
@@ -99,7 +99,7 @@ export async function letReadingsSettle(scene: Scene): Promise<void> {
   await scene.app.tracking?.settled();
 }
 
-/** What was recorded of openings and clicks, oldest first; seven seconds later, when clicks are judged. */
+/** Returns the recorded openings and clicks, oldest first; seven seconds later, when clicks are judged. */
 export async function engagements(scene: Scene, emailId: string): Promise<SeenEvent[]> {
   await letReadingsSettle(scene);
   const events = await scene.events(emailId);

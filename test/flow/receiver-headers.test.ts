@@ -52,14 +52,14 @@ async function expectSigned(scene: Scene, message: SinkMessage | undefined, name
   }
 }
 
-describe('Feedback-ID', () => {
+describe('the header Feedback-ID', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene({ roles: ['http', 'scheduler', 'delivery', 'submission'] });
   });
   afterAll(() => scene.close());
 
-  it('names the stream and a stable sender on transactional mail, and is signed', async () => {
+  it('names the stream and a stable sender for transactional mail, and is signed', async () => {
     const mail = await mailIn(scene);
     const other = await mailIn(scene);
     await mail.send('ann@one.example', { subject: 'Feedback one' });
@@ -77,7 +77,7 @@ describe('Feedback-ID', () => {
     await expectSigned(scene, findArrived(scene, 'Feedback one')[0], 'feedback-id');
   });
 
-  it('stays as the sender wrote it, and is signed', async () => {
+  it('is kept as the sender wrote it, and is signed', async () => {
     const mail = await mailIn(scene);
     await mail.send('ann@one.example', { subject: 'Own id', headers: { 'feedback-id': 'a:b:c:acme-shop' } });
     await scene.settled();
@@ -85,7 +85,7 @@ describe('Feedback-ID', () => {
     await expectSigned(scene, findArrived(scene, 'Own id')[0], 'feedback-id');
   });
 
-  it('given twice in different case is one header, and an empty value means none', async () => {
+  it('is one header when it is given twice in different case, and absent when it is empty', async () => {
     const mail = await mailIn(scene);
     const twice = { 'feedback-id': 'a:b:c:acme-shop', 'Feedback-ID': 'd:e:f:acme-shop', 'X-Other': '1' };
     await mail.send('ann@one.example', { subject: 'Given twice', headers: twice });
@@ -123,7 +123,7 @@ describe('Feedback-ID', () => {
     await expectSigned(scene, findArrived(scene, 'By SMTP with its own')[0], 'feedback-id');
   });
 
-  it('names the broadcast, and List-Id names its topic or its segment', async () => {
+  it('names the broadcast, and List-Id names its topic or segment', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['ann@one.example']);
     const topic = await campaign.make('/topics', { name: 'Offers', default_subscription: 'opt_in' });
@@ -142,7 +142,7 @@ describe('Feedback-ID', () => {
     await expectSigned(scene, findArrived(scene, 'To a topic')[0], 'feedback-id');
   });
 
-  it('names the automation, and List-Id its topic', async () => {
+  it('names the automation, and List-Id names its topic', async () => {
     const has = await supply(scene);
     const team = desk(scene, has);
     await team.call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_in' }]);
@@ -155,7 +155,7 @@ describe('Feedback-ID', () => {
     expect(readOnly(scene, 'Thanks', 'list-id')).toEqual([`<${has.topic}.${has.domain}>`]);
   });
 
-  it('has a List-Id beside it in API mail with a topic alone, unless the sender wrote one', async () => {
+  it('is accompanied by List-Id in API mail with a topic, unless the sender wrote one', async () => {
     const campaign = await campaignIn(scene);
     const topic = await campaign.make('/topics', { name: 'News', default_subscription: 'opt_in' });
     const send = async (subject: string, more: object): Promise<void> => {
@@ -179,7 +179,7 @@ describe('Feedback-ID', () => {
   });
 });
 
-it('delivery.feedback_id and delivery.list_id leave the headers out', async () => {
+it('the settings delivery.feedback_id and delivery.list_id turn the headers off', async () => {
   await using scene = await startScene({ config: { delivery: { feedback_id: false, list_id: false } } });
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['ann@one.example']);
@@ -189,7 +189,7 @@ it('delivery.feedback_id and delivery.list_id leave the headers out', async () =
   expect(readOnly(scene, 'Bare', 'list-id')).toEqual([]);
 });
 
-describe('Date', () => {
+describe('the header Date', () => {
   let scene: Scene;
   let contents: Buffer[];
   beforeAll(async () => {
@@ -217,7 +217,7 @@ describe('Date', () => {
     expect(dates.map(secondsOf)).toEqual([now()]);
   });
 
-  it('is the time of the first attempt of scheduled mail that was switched off when it fell due', async () => {
+  it('is the time of the first attempt of scheduled mail that was due while sending was off', async () => {
     const mail = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + 10 * MINUTE).toISOString();
     const id = await mail.send('ann@later.example', { scheduled_at });
@@ -232,7 +232,7 @@ describe('Date', () => {
     expect(dates.map(secondsOf)).toEqual([now()]);
   });
 
-  it('stays with all other bytes at each further attempt, at another destination and after a restart', async () => {
+  it('stays the same as all other bytes at each further attempt, at another destination and after a restart', async () => {
     const mail = await mailIn(scene);
     const began = now();
     const id = await mail.send(['dot-tempfail-once@first.example', 'tempfail-once@second.example'], {
@@ -249,7 +249,7 @@ describe('Date', () => {
     expect(now()).toBeGreaterThan(began);
   });
 
-  it('is the time at which mail could be signed, when its domain had lost its records before', async () => {
+  it('is the time at which mail could be signed when its domain had lost its records before', async () => {
     const mail = await mailIn(scene);
     const { db } = scene.app.world;
     const id = await mail.send('ann@signed.example', {

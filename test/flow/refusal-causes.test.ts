@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startScene, type Scene } from '../rig/scene.ts';
 import { advanceToNextAttempt, mailIn, MINUTE, type Mail } from './mail.ts';
 
-/** What the mail server says: to RCPT by the mailbox's name, to MAIL and to the final dot by the sender's. */
+/** The replies of the mail server: to RCPT by the mailbox's name, to MAIL and to the final dot by the sender's. */
 const TO_RCPT: Readonly<Record<string, string>> = {
   'qq-rate': '550 Ip frequency limited. http://service.mail.qq.com/',
   greylisted: '550 5.7.1 Recipient address rejected: Greylisted for 7 minutes',
@@ -59,7 +59,7 @@ describe('a refusal', () => {
     ['ip-list', 'ip_reputation', 'operator', 'ContentRejected'],
     ['wordless', 'receiver_policy', 'sender', 'ContentRejected'],
   ])(
-    'by %s means %s, which the %s has to mend, and suppresses no recipient',
+    'by %s means %s, which the %s must fix, and suppresses no recipient',
     async (name, cause, responsible, subType) => {
       const id = await mail.send(`${name}@faults.example`);
       await scene.settled();
@@ -70,7 +70,7 @@ describe('a refusal', () => {
     },
   );
 
-  it('of MAIL FROM with a code that means the recipient elsewhere suppresses no recipient', async () => {
+  it('of MAIL FROM with a code that elsewhere means the recipient suppresses no recipient', async () => {
     toMail = '553 5.1.3 Sorry';
     const id = await mail.send('innocent@faults.example');
     await scene.settled();
@@ -86,7 +86,7 @@ describe('a refusal', () => {
     expect(await causeOf(id)).toEqual({ cause: 'recipient_unknown', responsible: 'sender' });
   });
 
-  it('for a rate is tried again although its code is 550', async () => {
+  it('because of a rate is retried although its code is 550', async () => {
     const id = await mail.send('qq-rate@faults.example');
     await scene.settled();
     expect(await mail.account(id)).toMatchObject({ state: 'delivery_delayed', waiting: ['qq-rate@faults.example'] });
@@ -98,7 +98,7 @@ describe('a refusal', () => {
 
 const THREE = ['a@faults.example', 'b@faults.example', 'c@faults.example'];
 
-describe('a refusal before a recipient was named', () => {
+describe('a refusal before RCPT TO', () => {
   const sendTo = async (sink: NonNullable<Parameters<typeof startScene>[0]>['sink']) => {
     const refusing = await startScene({ sink });
     onTestFinished(() => refusing.close());
@@ -108,7 +108,7 @@ describe('a refusal before a recipient was named', () => {
     return account(id);
   };
 
-  it('in a greeting that says that the host takes no mail bounces and suppresses nobody', async () => {
+  it('in a greeting that says that the host accepts no mail bounces and suppresses nobody', async () => {
     expect(await sendTo({ greeting: '521 5.3.2 This host takes no mail' })).toMatchObject({
       state: 'bounced',
       suppressed: [],
@@ -117,7 +117,7 @@ describe('a refusal before a recipient was named', () => {
   });
 
   it.each(['521 Your host 192.0.2.1 is not welcome here', '554 5.7.1 This server does not accept mail from you'])(
-    'in the greeting %s waits and suppresses nobody',
+    'in the greeting %s defers the mail and suppresses nobody',
     async (greeting) => {
       expect(await sendTo({ greeting })).toMatchObject({ state: 'delivery_delayed', suppressed: [], waiting: THREE });
     },
@@ -156,7 +156,7 @@ describe('a refusal of the message itself', () => {
     },
   );
 
-  it('that names one of the recipients suppresses that one alone', async () => {
+  it('that names one of the recipients suppresses only this one', async () => {
     const { one, three } = await refuse('550 5.1.1 <b@faults.example>: User unknown');
     expect(one).toMatchObject({ state: 'bounced', suppressed: [] });
     expect(three).toMatchObject({ state: 'bounced', suppressed: ['b@faults.example'] });
@@ -164,7 +164,7 @@ describe('a refusal of the message itself', () => {
 });
 
 describe('greylisting', () => {
-  it('is waited for as long as the reply says', async () => {
+  it('delays the next attempt as long as the reply says', async () => {
     const id = await mail.send('greylisted@faults.example');
     await scene.settled();
     expect(await causeOf(id)).toEqual({ cause: 'greylist', responsible: 'nobody' });

@@ -46,7 +46,7 @@ describe('refusals by receivers', () => {
       isRefused,
     );
 
-  it('a receiver that refuses five emails for reverse DNS is a finding of the installation until it takes one', async () => {
+  it('a receiver that refuses five emails because of reverse DNS is a finding of the installation until it accepts one', async () => {
     const mail = await mailIn(scene);
     refuse('ptr.example', PTR);
     const since = new Date(scene.clock.now()).toISOString();
@@ -150,7 +150,7 @@ describe('refusals by receivers', () => {
     await sendAll(mail, 'b', 1, 'long.example');
   });
 
-  it('a finding about refusals ends a day after the last one', async () => {
+  it('a finding about refusals ends one day after the last one', async () => {
     const mail = await mailIn(scene);
     refuse('day.example', PTR);
     await sendAll(mail, 'a', 5, 'day.example');

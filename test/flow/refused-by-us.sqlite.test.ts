@@ -1,4 +1,4 @@
-// What a mail server cannot take is refused by us, on the connection that carried another team's message before.
+// A message that a mail server cannot take is refused by us, on the connection that carried another team's message before.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -38,7 +38,7 @@ describe.each([
   it.each([
     { where: 'at the same destination', names: ['one', 'one'] },
     { where: 'at another one behind the same host', names: ['two', 'three'] },
-  ])('$where is refused without a word of the message before it', async ({ names: [before, after] }) => {
+  ])('$where is refused without text of the message before it', async ({ names: [before, after] }) => {
     const domain = `${reason.replace('_', '-')}.example`;
     const first = await sender(`first-${before}.${domain}`);
     const second = await sender(`second-${before}.${domain}`);

@@ -42,7 +42,7 @@ it('a new instance key seals each secret once, and everything sealed is read and
   expect((await scene.account(team, sent.body.id as string)).state).toBe('delivered');
 });
 
-it('the app of a person shows the same codes after it, and a code that was used stays used', async () => {
+it('the authenticator app of a person shows the same codes after a new instance key, and a used code stays used', async () => {
   await using scene = await startScene();
   const person = await enrolled(scene);
   const { current } = readInstanceKeys(scene.dataDir);
@@ -58,7 +58,7 @@ it('the app of a person shows the same codes after it, and a code that was used 
   expect((await verify(person.code(1))).status).toBe(200);
 });
 
-it('a team goes on signing in through its provider, which is told the secret of the client', async () => {
+it('a team still signs in through its provider after a new instance key', async () => {
   await using scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } }, roles: ['http'] });
   const provider = await startStandInProvider(() => scene.clock.now());
   try {
@@ -77,7 +77,7 @@ it('a team goes on signing in through its provider, which is told the secret of 
   }
 });
 
-it('a database of before installations had ids is adopted when its key opens what is sealed in it', async () => {
+it('a database from before installation ids is adopted when its key opens the sealed values', async () => {
   await using scene = await startScene();
   await teamWithSecrets(scene);
   await scene.app.world.db.run(`delete from instance_settings where name = 'installation'`);

@@ -68,7 +68,7 @@ const sendFrom = async (from: string, to: string): Promise<string> =>
   (await scene.api('POST', '/emails', { key: mail.team.key, body: { from, to, subject: 's', text: 't' } })).body.id;
 
 describe('mail through a relay', () => {
-  it('is delivered once the relay has taken it, and its attempts name the relay and no secret', async () => {
+  it('is delivered once the relay has accepted it, and its attempts name the relay and no secret', async () => {
     await given();
     const id = await mail.send('a@y.example');
     await scene.settled();
@@ -110,7 +110,7 @@ describe('mail through a relay', () => {
     expect((await mail.detail(id, 'email.failed')).failed).toMatchObject({ reason: 'relay_misconfigured' });
   });
 
-  it('a relay that refuses the login at length is quoted in its beginning alone', async () => {
+  it('quotes only the beginning of a long refusal of the login', async () => {
     const lines = Array.from({ length: 100 }, () => `535-5.7.8 Authentication failed ${'x'.repeat(3000)}`);
     await given({ auth: { answer: [...lines, '535 5.7.8 Bye'].join('\r\n') } });
     await mail.send('a@y.example');
@@ -148,7 +148,7 @@ describe('mail through a relay', () => {
     ],
     ['the final dot with the wish for a login', { refuseContent: '530 5.7.0 Authentication required' }],
     ['the final dot with a login that has expired', { refuseContent: '535 5.7.8 Expired' }],
-  ])('waits while the relay answers %s, which is a finding and no bounce', async (_, sink) => {
+  ])('waits while the relay replies to %s, which is a finding and no bounce', async (_, sink) => {
     await given({ sink });
     const id = await mail.send('bad@y.example');
     await scene.settled();
@@ -161,7 +161,7 @@ describe('mail through a relay', () => {
     expect(await findings()).toMatchObject([{ code: 'relay_misconfigured', subjects: ['main'] }]);
   });
 
-  it('is tried again when the quota of the account is used up', async () => {
+  it('is retried when the quota of the account is used up', async () => {
     await given({ sink: { refuseContent: '550 5.4.5 Daily sending quota exceeded' } });
     const id = await mail.send('bad@y.example');
     await scene.settled();
@@ -170,7 +170,7 @@ describe('mail through a relay', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('bounces for a recipient whose own server the relay quotes, which is no finding', async () => {
+  it('bounces for a recipient whose own server the relay quotes, without a finding', async () => {
     const answer = '550 5.1.0 <bad@y.example>: undeliverable: host mx said: 550 Relaying denied';
     await given({ sink: toRcpt(answer) });
     const id = await mail.send(['a@y.example', 'bad@y.example']);
@@ -186,7 +186,7 @@ describe('mail through a relay', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('goes out with a new password without a restart, and the finding ends', async () => {
+  it('is sent with a new password without a restart, and the finding ends', async () => {
     await given({ password: 'not-the-password' });
     const id = await mail.send('a@y.example');
     await scene.settled();
@@ -198,7 +198,7 @@ describe('mail through a relay', () => {
     expect(body.findings).toEqual([]);
   });
 
-  it('of one sending domain goes through the relay that names it, and of another one straight to the recipient', async () => {
+  it('of one sending domain uses the relay that names it, and mail of another one goes directly to the recipient', async () => {
     await given({ delivery: {}, relay: { domains: ['shop.example.com'] } });
     await mail.team.domain('shop.example.com');
     await mail.team.domain('other.example.com');
@@ -210,7 +210,7 @@ describe('mail through a relay', () => {
     expect((await attemptsOf(other))[0]).toMatchObject({ relay: null, recipients: [{ reason: 'unreachable' }] });
   });
 
-  it('of one sending domain keeps its turn in the queue while the recipient’s own servers are down', async () => {
+  it('of one sending domain keeps its place in the queue while the recipient’s own servers are down', async () => {
     await given({ delivery: {}, relay: { domains: ['shop.example.com'] } });
     await mail.team.domain('shop.example.com');
     await mail.team.domain('other.example.com');
@@ -230,7 +230,7 @@ describe('mail through a relay', () => {
     expect((await mail.account(relayed)).state).toBe('delivered');
   });
 
-  it('by fallback goes through the relay where no server of the recipient can be connected to', async () => {
+  it('uses the fallback relay when no server of the recipient can be connected to', async () => {
     await given({ delivery: { fallback_relay: 'main' } });
     const id = await mail.send('a@y.example');
     await scene.settled();
@@ -238,7 +238,7 @@ describe('mail through a relay', () => {
     expect((await attemptsOf(id))[0]).toMatchObject({ relay: 'main', attempt: 1 });
   });
 
-  it('beyond its messages a minute is sent later, and that counts as no attempt', async () => {
+  it('beyond the limit per minute is sent later, which counts as no attempt', async () => {
     await given({ relay: { messages_per_minute: 1 }, networkWaits: 'by hand' });
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) ids.push(await mail.send(`${name}@y.example`));

@@ -9,7 +9,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 const ROUNDS = scaled(200);
 
 // runs only with PostgreSQL: SQLite bears one process
-describe.runIf(driver === 'pg')('what one node changes, another one heeds in its very next answer', () => {
+describe.runIf(driver === 'pg')('a change at one node takes effect in the next response of another node for', () => {
   let scene: Scene;
   let node: App;
   let there: Api;
@@ -49,10 +49,10 @@ describe.runIf(driver === 'pg')('what one node changes, another one heeds in its
     return Promise.all(Array.from({ length: count }, (_, n) => make(n)));
   }
 
-  it('a revoked key, also while the nodes cannot tell each other', async () => {
+  it('a revoked key, also while the nodes cannot notify each other', async () => {
     for (const [round, { id, key }] of (await keys(ROUNDS)).entries()) {
       if (round >= ROUNDS / 2) await cutListeners();
-      // From here on it is remembered there.
+      // From here on the other node remembers the key.
       expect((await there('GET', '/domains', { key })).status).toBe(200);
       expect((await scene.api('DELETE', `/api-keys/${id}`, { key: team.key })).status).toBe(200);
       const refused = await there('GET', '/domains', { key });
@@ -69,11 +69,11 @@ describe.runIf(driver === 'pg')('what one node changes, another one heeds in its
     }
   });
 
-  it('a suspended team, and one that is let go on', async () => {
+  it('a suspended team, and a resumed one', async () => {
     const { db } = scene.app.world;
     for (let round = 0; round < ROUNDS / 10; round++) {
       expect((await send(there, team.key)).status).toBe(200);
-      // As somebody with psql does it, whom no code of ours could remind.
+      // Somebody with psql does this, and no code of ours can notify the nodes.
       await db.run('/* by hand */ update teams set risk_state = ? where id = ?', ['suspended', team.id]);
       expect((await send(there, team.key)).body.name).toBe('suspended_api_key');
       await db.run('/* by hand */ update teams set risk_state = ? where id = ?', ['normal', team.id]);
@@ -88,7 +88,7 @@ describe.runIf(driver === 'pg')('what one node changes, another one heeds in its
     expect((await there('GET', '/operator/findings', { key: token })).status).toBe(403);
   });
 
-  it('a template that is published anew', async () => {
+  it('a template that is published again', async () => {
     const key = team.key;
     const body = { name: 'Greeting', alias: 'greeting', subject: 'One', html: '<p>x</p>' };
     const { id } = (await scene.api('POST', '/templates', { key, body })).body as { id: string };
@@ -107,7 +107,7 @@ describe.runIf(driver === 'pg')('what one node changes, another one heeds in its
     expect((await send(there, team.key)).status).toBe(403);
   });
 
-  it('keys, teams and domains are read once for many emails', async () => {
+  it('all objects, although keys, teams and domains are read once for many emails', async () => {
     domain = await team.domain();
     await send(there, team.key);
     const asked: string[] = [];

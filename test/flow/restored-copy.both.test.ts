@@ -28,7 +28,7 @@ interface Copy {
   confirm(app: App, more?: { broadcasts?: boolean }): Promise<void>;
 }
 
-/** What the original holds, restored elsewhere; the original is stopped. */
+/** Restores elsewhere what the original holds; the original is stopped. */
 async function restore(scene: Scene, env: Record<string, string> = {}): Promise<Copy> {
   const { config, clock, log } = scene.app.world;
   let dataDir = path.join(scratchFolder('rasket-copy-'), 'restored');
@@ -72,7 +72,7 @@ async function settle(app: App): Promise<void> {
 
 const arrived = (scene: Scene): string[] => scene.sink.messages.flatMap(({ rcptTo }) => rcptTo).sort();
 
-it('a restored copy sends nothing that waits or is scheduled until that is confirmed, and broadcasts only once they are resumed', async () => {
+it('a restored copy sends no waiting or scheduled mail until it is confirmed, and broadcasts only once they are resumed', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const campaign = await campaignIn(scene);
   const mail = await mailIn(scene);
@@ -109,7 +109,7 @@ it('a restored copy sends nothing that waits or is scheduled until that is confi
   expect(await read()).toMatchObject({ status: 'sent', held: null });
 });
 
-it('what waits of a broadcast that was canceled before stays in a copy until broadcasts are resumed', async () => {
+it('waiting mail of a canceled broadcast stays in a restored copy until broadcasts are resumed', async () => {
   let isShut = true;
   const script = (command: string): string | undefined =>
     isShut && command.startsWith('RCPT') ? '450 4.2.1 Later' : undefined;
@@ -130,14 +130,14 @@ it('what waits of a broadcast that was canceled before stays in a copy until bro
   expect(await countRestored(app.world.db)).toBe(1);
   await copy.confirm(app, { broadcasts: true });
   expect(await countRestored(app.world.db)).toBe(0);
-  // As the job of every minute does.
+  // The job of every minute does this.
   expect(await releaseEndedHolds(app.world)).toBe(1);
   scene.clock.advance(HOUR);
   await settle(app);
   expect(arrived(scene)).toEqual(['first@one.example']);
 });
 
-it('once confirmed, it starts again as any other; and so does the original', async () => {
+it('a confirmed copy starts like any other, and so does the original', async () => {
   await using scene = await startScene({ roles: ['http'] });
   await scene.restart();
   expect(await createSendSwitch(scene.app.world)()).toMatchObject({ isOn: true });
@@ -156,7 +156,7 @@ it('once confirmed, it starts again as any other; and so does the original', asy
   expect(arrived(scene)).toEqual(['queued@one.example']);
 });
 
-it('runs of automations stand still in a restored copy, also where nothing is mailed, until sending is on', async () => {
+it('automation runs pause in a restored copy, even those without mail, until sending is on', async () => {
   await using scene = await startScene();
   const has = await supply(scene);
   const { key } = has.team;
@@ -187,7 +187,7 @@ it('runs of automations stand still in a restored copy, also where nothing is ma
   expect(arrived(scene)).toEqual(['ada@example.org']);
 });
 
-it('nobody is signed in in a restored copy: a session that has ended since would live again', async () => {
+it('nobody is signed in in a restored copy, because sessions that ended since would be valid again', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
@@ -202,7 +202,7 @@ it('nobody is signed in in a restored copy: a session that has ended since would
   await app.close(0);
 });
 
-it('no link of a mail about an account works in a copy, and none of its mails is sent there', async () => {
+it('no link of an account email works in a restored copy, and none of these emails is sent there', async () => {
   await using scene = await startScene({ config: { accounts: { sign_up: 'open' } } });
   await (await scene.team()).domain();
   const known = 'known@people.example';
@@ -232,7 +232,7 @@ it('no link of a mail about an account works in a copy, and none of its mails is
   expect(arrived(scene)).toHaveLength(sent);
 });
 
-it('no invitation is open in a copy: whoever was removed since would come back by it', async () => {
+it('no invitation is open in a restored copy, because a removed member could return with it', async () => {
   await using scene = await startScene();
   const team = await scene.team();
   await team.domain();
@@ -261,7 +261,7 @@ it('no invitation is open in a copy: whoever was removed since would come back b
   expect(arrived(scene)).toHaveLength(sent);
 });
 
-it('a copy that shares the bucket of its original removes nothing from it until it is confirmed, and then what has expired', async () => {
+it('a copy that shares the bucket of its original removes nothing from it until it is confirmed, and then only expired content', async () => {
   let now = (): number => Date.now();
   await using server = await startObjectServer({ now: () => now() });
   const config = { blobs: blobsIn(server, {}), storage: { inline_bytes: 0, row_bytes: 0 } };
@@ -290,7 +290,7 @@ it('a copy that shares the bucket of its original removes nothing from it until 
   };
   scene.clock.advance(400 * 24 * HOUR);
   await upkeep();
-  // As when somebody deletes it there.
+  // Somebody deletes the content there.
   await app.world.blobs.remove(id);
   await app.world.blobs.removeKeys(before.map((key) => key.split('/').slice(-2).join('/')));
   expect([blobs(), await db.all('select id from emails')]).toEqual([before, [{ id }]]);

@@ -9,7 +9,7 @@ import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
 
 const RUNS = histories(1);
 
-/** What the sink does with each of these: accepted, deferred for ever, refused, or left in doubt. */
+/** How the sink treats mail of each kind: accepted, deferred for ever, refused, or left in doubt. */
 const KINDS = ['ok', 'tempfail', 'permfail', 'drop-after-dot', 'tempfail-once'] as const;
 
 type Step =
@@ -41,7 +41,7 @@ function times(): fc.Arbitrary<number | null> {
 interface Known {
   id: string;
   last_event: string;
-  /** What age counts from. */
+  /** The time from which its age counts. */
   from: number;
   isWaiting: boolean;
 }
@@ -61,7 +61,7 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
     await breaking.close();
   });
 
-  /** What there is, read before a removal; what may go follows from nothing but this. */
+  /** Returns the emails before a removal; what may be removed follows from nothing but this. */
   async function known(teamId: string): Promise<Known[]> {
     const rows = await scene.app.world.db.all<{
       id: string;
@@ -116,14 +116,14 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
     } else await removeAndCheck(mail);
   }
 
-  it('remove exactly what is over and old enough, and everything else is sent once', async () => {
+  it('removes exactly what is finished and old enough, and everything else is sent once', async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
       const mail = await mailIn(scene);
       await administerTeam(scene.app.world, mail.team.id, { plan: 'short' });
       const ids = new Map<string, string>();
       const canceled = new Set<string>();
       for (const now of steps) await take(mail, ids, canceled, now);
-      // Far enough for the last retry of what was scheduled last, or until nothing is left.
+      // This is far enough for the last retry of what was scheduled last, or until nothing is left.
       for (let days = 0; days < 36 && (await known(mail.team.id)).length > 0; days++) {
         scene.clock.advance(DAY);
         await scene.settled();
@@ -133,7 +133,7 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
       expect(await known(mail.team.id)).toEqual([]);
       for (const [id, kind] of ids) {
         const arrived = messagesOf(scene, id).length + messagesOf({ sink: breaking }, id).length;
-        // What is deferred is given up where the next look at it comes days later.
+        // A deferred email is given up when the next poll comes days later.
         if (kind === 'tempfail-once') expect(arrived).toBeLessThanOrEqual(1);
         else expect([kind, arrived]).toEqual([kind, kind === 'ok' && !canceled.has(id) ? 1 : 0]);
       }

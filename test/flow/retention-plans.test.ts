@@ -50,7 +50,7 @@ async function writeRun({ app: { world } }: Scene, team: Team): Promise<void> {
   await world.db.insertMany('automation_runs', [...columns, 'completed_at'], [row]);
 }
 
-it('no statement of a removal reads a whole table', async () => {
+it('no statement of a removal scans a whole table', async () => {
   const team = await scene.team();
   await writeSent(scene, team.id, 5);
   await writeReport(scene, team);
@@ -61,16 +61,16 @@ it('no statement of a removal reads a whole table', async () => {
   const { db } = scene.app.world;
   const plans: string[] = [];
   for (const [sql, values] of statements) {
-    // Of every team something may expire: this one is meant to read them all.
+    // Rows of every team may expire, so this statement is meant to read all teams.
     if (sql.includes('from teams')) continue;
     const plan = await db.tx(async (tx) => {
-      // In a table of a few rows PostgreSQL rather reads them all; what matters is whether it could do otherwise.
+      // In a table of a few rows PostgreSQL prefers to read them all; what matters is whether it could do otherwise.
       if (db.dialect === 'pg') await tx.run('set local enable_seqscan = off');
       const lines = await tx.all(`explain ${db.dialect === 'pg' ? '' : 'query plan '}${sql}`, values);
       return lines.map((line) => Object.values(line).join(' ')).join('\n');
     });
     plans.push(plan);
-    // What SQLite scans of its own accord are the values of a parameter and the ids a subquery has found.
+    // SQLite by itself scans only the values of a parameter and the ids that a subquery has found.
     expect(plan.replaceAll(/SCAN (json_each|CONSTANT ROW)/g, ''), sql).not.toMatch(/Seq Scan on|SCAN \w/);
   }
   // A range of ids of every team would be read without it, and its emails' events among them.

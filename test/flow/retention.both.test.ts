@@ -24,7 +24,7 @@ const statusOf = async (mail: Mail, id: string) =>
   (await scene.api('GET', `/emails/${id}`, { key: mail.team.key })).status;
 const give = (mail: Mail, plan: string) => administerTeam(scene.app.world, mail.team.id, { plan });
 
-describe('what is older than the plan keeps it', () => {
+describe('data older than the plan’s retention', () => {
   beforeAll(async () => {
     scene = await startScene({
       config: {
@@ -38,37 +38,40 @@ describe('what is older than the plan keeps it', () => {
   it.each([
     { where: 'rows', repeated: 10_000 },
     { where: 'files', repeated: 100_000 },
-  ])('goes with everything that belongs to it, kept in $where, and answers 404', async ({ where, repeated }) => {
-    const mail = await mailIn(scene);
-    const content = Buffer.from('attached').toString('base64');
-    const id = await mail.send('x@one.example', {
-      html: `<p>${'long '.repeat(repeated)}</p>`,
-      attachments: [{ filename: 'a.txt', content }],
-      tags: [{ name: 'kind', value: 'receipt' }],
-    });
-    await scene.settled();
-    await scene.api('POST', `/emails/${id}/share`, { key: mail.team.key, body: {} });
-    const contents = where === 'rows' ? 2 : 0;
-    expect(await traces(scene, [id])).toMatchObject({
-      emails: 1,
-      email_bodies: 1,
-      email_attachments: 1,
-      email_tags: 1,
-      contents,
-    });
-    expect(existsSync(folderOf(id))).toBe(where === 'files');
-    scene.clock.advance(30 * DAY);
-    expect(await removeExpired(scene)).toMatchObject(NONE);
-    expect(await statusOf(mail, id)).toBe(200);
-    scene.clock.advance(1);
-    expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
-    expect(await statusOf(mail, id)).toBe(404);
-    expect((await scene.api('GET', '/emails', { key: mail.team.key })).body.data).toEqual([]);
-    expect(await traces(scene, [id])).toEqual(GONE);
-    expect(existsSync(folderOf(id))).toBe(false);
-  });
+  ])(
+    'is removed with everything that belongs to it, stored in $where, and returns 404',
+    async ({ where, repeated }) => {
+      const mail = await mailIn(scene);
+      const content = Buffer.from('attached').toString('base64');
+      const id = await mail.send('x@one.example', {
+        html: `<p>${'long '.repeat(repeated)}</p>`,
+        attachments: [{ filename: 'a.txt', content }],
+        tags: [{ name: 'kind', value: 'receipt' }],
+      });
+      await scene.settled();
+      await scene.api('POST', `/emails/${id}/share`, { key: mail.team.key, body: {} });
+      const contents = where === 'rows' ? 2 : 0;
+      expect(await traces(scene, [id])).toMatchObject({
+        emails: 1,
+        email_bodies: 1,
+        email_attachments: 1,
+        email_tags: 1,
+        contents,
+      });
+      expect(existsSync(folderOf(id))).toBe(where === 'files');
+      scene.clock.advance(30 * DAY);
+      expect(await removeExpired(scene)).toMatchObject(NONE);
+      expect(await statusOf(mail, id)).toBe(200);
+      scene.clock.advance(1);
+      expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
+      expect(await statusOf(mail, id)).toBe(404);
+      expect((await scene.api('GET', '/emails', { key: mail.team.key })).body.data).toEqual([]);
+      expect(await traces(scene, [id])).toEqual(GONE);
+      expect(existsSync(folderOf(id))).toBe(false);
+    },
+  );
 
-  it('goes by the plan of its own team, from the moment that plan is another', async () => {
+  it('is removed by the plan of its own team, with effect from a change of the plan', async () => {
     const mail = await mailIn(scene);
     const other = await mailIn(scene);
     const third = await mailIn(scene);
@@ -88,7 +91,7 @@ describe('what is older than the plan keeps it', () => {
     expect(await statuses()).toEqual([404, 404, 200]);
   });
 
-  it('of a team whose plan is no longer in the configuration, nothing goes, and the log says so once', async () => {
+  it('of a team whose plan is not configured is kept, and the log says so once', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example');
     await scene.settled();
@@ -100,7 +103,7 @@ describe('what is older than the plan keeps it', () => {
     expect(warnings.filter((line) => line.includes(mail.team.id))).toHaveLength(1);
   });
 
-  it('leaves suppressions, usage and metrics as they are', async () => {
+  it('does not include suppressions, usage and metrics', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send('permfail@one.example');
     await scene.settled();
@@ -117,7 +120,7 @@ describe('what is older than the plan keeps it', () => {
     expect(await read(`/suppressions/permfail@one.example`)).toMatchObject({ source_id: id });
   });
 
-  it('takes the events of domains and suppressions along, but not the younger ones', async () => {
+  it('includes events of domains and suppressions, but not newer ones', async () => {
     const mail = await mailIn(scene);
     await mail.suppress('a@one.example');
     const of = async () =>
@@ -135,18 +138,18 @@ describe('what is older than the plan keeps it', () => {
     expect((await scene.api('GET', `/domains/${mail.domain.id}`, { key: mail.team.key })).status).toBe(200);
   });
 
-  it('the job has a row in the table, every minute', () => {
+  it('is removed by a job that runs every minute', () => {
     expect(scene.app.jobs.find((job) => job.name === 'remove-expired')).toMatchObject({ schedule: '* * * * *' });
   });
 
-  describe('is kept as long as it is not done with, however old it is:', () => {
+  describe('is kept until it is finished, however old it is:', () => {
     let mail: Mail;
     beforeEach(async () => {
       mail = await mailIn(scene);
       await give(mail, 'short');
     });
 
-    it('what is scheduled; it ages from the time it was scheduled for', async () => {
+    it('scheduled mail, whose age counts from its scheduled time', async () => {
       const at = scene.clock.now() + 30 * DAY;
       const id = await mail.send('x@one.example', { scheduled_at: new Date(at).toISOString() });
       scene.clock.advance(29 * DAY);
@@ -161,7 +164,7 @@ describe('what is older than the plan keeps it', () => {
       expect(await traces(scene, [id])).toEqual(GONE);
     });
 
-    it('what was scheduled and canceled goes by its own age', async () => {
+    it('canceled scheduled mail, whose age counts from its creation', async () => {
       const at = scene.clock.now() + 30 * DAY;
       const id = await mail.send('x@one.example', { scheduled_at: new Date(at).toISOString() });
       const canceled = await scene.api('POST', `/emails/${id}/cancel`, { key: mail.team.key });
@@ -171,7 +174,7 @@ describe('what is older than the plan keeps it', () => {
       expect(await statusOf(mail, id)).toBe(404);
     });
 
-    it('what is deferred, until its last retry', async () => {
+    it('deferred mail, until its last retry', async () => {
       const id = await mail.send('tempfail@one.example');
       for (let hours = 0; hours < 47; hours++) {
         scene.clock.advance(HOUR);
@@ -185,7 +188,7 @@ describe('what is older than the plan keeps it', () => {
       expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
     });
 
-    it('what is in doubt', async () => {
+    it('mail in doubt', async () => {
       const id = await mail.send(['drop-after-dot@one.example', 'x@two.example']);
       await scene.settled();
       scene.clock.advance(40 * HOUR);
@@ -197,7 +200,7 @@ describe('what is older than the plan keeps it', () => {
       expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
     });
 
-    it('what a node has claimed', async () => {
+    it('mail that a node has claimed', async () => {
       const id = await mail.send('tempfail@one.example');
       await scene.settled();
       await scene.app.world.db.run('update deliveries set lease_owner = ?, due_at = ? where email_id = ?', [
@@ -210,27 +213,24 @@ describe('what is older than the plan keeps it', () => {
       expect(await traces(scene, [id])).toMatchObject({ emails: 1, email_bodies: 1 });
     });
 
-    it.each(['queued', 'scheduled'])(
-      'what says that it is %s, although nothing of it is in the queue',
-      async (state) => {
-        const id = await mail.send('x@one.example');
-        await scene.settled();
-        await scene.app.world.db.run('update emails set last_event = ? where id = ?', [state, id]);
-        scene.clock.advance(5 * DAY);
-        expect(await removeExpired(scene)).toMatchObject({ emails: 0 });
-        expect(await statusOf(mail, id)).toBe(200);
-      },
-    );
+    it.each(['queued', 'scheduled'])('mail in the state %s, although it is not in the queue', async (state) => {
+      const id = await mail.send('x@one.example');
+      await scene.settled();
+      await scene.app.world.db.run('update emails set last_event = ? where id = ?', [state, id]);
+      scene.clock.advance(5 * DAY);
+      expect(await removeExpired(scene)).toMatchObject({ emails: 0 });
+      expect(await statusOf(mail, id)).toBe(200);
+    });
   });
 });
 
-describe('a long backlog', () => {
+describe('a long backlog of removals', () => {
   beforeEach(async () => {
     scene = await startScene({ config: { plans: { short: { name: 'Short', retention_days: 1 } } }, roles: ['http'] });
   });
   afterEach(() => scene.close());
 
-  it('is worked off in parts of ten thousand, oldest first, and others have their turn between', async () => {
+  it('is processed in parts of ten thousand, oldest first, and other work gets its turn in between', async () => {
     const mail = await mailIn(scene);
     const young = await writeSent(scene, mail.team.id, 10_300);
     scene.clock.advance(30 * DAY + MINUTE);
@@ -247,7 +247,7 @@ describe('a long backlog', () => {
     expect(await count()).toBe(1);
   });
 
-  it('of what has to stay does not keep the rest from going', async () => {
+  it('does not get stuck at data that must stay', async () => {
     const mail = await mailIn(scene);
     await give(mail, 'short');
     await writeSent(scene, mail.team.id, 10_100, { scheduledAt: scene.clock.now() + 20 * DAY, state: 'scheduled' });
@@ -259,7 +259,7 @@ describe('a long backlog', () => {
     expect(await statusOf(mail, last)).toBe(404);
   });
 
-  it('of what had to stay goes when it need not any longer, also where a run ended just behind it', async () => {
+  it('includes data that no longer has to stay, also when a run ended just after it', async () => {
     const mail = await mailIn(scene);
     await give(mail, 'short');
     await writeSent(scene, mail.team.id, 10_000, { scheduledAt: scene.clock.now() + 20 * DAY, state: 'scheduled' });
@@ -270,7 +270,7 @@ describe('a long backlog', () => {
     expect(removed.reduce((sum, run) => sum + run.emails, 0)).toBe(10_000);
   });
 
-  it('of one team does not hold up the others', async () => {
+  it('of one team does not delay the others', async () => {
     const large = await mailIn(scene);
     const small = await mailIn(scene);
     await writeSent(scene, large.team.id, 10_500);
@@ -280,7 +280,7 @@ describe('a long backlog', () => {
     expect(await statusOf(small, id)).toBe(404);
   });
 
-  it('of more teams than a run has batches goes in two runs, and a run reads only where something has expired', async () => {
+  it('of more teams than a run has batches takes two runs, and a run reads only where something has expired', async () => {
     for (let i = 0; i < 20; i++) await scene.team();
     const sent: string[] = [];
     for (let i = 0; i < 52; i++) sent.push(...(await writeSent(scene, (await scene.team()).id, 1)));
@@ -290,7 +290,7 @@ describe('a long backlog', () => {
     expect(await traces(scene, sent)).toEqual(GONE);
   });
 
-  it('of one team whose blobs cannot be removed does not hold up the others for more than a run', async () => {
+  it('of one team whose blobs cannot be removed delays the others by one run at most', async () => {
     const first = await mailIn(scene);
     const second = await mailIn(scene);
     await writeSent(scene, first.team.id, 450);
@@ -305,7 +305,7 @@ describe('a long backlog', () => {
     expect(await statusOf(second, whole)).toBe(404);
   });
 
-  it('is taken up again where a batch failed', async () => {
+  it('is continued after a failed batch', async () => {
     const mail = await mailIn(scene);
     const ids = await writeSent(scene, mail.team.id, 450);
     await scene.app.world.db.run('update email_bodies set text = null, text_in_blob = 1 where email_id = ?', [
@@ -323,7 +323,7 @@ describe('a long backlog', () => {
   });
 
   // runs only with SQLite, because PostgreSQL looks after its own files
-  it.skipIf(driver === 'pg')('gives its room in the file back', async () => {
+  it.skipIf(driver === 'pg')('releases its space in the database file', async () => {
     const mail = await mailIn(scene);
     const file = path.join(scene.dataDir, 'rasket.db');
     await writeSent(scene, mail.team.id, 8_000, { bodyChars: 3_000 });
@@ -342,7 +342,7 @@ describe('a long backlog', () => {
 });
 
 describe('the development profile', () => {
-  it('forgets what it caught, and its blobs', async () => {
+  it('removes old captured mail with its blobs', async () => {
     scene = await startScene({ config: { delivery: { capture: true } } });
     const mail = await mailIn(scene);
     await mail.send('x@one.example');

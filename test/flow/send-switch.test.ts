@@ -10,7 +10,7 @@ describe('the switch for all sending', () => {
   });
   afterAll(() => scene.close());
 
-  it('is on until somebody moves it, and forgets the reason when it is on again', async () => {
+  it('is on until somebody changes it, and forgets the reason when it is on again', async () => {
     const { world } = scene.app;
     const read = createSendSwitch(world);
     expect(await read()).toEqual({ isOn: true, reason: null });
@@ -23,7 +23,7 @@ describe('the switch for all sending', () => {
     await setSending(world, { isOn: true });
   });
 
-  it('is seen by every other process on the database at its next question', async () => {
+  it('is seen by every other process on the database at its next query', async () => {
     const { config, dataDir, clock, log } = scene.app.world;
     const read = createSendSwitch(scene.app.world);
     expect((await read()).isOn).toBe(true);
@@ -39,7 +39,7 @@ describe('the switch for all sending', () => {
     await other.db.close();
   });
 
-  it('keeps when it was moved', async () => {
+  it('records when it was changed', async () => {
     const { world } = scene.app;
     scene.clock.advance(1000);
     await setSending(world, { isOn: true });
@@ -48,7 +48,7 @@ describe('the switch for all sending', () => {
     });
   });
 
-  it('asks the database once for many sends', async () => {
+  it('queries the database once for many sends', async () => {
     const { world } = scene.app;
     let asked = 0;
     const db = { ...world.db, get: (...call: Parameters<typeof world.db.get>) => (asked++, world.db.get(...call)) };

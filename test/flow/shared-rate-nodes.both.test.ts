@@ -7,7 +7,7 @@ import { startScene } from '../rig/scene.ts';
 
 // runs only with PostgreSQL, where nodes share the buckets
 it.runIf(driver === 'pg')(
-  'requests that come together at two nodes share the bucket of their team, and no other',
+  'concurrent requests at two nodes share the rate limit of their team, and of no other',
   async () => {
     const { rate_limit: defaults } = loadConfig({ env: {} }).config;
     await using scene = await startScene({ roles: ['http'], config: { rate_limit: defaults } });

@@ -4,13 +4,13 @@ import { HOUR, mailIn, messagesOf, MINUTE, type Mail } from './mail.ts';
 
 const COUNT = 40;
 
-/** More mail than there are connections, to a host that answers none of it before the gate opens. */
+/** Sends more mail than there are connections, to a host that answers none of it before the gate opens. */
 async function underWay(scene: Scene): Promise<{ mail: Mail; ids: string[] }> {
   const mail = await mailIn(scene);
   scene.clock.advance(MINUTE);
   const ids = await Promise.all(Array.from({ length: COUNT }, (_, i) => mail.send(`slow-rcpt+${i}@one.example`)));
   await scene.sink.waitFor((sink) => sink.counts.rcpt >= 10);
-  // More than have a connection have been claimed as well.
+  // Some of the mail without a connection has been claimed as well.
   await expect.poll(() => claimed(scene)).toBeGreaterThan(20);
   return { mail, ids };
 }
@@ -24,7 +24,7 @@ const signersOf = (scene: Scene): Set<string | undefined> =>
 const statesOf = async ({ account }: Mail, ids: string[]): Promise<Set<string>> =>
   new Set(await Promise.all(ids.map(async (id) => (await account(id)).state)));
 
-it('mail under way when the keys are replaced is signed by none of the old ones', async () => {
+it('mail in progress when the keys are replaced is signed by none of the old ones', async () => {
   await using scene = await startScene();
   const { mail, ids } = await underWay(scene);
   const path = `/domains/${mail.domain.id}`;
@@ -38,7 +38,7 @@ it('mail under way when the keys are replaced is signed by none of the old ones'
   await scene.api('POST', `${path}/verify`, { key: mail.team.key });
   scene.clock.advance(MINUTE);
   await scene.api('POST', `${path}/verify`, { key: mail.team.key });
-  // What was tried before the domain was verified is put off once more, by the clock of that moment.
+  // Mail that was tried before the domain was verified is deferred once more, by the clock of that moment.
   await scene.settled();
   scene.clock.advance(HOUR);
   await scene.settled();
@@ -47,7 +47,7 @@ it('mail under way when the keys are replaced is signed by none of the old ones'
   for (const id of ids) expect(messagesOf(scene, id)).toHaveLength(1);
 });
 
-it('mail under way when its domain is removed is signed no more, and fails', async () => {
+it('mail in progress when its domain is removed is no longer signed, and fails', async () => {
   await using scene = await startScene();
   const { mail, ids } = await underWay(scene);
   await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
@@ -58,7 +58,7 @@ it('mail under way when its domain is removed is signed no more, and fails', asy
   expect(await mail.detail(ids[0] ?? '', 'email.failed')).toMatchObject({ failed: { reason: 'domain_removed' } });
 });
 
-it('mail under way when a rotation ends is signed by the new keys, and the attempt that was given up counts as none', async () => {
+it('mail in progress when a rotation ends is signed by the new keys, and the abandoned attempt does not count', async () => {
   await using scene = await startScene();
   const { mail, ids } = await underWay(scene);
   const path = `/domains/${mail.domain.id}`;
@@ -74,7 +74,7 @@ it('mail under way when a rotation ends is signed by the new keys, and the attem
   expect([...signersOf(scene)].toSorted()).toEqual(selectorsOf(active).toSorted());
 });
 
-/** What was accepted in a crowd is claimed by the next look at the queue, and the clock stands still until it is moved. */
+/** Returns how much of the mail accepted together the next poll of the queue claims; the clock stands still until it is moved. */
 function claimed(scene: Scene): number {
   scene.clock.advance(500);
   return scene.app.queue?.inFlight() ?? 0;

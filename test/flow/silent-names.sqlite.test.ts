@@ -3,7 +3,7 @@ import { startScene } from '../rig/scene.ts';
 import { startSink } from '../rig/sink.ts';
 import { mailIn } from './mail.ts';
 
-it('two hundred names before one silent mail server keep nobody else from sending', async () => {
+it('two hundred domains of one silent mail server prevent nobody else from sending', async () => {
   await using scene = await startScene();
   const silent = await startSink({ host: '127.0.3.1', port: scene.sink.port, greeting: 'silent' });
   try {

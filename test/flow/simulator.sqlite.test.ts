@@ -23,7 +23,7 @@ describe('the mailbox simulator', () => {
   const spellings = (local: string): string[] => [local, `${local}+order-42`, local.toUpperCase()];
   const cases = CASES.flatMap((each) => spellings(each.local).map((spelling) => ({ ...each, spelling })));
 
-  it.for(cases)('answers $spelling@ without DNS and without a network', async ({ spelling, state, events }) => {
+  it.for(cases)('replies for $spelling@ without DNS and without a network', async ({ spelling, state, events }) => {
     const mail = await mailIn(scene);
     const address = `${spelling}@simulator.rasket.test`;
     const questions = scene.dns.queries.length;
@@ -42,7 +42,7 @@ describe('the mailbox simulator', () => {
     expect([scene.sink.counts.connections, scene.dns.queries.length - questions]).toEqual([0, 0]);
   });
 
-  it('says which bounce it was', async () => {
+  it('distinguishes the kinds of bounces', async () => {
     const mail = await mailIn(scene);
     const bounced = await mail.send('bounced@simulator.rasket.test');
     const full = await mail.send('full@simulator.rasket.test');
@@ -59,7 +59,7 @@ describe('the mailbox simulator', () => {
     });
   });
 
-  it('takes no address of another domain', async () => {
+  it('applies to no address of another domain', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send('bounced@simulator.example');
     await scene.settled();

@@ -31,7 +31,7 @@ async function sendAll(scene: Scene, mail: Mail, addresses: readonly string[]): 
 const many = (count: number, name: string, domain: string): string[] =>
   Array.from({ length: count }, (_, i) => `${name}${i}@${domain}`);
 
-describe('with low floors', () => {
+describe('the rates of streams with low minimums', () => {
   let scene: Scene;
   beforeAll(async () => {
     const script = (command: string): string | undefined =>
@@ -44,7 +44,7 @@ describe('with low floors', () => {
   });
   afterAll(() => scene.close());
 
-  it('transactional mail that bounces is a finding of its team and the operator for 24 hours', async () => {
+  it('make transactional mail that bounces a finding of its team and the operator for 24 hours', async () => {
     const mail = await mailIn(scene);
     await sendAll(scene, mail, [...many(6, 'good', 'one.example'), ...many(3, 'gone', 'bad.example')]);
     expect(await readRates(scene, mail.team)).toEqual([]);
@@ -70,7 +70,7 @@ describe('with low floors', () => {
     expect(await readRates(scene, mail.team)).toEqual([]);
   });
 
-  it('mail to the simulator counts towards no rate', async () => {
+  it('do not count mail to the simulator', async () => {
     const mail = await mailIn(scene);
     const simulated = (name: string): string[] => many(10, `${name}+`, `simulator.${HOST}`);
     await sendAll(scene, mail, [...simulated('bounced'), ...simulated('complained'), ...simulated('delivered')]);
@@ -78,7 +78,7 @@ describe('with low floors', () => {
     expect(await scene.app.world.db.all('select * from stream_counts where team_id = ?', [mail.team.id])).toEqual([]);
   });
 
-  it('an address that bounces often counts once, because its first bounce suppresses it', async () => {
+  it('count an address that bounces often once, because its first bounce suppresses it', async () => {
     const mail = await mailIn(scene);
     const key = await scene.operator();
     const body = { destination: 'bad.example', reason: 'test' };
@@ -94,7 +94,7 @@ describe('with low floors', () => {
     expect(await readRates(scene, mail.team)).toEqual([]);
   });
 
-  it('complaints are counted of what was delivered, each address once', async () => {
+  it('count complaints per delivered email, each address once', async () => {
     const mail = await mailIn(scene);
     const seen = scene.sink.messages.length;
     await sendAll(scene, mail, [...many(10, 'reader', 'one.example'), ...many(3, 'reader', 'one.example')]);
@@ -130,7 +130,7 @@ describe('with low floors', () => {
     ]);
   });
 
-  it('mail of automations has rates of its own', async () => {
+  it('are separate for mail of automations', async () => {
     const has = await supply(scene);
     const team = desk(scene, has);
     await team.automate(mailStep('mail', has));
@@ -143,7 +143,7 @@ describe('with low floors', () => {
   });
 });
 
-describe('with the floors of the default configuration', () => {
+describe('the rates of streams with the default minimums', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene();
@@ -165,11 +165,11 @@ describe('with the floors of the default configuration', () => {
     ['999 delivered are too few for complaints', { delivered: 999, bounced: 0, complained: 30 }, []],
     ['4 complaints of 1,000 are a finding', { delivered: 1000, bounced: 0, complained: 4 }, ['complaint_rate_high']],
     ['3 complaints of 1,000 are within the limit', { delivered: 1000, bounced: 0, complained: 3 }, []],
-  ])('%s', async (_, counts, codes) => {
+  ])('are as follows: %s', async (_, counts, codes) => {
     expect(await count(counts)).toEqual(codes);
   });
 
-  it('hours that no rate includes any more are removed', async () => {
+  it('no longer store hours that no rate includes', async () => {
     const team = await scene.team();
     const { db, ids } = scene.app.world;
     const counts: StreamCount = { teamId: team.id, stream: 'broadcast', delivered: 1, bounced: 1, complained: 0 };
@@ -179,7 +179,7 @@ describe('with the floors of the default configuration', () => {
     expect(await db.all('select hour from stream_counts where team_id = ?', [team.id])).toHaveLength(1);
   });
 
-  it('the rates are read by index, past the hours of streams that nothing bounced or was reported in', async () => {
+  it('are read by index, skipping hours of streams without a bounce or complaint', async () => {
     const { db, ids, clock } = scene.app.world;
     const now = clock.now();
     const hour = Math.floor(now / HOUR);

@@ -9,7 +9,7 @@ describe('a suppressed address', () => {
   });
   afterAll(() => scene.close());
 
-  it('gets nothing, in whatever letters it is written, while the other recipients get theirs', async () => {
+  it('gets nothing, in any letter case, while the other recipients get their mail', async () => {
     const mail = await mailIn(scene);
     await mail.suppress('No.More@one.example');
     const id = await mail.send(['no.more@ONE.example', 'x@one.example', 'y@two.example']);
@@ -30,7 +30,7 @@ describe('a suppressed address', () => {
     });
   });
 
-  it('makes an email that goes to nobody else end without being sent', async () => {
+  it('makes an email with no other recipient end without being sent', async () => {
     const mail = await mailIn(scene);
     await mail.suppress('nobody@one.example');
     const id = await mail.send('nobody@one.example');
@@ -57,7 +57,7 @@ describe('a suppressed address', () => {
     expect(await other.account(delivered)).toMatchObject({ state: 'delivered', arrived: ['shared@one.example'] });
   });
 
-  it('gets mail again as soon as it is taken off the list', async () => {
+  it('gets mail again as soon as it is removed from the list', async () => {
     const mail = await mailIn(scene);
     const bounced = await mail.send('permfail@one.example');
     await scene.settled();

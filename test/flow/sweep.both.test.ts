@@ -6,7 +6,7 @@ import { sweepBlobs } from '../../src/features/installation/upkeep/remove-orphan
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, SECOND } from './mail.ts';
 
-describe('the sweep', () => {
+describe('the daily sweep', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene();
@@ -16,13 +16,13 @@ describe('the sweep', () => {
   const run = async (name: string): Promise<unknown> => scene.app.jobs.find((job) => job.name === name)?.run();
   const folderOf = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
 
-  /** As if the folder had not been touched for so long. */
+  /** Makes the folder look untouched for so long. */
   function age(owner: string, ms: number): void {
     const at = new Date(scene.clock.now() - ms);
     utimesSync(folderOf(owner), at, at);
   }
 
-  it('forgets an idempotency key when its day is over and not before', async () => {
+  it('removes an idempotency key after 24 hours and not before', async () => {
     const mail = await mailIn(scene);
     const body = { from: `a@${mail.domain.name}`, to: ['x@one.example'], subject: 'Once', text: 'Once.' };
     const headers = { 'idempotency-key': 'once' };
@@ -52,7 +52,7 @@ describe('the sweep', () => {
 
   const inADay = (): string => new Date(scene.clock.now() + 24 * HOUR).toISOString();
 
-  it('removes nothing when more have no email than a crash leaves, says so once, and goes on when told to', async () => {
+  it('removes nothing when more blobs are unused than a crash leaves, reports that once, and continues on request', async () => {
     const { blobs, ids } = scene.app.world;
     const owners = Array.from({ length: 101 }, () => ids.uuid());
     await blobs.putAll(owners.map((owner) => ({ key: `${owner}/html`, content: Buffer.from('x') })));
@@ -65,7 +65,7 @@ describe('the sweep', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', looked: 101, orphans: 101 });
 
     expect(await sweepBlobs(scene.app.world, { remove: false })).toEqual({ looked: 101, orphans: 101, removed: 0 });
-    // Few enough, and still the most of what there is.
+    // There are few enough orphans now, and they are still most of what there is.
     await blobs.remove(owners.pop() ?? '');
     expect(await run('remove-orphan-blobs')).toBe(0);
     const mail = await mailIn(scene);
@@ -79,7 +79,7 @@ describe('the sweep', () => {
     expect(await sweepBlobs(scene.app.world, { remove: true })).toEqual({ looked: 0, orphans: 0, removed: 0 });
   });
 
-  it('removes nothing while the folders bear the mark of another installation, or none', async () => {
+  it('removes nothing while the folders have the mark of another installation, or none', async () => {
     const { blobs, ids } = scene.app.world;
     const owner = ids.uuid();
     await blobs.put(`${owner}/html`, Buffer.from('x'));
@@ -113,7 +113,7 @@ describe('the sweep', () => {
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['x@one.example'] });
   });
 
-  it('runs once in a slot, whoever asks and in whatever order', async () => {
+  it('runs once in a time slot, whoever requests it and in whatever order', async () => {
     const { db } = scene.app.world;
     const take = (job: string, slot: number): Promise<boolean> => takeSlot(db, job, { slot, latest: 12 });
     const taken = await Promise.all([take('a job', 7), take('a job', 7), take('another', 7)]);

@@ -74,8 +74,8 @@ async function arrive(way: string, body: Body): Promise<string> {
   return String(found[0]?.data);
 }
 
-describe.each(Object.keys(WAYS))('the mail of %s', (way) => {
-  it('with HTML alone arrives with a text part that is made from it', async () => {
+describe.each(Object.keys(WAYS))('mail sent by %s', (way) => {
+  it('with HTML alone arrives with a text part derived from it', async () => {
     const data = await arrive(way, { html: HTML });
     const [, text = ''] = /Content-Type: text\/plain[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(data) ?? [];
     expect(text).toMatch(/^Good day/);

@@ -22,7 +22,7 @@ interface Span {
 
 interface Collector {
   url: string;
-  /** What each export is answered. */
+  /** The status of the response to each export. */
   status: number;
   requests: { url: string; headers: IncomingHttpHeaders }[];
   spans: Span[];
@@ -73,7 +73,7 @@ const attributesOf = (span: Span | undefined): Record<string, string> =>
 
 const traceOf = (id: string): string => id.replaceAll('-', '');
 
-describe('with a collector', () => {
+describe('with a trace collector', () => {
   let collector: Collector;
   let scene: Scene;
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('with a collector', () => {
     return collector.spans;
   }
 
-  it('an email has one trace, its id, from accept to the end of each attempt', async () => {
+  it('an email has one trace, with its id, from the accept to the end of each attempt', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['a@example.org', 'no@example.net']);
     await scene.settled();
@@ -123,7 +123,7 @@ describe('with a collector', () => {
     }
   });
 
-  it('a request belongs to the trace of its caller, unless the caller keeps none of it', async () => {
+  it('a request belongs to the trace of its caller, unless the caller does not record it', async () => {
     const { key } = await scene.team();
     const parent = { traceId: 'af7651916cd43dd8448eb211c80319c1', spanId: 'b7ad6b7169203331' };
     const get = (traceparent: string): ReturnType<Scene['api']> =>
@@ -143,7 +143,7 @@ describe('with a collector', () => {
       'rasket.operation': 'listEmails',
       'rasket.request_id': last.headers.get('x-request-id'),
     });
-    // What is no traceparent leaves the request a trace of its own: its id.
+    // An invalid traceparent leaves the request a trace of its own: its id.
     const [alone] = spans.filter(({ traceId }) => traceId !== parent.traceId);
     expect(alone?.traceId).toBe(traceOf(attributesOf(alone)['rasket.request_id'] ?? ''));
     expect(alone?.parentSpanId).toBeUndefined();
@@ -165,7 +165,7 @@ describe('with a collector', () => {
     expect(JSON.stringify(spans)).not.toMatch(/@|Secret plans/);
   });
 
-  it('the collector is told who speaks, with the headers of the file', () => {
+  it('the collector gets the service name, and the headers from the file', () => {
     expect(new Set(collector.requests.map(({ url }) => url))).toEqual(new Set(['/v1/traces']));
     const headers = collector.requests[0]?.headers;
     expect(headers).toMatchObject({ authorization: 'Bearer abc:def', 'x-tenant': 'mail' });
@@ -173,7 +173,7 @@ describe('with a collector', () => {
     expect(collector.resources[0]).toContain('{"key":"service.name","value":{"stringValue":"rasket"}}');
   });
 
-  it('while it is away the latest spans are dropped and counted, and the older ones go when it is back', async () => {
+  it('an outage of the collector drops and counts the latest spans, and the older ones are sent when it is back', async () => {
     const { tracer } = scene.app.world;
     collector.status = 503;
     const before = collector.spans.length;
@@ -194,7 +194,7 @@ describe('with a collector', () => {
     expect(Number(/^rasket_trace_spans_dropped_total (\d+)$/m.exec(text)?.[1])).toBeGreaterThanOrEqual(10);
   });
 
-  it('what it refuses for good is not sent again', async () => {
+  it('spans that the collector refuses permanently are not sent again', async () => {
     const { tracer } = scene.app.world;
     const refused = scene.app.world.ids.uuid();
     collector.status = 400;
@@ -212,7 +212,7 @@ describe('with a collector', () => {
   });
 });
 
-it('a stop sends what is in hand', async () => {
+it('a stop sends the pending spans', async () => {
   const collector = await openCollector();
   const scene = await startScene({ config: { traces: { endpoint: collector.url } } });
   const id = scene.app.world.ids.uuid();
@@ -222,7 +222,7 @@ it('a stop sends what is in hand', async () => {
   collector.close();
 });
 
-it('of a hundred traces as many are kept as the settings say, whole or not at all', async () => {
+it('the configured percentage of traces is kept, each of them whole or not at all', async () => {
   const collector = await openCollector();
   const scene = await startScene({ config: { traces: { endpoint: collector.url, sample_percent: 25 } } });
   const { ids, tracer } = scene.app.world;
@@ -237,13 +237,13 @@ it('of a hundred traces as many are kept as the settings say, whole or not at al
   for (const { traceId, name } of collector.spans)
     if (name === 'accept' || name === 'deliver') counts.set(traceId, (counts.get(traceId) ?? 0) + 1);
   expect(new Set(counts.values())).toEqual(new Set([2]));
-  // Of a thousand, a quarter: beyond these bounds once in five billion runs.
+  // A quarter of a thousand is expected: a count beyond these bounds comes once in five billion runs.
   expect(counts.size).toBeGreaterThan(163);
   expect(counts.size).toBeLessThan(340);
   collector.close();
 });
 
-it('without one nothing is recorded', async () => {
+it('nothing is recorded without a trace collector', async () => {
   const scene = await startScene();
   await (await mailIn(scene)).send(['a@example.org']);
   await scene.settled();

@@ -21,7 +21,7 @@ const isTracked = async (scene: Scene, team: Team, domain: { name: string }): Pr
 };
 
 describe('the tracking record', () => {
-  it('is asked for while opens or clicks are tracked, and leads to this installation', async () => {
+  it('is required while opens or clicks are tracked, and leads to this installation', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const body = { name: 'made.example.com', click_tracking: true, tracking_subdomain: 'Go' };
@@ -43,7 +43,7 @@ describe('the tracking record', () => {
     expect(await trackingRecordOf(scene, team, created.id)).toEqual({ ...record, status: 'not_started' });
   });
 
-  it('keeps nobody from sending: without it the mail goes out as it is', async () => {
+  it('is not required for sending, and mail is sent unchanged without it', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const body = { name: 'unlinked.example.com', open_tracking: true, click_tracking: true };
@@ -58,7 +58,7 @@ describe('the tracking record', () => {
     expect(await isTracked(scene, team, { name })).toBe(false);
   });
 
-  it('that leads elsewhere has failed, and one found later by the sweep is used from then on', async () => {
+  it('that leads elsewhere has failed, and one that the sweep finds later is used from then on', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const domain = await team.domain();
@@ -76,7 +76,7 @@ describe('the tracking record', () => {
     expect(await isTracked(scene, team, domain)).toBe(true);
   });
 
-  it('that stands already is found by the PATCH that asks for it', async () => {
+  it('that exists already is found by the PATCH that requires it', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const domain = await team.domain();
@@ -90,7 +90,7 @@ describe('the tracking record', () => {
     expect(await trackingRecordOf(scene, team, domain.id)).toMatchObject({ status: 'verified' });
   });
 
-  it('under another label is another record, and the mail is untouched until it is published', async () => {
+  it('under another label is another record, and mail is unchanged until it is published', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const domain = await trackingDomain(scene, team);
@@ -102,7 +102,7 @@ describe('the tracking record', () => {
       status: 'pending',
     });
     expect(await isTracked(scene, team, domain)).toBe(false);
-    // What was sent under the old label leads on.
+    // Links that were sent under the old label still redirect.
     expect((await follow(scene.url, before.links[0] ?? '')).status).toBe(302);
     scene.dns.set(`go.${domain.name}`, 'ANY', []);
     await publishTracking(scene, team, domain.id, { tracking_subdomain: 'go' });
@@ -110,7 +110,7 @@ describe('the tracking record', () => {
     expect(after.links[0]).toContain(`http://go.${domain.name}/c/`);
   });
 
-  it('of a name that was asked about before a change does not vouch for the name after it', async () => {
+  it('that was checked under a name before a change does not confirm the name after it', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const domain = await trackingDomain(scene, team);
@@ -120,7 +120,7 @@ describe('the tracking record', () => {
     const asked = scene.dns.queries.length;
     const verifying = scene.api('POST', `/domains/${domain.id}/verify`, { key: team.key });
     while (scene.dns.queries.length < asked + 4) await new Promise((next) => setImmediate(next));
-    // As another node would, without waiting for DNS.
+    // Another node does this, without waiting for DNS.
     const { db } = scene.app.world;
     await db.run(`update domains set tracking_subdomain = 'go' where id = ?`, [domain.id]);
     await db.run(
@@ -133,7 +133,7 @@ describe('the tracking record', () => {
     expect(await db.get(sql, [domain.id])).toEqual({ status: 'not_started' });
   });
 
-  it('that disappears stops the tracking and not the sending', async () => {
+  it('that disappears stops tracking and not sending', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const domain = await trackingDomain(scene, team);
@@ -151,7 +151,7 @@ describe('the tracking record', () => {
     expect(await isTracked(scene, team, domain)).toBe(false);
   });
 
-  it('cannot stand where the return path does', async () => {
+  it('cannot use the name of the return path', async () => {
     await using scene = await startScene({ config });
     const team = await scene.team();
     const domain = await team.domain();
@@ -190,7 +190,7 @@ describe('the tracking record', () => {
   });
 });
 
-it('one of the two alone changes only its own part of the mail', async () => {
+it('open tracking or click tracking alone changes only its own part of the mail', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const domain = await trackingDomain(scene, team);
@@ -202,7 +202,7 @@ it('one of the two alone changes only its own part of the mail', async () => {
   expect([opens.links[0], opens.pixel]).toEqual(['https://example.com/', expect.stringContaining('/o/')]);
 });
 
-it('in the development profile links lead to the server itself, and no record is waited for', async () => {
+it('links lead to the server itself in the development profile, without a DNS record', async () => {
   await using scene = await startScene({
     config: { delivery: { capture: true, smtp_port: 1 }, tracking: { scanner_seconds: 0 } },
   });

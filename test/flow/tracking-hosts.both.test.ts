@@ -23,7 +23,7 @@ async function mailOf(scene: Scene, team: Team) {
   const mail = await sendHtml(scene, team, domain, { html: HTML });
   const addresses = [mail.links[0] ?? '', mail.pixel ?? ''];
   const older = [olderClickPath(scene, mail.id, 'https://example.com/'), olderPixelPath(scene, mail.id)];
-  /** Of the link and the pixel as they are, and as mail before had them. */
+  /** Returns the statuses of the link and the pixel, in the present form and in that of earlier mail. */
   const on = (host: string) => Promise.all([...addresses, ...older].map((address) => statusOn(scene, host, address)));
   return { domain, mail, on, host: `track.${domain.name}` };
 }
@@ -56,7 +56,7 @@ it('links and pixels work on the tracking host of their own domain, and are reco
   expect(await engagements(scene, mail.id)).not.toEqual([]);
 });
 
-it('the links of a suspended team stop at once, and work again when it is resumed', async () => {
+it('the links of a suspended team stop at once, and work again after it is resumed', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const { on, host, mail } = await mailOf(scene, team);
@@ -72,7 +72,7 @@ it('the links of a suspended team stop at once, and work again when it is resume
   expect(await on(host)).toEqual(WORKS);
 });
 
-it('the links of a domain that is deleted stop, also when the name comes back', async () => {
+it('the links of a deleted domain stop, also when the name is added again', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const { on, host, domain } = await mailOf(scene, team);
@@ -83,19 +83,19 @@ it('the links of a domain that is deleted stop, also when the name comes back', 
   expect(await on(host)).toEqual(NOWHERE);
 });
 
-it('the links of a name that another team holds now stop', async () => {
+it('the links of a domain name that another team now has stop', async () => {
   await using scene = await startScene({ config });
   const { on, host, domain } = await mailOf(scene, await scene.team());
   const { db } = scene.app.world;
   const heir = await scene.team();
-  // As a completed claim leaves it.
+  // A completed claim leaves this state.
   await db.run('update domains set verified_at = null, held_at = null where id = ?', [domain.id]);
   expect(await on(host)).toEqual(WORKS);
   await heir.domain(domain.name);
   expect(await on(host)).toEqual(NOWHERE);
 });
 
-it('a tracking subdomain that is changed goes on answering for ninety days', async () => {
+it('a changed tracking subdomain still works for ninety days', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const { on, host, domain } = await mailOf(scene, team);
@@ -111,7 +111,7 @@ it('a tracking subdomain that is changed goes on answering for ninety days', asy
   expect(await on(`go.${domain.name}`)).toEqual(WORKS);
 });
 
-it('an older link of an email that is gone works where there is one team, whose it must have been', async () => {
+it('an older link of a removed email works when there is only one team, to which it must belong', async () => {
   await using scene = await startScene({ config });
   const { host } = await mailOf(scene, await scene.team());
   const gone = olderClickPath(scene, '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', 'https://example.com/');

@@ -20,7 +20,7 @@ async function clicksInOne(scene: Scene, count: number): Promise<{ emailId: stri
   return { emailId, clicks };
 }
 
-it('a click that stands already and is read again after a crash counts once towards the thousand', async () => {
+it('a recorded click that is read again after a crash counts once towards the maximum of a thousand', async () => {
   await using scene = await startScene({ config });
   const { emailId, clicks } = await clicksInOne(scene, 900);
   await createRecordEngagements(scene.app.world)(clicks.slice(0, 500));
@@ -29,7 +29,7 @@ it('a click that stands already and is read again after a crash counts once towa
   expect(await engagements(scene, emailId)).toHaveLength(900);
 });
 
-it('clicks that a full disk did not take count nothing, however often it was tried', async () => {
+it('clicks that a full disk prevented from being recorded count nothing, however often that was tried', async () => {
   await using scene = await startScene({ config });
   const { emailId, clicks } = await clicksInOne(scene, 400);
   const { db } = scene.app.world;

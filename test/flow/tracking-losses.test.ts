@@ -23,7 +23,7 @@ function breakDatabase(scene: Scene, fault: Error): () => void {
 }
 const gone = (): Error => Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
 
-/** As `breakDatabase`, from before the start on. */
+/** Breaks the database as `breakDatabase` does, but from before the start. */
 const withoutDatabase = (world: World): World => ({
   ...world,
   db: { ...world.db, tx: () => Promise.reject(gone()) },
@@ -38,7 +38,7 @@ function makeRunDir(): string {
 const noteClick = (tracking: Tracking, emailId: string, link: string): Promise<void> =>
   new Promise((onNoted) => tracking.note({ emailId, ipAddress: '192.0.2.1', userAgent: 'Reader', link }, onNoted));
 
-it('a click while the database is down is answered, and recorded when it is back', async () => {
+it('a click while the database is down is redirected, and recorded when it is back', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -55,7 +55,7 @@ it('a click while the database is down is answered, and recorded when it is back
   ]);
 });
 
-it('a click that repeats one of the same moment is not answered before that one is noted', async () => {
+it('a click that repeats a concurrent one is not redirected before that one is noted', async () => {
   await using scene = await startScene({ config });
   const tracking = createTracking(scene.app.world, makeRunDir());
   const answered: string[] = [];
@@ -74,7 +74,7 @@ it('a click that repeats one of the same moment is not answered before that one 
   await tracking.close(0);
 });
 
-it('what could not be recorded before the end is recorded after the next start, once', async () => {
+it('clicks that could not be recorded before the stop are recorded once after the next start', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -88,7 +88,7 @@ it('what could not be recorded before the end is recorded after the next start, 
   expect(await engagements(scene, mail.id)).toHaveLength(1);
 });
 
-it('what two starts in a row could not record is recorded by the third, once', async () => {
+it('clicks that two starts in a row could not record are recorded once by the third', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -110,7 +110,7 @@ it('what two starts in a row could not record is recorded by the third, once', a
   }
 });
 
-it('what was recorded before a crash and stands in the journal still is not recorded again', async () => {
+it('clicks that were recorded before a crash and are still in the journal are not recorded again', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -129,7 +129,7 @@ it('what was recorded before a crash and stands in the journal still is not reco
   expect(journals(scene)).toEqual([]);
 });
 
-it('a line that a crash has cut short does not keep the others from being recorded', async () => {
+it('a journal line that a crash cut short does not prevent the others from being recorded', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -143,7 +143,7 @@ it('a line that a crash has cut short does not keep the others from being record
 });
 
 // runs only on PostgreSQL: a data folder with SQLite has one process.
-it.runIf(driver === 'pg')('the journal of a process that may be alive is left to it', async () => {
+it.runIf(driver === 'pg')('the journal of a process that may still run is not touched', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -165,7 +165,7 @@ it.runIf(driver === 'pg')('the journal of a process that may be alive is left to
   expect(journals(scene)).toEqual([]);
 });
 
-it('a reading that no database takes is given up alone', async () => {
+it('only the open or click that no database accepts is given up', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const domain = await trackingDomain(scene, team);
@@ -178,7 +178,7 @@ it('a reading that no database takes is given up alone', async () => {
   const { db } = scene.app.world;
   const { tx } = db;
   const poisoned = mails[2]?.id ?? '';
-  // As a fault of ours would: every transaction that touches this one email's history fails.
+  // A fault of ours would do this: every transaction that touches this one email's history fails.
   db.tx = (work) =>
     tx((on) =>
       work({
@@ -198,7 +198,7 @@ it('a reading that no database takes is given up alone', async () => {
   expect(scene.log.filter((line) => line.includes('a reading could not be recorded'))).toHaveLength(1);
 });
 
-it('a journal that is full keeps nobody from the target, and is told of once', async () => {
+it('a full journal does not stop redirects, and is logged once', async () => {
   await using scene = await startScene({ config: { tracking: { scheme: 'http', journal_bytes: 65_536 } } });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });
@@ -221,7 +221,7 @@ it('a journal that is full keeps nobody from the target, and is told of once', a
   expect(await engagements(scene, mail.id)).toHaveLength(recorded + 1);
 });
 
-it('a journal that cannot be written keeps nobody from the target, and is not called full', async () => {
+it('a journal that cannot be written does not stop redirects, and is not reported as full', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
   const mail = await sendHtml(scene, team, await trackingDomain(scene, team), { html: HTML });

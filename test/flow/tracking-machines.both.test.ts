@@ -24,7 +24,7 @@ afterAll(() => scene.close());
 const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, domain, { html: HTML, ...fields });
 const stateOf = async (id: string) => (await scene.account(team, id)).state;
 
-/** What was recorded, each with whether a machine did it. */
+/** Returns the recorded openings and clicks, each marked when a machine did it. */
 const byWhom = async (id: string): Promise<string[]> =>
   (await engagements(scene, id)).map(({ type, data }) => `${type}${data?.['machine'] === true ? ' machine' : ''}`);
 
@@ -34,7 +34,7 @@ const sendLinks = (count: number, fields: Record<string, unknown> = {}) => {
   return send({ html: links.join(''), ...fields });
 };
 
-describe('a machine gets the same, is told apart and moves nothing', () => {
+describe('a machine gets the same response, is marked as one and does not change the state:', () => {
   it.each<[string, { method?: string; headers?: Record<string, string | null> }]>([
     ['Apple Mail Privacy Protection', { headers: { 'user-agent': 'Mozilla/5.0' } }],
     ['a link scanner', { headers: { 'user-agent': 'Barracuda Sentinel (EE)' } }],
@@ -62,21 +62,21 @@ describe('a machine gets the same, is told apart and moves nothing', () => {
     expect(await stateOf(id)).toBe('opened');
   });
 
-  it('Google’s proxy fetches for somebody who reads', async () => {
+  it('Google’s image proxy, however, counts as a reader', async () => {
     const { id, pixel = '' } = await send();
     const agent = 'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)';
     await follow(scene.url, pixel, { headers: { 'user-agent': agent } });
     expect(await byWhom(id)).toEqual(['email.opened']);
   });
 
-  it('a person who follows a link that the same program has just asked for by HEAD is counted', async () => {
+  it('a person, however, who follows a link that the same program just requested by HEAD is counted', async () => {
     const { id, links } = await send();
     await follow(scene.url, links[0] ?? '', { method: 'HEAD' });
     await follow(scene.url, links[0] ?? '');
     expect((await byWhom(id)).sort()).toEqual(['email.clicked', 'email.clicked machine']);
   });
 
-  it('whoever is there within two seconds of the delivery, however long that took', async () => {
+  it('anybody within two seconds of the delivery, however long that took', async () => {
     const body = { from: `a@${domain.name}`, to: 'tempfail-once@late.example', subject: 'Late', html: HTML };
     const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body as { id: string };
     await scene.settled();
@@ -94,7 +94,7 @@ describe('a machine gets the same, is told apart and moves nothing', () => {
     expect(await byWhom(early.id)).toEqual(['email.clicked machine', 'email.opened machine', 'email.opened']);
   });
 
-  it('is told to webhooks and in the list of events with machine: true, and a person without', async () => {
+  it('webhooks and the list of events show machine: true, and omit it for a person', async () => {
     await using receiver = await startWebhookReceiver();
     await using told = await startScene(sceneFor(receiver, { config: { tracking: { scheme: 'http' } } }));
     receiver.publishIn(told.dns);
@@ -119,7 +119,7 @@ describe('a machine gets the same, is told apart and moves nothing', () => {
   });
 });
 
-describe('clicks on many links of one email', () => {
+describe('clicks on several links of one email', () => {
   const clickAll = async (links: readonly string[], apartMs: number): Promise<void> => {
     for (const link of links) {
       await follow(scene.url, link);
@@ -127,14 +127,14 @@ describe('clicks on many links of one email', () => {
     }
   };
 
-  it('on three within five seconds are a machine’s, the first two as well', async () => {
+  it('on three within five seconds count as a machine’s, including the first two', async () => {
     const { id, links } = await sendLinks(3);
     await clickAll(links, 2500);
     expect(await byWhom(id)).toEqual(Array.from({ length: 3 }, () => 'email.clicked machine'));
     expect(await stateOf(id)).toBe('delivered');
   });
 
-  it('a little slower they are a person’s, and so are two', async () => {
+  it('that are slower, or only two, count as a person’s', async () => {
     const slow = await sendLinks(3);
     await clickAll(slow.links, 2501);
     const two = await sendLinks(2);
@@ -144,7 +144,7 @@ describe('clicks on many links of one email', () => {
     expect(await stateOf(two.id)).toBe('clicked');
   });
 
-  it('are told once, when they are judged, and never before', async () => {
+  it('are reported once, when they are classified, and not before', async () => {
     const { id, links } = await sendLinks(3);
     await follow(scene.url, links[0] ?? '');
     await scene.app.tracking?.settled();
@@ -160,7 +160,7 @@ describe('clicks on many links of one email', () => {
     expect(await byWhom(id)).toEqual(['email.clicked', ...Array.from({ length: 3 }, () => 'email.clicked machine')]);
   });
 
-  it('are recorded by the next start, where the first ended before they were judged', async () => {
+  it('are recorded by the next start when the process ended before they were classified', async () => {
     const { id, links } = await sendLinks(3);
     await clickAll(links.slice(0, 2), 0);
     await scene.restart();
@@ -168,7 +168,7 @@ describe('clicks on many links of one email', () => {
     expect(await byWhom(id)).toEqual(Array.from({ length: 3 }, () => 'email.clicked machine'));
   });
 
-  it('that come to several nodes are judged together, each once', async () => {
+  it('at several nodes are classified together, each once', async () => {
     const mails = [await sendLinks(3), await sendLinks(3), await sendLinks(3)];
     const runDirs = [1, 2].map(() => scratchFolder('rasket-test-'));
     const nodes = runDirs.map((dir) => createTracking(scene.app.world, dir));
@@ -191,7 +191,7 @@ describe('clicks on many links of one email', () => {
     }
   });
 
-  it('with tracking.burst_seconds = 0 stand at once, and are people’s', async () => {
+  it('count at once and as a person’s with tracking.burst_seconds = 0', async () => {
     await using hasty = await startScene({ config: { tracking: { scheme: 'http', burst_seconds: 0 } } });
     const own = await hasty.team();
     const html = [1, 2, 3].map((n) => `<a href="https://example.com/${n}">x</a>`).join('');

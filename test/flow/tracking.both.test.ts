@@ -32,8 +32,8 @@ const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, dom
 const typesOf = async (id: string) => (await engagements(scene, id)).map((event) => event.type);
 const stateOf = async (id: string) => (await scene.account(team, id)).state;
 
-describe('a mail of a tracking domain', () => {
-  it('has its links and its pixel on the tracking host, and the rest as it was written', async () => {
+describe('an email of a tracking domain', () => {
+  it('has its links and its pixel on the tracking host, and is otherwise unchanged', async () => {
     const mail = await send({ text: 'See https://example.com/ü' });
     const [link = ''] = mail.links;
     expect(link).toMatch(new RegExp(`^http://track\\.${domain.name.replaceAll('.', '\\.')}/c/[A-Za-z0-9_-]+$`));
@@ -49,7 +49,7 @@ describe('a mail of a tracking domain', () => {
     expect(mail.text.trim()).toBe('See https://example.com/ü');
   });
 
-  it('leaves links to leave by alone: they work longer than those that count', async () => {
+  it('keeps its unsubscribe links, which work longer than tracked ones', async () => {
     const ada = { email: 'ada@example.org' };
     const { body } = await scene.api('POST', '/contacts', { key: team.key, body: ada });
     const to = { id: body.id, ...ada };
@@ -65,7 +65,7 @@ describe('a mail of a tracking domain', () => {
     expect(mail.links).toHaveLength(6);
   });
 
-  it('is signed as it goes out', async () => {
+  it('is signed as it is sent', async () => {
     const dns = new Resolver();
     dns.setServers([scene.dns.server]);
     const { data } = await send();
@@ -73,32 +73,32 @@ describe('a mail of a tracking domain', () => {
     expect(results.map((result) => result.status.result)).toEqual(['pass', 'pass']);
   });
 
-  it('is stored as the caller gave it', async () => {
+  it('is stored as the caller sent it', async () => {
     const { id } = await send();
     expect((await scene.api('GET', `/emails/${id}`, { key: team.key })).body.html).toBe(HTML);
   });
 
-  it('without HTML is untouched', async () => {
+  it('is unchanged without HTML', async () => {
     const { html, text, data } = await send({ html: undefined, text: 'See https://example.com/' });
     expect([html, text.trim()]).toEqual(['', 'See https://example.com/']);
     // A signature may hold the path alone.
     expect(data.toString('latin1')).not.toMatch(/\/o\/[\w-]+\.gif/);
   });
 
-  it('keeps the links that opted out, and those to other things than pages', async () => {
+  it('keeps links that opt out, and those that are no web addresses', async () => {
     const own = ['<a data-rasket-no-track href="https://a.test/">', '<a href="mailto:a@a.test">', '<a href="#x">'];
     const { html } = await send({ html: own.join('') });
     for (const link of own) expect(html).toContain(link);
   });
 
-  it('too large for its row is tracked as well', async () => {
+  it('is tracked also when it is too large for its row', async () => {
     const { links, pixel } = await send({ html: HTML + 'x'.repeat(100_000) });
     expect([links[0], pixel]).toEqual([expect.stringContaining('/c/'), expect.stringContaining('/o/')]);
   });
 });
 
-describe('an opening', () => {
-  it('gets a picture that nobody may keep, and is recorded with its reader', async () => {
+describe('an open', () => {
+  it('gets an image that nobody may cache, and is recorded with its reader', async () => {
     const { id, pixel = '' } = await send();
     const { status, headers, body } = await follow(scene.url, pixel);
     expect([status, headers['content-type'], body.length]).toEqual([200, 'image/gif', 43]);
@@ -124,7 +124,7 @@ describe('an opening', () => {
 });
 
 describe('a click', () => {
-  it('is sent on to the target as a browser writes it, and recorded as the caller wrote it', async () => {
+  it('is redirected to the target as a browser writes it, and recorded as the caller wrote it', async () => {
     const { id, links } = await send();
     const { status, headers, body } = await follow(scene.url, links[0] ?? '');
     expect([status, headers.location, body.length]).toEqual([302, 'https://example.com/?a=1&b=%C3%BC', 0]);
@@ -143,7 +143,7 @@ describe('a click', () => {
     expect(await stateOf(id)).toBe('clicked');
   });
 
-  it('is answered however the host is spelled, and with what a reader’s program adds', async () => {
+  it('is redirected for any spelling of the host, and with parameters that mail programs add', async () => {
     const { id, links } = await send();
     const path = new URL(links[0] ?? '').pathname;
     const host = `TRACK.${domain.name}.:8443`;
@@ -151,7 +151,7 @@ describe('a click', () => {
     expect(await typesOf(id)).toEqual(['email.clicked']);
   });
 
-  it('of a mail to several people names none of them, since they got one message', async () => {
+  it('in an email to several people names none of them, because they got one message', async () => {
     const to = ['Ann <x@example.org>', 'y@example.org'];
     const { id, links } = await send({ to, cc: 'c@example.net', bcc: ['b@example.net', 'x@example.org'] });
     await follow(scene.url, links[0] ?? '');
@@ -159,7 +159,7 @@ describe('a click', () => {
     expect([Object.keys(click?.data ?? {}), others]).toEqual([['click'], []]);
   });
 
-  it('fetched twice within a second is one, and a second later another', async () => {
+  it('that is repeated within a second counts once, and a second later again', async () => {
     const { id, links, pixel = '' } = await send();
     const [link = ''] = links;
     await follow(scene.url, link);
@@ -182,7 +182,7 @@ describe('a click', () => {
     expect(await stateOf(id)).toBe('clicked');
   });
 
-  it('of an email that is gone leads on and is recorded nowhere', async () => {
+  it('on a removed email is redirected and not recorded', async () => {
     const gone = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', domainId: domain.id };
     const token = clickToken({ ...gone, target: TARGET }, macOf(scene, 'click of a domain'));
     const other = await send();
@@ -196,7 +196,7 @@ describe('a click', () => {
 });
 
 describe('an address that is fetched without end', () => {
-  it('is recorded a thousand times an email, openings and clicks each, and told of once', async () => {
+  it('is recorded a thousand times for each email, opens and clicks each, and logged once', async () => {
     const { id, links, pixel = '' } = await send();
     const other = await send();
     const { world } = scene.app;
@@ -215,8 +215,8 @@ describe('an address that is fetched without end', () => {
   });
 });
 
-describe('never an open redirect', () => {
-  it('a forged, altered or borrowed token leads nowhere and records nothing', async () => {
+describe('no open redirect', () => {
+  it('is possible with a forged, altered or copied token, which is not recorded either', async () => {
     const { id, links, pixel = '' } = await send();
     const token = (links[0] ?? '').split('/c/')[1] ?? '';
     const openToken = (pixel.split('/o/')[1] ?? '').replace('.gif', '');
@@ -261,7 +261,7 @@ describe('never an open redirect', () => {
     expect(await typesOf(id)).toEqual([]);
   });
 
-  it('a link of another installation is none of ours', async () => {
+  it('is possible with a link of another installation', async () => {
     const { id } = await send();
     const token = clickToken({ emailId: id, domainId: domain.id, target: 'https://evil.test/' }, () =>
       Buffer.alloc(32, 7),
@@ -269,7 +269,7 @@ describe('never an open redirect', () => {
     expect((await follow(scene.url, `http://track.${domain.name}/c/${token}`)).status).toBe(404);
   });
 
-  it('a genuine token for what is no web address leads nowhere', async () => {
+  it('is possible with a genuine token for something other than a web address', async () => {
     const { id } = await send();
     for (const target of ['javascript:alert(1)', '//evil.test/', 'https://a.test/\r\nx: y']) {
       const token = clickToken({ emailId: id, domainId: domain.id, target }, macOf(scene, 'click of a domain'));
@@ -279,8 +279,8 @@ describe('never an open redirect', () => {
   });
 });
 
-describe('beside the API', () => {
-  it('only reading a link is ours; every other method is an unknown path of the API', async () => {
+describe('next to the API', () => {
+  it('only GET and HEAD of a link are handled, and every other method is an unknown path', async () => {
     const { links } = await send();
     const path = new URL(links[0] ?? '').pathname;
     for (const method of ['POST', 'DELETE', 'OPTIONS']) {
@@ -289,7 +289,7 @@ describe('beside the API', () => {
     }
   });
 
-  it('readers do not use up the limit of anybody, and none is set for them', async () => {
+  it('readers use up nobody’s rate limit, and have none themselves', async () => {
     await using limited = await startScene({ config: { tracking: { scheme: 'http' } }, ratePerSecond: 20 });
     const own = await limited.team();
     limited.clock.advance(10_000);
@@ -301,8 +301,8 @@ describe('beside the API', () => {
   });
 });
 
-describe('behind a proxy that is believed', () => {
-  it('the host is the one that the proxy says; others are not believed', async () => {
+describe('behind a trusted proxy', () => {
+  it('the host is the one that the proxy sends, and other senders are not trusted', async () => {
     await using proxied = await startScene({
       config: { tracking: { scheme: 'http' }, http: { port: 0, trusted_proxies: ['127.0.0.0/8'] } },
     });
@@ -320,7 +320,7 @@ describe('behind a proxy that is believed', () => {
     expect(proxied.log.filter((line) => line.includes('has to pass on the Host header'))).toHaveLength(1);
   });
 
-  it('the reader’s address is the last one that the proxy did not write about itself', async () => {
+  it('the address of the reader is the last one that no proxy has', async () => {
     await using proxied = await startScene({
       config: { tracking: { scheme: 'http' }, http: { port: 0, trusted_proxies: ['127.0.0.0/8', '10.0.0.0/8'] } },
     });

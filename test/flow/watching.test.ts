@@ -46,7 +46,7 @@ async function lookUntil(scene: Scene, isSo: (values: Map<string, number>) => bo
   while (!isSo(await look(scene)));
 }
 
-describe('what is counted', () => {
+describe('the metrics', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene({
@@ -57,7 +57,7 @@ describe('what is counted', () => {
   });
   afterAll(() => scene.close());
 
-  it('emails, recipients by outcome and domain, answers of the API, and nothing of an address', async () => {
+  it('count emails, recipients by outcome and domain, and API responses, and contain no address', async () => {
     const mail = await mailIn(scene);
     for (let n = 0; n < 3; n++) {
       await mail.send(Array.from({ length: 20 }, (_, i) => `r${n}-${i}@example.org`));
@@ -83,7 +83,7 @@ describe('what is counted', () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
   });
 
-  it('mail that comes in, by what its client was told, and connections that are open', async () => {
+  it('count received mail by its reply, and the open connections', async () => {
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);
     const raw = `From: a@example.org\r\nTo: in@${name}\r\nSubject: Hi\r\n\r\nHello\r\n`;
@@ -96,7 +96,7 @@ describe('what is counted', () => {
     await lookUntil(scene, (values) => values.get('rasket_smtp_connections{kind="world"}') === 0);
   });
 
-  it('what is wrong, as long as it is', async () => {
+  it('contain each finding as long as it lasts', async () => {
     const finding = 'rasket_findings{code="sending_off",severity="error"}';
     expect([(await look(scene)).get('rasket_sending_on'), (await look(scene)).get(finding)]).toEqual([1, undefined]);
     await setSending(scene.app.world, { isOn: false, reason: undefined });
@@ -106,8 +106,8 @@ describe('what is counted', () => {
   });
 });
 
-describe('who may read it', () => {
-  it('without a token this machine itself, and nobody through a proxy or by another name', async () => {
+describe('the access to /metrics', () => {
+  it('is open to this machine without a token, and not through a proxy or by another name', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const url = `${scene.url}/metrics`;
     expect((await get(url)).status).toBe(200);
@@ -127,7 +127,7 @@ describe('who may read it', () => {
     expect(await get(url, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
   });
 
-  it('with a token who has it, from everywhere; a file that is gone or too short lets nobody in', async () => {
+  it('requires the token from everywhere when there is one, and a missing or short token file allows nobody', async () => {
     await using scene = await startScene({ roles: ['http'], config: { metrics: { token_file: 'metrics-token' } } });
     const url = `${scene.url}/metrics`;
     const token = 'a-token-of-twenty-and-more';
@@ -143,7 +143,7 @@ describe('who may read it', () => {
     expect((await ask(`Bearer ${token}`)).status).toBe(200);
   });
 
-  it('a port of its own answers it in a process without the API, and nothing else', async () => {
+  it('is possible at a port of its own in a process without the API, which serves nothing else', async () => {
     const port = await freePort();
     await using scene = await startScene({ roles: ['delivery'], config: { metrics: { port } } });
     const values = readings((await get(`http://127.0.0.1:${port}/metrics`)).text);
@@ -154,7 +154,7 @@ describe('who may read it', () => {
   });
 });
 
-/** What a peer answers to bytes, to its end. */
+/** Sends bytes to a peer, and returns everything that it answers. */
 function dial(url: string, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

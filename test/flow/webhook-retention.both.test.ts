@@ -28,7 +28,7 @@ async function endpoint(plan = 'standard', status: 'enabled' | 'disabled' = 'ena
     await plantAttempt(scene, { webhookId: id, publicId: event });
     return event;
   };
-  /** How many of its events, of their attempts and of their bodies there still are. */
+  /** Counts the remaining rows of its events, of their attempts and of their bodies. */
   const left = async (events: readonly string[]): Promise<[number, number, number]> => {
     const count = async (table: string, event: string, owner: string, value: string): Promise<number> => {
       const sql = `select count(*) as n from ${table} where ${owner} = ? and event_id = ?`;
@@ -45,8 +45,8 @@ async function endpoint(plan = 'standard', status: 'enabled' | 'disabled' = 'ena
   return { team, id, add, left };
 }
 
-describe('webhook events past the days that the plan keeps them', () => {
-  it('go with their attempts and bodies, and the rest stays to the millisecond', async () => {
+describe('a webhook event past the plan’s retention', () => {
+  it('is removed with its attempts and bodies, exact to the millisecond', async () => {
     const { add, left } = await endpoint();
     const old = [await add({ status: 'success' }), await add({ status: 'failed' }), await add({ parked: true })];
     scene.clock.advance(1);
@@ -60,7 +60,7 @@ describe('webhook events past the days that the plan keeps them', () => {
     expect(await sweep()).toEqual({ webhooks: 0, events: 2, payloads: 2 });
   });
 
-  it('nothing that is still due goes, however old it is, nor its body', async () => {
+  it('is kept with its body while it is still due, however old it is', async () => {
     const { add, left } = await endpoint();
     const due = await add({ status: 'pending', dueAt: scene.clock.now() });
     const later = await add({ status: 'attempting', dueAt: scene.clock.now() + 90 * DAY_MS });
@@ -76,7 +76,7 @@ describe('webhook events past the days that the plan keeps them', () => {
     await sweep();
   });
 
-  it('a body stays while another endpoint of the team has the event', async () => {
+  it('has its body kept while another endpoint of the team has the event', async () => {
     const { team, add, left } = await endpoint();
     const event = await add();
     const second = await plantWebhook(scene, team);
@@ -93,7 +93,7 @@ describe('webhook events past the days that the plan keeps them', () => {
     expect(await left([event])).toEqual([0, 0, 0]);
   });
 
-  it('each team by its own plan, and one whose plan is not configured keeps everything', async () => {
+  it('is removed by the plan of its team, and kept when that plan is not configured', async () => {
     const short = await endpoint('standard');
     const long = await endpoint('long');
     const lost = await endpoint('gone');
@@ -105,7 +105,7 @@ describe('webhook events past the days that the plan keeps them', () => {
     expect(await lost.left(events)).toEqual([1, 1, 1]);
   });
 
-  it('tens of thousands go in one run, in small batches and the teams in turns', async () => {
+  it('is removed with tens of thousands in one run, in small batches and turns of the teams', async () => {
     const big = await endpoint();
     const small = await endpoint();
     const { world } = scene.app;
@@ -133,8 +133,8 @@ describe('webhook events past the days that the plan keeps them', () => {
   });
 });
 
-describe('an endpoint that was deleted', () => {
-  it('its events go at once, due or not, and it goes when nobody can add to them any more', async () => {
+describe('the removal of events', () => {
+  it('includes all events of a deleted endpoint at once, which is removed when nobody can add to them', async () => {
     const { team, id, add, left } = await endpoint();
     const events = [await add(), await add({ status: 'pending', dueAt: scene.clock.now() })];
     await scene.api('DELETE', `/webhooks/${id}`, { key: team.key });
@@ -149,7 +149,7 @@ describe('an endpoint that was deleted', () => {
     expect(await scene.app.world.db.get('select 1 as one from webhooks where id = ?', [id])).toBeUndefined();
   });
 
-  it('one that was disabled by halves is parked, and expires like any other', async () => {
+  it('parks events of an endpoint that was disabled incompletely, and they expire like others', async () => {
     const { add, id, left } = await endpoint('standard', 'disabled');
     const event = await add({ status: 'pending', dueAt: scene.clock.now() });
     await sweep();

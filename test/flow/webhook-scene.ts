@@ -43,7 +43,7 @@ export interface OutboxRow {
   due_at: number | null;
 }
 
-/** What stands in the outbox of an endpoint, oldest first. */
+/** Returns the rows in the outbox of an endpoint, oldest first. */
 export const outboxOf = (scene: Scene, webhookId: string): Promise<OutboxRow[]> =>
   scene.app.world.db.all<OutboxRow>(
     `select event_id, status, parked, attempt_count, tries, last_http_status, due_at from webhook_events

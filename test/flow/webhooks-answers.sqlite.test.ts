@@ -32,8 +32,8 @@ async function withHook(
   await work({ scene, receiver, team, hookId });
 }
 
-describe('what counts as success', () => {
-  it('is any status from 200 to 299, and nobody is followed anywhere', async () => {
+describe('the response to a webhook', () => {
+  it('is a success with any status from 200 to 299, and redirects are not followed', async () => {
     await withHook(async ({ scene, receiver, team }) => {
       const hooks = new Map<number, string>();
       for (const status of [200, 204, 299, 301, 302, 304, 307, 400, 410, 429, 500]) {
@@ -52,7 +52,7 @@ describe('what counts as success', () => {
     });
   });
 
-  it('keeps up to 8 KB of the answer, cut between characters, and does not wait for the rest', async () => {
+  it('is stored up to 8 KB, truncated between characters, without waiting for the remaining bytes', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       receiver.reply((response) => void response.writeHead(200).write(`\0${'ä'.repeat(5000)}`));
       await happen(scene, team);
@@ -63,7 +63,7 @@ describe('what counts as success', () => {
     });
   });
 
-  it('keeps an answer of exactly 8 KB whole, and bytes that are no text as what they are', async () => {
+  it('of exactly 8 KB is stored whole, and bytes that are no text are replaced', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       receiver.reply((response) => response.writeHead(500).end('x'.repeat(8192)));
       await happen(scene, team);
@@ -76,12 +76,12 @@ describe('what counts as success', () => {
   });
 });
 
-describe('ten seconds', () => {
+describe('the timeout of ten seconds', () => {
   it.each<[string, Reply]>([
     ['says nothing', () => undefined],
     ['sends a status and no body', (response) => void response.writeHead(200).flushHeaders()],
     ['lets its body drip', (response) => void response.writeHead(200).write('a')],
-  ])('are all an endpoint gets that %s', async (_what, reply) => {
+  ])('applies to an endpoint that %s', async (_what, reply) => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       receiver.reply(reply);
       await happen(scene, team);
@@ -97,7 +97,7 @@ describe('ten seconds', () => {
     });
   });
 
-  it('are over for a server that never finishes its handshake', async () => {
+  it('applies to a server that never finishes its handshake', async () => {
     const sockets: net.Socket[] = [];
     const silent = net.createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
     await new Promise<void>((resolve) => silent.listen(0, ALLOWED, resolve));
@@ -116,8 +116,8 @@ describe('ten seconds', () => {
   });
 });
 
-describe('faults of an endpoint', () => {
-  it('are failed attempts that say what was wrong, and no more than its team may know', async () => {
+describe('a faulty endpoint', () => {
+  it('gets failed attempts that say what was wrong, and no more than its team may know', async () => {
     await withHook(async ({ scene, team, receiver }) => {
       await using inside = await startDoorbell();
       const port = await freePort();
@@ -148,7 +148,7 @@ describe('faults of an endpoint', () => {
     });
   });
 
-  it('a connection that breaks off is one failed attempt', async () => {
+  it('that breaks off the connection gets one failed attempt', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       receiver.reply((response) => void response.socket?.destroy());
       await happen(scene, team);
@@ -160,11 +160,11 @@ describe('faults of an endpoint', () => {
     });
   });
 
-  it('a host that leads inside by the time of delivery is not contacted, whatever it was when it was added', async () => {
+  it('whose host has a private address at delivery is not contacted, whatever it was when it was added', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       await using inside = await startDoorbell();
       scene.dns.set(receiver.host, 'A', ['127.0.0.1']);
-      // What DNS said is remembered for a minute.
+      // DNS answers are cached for a minute.
       scene.clock.advance(10 * MINUTE);
       await scene.settled();
       await happen(scene, team);
@@ -176,8 +176,8 @@ describe('faults of an endpoint', () => {
   });
 });
 
-describe('what is sent next', () => {
-  it('goes to an endpoint in step one by one, in order', async () => {
+describe('the next event', () => {
+  it('is sent one at a time and in order to an endpoint that keeps pace', async () => {
     await withHook(async ({ scene, receiver, team }) => {
       const ids: string[] = [];
       for (let i = 0; i < 20; i++) {
@@ -190,7 +190,7 @@ describe('what is sent next', () => {
     });
   });
 
-  it('does not wait behind a retry', async () => {
+  it('does not wait for a retry', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       receiver.reply(500);
       await happen(scene, team);
@@ -202,7 +202,7 @@ describe('what is sent next', () => {
     });
   });
 
-  it('is nothing once the endpoint was disabled or deleted, and the change of an address holds at once', async () => {
+  it('is not sent to a disabled or deleted endpoint, and a changed address applies at once', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       const path = `/webhooks/${hookId}`;
       receiver.reply(500);
@@ -231,7 +231,7 @@ describe('what is sent next', () => {
     });
   });
 
-  it('rests while the team is suspended, and goes out when it is resumed', async () => {
+  it('waits while the team is suspended, and is sent when it is resumed', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       await administerTeam(scene.app.world, team.id, { riskState: 'suspended' });
       await happen(scene, team);
@@ -247,7 +247,7 @@ describe('what is sent next', () => {
 });
 
 describe('one endpoint', () => {
-  it('that never answers keeps neither the others nor mail waiting', async () => {
+  it('that never responds delays neither the others nor mail', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);
@@ -263,7 +263,7 @@ describe('one endpoint', () => {
     expect(receiver.requests.filter(({ path }) => path === '/dead')).toHaveLength(1);
   });
 
-  it('is asked for more at once while it answers well and is behind, up to its limit', async () => {
+  it('gets more concurrent requests while it responds well and has a backlog, up to its limit', async () => {
     await withHook(async ({ scene, receiver, team }) => {
       let open = 0;
       let most = 0;
@@ -290,7 +290,7 @@ describe('one endpoint', () => {
     });
   });
 
-  it('is asked for one thing at a time while its answers have no end, however many events wait', async () => {
+  it('gets one request at a time while its responses have no end, however many events wait', async () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       let open = 0;
       let most = 0;
@@ -303,7 +303,7 @@ describe('one endpoint', () => {
       await scene.settled();
       expect(receiver.requests).toHaveLength(60);
       expect((await outboxOf(scene, hookId)).every(({ status }) => status === 'success')).toBe(true);
-      // One that is being closed, and the next.
+      // One connection may be closing while the next is open.
       expect(most).toBeLessThanOrEqual(2);
     });
   });

@@ -10,7 +10,7 @@ interface Stage {
   receiver: WebhookReceiver;
   hook: string;
   happen(count: number): Promise<string[]>;
-  /** How many of its attempts stand. */
+  /** Returns the number of its attempts in the database. */
   written(): Promise<number>;
 }
 
@@ -27,7 +27,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
   await work({ scene, receiver, hook, written, happen: (count) => happen(scene, team, count) });
 }
 
-/** From now on an attempt of this event, or of any, is refused behind everything that belongs to it. */
+/** Refuses from now on an attempt of this event, or of any, after everything that belongs to it. */
 async function refuseAttempts({ app: { world } }: Scene, eventId?: string): Promise<void> {
   const { db } = world;
   const when = eventId === undefined ? '' : `when (new.event_id = '${eventId}')`;
@@ -48,8 +48,8 @@ const acceptAttempts = ({ app: { world } }: Scene): Promise<number> =>
 const saidOf = (scene: Scene): string[] =>
   scene.log.filter((line) => line.includes('could not write down attempts to send webhooks'));
 
-describe('attempts that the database refuses', () => {
-  it('refused attempts are written once the database accepts them, with one log line a minute, and are not repeated', async () => {
+describe('an attempt that the database refuses', () => {
+  it('is written once the database accepts it, with one log line a minute, and is not repeated', async () => {
     await onStage(async ({ scene, receiver, hook, written, happen }) => {
       await refuseAttempts(scene);
       await happen(1);
@@ -68,7 +68,7 @@ describe('attempts that the database refuses', () => {
     });
   });
 
-  it('keep no other from being written', async () => {
+  it('does not prevent others from being written', async () => {
     await onStage(async ({ scene, receiver, hook, written, happen }) => {
       // An endpoint is sent one event at first, and then several, so that they are written together.
       let answer = (): void => undefined;
@@ -91,7 +91,7 @@ describe('attempts that the database refuses', () => {
     });
   });
 
-  it('are no news when they failed and something got through before they are written', async () => {
+  it('is no news when it failed and a later one succeeded before it was written', async () => {
     await onStage(async ({ scene, receiver, hook, happen }) => {
       let answer = (): void => undefined;
       receiver.reply((response) => void (answer = () => void response.writeHead(500).end()));
@@ -118,7 +118,7 @@ describe('attempts that the database refuses', () => {
     });
   });
 
-  it('are made again after a stop, under the same id', async () => {
+  it('is made again after a stop, under the same id', async () => {
     await onStage(async ({ scene, receiver, hook, happen }) => {
       await refuseAttempts(scene);
       await happen(3);
@@ -136,7 +136,7 @@ describe('attempts that the database refuses', () => {
 
   // runs only on SQLite, because there a full disk can be had by a setting of the connection.
   it.runIf(driver !== 'pg')(
-    'for a full disk are kept together, said in a few lines, and written when there is room',
+    'because of a full disk is kept with others, logged in a few lines, and written when there is room',
     async () => {
       await onStage(async ({ scene, receiver, hook, written, happen }) => {
         const { db } = scene.app.world;

@@ -53,7 +53,7 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
   await endpoints.close();
 }
 
-it('a sender that is stopped while it reads sends nothing more, and comes to rest', async () => {
+it('a sender that is stopped while it reads sends nothing more, and becomes idle', async () => {
   await onStage(async ({ scene, receiver, id, parts, sender, happen }) => {
     await happen(3);
     const asked = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ it('a sender that is stopped while it reads sends nothing more, and comes to res
   });
 });
 
-it('a sender that cannot read says so when what it has under way has ended', async () => {
+it('a sender that cannot read reports that when its requests in progress have ended', async () => {
   await onStage(async ({ scene, receiver, id, parts, sender, happen }) => {
     let reply = (): void => undefined;
     receiver.reply((response) => void (reply = () => void response.writeHead(200).end()));
@@ -102,7 +102,7 @@ it('a sender that cannot read says so when what it has under way has ended', asy
   });
 });
 
-it('two nodes that made the same attempt have made two, numbered one after the other', async () => {
+it('two nodes that made the same attempt have made two, with consecutive numbers', async () => {
   await onStage(async ({ scene, id, happen }) => {
     await happen(1);
     const { world } = scene.app;
@@ -128,7 +128,7 @@ it('two nodes that made the same attempt have made two, numbered one after the o
   });
 });
 
-it('what attempts say of their endpoint is the same whether they are written together or one after the other', async () => {
+it('the state of an endpoint is the same whether its attempts are written together or one after the other', async () => {
   await onStage(async ({ scene, id }) => {
     const { db } = scene.app.world;
     const at = (sentAt: number, isSuccess: boolean): Attempt => ({

@@ -34,7 +34,7 @@ async function tryOnce(scene: Scene, mail: Mail): Promise<void> {
 }
 
 describe('five days without success', () => {
-  it('disable an endpoint at the next failure, park what waits, and are mailed to the admins', async () => {
+  it('disable an endpoint at the next failure, park its waiting events, and are mailed to the admins', async () => {
     await withFailing(async ({ scene, mail, hookId, receiver }) => {
       const adminEmails = ['ann@admins.example', 'bob@admins.example'];
       await administerTeam(scene.app.world, mail.team.id, { adminEmails });
@@ -66,7 +66,7 @@ describe('five days without success', () => {
     });
   });
 
-  it('disable an endpoint that nothing more happens for', async () => {
+  it('disable an endpoint without further events', async () => {
     await withFailing(async ({ scene, mail, hookId }) => {
       await tryOnce(scene, mail);
       scene.clock.advance(5 * DAY - SECOND);
@@ -79,7 +79,7 @@ describe('five days without success', () => {
     });
   });
 
-  it('begin anew with any success', async () => {
+  it('start again with any success', async () => {
     await withFailing(async ({ scene, mail, hookId, receiver }) => {
       await tryOnce(scene, mail);
       scene.clock.advance(4 * DAY);
@@ -95,7 +95,7 @@ describe('five days without success', () => {
     });
   });
 
-  it('are not five days in which nothing happened', async () => {
+  it('do not include days without events', async () => {
     await withFailing(async ({ scene, mail, hookId }) => {
       scene.clock.advance(30 * DAY);
       await scene.settled();
@@ -104,7 +104,7 @@ describe('five days without success', () => {
     });
   });
 
-  it('that nobody can be told of stand in the log, with what is missing', async () => {
+  it('that nobody can be told about are logged, with what is missing', async () => {
     await withFailing(async ({ scene, mail, hookId }) => {
       await tryOnce(scene, mail);
       scene.clock.advance(5 * DAY);
@@ -118,13 +118,13 @@ describe('five days without success', () => {
     });
   });
 
-  it('are mailed from the team’s own domain under its own name: no other team reads of it, nor what the URL holds', async () => {
+  it('are mailed from the team’s own domain under its own name, without other teams and the contents of the URL', async () => {
     await withFailing(async ({ scene, mail, hookId }) => {
       const operator = await scene.team();
       await operator.domain('rasket.test');
       await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
       const { endpoint } = (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body;
-      // As one from before user names were refused.
+      // The endpoint is one from before user names were refused.
       const secretUrl = `${String(endpoint).replace('https://', 'https://ann:PASS@')}T0PATH/secret?token=QUERY`;
       await scene.app.world.db.run('update webhooks set endpoint = ? where id = ?', [secretUrl, hookId]);
       await disable(scene, mail, hookId);
@@ -142,7 +142,7 @@ describe('five days without success', () => {
     });
   });
 
-  it('stand in the log alone when the team has no domain, whoever else has one', async () => {
+  it('are only logged when the team has no domain, even when another team has one', async () => {
     await withFailing(async ({ scene, mail, hookId }) => {
       const operator = await scene.team();
       await operator.domain('rasket.test');
@@ -156,7 +156,7 @@ describe('five days without success', () => {
   });
 });
 
-it('an endpoint that is disabled while the admins of others are being told is told of as well', async () => {
+it('an endpoint that is disabled while other admins are being notified gets its notice as well', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const hook = await plantWebhook(scene, await scene.team());
   const { world } = scene.app;
@@ -250,7 +250,7 @@ const toldIn = async (scene: Scene): Promise<string[]> => {
   return rows.map(({ id }) => id).sort();
 };
 
-it('of many endpoints that were disabled the admins are told ten at a time, however often it is looked', async () => {
+it('the admins of many disabled endpoints are notified ten at a time, however often that is checked', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const ids = await plantDisabled(scene, 25);
   const begun: PromiseWithResolvers<void>[] = [];
@@ -276,7 +276,7 @@ it('of many endpoints that were disabled the admins are told ten at a time, howe
   expect(await toldIn(scene)).toEqual(ids);
 });
 
-it('ten endpoints whose notices fail keep no other from being told of', async () => {
+it('ten endpoints whose notices fail do not prevent the notices of others', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const ids = await plantDisabled(scene, 13);
   const notices = createAdminNotices(scene.app.world, {

@@ -6,8 +6,8 @@ import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
 import { happen, hookAt, outboxOf } from './webhook-scene.ts';
 
-describe('a team whose endpoints were quick and then answer no more', () => {
-  it('leaves places to another team, however long its requests stay under way', async () => {
+describe('a team whose endpoints were fast and then stop responding', () => {
+  it('leaves room for another team, however long its requests take', async () => {
     await using receiver = await startWebhookReceiver();
     const config = { webhooks: { max_in_flight: 16 } };
     await using scene = await startScene(sceneFor(receiver, { config }));
@@ -35,7 +35,7 @@ describe('a team whose endpoints were quick and then answer no more', () => {
 });
 
 describe('a team with two hundred dead endpoints', () => {
-  it('takes nothing of what another team is sent', async () => {
+  it('does not affect the events of another team', async () => {
     await using receiver = await startWebhookReceiver();
     const config = { webhooks: { max_in_flight: 16 } };
     await using scene = await startScene(sceneFor(receiver, { config }));
@@ -59,7 +59,7 @@ describe('a team with two hundred dead endpoints', () => {
   });
 });
 
-describe('an endpoint whose answer never ends', () => {
+describe('an endpoint whose response never ends', () => {
   const LONG = `HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n${'a'.repeat(9000)}`;
 
   it.each<[string, string, object | undefined]>([
@@ -84,7 +84,7 @@ describe('an endpoint whose answer never ends', () => {
   });
 });
 
-describe('what is wrong with an answer', () => {
+describe('a faulty response', () => {
   it.each([
     ['SSH-2.0-OpenSSH\r\n\r\n', 'The answer is not HTTP/1.1: Expected HTTP/, RTSP/ or ICE/.'],
     ['HTTP/1.1 103 A\r\n\r\n'.repeat(17), 'interim answers (1xx)'],
@@ -92,7 +92,7 @@ describe('what is wrong with an answer', () => {
     ['HTTP/1.1 101 A\r\n\r\n', '101 Switching Protocols'],
     [`HTTP/1.1 200 A\r\na: ${'b'.repeat(17_000)}\r\n\r\n`, 'longer than 16 KB'],
     ['HTTP/1.1 200 A\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na', 'Content-Length'],
-  ])('is what its team reads, %#', async (bytes, sentence) => {
+  ])('is described to its team, %#', async (bytes, sentence) => {
     await using raw = await startRawEndpoint((socket) => void socket.write(bytes));
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver, { trustedCa: [raw.certificate.cert] }));
@@ -105,7 +105,7 @@ describe('what is wrong with an answer', () => {
     expect(rows).toEqual([{ error: expect.stringContaining(sentence) }]);
   });
 
-  it('is not that it has no public address when it resets each connection', async () => {
+  it('is not reported as a missing public address when each connection is reset', async () => {
     await using resetting = await startResetting();
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));

@@ -31,7 +31,7 @@ describe('a signing secret that cannot be opened', () => {
   it.each([
     ['from the beginning', false],
     ['while it is sent to', true],
-  ])('%s holds its endpoint back and no other, and is told once', async (_, isBusyBefore) => {
+  ])('%s affects only its own endpoint, and is logged once', async (_, isBusyBefore) => {
     await withReceiver(async ({ scene, receiver, team }) => {
       const broken = await plantWebhook(scene, team, { endpoint: receiver.url('/broken') });
       await plantWebhook(scene, team, { endpoint: receiver.url('/whole') });
@@ -63,7 +63,7 @@ describe('a signing secret that cannot be opened', () => {
     });
   });
 
-  it('is shown as one of which nothing is known, and the list of endpoints is answered', async () => {
+  it('is shown as unknown, and the list of endpoints is returned', async () => {
     await withReceiver(async ({ scene, team }) => {
       const broken = await plantWebhook(scene, team);
       const whole = await plantWebhook(scene, team);
@@ -82,7 +82,7 @@ describe('a signing secret that cannot be opened', () => {
   });
 });
 
-describe('what another process changes', () => {
+describe('changes by another process:', () => {
   /** Forty events wait for an endpoint that takes its time over the first one; answers how to let it go on. */
   async function busy(scene: Scene, receiver: WebhookReceiver, team: Team) {
     const id = await plantWebhook(scene, team, { endpoint: receiver.url() });
@@ -99,7 +99,7 @@ describe('what another process changes', () => {
     return { id, goOn };
   }
 
-  it('an endpoint that is disabled elsewhere is sent nothing more a second later, and what waits is parked', async () => {
+  it('a disabled endpoint gets nothing more after a second, and its waiting events are parked', async () => {
     await withReceiver(async ({ scene, receiver, team }) => {
       const { id, goOn } = await busy(scene, receiver, team);
       await scene.app.world.db.run(withoutCommitNotice(`update webhooks set status = 'disabled' where id = ?`), [id]);
@@ -110,7 +110,7 @@ describe('what another process changes', () => {
     });
   });
 
-  it('a team that is suspended elsewhere is sent nothing more, and everything when it may go on', async () => {
+  it('a suspended team gets nothing more, and everything after it is resumed', async () => {
     await withReceiver(async ({ scene, receiver, team }) => {
       const { goOn } = await busy(scene, receiver, team);
       const suspend = (state: string): Promise<number> =>
@@ -124,7 +124,7 @@ describe('what another process changes', () => {
     });
   });
 
-  it('events that were parked although their endpoint is enabled again are not sent from what was read ahead', async () => {
+  it('events that were parked although their endpoint is enabled again are not sent from the read-ahead', async () => {
     await withReceiver(async ({ scene, receiver, team }) => {
       const { id, goOn } = await busy(scene, receiver, team);
       await scene.app.world.db.run(
@@ -140,7 +140,7 @@ describe('what another process changes', () => {
 });
 
 describe('parking', () => {
-  it('ends when the endpoint is enabled again: what happens from then on is due', async () => {
+  it('ends when the endpoint is enabled again, and later events are due', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const id = await plantWebhook(scene, team);
@@ -148,7 +148,7 @@ describe('parking', () => {
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'enabled' } });
     const fresh = await happen(scene, team, 5);
-    // The last batches of whoever disabled it, here or elsewhere.
+    // These are the last batches of the process that disabled it, here or elsewhere.
     await parkWhatIsDue(scene.app.world, id);
     const due = (await outboxOf(scene, id)).filter((row) => row.due_at !== null && row.parked === 0);
     expect(due.map((row) => row.event_id).sort()).toEqual(fresh.sort());

@@ -23,7 +23,7 @@ function startNode(scene: Scene, receiver: WebhookReceiver, log: string[] = []):
 }
 
 // runs only on PostgreSQL: SQLite has one process.
-describe.runIf(driver === 'pg')('two nodes', () => {
+describe.runIf(driver === 'pg')('two nodes that send webhooks', () => {
   it('share the endpoints, and send each event to each of them once', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
@@ -35,7 +35,7 @@ describe.runIf(driver === 'pg')('two nodes', () => {
       for (let n = 0; n < 8; n++) hooks.push(await plantWebhook(scene, team, { endpoint: receiver.url(`/${n}`) }));
       for (let i = 0; i < 10; i++) {
         await happen(scene, team, 20);
-        // What the other node recorded is found at its next look.
+        // Each node finds what the other one recorded at its next poll.
         scene.clock.advance(1000);
         await Promise.all([scene.settled(), node.webhooks?.idle()]);
       }
@@ -52,7 +52,7 @@ describe.runIf(driver === 'pg')('two nodes', () => {
     }
   });
 
-  it('take over from each other: at once from one that stops, after the lease from one that is gone', async () => {
+  it('take over from each other: at once after a stop, and after the lease from one that is gone', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver, { roles: ['http'] }));
     receiver.publishIn(scene.dns);
@@ -62,7 +62,7 @@ describe.runIf(driver === 'pg')('two nodes', () => {
     await happen(scene, team);
     scene.clock.advance(1000);
     await receiver.until(1);
-    // What is cut off before its answer is read is sent again, which is another test's.
+    // A request that is cut off before its answer is read is sent again; another test covers that.
     await first.webhooks?.idle();
     await first.close(0);
 
@@ -72,7 +72,7 @@ describe.runIf(driver === 'pg')('two nodes', () => {
       scene.clock.advance(1000);
       await receiver.until(2);
       await second.webhooks?.idle();
-      // As if another process had taken it and died.
+      // Another process has taken it and died.
       await scene.app.world.db.run('update webhooks set lease_owner = ?, lease_until = ? where id = ?', [
         'gone',
         scene.clock.now() + LEASE_SECONDS * 1000,
@@ -90,8 +90,8 @@ describe.runIf(driver === 'pg')('two nodes', () => {
   });
 });
 
-describe('a stop', () => {
-  it('lets what is under way end, and is not waited for longer than it may take', async () => {
+describe('a stop of webhook sending', () => {
+  it('lets requests in progress end, and waits no longer than allowed', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);
@@ -111,7 +111,7 @@ describe('a stop', () => {
     await receiver.until(2);
     await scene.app.webhooks?.stop(0);
     const cut = (await outboxOf(scene, hook)).find((row) => row.event_id === id);
-    // As if it had not been tried: it goes out again with the next start, under the same id.
+    // The event counts as not tried: the next start sends it again, under the same id.
     expect(cut).toMatchObject({ status: 'pending', attempt_count: 0, due_at: expect.any(Number) });
     receiver.reply(200);
     await scene.restart();

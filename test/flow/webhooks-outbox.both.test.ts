@@ -11,8 +11,8 @@ import { happen, outboxOf } from './webhook-scene.ts';
 /** Nothing is sent here: what stands in the outbox stays as it was written. */
 const startWriting = (): Promise<Scene> => startScene({ roles: ['http'] });
 
-describe('the outbox', () => {
-  it('gets an event in the transaction that records it, or neither stands', async () => {
+describe('the webhook outbox', () => {
+  it('gets an event in the transaction that records it, or neither is stored', async () => {
     await using scene = await startWriting();
     const team = await scene.team();
     const hook = await plantWebhook(scene, team);
@@ -30,7 +30,7 @@ describe('the outbox', () => {
     expect(await world.db.get('select name from teams where id = ?', [team.id])).not.toEqual({ name: 'Changed' });
   });
 
-  it('has each event with the time by which an upgrade knows that its backup lacks it', async () => {
+  it('has each event with the time that tells an upgrade that its backup lacks it', async () => {
     await using scene = await startWriting();
     const team = await scene.team();
     await happen(scene, team);
@@ -39,7 +39,7 @@ describe('the outbox', () => {
     expect(await lastEventAt(scene.app.world.db)).toBe(scene.clock.now());
   });
 
-  it('that cannot be written takes the change of state back with it', async () => {
+  it('undoes the change of state when it cannot be written', async () => {
     await using scene = await startWriting();
     const team = await scene.team();
     await plantWebhook(scene, team, { events: ['suppression.added'] });
@@ -52,7 +52,7 @@ describe('the outbox', () => {
     expect((await add()).status).toBe(201);
   });
 
-  it('of each endpoint has what it subscribed to, of its own team, due at once or parked', async () => {
+  it('has for each endpoint the events of its own team that it subscribed to, due at once or parked', async () => {
     await using scene = await startWriting();
     const team = await scene.team();
     const other = await scene.team();
@@ -83,7 +83,7 @@ describe('the outbox', () => {
 });
 
 describe('events of several teams that are recorded together', () => {
-  it('are told to the subscribers of their own team alone', async () => {
+  it('are sent only to the subscribers of their own team', async () => {
     await using scene = await startWriting();
     const teams = [await scene.team(), await scene.team()];
     const { world } = scene.app;
@@ -128,7 +128,7 @@ describe('events of several teams that are recorded together', () => {
 });
 
 describe('the body of an event', () => {
-  it('is the same bytes whoever asks first, also when two ask at once', async () => {
+  it('has the same bytes whoever reads it first, also when two read at once', async () => {
     await using scene = await startWriting();
     const team = await scene.team();
     await plantWebhook(scene, team);
@@ -140,7 +140,7 @@ describe('the body of an event', () => {
     expect(await payloadsOf(world, team.id, orders)).toEqual(one);
   });
 
-  it('stands as it was written, whatever becomes of the email', async () => {
+  it('stays as it was written, whatever happens to the email', async () => {
     await using scene = await startWriting();
     const mail = await mailIn(scene);
     const { world } = scene.app;
@@ -173,7 +173,7 @@ describe('the body of an event', () => {
   });
 });
 
-it('nothing of a received email is written into a payload that was rendered before the email was deleted', async () => {
+it('no data of a received email is written into a payload that was rendered before its deletion', async () => {
   await using scene = await startWriting();
   const { key, id: teamId } = await scene.team();
   const hook = await plantWebhook(scene, { key, id: teamId } as never, { events: ['email.received'] });

@@ -8,7 +8,7 @@ import { advanceToNextTry, happen, hookAt, outboxOf, publicId } from './webhook-
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR];
 
 describe('a webhook', () => {
-  it('tells an endpoint what happens to an email, signed, in order and nothing it did not ask for', async () => {
+  it('notifies an endpoint of what happens to an email, signed, in order and only of its subscribed events', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);
@@ -59,7 +59,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('is tried ten times, at the documented times give or take a tenth, with one id and the same bytes', async () => {
+  it('is attempted ten times, at the documented times within a tenth, with one id and the same bytes', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);
@@ -96,7 +96,7 @@ describe('a webhook', () => {
     expect(attempts).toEqual(Array.from({ length: 10 }, (_, i) => ({ attempt_number: i + 1, http_status_code: 503 })));
   });
 
-  it('keeps the waits inside a tenth at both ends of the dice', async () => {
+  it('keeps its waits within a tenth at both ends of the random range', async () => {
     for (const [roll, part] of [
       [0, 0.9],
       [0.999_999, 1.1],
@@ -116,7 +116,7 @@ describe('a webhook', () => {
     }
   });
 
-  it('is replayed from the first try, with the same id and bytes under a fresh signature', async () => {
+  it('is replayed from the first attempt, with the same id and bytes and a new signature', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);
@@ -138,7 +138,7 @@ describe('a webhook', () => {
     expect(second?.headers['svix-signature']).not.toBe(first?.headers['svix-signature']);
   });
 
-  it('signs with both secrets for 24 hours after a rotation, and with one after that', async () => {
+  it('is signed with both secrets for 24 hours after a rotation, and with one after that', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);

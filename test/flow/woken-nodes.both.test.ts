@@ -5,7 +5,7 @@ import { startScene } from '../rig/scene.ts';
 
 // runs only with PostgreSQL: SQLite bears one process
 it.runIf(driver === 'pg')(
-  'mail that one node accepts another one sends at once, without a look by the clock, also behind a cut connection',
+  'mail that one node accepts is sent at once by another without polling, also after a cut connection',
   async () => {
     // The clock stands still, so that nothing is found by polling.
     await using scene = await startScene({ roles: ['http'] });
@@ -35,7 +35,7 @@ it.runIf(driver === 'pg')(
 
 // runs only with PostgreSQL: SQLite bears one process
 it.runIf(driver === 'pg')(
-  'mail that an operator holds at one node is not begun by another one, until it is let go there',
+  'mail that an operator holds at one node is not started by another until it is released there',
   async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { config, log, db } = scene.app.world;

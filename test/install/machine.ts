@@ -11,8 +11,8 @@ export interface Ended {
 }
 
 /**
- * What systemd would do with the unit: its command, as its account, with its variables and those of its file. The privilege
- * of the unit is for machines that ask for it. Everything else is only asked.
+ * Does what systemd would do with the unit: runs its command, as its account, with its variables and those of its file. Only
+ * machines that ask for it give the unit its privilege. Every other order succeeds and does nothing.
  */
 const systemctl = (hasPrivilege: boolean): string => `#!/bin/sh
 unit=/etc/systemd/system/rasket.service
@@ -58,7 +58,7 @@ export class Machine {
     this.#hasPrivilege = hasPrivilege;
   }
 
-  /** Whether this account may make one. */
+  /** Returns whether this account may make one. */
   static isPossible(): boolean {
     return process.getuid?.() === 0 && spawnSync('unshare', ['-mn', 'true']).status === 0;
   }
@@ -71,7 +71,7 @@ export class Machine {
     this.#tool('systemctl', systemctl(this.#hasPrivilege));
     this.#tool('journalctl', '#!/bin/sh\ncat /var/lib/service.log\n');
     const env = { ...process.env, AT: this.folder, CHECKOUT: root };
-    // Whoever is killed with the shell is everybody in it.
+    // A kill of the shell kills every process in it.
     const words = ['-mn', '--propagation', 'private', '-fp', '--mount-proc', '--kill-child', 'sh', '-c', SETUP];
     const life = spawn('unshare', words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#life = life;
@@ -100,7 +100,7 @@ export class Machine {
     return { status, stdout, stderr };
   }
 
-  /** Whether a file is there, in one of the folders that the machine has for itself; asked without a process. */
+  /** Returns whether a file is in one of the folders that the machine has for itself; asks without a process. */
   has(file: string): boolean {
     return fs.existsSync(path.join(this.folder, file));
   }

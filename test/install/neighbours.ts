@@ -1,5 +1,5 @@
-// Whom a mail server has to do with, on loopback: a resolver with the zones of a file, mail servers that take everything, and an
-// authority (Pebble). Started beside `new-sysadmin.sh`, as a process of its own: neighbours.ts FOLDER
+// The neighbours of a mail server, on loopback: a resolver with the zones of a file, mail servers that take everything, and an authority
+// (Pebble). They are started alongside `new-sysadmin.sh`, as a process of their own: neighbours.ts FOLDER
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ dns.set('mx.example.org', 'A', ['127.0.0.1']);
 /** A string of a TXT record has at most 255 bytes. */
 const partsOf = (text: string): string[] => text.match(/.{1,255}/gs) ?? [''];
 
-/** What stands in the zone file from now on; the signal is answered by a file, so that nobody guesses how long it takes. */
+/** Publishes the zone file as it is now; the signal is answered by a file, so that nobody guesses how long it takes. */
 function readZones(): void {
   const published = new Map<string, Map<string, (string | string[])[]>>();
   for (const { name, type, data } of existsSync(at('zone')) ? readZoneFile(readFileSync(at('zone'), 'utf8')) : []) {

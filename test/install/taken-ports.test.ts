@@ -1,4 +1,4 @@
-// What rasket setup says of ports that other programs have, and what works then: on a machine within this one.
+// Tests what rasket setup reports about ports that other programs have, and what works then: on a machine within this one.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Machine, type Ended } from './machine.ts';
 
@@ -37,8 +37,8 @@ const setUp = (words: string): Ended =>
   );
 
 // runs only as root, because it makes a machine of its own
-describe.runIf(isPossible)('a port that is taken', () => {
-  it('443 by nginx: a proxy is what works, with its lines and their certificate', () => {
+describe.runIf(isPossible)('rasket setup with a port in use', () => {
+  it('at 443 by nginx suggests a reverse proxy, with its configuration and certificate', () => {
     listen('web/nginx', '0.0.0.0:443');
     listen('web/nginx', '0.0.0.0:80');
     const asked = setUp('--no-acme --dry-run');
@@ -57,7 +57,7 @@ describe.runIf(isPossible)('a port that is taken', () => {
     expect(other.stdout).not.toContain('redirect_ports');
   });
 
-  it('80 alone: names are proven at port 443', () => {
+  it('at 80 only proves names at port 443', () => {
     listen('web/apache2', '0.0.0.0:80');
     const acme = '--acme-directory https://ca.example.com/dir --agree-to-terms --acme-contact ada@example.com';
     const { stdout, status, stderr } = setUp(`--https own ${acme} --print`);
@@ -66,7 +66,7 @@ describe.runIf(isPossible)('a port that is taken', () => {
     expect(stdout).toContain('challenge = "tls-alpn-01"');
   });
 
-  it('25 by Postfix: it sends only, or waits for the port, and stops nothing by itself', () => {
+  it('at 25 by Postfix only sends, or waits for the port, and stops nothing by itself', () => {
     listen('lib/postfix/sbin/master', '0.0.0.0:25');
     const asked = setUp('--https none --no-acme --dry-run');
     expect(asked.stderr).toMatch(
@@ -82,14 +82,14 @@ describe.runIf(isPossible)('a port that is taken', () => {
     typed('kill -0 $(cat /opt/web/pids)');
   });
 
-  it('587 by another program: it is left out', () => {
+  it('at 587 by another program leaves this port out', () => {
     listen('web/other-mta', '0.0.0.0:587');
     const { stdout, stderr } = setUp('--https none --no-acme --print');
     expect(stderr).toMatch(/Port 587, for applications, is taken by other-mta \(process \d+\): it is left out\./);
     expect(stdout).toContain('[submission]\nports = [ 25, 2587 ]\n');
   });
 
-  it('one whose program cannot be seen is said so', () => {
+  it('says when it cannot see the program of a port', () => {
     listen('web/nginx', '0.0.0.0:443');
     const line = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
     const { stderr } = machine.type(

@@ -39,7 +39,7 @@ export class Tree {
     fs.symlinkSync(process.execPath, path.join(at, 'node'));
   }
 
-  /** What makes builds of the program. */
+  /** Copies what makes builds of the program. */
   bringBuilder(): void {
     this.bringNode();
     for (const file of ['build.ts', 'build-plugins.ts', 'compiled.ts', 'compiled-program.ts', 'source-lines.ts']) {

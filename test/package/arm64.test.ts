@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
 
 const EMULATOR = 'qemu-aarch64-static';
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-arm64-'));
-/** With what a server would start itself once more for, which the emulator does not follow. */
+/** A server without these variables would start itself once more, which the emulator does not follow. */
 const env = {
   PATH: process.env['PATH'],
   HOME: path.join(folder, 'home'),
@@ -28,7 +28,7 @@ const env = {
 };
 const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
 
-describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
+describePeers('for arm64,', [EMULATOR, 'arm64-libraries'], () => {
   let file: string;
   beforeAll(() => {
     file = buildFile('arm64');
@@ -41,7 +41,7 @@ describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
     return ended.stdout;
   };
 
-  it('the file answers its version, serves with its database, and delivers a first email', async () => {
+  it('the single file prints its version, serves with its database, and delivers a first email', async () => {
     expect(rasket(['--version'])).toBe(`${version}\n`);
     const server = spawn(EMULATOR, [file, 'dev', '--data', path.join(folder, 'data')], {
       env,
@@ -71,7 +71,7 @@ describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
     }
   });
 
-  it('the package says so, and holds that file', () => {
+  it('the Debian package names its architecture, and contains that file', () => {
     const words = ['packaging/build-deb.ts', '--compress', 'none', '--version', '0.0.3'];
     const made = execFileSync(process.execPath, words, {
       cwd: root,
@@ -90,7 +90,7 @@ describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
   });
 });
 
-/** Where it listens and the key of its team, once it is ready. */
+/** Waits until the server is ready, and returns where it listens and the key of its team. */
 async function answersOf(server: ChildProcess): Promise<{ url: string; key: string }> {
   let said = '';
   for (const stream of [server.stdout, server.stderr])

@@ -56,7 +56,7 @@ export class BareRoot {
     return spawn('unshare', this.enter(words), { env: this.#env(''), stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
-  /** What to start for it by hand, in a terminal. */
+  /** Returns the command that starts it by hand, in a terminal. */
   line(words: readonly string[], variables: string): { words: string[]; env: NodeJS.ProcessEnv } {
     return { words: ['unshare', ...this.enter(words)], env: this.#env(variables) };
   }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { placeOf } from '../../packaging/architecture.ts';
 import { root } from './bare-root.ts';
 
-// Files of tests run beside each other: whoever comes second waits, and takes what is there.
+// Files of tests run at the same time: the second one waits, and takes what is there.
 const BUILD = `[ -e "$1" ] && [ -z "$(find package-lock.json package.json bin src cli console packaging migrations config -newer "$1" | head -n 1)" ] ||
   exec "$0" packaging/build-file.ts`;
 

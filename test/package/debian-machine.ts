@@ -5,7 +5,7 @@ import { vi } from 'vitest';
 import { DEBIAN_ROOT } from '../peers/peers.ts';
 import { root, type Ended } from './bare-root.ts';
 
-/** Where the machine has the checkout: a blank in the path must do no harm. */
+/** The path of the checkout on the machine: the blank in it must do no harm. */
 export const CHECKOUT = '/srv/a checkout';
 
 // A machine's systemd wants version 2 of cgroups, which the host may have mounted otherwise; the mount is of this process alone.
@@ -28,14 +28,14 @@ export class DebianMachine {
   #group = `/sys/fs/cgroup/rasket-machine-${process.pid}`;
   #said = '';
 
-  /** Whether this account may start one here. */
+  /** Returns whether this account may start one here. */
   static isPossible(): boolean {
     return process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'sh', '-c', MAY_MOUNT]).status === 0;
   }
 
   async start(): Promise<void> {
     const env = { ...process.env, DEBIAN: DEBIAN_ROOT, CHECKOUT: root, AT: CHECKOUT, GROUP: this.#group };
-    // In a process namespace of its own, so that all of it ends with this process.
+    // The machine has a process namespace of its own, so that all of it ends with this process.
     const words = ['-m', '--propagation', 'private', '-fp', '--mount-proc', '--kill-child', 'sh', '-c', BOOT];
     const life = spawn('unshare', words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#life = life;

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
 
 const SETUP =
   'rasket setup --yes --host mail.example.com --public-address 192.0.2.10 --https none --no-acme --team Office --email ada@example.org --domain example.com';
-/** Of the test's network: its resolver, the port and the private addresses of its mail servers. */
+/** The settings for the test's network: its resolver, and the port and the private addresses of its mail servers. */
 const NETWORK = `[dns]
 servers = ["127.0.0.1:5353"]
 [network]
@@ -45,7 +45,7 @@ const packageOf = (version: string): string => {
 const OLDER = '0.0.1';
 const NEWER = '0.0.2';
 
-describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], () => {
+describePeers('in a clean Debian,', ['systemd-nspawn', 'debian-root', 'pebble'], () => {
   let older = '';
   let newer = '';
   let key = '';
@@ -76,7 +76,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
 
   // runs only as root, where a machine of its own may be started
   describe.runIf(isPossible)('the package', () => {
-    it('has what it needs, makes account and folders, and starts nothing', () => {
+    it('has its dependencies, creates account and folders, and starts nothing', () => {
       expect(machine.type('command -v node npm').stdout).toBe('');
       expect(typed(`dpkg -i ${older}`)).toContain('Next, as root: rasket setup');
       expect(typed('dpkg --audit')).toBe('');
@@ -93,7 +93,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       expect(typed('rasket --version')).toMatch(/^\d+\.\d+\.\d+\n$/);
     });
 
-    it('is set up: the service runs as its own account, answers, and sends a first email', async () => {
+    it('can be set up: the service runs as its own account, responds, and sends a first email', async () => {
       typed(`cat >>/etc/rasket/rasket.toml <<'TOML'\n${NETWORK}TOML`);
       const up = typed(SETUP);
       key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
@@ -112,11 +112,11 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       expect(read('arrived')).toMatch(/^DKIM-Signature:/m);
     });
 
-    it('is confined as the unit says: 2.0 or better of 10', () => {
+    it('is confined as its unit says, with an exposure of 2.0 or better', () => {
       typed('systemd-analyze security --threshold=20 --no-pager rasket.service');
     });
 
-    it('is upgraded under load: everything that was acknowledged arrives once, and nothing is asked', async () => {
+    it('can be upgraded under load: everything acknowledged arrives once, without a question', async () => {
       const before = typed('systemctl show -p MainPID --value rasket; cat /etc/rasket/rasket.toml').split('\n');
       const words = ['test/package/send-steadily.ts', 'http://127.0.0.1:3000', key, at('acknowledged')];
       const load = machine.startNeighbour([process.execPath, ...words]);
@@ -142,7 +142,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       expect(mail().sort()).toEqual(acknowledged().sort());
     });
 
-    it('is removed and installed again: settings, mail and the running service are back', () => {
+    it('can be removed and installed again: settings, mail and the running service are back', () => {
       typed('dpkg --remove rasket');
       expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
       expect(machine.type('command -v rasket').stdout).toBe('');
@@ -150,12 +150,12 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       typed(`dpkg -i ${newer}`);
       expect(health()).toContain('ok');
       expect(typed(`RASKET_API_KEY=${key} rasket emails list --json`)).toContain('@example.org');
-      // What an administrator has stopped stays so at an upgrade.
+      // A service that an administrator has stopped stays stopped at an upgrade.
       typed(`systemctl stop rasket && dpkg -i ${older}`);
       expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
     });
 
-    it('is purged: settings go, mail, keys and what the administrator has put there stay', () => {
+    it('can be purged: settings are removed, and mail, keys and files of the administrator stay', () => {
       typed('touch /etc/rasket/environment /etc/rasket/office.key');
       const said = typed('dpkg --purge rasket');
       expect(said).toContain('Kept: files in /etc/rasket');
@@ -165,7 +165,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       expect(machine.type('ls -d /var/cache/rasket /etc/systemd/system/*.wants/rasket.service').stdout).toBe('');
     });
 
-    it('is purged where install.sh has come after it: its settings, its service and its account stay', () => {
+    it('can be purged after install.sh: its settings, its service and its account stay', () => {
       const unit = '/etc/systemd/system/rasket.service';
       const want = '/etc/systemd/system/multi-user.target.wants/rasket.service';
       typed(`dpkg -i ${newer} && dpkg --remove rasket`);
@@ -175,7 +175,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       typed(`rm ${unit} ${want} && mv /var/lib/elsewhere /var/lib/rasket`);
     });
 
-    it('leaves nothing where there was nothing to keep', () => {
+    it('leaves nothing when there was nothing to keep', () => {
       typed('mv /var/lib/rasket /var/lib/kept && rm -r /etc/rasket && userdel rasket');
       typed(`dpkg -i ${newer} && dpkg --purge rasket`);
       expect(machine.type('ls -d /etc/rasket /var/lib/rasket /usr/lib/rasket /usr/share/rasket').stdout).toBe('');
@@ -198,7 +198,7 @@ chmod 755 /srv/tools/${tool}`);
       return machine.type(`PATH=/srv/tools:$PATH ${INSTALL}`);
     };
 
-    it('installs from a path with a blank, under any umask, into a folder that is a link', () => {
+    it('installs from a path with a space, under any umask, into a folder that is a link', () => {
       typed('mkdir /srv/settings && ln -s /srv/settings /etc/rasket');
       expect(typed(`umask 077; ${INSTALL}`)).toMatch(/^ {2}rasket setup$/m);
       expect(typed(SETUP)).toContain('The service runs: http://127.0.0.1:3000.');
@@ -216,8 +216,8 @@ chmod 755 /srv/tools/${tool}`);
       expect(typed('ls -A /opt')).toBe('rasket\n');
     });
 
-    it('called off while the service is stopped, it starts it again and says so', () => {
-      // Behind the move of the program away, with none in place; behind that of the new one.
+    it('restarts the service and says so when it is interrupted while the service is stopped', () => {
+      // The first interruption comes after the program was moved away, with none in place; the second after the new one was moved in.
       for (const [signal, tool, nth] of [
         ['INT', 'mv', 1],
         ['TERM', 'mv', 2],
@@ -231,7 +231,7 @@ chmod 755 /srv/tools/${tool}`);
       }
     });
 
-    it('killed while the service is stopped, the next run starts it', () => {
+    it('starts the service in its next run when it was killed while the service was stopped', () => {
       expect(callOff('KILL', 'mv', 1).status).not.toBe(0);
       expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
       expect(typed(INSTALL)).toContain('upgraded; the service runs again');
@@ -239,7 +239,7 @@ chmod 755 /srv/tools/${tool}`);
       expect(typed('ls -A /opt')).toBe('rasket\n');
     });
 
-    it('leaves the machine to the package where that is installed, and removes what it has installed', () => {
+    it('refuses when the package is installed, and removes what it has installed', () => {
       typed('mkdir -p /usr/lib/systemd/system && touch /usr/lib/systemd/system/rasket.service');
       expect(machine.type(INSTALL).stderr).toContain('the package rasket is installed: upgrade it with apt');
       typed('rm /usr/lib/systemd/system/rasket.service');

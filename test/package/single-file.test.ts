@@ -30,7 +30,7 @@ const addonIn = (place: string): string => {
   return path.join(place, name);
 };
 
-it('answers its version, and options of Node.js in the environment or on the command line do nothing', () => {
+it('the single file prints its version, and ignores Node.js options in the environment and on the command line', () => {
   const shout = 'data:text/javascript,console.log("injected")';
   for (const words of [[], ['--inspect=0'], ['--import', shout]]) {
     const env = { NODE_OPTIONS: `--import ${shout} --inspect=0 --require /nowhere.js` };
@@ -40,7 +40,7 @@ it('answers its version, and options of Node.js in the environment or on the com
   }
 });
 
-it('carries the licences of Node.js and of every package inside', () => {
+it('the single file contains the licenses of Node.js and of every package inside', () => {
   const { stdout } = spawnSync(file, ['--licenses'], { env: {}, encoding: 'utf8', maxBuffer: 2 ** 24 });
   expect(stdout).toContain('Node.js is licensed for use as follows');
   const { dependencies } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as {
@@ -49,7 +49,7 @@ it('carries the licences of Node.js and of every package inside', () => {
   for (const [name, pinned] of Object.entries(dependencies)) expect(stdout).toContain(`\n${name} ${pinned} (`);
 });
 
-it('says what it cannot carry', () => {
+it('the single file says what it does not contain', () => {
   const env = { HOME: path.join(folder, 'home'), DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' };
   const told = spawnSync(file, ['doctor', '--url', 'http://127.0.0.1:9', '--api-key', 'rk_x'], {
     env,
@@ -60,13 +60,13 @@ it('says what it cannot carry', () => {
   expect(watched.stderr).toMatch(/^rasket: --watch restarts on a change of the sources, and this single file has none/);
 });
 
-describe('the addon of the database', () => {
+describe('the database addon of the single file', () => {
   const home = path.join(folder, 'addon-home');
   const cache = path.join(home, '.cache/rasket');
   const init = (name: string, env: Record<string, string>) =>
     spawnSync(file, ['init', '--data', path.join(folder, name)], { env, encoding: 'utf8' });
 
-  it('is written once for its own account alone, and a planted one is replaced', () => {
+  it('is written once for its own account alone, and replaces a planted one', () => {
     expect(init('first', { HOME: home })).toMatchObject({ status: 0 });
     const addon = addonIn(cache);
     const made = fs.statSync(addon);
@@ -97,7 +97,7 @@ describe('the addon of the database', () => {
     expect(fs.readdirSync(cache).filter((name) => name.includes('.node'))).toHaveLength(1);
   });
 
-  it('is never taken from a folder where others may write; that of the data serves then', () => {
+  it('is never loaded from a folder where others can write, and the data folder is used instead', () => {
     fs.chmodSync(cache, 0o777);
     expect(init('shared', { HOME: home })).toMatchObject({ status: 0 });
     expect(addonIn(path.join(folder, 'shared/run'))).toMatch(/better_sqlite3-[0-9a-f]{32}\.node$/);
@@ -106,7 +106,7 @@ describe('the addon of the database', () => {
 });
 
 // runs only as root, who alone may act as another account
-describe.runIf(process.getuid?.() === 0)('root, on data of another account', () => {
+describe.runIf(process.getuid?.() === 0)('root, with data of another account,', () => {
   const home = path.join(folder, 'root-home');
   const data = path.join(folder, 'of-another');
   const stranger = 65_534;
@@ -125,7 +125,7 @@ describe.runIf(process.getuid?.() === 0)('root, on data of another account', () 
     fs.rmSync(path.join(home, '.cache'), { recursive: true });
   });
 
-  it('loads no code from where that account may write, though it acts as that account', () => {
+  it('loads no code from folders of that account, although it acts as that account', () => {
     for (const words of [['--dry-run'], []]) {
       const ended = move(...words);
       expect(ended.stderr).toContain('ECONNREFUSED');
@@ -134,7 +134,7 @@ describe.runIf(process.getuid?.() === 0)('root, on data of another account', () 
     expect(fs.statSync(addonIn(path.join(home, '.cache/rasket')))).toMatchObject({ uid: 0 });
   });
 
-  it('heeds what stands beside a file that was downloaded only where root or its own account has put it there', () => {
+  it('reads files next to a downloaded program only when root or that account put them there', () => {
     const downloads = path.join(folder, 'downloads');
     const here = path.join(downloads, 'rasket');
     const note = path.join(downloads, '.installation.json');
@@ -187,7 +187,7 @@ it.runIf(process.getuid?.() === 0)('root verifies and restores a backup as the a
 });
 
 // runs only where a root of its own may be mounted
-describe.runIf(isPossible)('in a read-only root without Node.js', () => {
+describe.runIf(isPossible)('the single file in a read-only root without Node.js', () => {
   let server: ChildProcess;
   let ready: Ready;
   let said = '';
@@ -244,7 +244,7 @@ describe.runIf(isPossible)('in a read-only root without Node.js', () => {
     expect(rasket('playground', 'latest')).toContain('SPF pass, DKIM pass and pass, DMARC pass');
   });
 
-  it('receives mail, whose threads judge and read it', async () => {
+  it('receives mail, which its threads authenticate and read', async () => {
     const door = ready.listeners.smtp.find(({ doors }) => doors.includes('receiving'));
     const client = createTransport({ host: '127.0.0.1', port: door?.port ?? 0, tls: { rejectUnauthorized: false } });
     await client.sendMail({
@@ -258,7 +258,7 @@ describe.runIf(isPossible)('in a read-only root without Node.js', () => {
     expect(said).not.toContain('could not be checked');
   });
 
-  it('has its pages, the documents of its contract and the reference', async () => {
+  it('serves its pages, the contract documents and the reference', async () => {
     const sizes: Record<string, number> = {
       playground: 1000,
       docs: 1000,

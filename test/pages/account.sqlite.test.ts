@@ -23,7 +23,7 @@ async function signedIn() {
   return { ...account, number, first, visitor, page };
 }
 
-it('shows the teams, and switches between them', async () => {
+it('the account page shows the teams, and switches between them', async () => {
   const { visitor, page, number } = await signedIn();
   expect(page.text).toContain(`First <b>team</b> ${number} current team, your role: owner`);
   const switched = await visitor.follow(visitor.send(page, 'Switch'));
@@ -38,7 +38,7 @@ it('shows the teams, and switches between them', async () => {
   expect((await visitor.open('/account')).text).toContain(`Other team ${number} current team`);
 });
 
-it('changes the password, ends the other sessions, and says what was wrong', async () => {
+it('the account page changes the password, ends the other sessions, and shows errors', async () => {
   const { visitor, email } = await signedIn();
   const elsewhere = new PageVisitor(scene);
   await signIn(elsewhere, email);
@@ -59,7 +59,7 @@ it('changes the password, ends the other sessions, and says what was wrong', asy
   expect((await signIn(elsewhere, email, 'another password')).heading).toBe('Your account');
 });
 
-it('shows where the person is signed in, ends one session, and all', async () => {
+it('the account page shows the sessions, ends one, and ends all', async () => {
   const { visitor, email } = await signedIn();
   const phone = new PageVisitor(scene);
   await signIn(phone, email);
@@ -74,7 +74,7 @@ it('shows where the person is signed in, ends one session, and all', async () =>
   expect((await phone.open('/account')).status).toBe(303);
 });
 
-it('ends no session of somebody else', async () => {
+it('the account page ends no session of somebody else', async () => {
   const one = await signedIn();
   const other = await signedIn();
   const [row] = await scene.app.world.db.all<{ id: string }>('select id from sessions where user_id = ?', [other.id]);
@@ -82,7 +82,7 @@ it('ends no session of somebody else', async () => {
   expect((await other.visitor.open('/account')).status).toBe(200);
 });
 
-it('writes in the audit log what the API writes there', async () => {
+it('the account page writes the same entries to the audit log as the API', async () => {
   const { visitor, first, page } = await signedIn();
   await visitor.send(page, 'Sign out');
   const { data } = (await scene.api('GET', '/audit?limit=3', { key: first.key })).body;

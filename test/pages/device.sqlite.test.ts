@@ -28,7 +28,7 @@ async function begin(name = 'rasket on ada-laptop'): Promise<{ link: string; cod
 const statusOf = async (device: string): Promise<string> =>
   (await scene.api('POST', '/auth/device/token', { body: { device_code: device } })).body.status;
 
-it('says what asks, from where and since when, and signs it in once it is approved', async () => {
+it('the device page shows what requests access, from where and since when, and signs it in after approval', async () => {
   const { code, device } = await begin();
   const page = await visitor.open('/device');
   const asks = await visitor.follow(visitor.send(page, 'Continue', { user_code: ` ${code.toLowerCase()} ` }));
@@ -43,7 +43,7 @@ it('says what asks, from where and since when, and signs it in once it is approv
   expect(await statusOf(device)).toBe('approved');
 });
 
-it('leads who is not signed in there and back, and opening its link approves nothing', async () => {
+it('the device page sends people to sign in and back, and opening its link approves nothing', async () => {
   const { link, device } = await begin();
   const stranger = await new PageVisitor(scene).open(link);
   expect(stranger).toMatchObject({ status: 303, leadsTo: `/sign-in?next=${encodeURIComponent(link)}` });
@@ -56,7 +56,7 @@ it('leads who is not signed in there and back, and opening its link approves not
   expect((await visitor.open(link)).heading).toBe('Denied');
 });
 
-it('shows the code again with what is wrong with it, and stops who guesses', async () => {
+it('the device page shows an invalid code again with the error, and stops guessing', async () => {
   const page = await visitor.open('/device');
   const wrong = await visitor.follow(visitor.send(page, 'Continue', { user_code: 'BBBB-"><b>' }));
   expect(wrong).toMatchObject({ status: 404, forms: [{ fields: { user_code: 'BBBB-"><b>' } }] });
@@ -66,7 +66,7 @@ it('shows the code again with what is wrong with it, and stops who guesses', asy
   expect(await visitor.open(link)).toMatchObject({ status: 429 });
 });
 
-it('takes the decision from a page of ours alone', async () => {
+it('the device page accepts the decision only from our own page', async () => {
   const { link, code, device } = await begin();
   await visitor.open(link);
   const body = new URLSearchParams({ user_code: code, decision: 'approve' }).toString();

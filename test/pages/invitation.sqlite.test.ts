@@ -30,7 +30,7 @@ async function invite(email: string): Promise<string> {
 
 const BUTTON = 'Create account and join';
 
-it('makes an account, joins and signs in, once', async () => {
+it('an invitation creates an account, joins and signs in, once', async () => {
   const visitor = new PageVisitor(scene);
   const link = await invite('grace@people.example');
   const page = await visitor.follow(visitor.open(link));
@@ -48,7 +48,7 @@ it('makes an account, joins and signs in, once', async () => {
   expect((await again.follow(again.open(link))).text).toContain('There is already an account with this address.');
 });
 
-it('of an address with an account asks to sign in, and comes back to accept', async () => {
+it('an invitation for an address with an account asks to sign in, and returns to accept', async () => {
   const { email } = await accountOf(scene);
   const visitor = new PageVisitor(scene);
   const page = await visitor.follow(visitor.open(await invite(email)));
@@ -59,7 +59,7 @@ it('of an address with an account asks to sign in, and comes back to accept', as
   expect(done.text).toContain('current team, your role: member');
 });
 
-it('is shown to somebody else who is signed in, and not accepted for them', async () => {
+it('an invitation is shown to somebody else who is signed in, and not accepted for them', async () => {
   const { email } = await accountOf(scene);
   const visitor = new PageVisitor(scene);
   await signIn(visitor, email);
@@ -72,7 +72,7 @@ it('is shown to somebody else who is signed in, and not accepted for them', asyn
   expect(on.forms.map(({ submit }) => submit)).toEqual([BUTTON]);
 });
 
-it('without its token, withdrawn or expired says nothing of the team', async () => {
+it('an invitation without its token, withdrawn or expired reveals nothing about the team', async () => {
   const visitor = new PageVisitor(scene);
   expect(await visitor.open('/invitation')).toMatchObject({ status: 404, heading: 'This link does not work' });
   const link = await invite('late@people.example');

@@ -21,7 +21,7 @@ async function verification(): Promise<string> {
 const reset = async (email: string) => (await makePasswordReset(scene.app.world, email)).token;
 
 describe('signing up', () => {
-  it('mails a link, whose button begins the account', async () => {
+  it('sends a link, whose button creates the account', async () => {
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
     const mailed = await visitor.follow(
@@ -40,7 +40,7 @@ describe('signing up', () => {
     expect((await signIn(visitor, 'new@people.example')).heading).toBe('Your account');
   });
 
-  it('by a stranger begins no account with their password: the owner of the mailbox chooses it', async () => {
+  it('by somebody else does not create an account with their password, which the owner of the mailbox chooses', async () => {
     const email = 'invited@people.example';
     const stranger = new PageVisitor(scene);
     const planted = { email, password: 'planted by a stranger' };
@@ -50,7 +50,7 @@ describe('signing up', () => {
     const begun = async () =>
       owner.follow(owner.send(await owner.follow(owner.open(link)), 'Verify and create account'));
     expect((await begun()).heading).toBe('Choose a new password');
-    // Whoever closed that page opens the link again.
+    // The link can be opened again after that page was closed.
     const choosing = await begun();
     expect(choosing.text).toContain('has no password yet');
     expect((await signIn(stranger, email, planted.password)).status).toBe(422);
@@ -60,7 +60,7 @@ describe('signing up', () => {
     expect((await begun()).heading).not.toBe('Choose a new password');
   });
 
-  it('is answered alike for an address that has an account', async () => {
+  it('has the same response for an address that has an account', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
@@ -72,7 +72,7 @@ describe('signing up', () => {
     expect([known.status, known.leadsTo, known.html]).toEqual([unknown.status, unknown.leadsTo, unknown.html]);
   });
 
-  it('says what is wrong by the field, and keeps what was typed but for the password', async () => {
+  it('shows errors at the fields, and keeps the input except for the password', async () => {
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
     const typed = { email: 'a@people.example', name: 'A"<b>', password: 'short' };
@@ -85,7 +85,7 @@ describe('signing up', () => {
     expect(wrong.html).toContain('value="A&quot;&lt;b&gt;"');
   });
 
-  it('a link that is none of ours, or was cut short, says so', async () => {
+  it('with an invalid or truncated link says so', async () => {
     const visitor = new PageVisitor(scene);
     for (const token of ['rv_x', 'rv_%0d%0a', '%3Cscript%3E', 'a'.repeat(600)]) {
       const page = await visitor.follow(visitor.open(`/verify-email?token=${token}`));
@@ -96,7 +96,7 @@ describe('signing up', () => {
 });
 
 describe('a new password', () => {
-  it('is chosen with a link, which works once, and ends all sessions', async () => {
+  it('is chosen with a link that works once, and ends all sessions', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const elsewhere = new PageVisitor(scene);
@@ -120,7 +120,7 @@ describe('a new password', () => {
     });
   });
 
-  it('is answered alike for an address without an account', async () => {
+  it('has the same response for an address without an account', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/forgot-password');
@@ -130,7 +130,7 @@ describe('a new password', () => {
     expect([known.status, known.leadsTo, known.html]).toEqual([unknown.status, unknown.leadsTo, unknown.html]);
   });
 
-  it('stays with the link of its own tab when another is opened', async () => {
+  it('uses the link of its own tab when another one is opened', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.follow(visitor.open(`/reset-password?token=${await reset(email)}`));
@@ -140,7 +140,7 @@ describe('a new password', () => {
   });
 });
 
-it('where nobody makes an account by themselves, the page says so', async () => {
+it('the sign-up page says when sign-up is closed', async () => {
   await using closed = await startScene({ roles: ['http'], config: { accounts: { sign_up: 'closed' } } });
   const visitor = new PageVisitor(closed);
   expect(await visitor.open('/sign-up')).toMatchObject({ status: 403, heading: 'Sign-up is closed' });

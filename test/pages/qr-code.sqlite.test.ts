@@ -4,7 +4,7 @@ import { pixelsOf, readQrCode } from '../rig/qr-code.ts';
 import { base32, otpauthUrl } from '../../src/protocol/totp.ts';
 import { qrSvg } from '../../src/protocol/qr-code.ts';
 
-it('is read as what was written by a decoder of others, for whichever account and host', () => {
+it('the QR code is read by an independent decoder as what was written, for any account and host', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 20, maxLength: 20 }),
@@ -21,12 +21,12 @@ it('is read as what was written by a decoder of others, for whichever account an
   );
 });
 
-it('holds nothing of the text but squares', () => {
+it('the QR code contains only squares and none of the text', () => {
   const svg = qrSvg('otpauth://totp/"><script>alert(1)</script>?secret=AAAA', 'a code') ?? '';
   expect(svg).toMatch(/^<svg [\w"=:/.\- #]+><rect [\w"= #]+\/><path fill="#000" d="[Mhvz\d -]+"\/><\/svg>$/);
 });
 
-it('is not made of a text that no telephone could read', () => {
+it('the QR code is left out for a text that no phone could read', () => {
   expect(qrSvg('x'.repeat(500), 'a code')).toContain('<svg');
   expect(qrSvg('x'.repeat(501), 'a code')).toBeUndefined();
 });

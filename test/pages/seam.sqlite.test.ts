@@ -27,10 +27,10 @@ it('the bare address leads to the account', async () => {
 
 describe('every page', () => {
   it.each(peoplePages.map(({ path }) => path))(
-    '%s runs no script, loads nothing, and is kept and framed nowhere',
+    'at %s runs no script, loads nothing, and is neither cached nor framed',
     async (path) => {
       const page = await visitor.open(path);
-      // Who comes back from no provider is told so.
+      // A visitor who comes back from no provider gets a 400.
       const statuses = path === '/auth/sso/callback' ? [400] : [200, 303, 404];
       expect(statuses).toContain(page.status);
       expect(page.headers).toMatchObject({
@@ -51,7 +51,7 @@ describe('every page', () => {
   );
 
   it.each(peoplePages.map(({ path }) => path))(
-    '%s answers HEAD as GET, other methods with a page that names the right ones',
+    'at %s responds to HEAD as to GET, and to other methods with a page that names the right ones',
     async (path) => {
       const get = await visitor.open(path);
       const head = await visitor.open(path, { method: 'HEAD' });
@@ -71,7 +71,7 @@ describe('every page', () => {
   );
 
   it.each(peoplePages.filter(({ post }) => post).map(({ path }) => path))(
-    '%s takes a form from a page of ours alone',
+    'at %s accepts a form only from our own page',
     async (path) => {
       const person = await peopleOf(scene).person({ team: await scene.team() });
       const signedIn = new PageVisitor(scene);
@@ -88,7 +88,7 @@ describe('every page', () => {
   );
 
   const withParts = peoplePages.map(({ path }) => path).filter((path) => path !== '/');
-  it.each(withParts)('%s has nothing below it, and is not below /api/v1', async (path) => {
+  it.each(withParts)('at %s has no page below it, and does not exist below /api/v1', async (path) => {
     expect(await visitor.open(`${path}/x-y-z`)).toMatchObject({ status: 404, heading: 'Not found' });
     const moved = await visitor.open(`/api/v1${path}`);
     expect([moved.status, moved.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);

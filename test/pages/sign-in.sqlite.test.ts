@@ -17,7 +17,7 @@ afterAll(() => scene.close());
 const SESSION = 'rasket_session';
 
 describe('signing in', () => {
-  it('leads to the account, and back out', async () => {
+  it('leads to the account, and back out after a sign-out', async () => {
     const { email } = await accountOf(scene, { team });
     const visitor = new PageVisitor(scene);
     const account = await signIn(visitor, email);
@@ -30,7 +30,7 @@ describe('signing in', () => {
     expect(await visitor.open('/account')).toMatchObject({ status: 303, leadsTo: '/sign-in?next=%2Faccount' });
   });
 
-  it('says what is wrong, keeps the address and not the password', async () => {
+  it('shows errors, and keeps the address and not the password', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-in');
@@ -49,7 +49,7 @@ describe('signing in', () => {
     expect(visitor.cookies.has(SESSION)).toBe(false);
   });
 
-  it('is refused for a while after too many wrong passwords, and says how long', async () => {
+  it('is refused for a while after too many wrong passwords, with the time to wait', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-in');
@@ -59,7 +59,7 @@ describe('signing in', () => {
     expect(over.text).toContain('Try again in 900 s.');
   });
 
-  it('goes on where the person was going, and to no other host', async () => {
+  it('returns to the page the person wanted, and to no other host', async () => {
     const { email } = await accountOf(scene, { team });
     const visitor = new PageVisitor(scene);
     const asked = await visitor.open('/account/password?x=1');
@@ -83,7 +83,7 @@ describe('signing in', () => {
     }
   });
 
-  it('takes no session that somebody planted, and none from the page of another site', async () => {
+  it('accepts no planted session, and none from the page of another site', async () => {
     const { email } = await accountOf(scene);
     const attacker = await accountOf(scene);
     const evil = new PageVisitor(scene);
@@ -102,7 +102,7 @@ describe('signing in', () => {
     expect(fresh.cookies.size).toBe(0);
   });
 
-  it('takes a form, each field once, in UTF-8, and no more than 64 KB', async () => {
+  it('accepts a form with each field once, in UTF-8, of at most 64 KB', async () => {
     const visitor = new PageVisitor(scene);
     const post = (body: string, type = 'application/x-www-form-urlencoded') =>
       visitor.open('/sign-in', { body, headers: { 'content-type': type } });
@@ -114,7 +114,7 @@ describe('signing in', () => {
     expect((await visitor.open('/sign-in?next=/a&next=/b')).status).toBe(400);
   });
 
-  it('needs no User-Agent, takes a session that has ended for none, and a doubled cookie as well', async () => {
+  it('works without User-Agent, and ignores an expired session and a duplicated cookie', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     expect((await visitor.open('/sign-in', { headers: { 'user-agent': null } })).status).toBe(200);
@@ -127,7 +127,7 @@ describe('signing in', () => {
 });
 
 describe('a second factor', () => {
-  it('draws its code of an address with signs of markup, and nothing else', async () => {
+  it('draws its QR code for an address with markup characters, and nothing else', async () => {
     const { email } = await accountOf(scene, { team, email: `"a'b<svg&c>"@people.example` });
     const visitor = new PageVisitor(scene);
     await signIn(visitor, email);
@@ -145,7 +145,7 @@ describe('a second factor', () => {
     expect([long.status, long.html.includes('<svg')]).toEqual([422, false]);
   });
 
-  it('is set up, shows recovery codes once, is asked for, and is switched off', async () => {
+  it('is set up, shows recovery codes once, is required, and is switched off', async () => {
     const { email } = await accountOf(scene, { team });
     const visitor = new PageVisitor(scene);
     await signIn(visitor, email);
@@ -191,7 +191,7 @@ describe('a second factor', () => {
     expect(off.text).toContain('Two-factor authentication is off.');
   });
 
-  it('is not asked for by who has shown no password', async () => {
+  it('is not requested before a password was given', async () => {
     const visitor = new PageVisitor(scene);
     for (const path of ['/sign-in/code', '/sign-in/recovery-code']) {
       expect((await visitor.open(path)).leadsTo).toBe('/sign-in');

@@ -27,11 +27,11 @@ const DOMAINS = Object.keys(RECEIVERS) as Domain[];
 const v4Of = (domain: Domain): string => `192.0.37.${DOMAINS.indexOf(domain) + 1}`;
 const v6Of = (domain: Domain): string => `2620:0:2d0:200::${DOMAINS.indexOf(domain) + 1}`;
 
-/** What is seen of one email: over which family, and whether it was taken. */
+/** Returns the address family of each message, and whether it was taken. */
 const inWords = (lines: readonly Line[]): string[] =>
   lines.map(({ kind, at }) => `${kind} over ${at.includes(':') ? 'IPv6' : 'IPv4'}`);
 
-describeOnInternet('A machine with both address families', [], () => {
+describeOnInternet('on a machine with both address families', [], () => {
   const at = new InstalledMachine();
   const reverse = reverseName(MACHINE.v6);
 
@@ -51,7 +51,7 @@ describeOnInternet('A machine with both address families', [], () => {
   /** Sends to somebody who was never written to. */
   const send = async (domain: Domain, lines = 1): Promise<string[]> =>
     inWords(await at.send(`reader${++number}@${domain}`, lines));
-  /** What has become of the latest email, which is known a moment after a receiver saw it. */
+  /** Waits for the outcome of the latest email, which is known a moment after a receiver saw it. */
   const becomes = (outcome: object): Promise<void> =>
     vi.waitFor(() => expect(JSON.parse(at.type('rasket explain latest --json'))).toMatchObject(outcome), {
       timeout: 30_000,
@@ -73,24 +73,24 @@ describeOnInternet('A machine with both address families', [], () => {
     return seen;
   }
 
-  describe('whose IPv6 address has no reverse DNS that leads back to it', () => {
-    it('sends over IPv4 where there is no reverse DNS', async () => {
+  describe('with an IPv6 address without matching reverse DNS', () => {
+    it('it sends over IPv4 without reverse DNS', async () => {
       expect(await startAnew(reverse, 1)).toEqual(['arrived over IPv4']);
       expect(await send('plain.test')).toEqual(['arrived over IPv4']);
     });
 
-    it('tries a refusal by a rule of the receiver once over IPv6', async () => {
+    it('it retries a policy refusal of the receiver once over IPv6', async () => {
       expect(await send('rule-v4.test', 2)).toEqual(['refused over IPv4', 'arrived over IPv6']);
     });
 
-    it('sends over IPv4 where the name leads to another address', async () => {
+    it('it sends over IPv4 when the name leads to another address', async () => {
       await at.internet.publish(`${reverse}. IN PTR other.example.net.\nother.example.net. IN AAAA 2620:0:2d0:100::11`);
       expect(await startAnew('other.example.net', 1)).toEqual(['arrived over IPv4']);
       expect(await send('plain.test')).toEqual(['arrived over IPv4']);
     });
   });
 
-  describe('whose IPv6 address has reverse DNS that leads back to it', () => {
+  describe('with an IPv6 address with matching reverse DNS', () => {
     beforeAll(async () => {
       await at.internet.publish(`${reverse}. IN PTR mail.example.com.`);
       // The first email may go before the examination has ended.
@@ -101,13 +101,13 @@ describeOnInternet('A machine with both address families', [], () => {
       });
     });
 
-    it('sends over IPv6', async () => {
+    it('it sends over IPv6', async () => {
       expect(await send('plain.test')).toEqual(['arrived over IPv6']);
       await becomes({ attempts: [{ address: v6Of('plain.test') }] });
     });
 
     it.each(['guidelines.test', 'pointer.test', 'unauthenticated.test', 'later.test'] as const)(
-      'sends over IPv4 after a refusal over IPv6 by %s, and at once the next time',
+      'it sends over IPv4 after a refusal over IPv6 by %s, and at once the next time',
       async (domain) => {
         expect(await send(domain, 2)).toEqual(['refused over IPv6', 'arrived over IPv4']);
         await becomes({ email: { last_event: 'delivered' }, attempts: [{ attempt: 1, address: v4Of(domain) }] });
@@ -115,12 +115,12 @@ describeOnInternet('A machine with both address families', [], () => {
       },
     );
 
-    it('tries a refusal by a rule of the receiver once over IPv4, and the next email over IPv6 again', async () => {
+    it('it retries a policy refusal of the receiver once over IPv4, and sends the next email over IPv6 again', async () => {
       expect(await send('rule-v6.test', 2)).toEqual(['refused over IPv6', 'arrived over IPv4']);
       expect(await send('rule-v6.test', 2)).toEqual(['refused over IPv6', 'arrived over IPv4']);
     });
 
-    it('takes a refusal over both families for final', async () => {
+    it('it takes a refusal over both families as final', async () => {
       expect(await send('rule-both.test', 2)).toEqual(['refused over IPv6', 'refused over IPv4']);
       await becomes({ email: { last_event: 'bounced' }, pending: [] });
       const to = `reader${number}@rule-both.test`;

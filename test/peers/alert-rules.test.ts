@@ -26,8 +26,8 @@ interface Dashboard {
 const alerts = (parse(read('alerts.yml')) as Rules).groups.flatMap(({ rules }) => rules);
 const panels = (JSON.parse(read('dashboard.json')) as Dashboard).panels;
 
-describePeers('the files for Prometheus and Grafana, read by promtool', ['promtool'], () => {
-  it('each alert fires on its fault, and on a machine in order none does', async () => {
+describePeers('the files for Prometheus and Grafana', ['promtool'], () => {
+  it('contain alerts that fire on their faults, and none that fires on a healthy machine', async () => {
     const { tests } = parse(read('alerts.test.yml')) as RuleTests;
     const tried = tests.flatMap((one) => one.alert_rule_test);
     const names = alerts.map(({ alert }) => alert).toSorted();
@@ -38,7 +38,7 @@ describePeers('the files for Prometheus and Grafana, read by promtool', ['promto
     expect((await promtool('test', 'rules', 'alerts.test.yml')).stdout).toContain('SUCCESS');
   });
 
-  it('every query of the dashboard can be parsed', async () => {
+  it('contain dashboard queries that can be parsed', async () => {
     const file = path.join(scratchFolder('rasket-dashboard-'), 'queries.yml');
     const rules = panels.flatMap(({ targets }) => targets).map(({ expr }, n) => ({ record: `panel:query:${n}`, expr }));
     expect(rules.length).toBeGreaterThan(20);
@@ -47,7 +47,7 @@ describePeers('the files for Prometheus and Grafana, read by promtool', ['promto
     expect(stdout).toContain('SUCCESS');
   });
 
-  it('alerts and panels ask for what a server shows, and what it shows is as Prometheus wants it', async () => {
+  it('use metrics that a server exports, in valid Prometheus format', async () => {
     await using scene = await startScene({ roles: ['http', 'delivery', 'receiving'] });
     const text = await (await fetch(`${scene.url}/metrics`)).text();
     const shown = new Set(

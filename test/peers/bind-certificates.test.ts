@@ -15,7 +15,7 @@ const FOREIGN = `${PROOF}. 300 IN TXT "of somebody else"`;
 
 type Config = Scene['app']['world']['config'];
 
-describePeers('BIND and Pebble', ['named', 'dig', 'nsupdate', 'pebble'], () => {
+describePeers('with BIND and Pebble,', ['named', 'dig', 'nsupdate', 'pebble'], () => {
   async function start() {
     const bind = await startBind({
       named: findProgram('named') ?? '',
@@ -43,7 +43,7 @@ describePeers('BIND and Pebble', ['named', 'dig', 'nsupdate', 'pebble'], () => {
     };
   }
 
-  test('a certificate with a wildcard is issued once BIND takes the proofs, and the zone ends as it began', async () => {
+  test('a wildcard certificate is issued once BIND accepts the proofs, and the zone ends unchanged', async () => {
     const { bind, scene, root, config, look, lastError, renew } = await start();
     const before = await bind.dump(ZONE);
     const withOffice = (change: object): Config =>
@@ -69,7 +69,7 @@ describePeers('BIND and Pebble', ['named', 'dig', 'nsupdate', 'pebble'], () => {
     expect(await bind.dump(ZONE)).toEqual(before);
   });
 
-  test('a zone that BIND cannot load is named, and what was proven of other names is taken away again', async () => {
+  test('a zone that BIND cannot load is named, and proofs of other names are removed again', async () => {
     const { bind, config, look, lastError, renew } = await start();
     const before = await bind.dump(ZONE);
     const office = { ...config.dns_providers.office, zones: [ZONE, BROKEN] };

@@ -7,7 +7,7 @@ const ZONE = 'example.com';
 const NAME = 'mail.example.com';
 const HOUR_MS = 3_600_000;
 
-describePeers('claims and BIND', ['named', 'nsupdate', 'dig'], () => {
+describePeers('with BIND,', ['named', 'nsupdate', 'dig'], () => {
   let bind: Bind;
   let scene: Scene;
 
@@ -31,7 +31,7 @@ describePeers('claims and BIND', ['named', 'nsupdate', 'dig'], () => {
     ...new Set(lines.flatMap((line) => /^(\S+)\._domainkey\./.exec(line)?.[1] ?? [])),
   ];
 
-  test('a claim publishes its proof, takes it away again, and the copy of before publishes nothing more by itself', async () => {
+  test('a claim publishes and removes its proof, and the former owner’s copy publishes nothing more by itself', async () => {
     const before = await bind.dump(ZONE);
     const first = await scene.team();
     const second = await scene.team();

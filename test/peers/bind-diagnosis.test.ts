@@ -16,8 +16,8 @@ interface SeenRecord {
   found: { resolver: string[]; authoritative: string[] } | null;
 }
 
-/** What a real name server says of broken zones: wildcards, aliases, denials and truncation are its own. */
-describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
+/** A real name server answers for broken zones: wildcards, aliases, denials and truncation are its own. */
+describePeers('the diagnosis of a zone in BIND', ['named', 'nsupdate', 'dig'], () => {
   let bind: Bind;
   let scene: Scene;
   let team: Team;
@@ -75,12 +75,12 @@ describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
   const isMx = ({ type }: SeenRecord): boolean => type === 'MX';
   const isTracking = ({ record }: SeenRecord): boolean => record === 'Tracking';
 
-  test('everything published: nothing to say', async () => {
+  test('is empty when everything is published', async () => {
     const record = await seen(isDkim, (dkim) => [lineOf(dkim)]);
     expect(record).toMatchObject({ status: 'verified', diagnosis: null });
   });
 
-  test('nothing published: absent, until the denial is forgotten', async () => {
+  test('reports absent records until the negative cache expires', async () => {
     const record = await seen(isDkim, () => []);
     const until = new Date(scene.clock.now() + 60_000).toISOString().replace(/\.\d+Z$/, 'Z');
     expect(record.diagnosis).toBe(
@@ -89,14 +89,14 @@ describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
     expect(record.found).toEqual({ resolver: [], authoritative: [] });
   });
 
-  test('a key cut off, and a long one that comes over TCP', async () => {
+  test('reports a truncated key, and a long one that needs TCP', async () => {
     const cut = await seen(isDkim, (dkim) => [add(dkim.name, 'TXT', strings(dkim.value.slice(0, 255)))]);
     expect(cut.diagnosis).toContain('is cut off: 237 of its 392 characters are there');
     const long = await seen(isDkim, (dkim) => [add(dkim.name, 'TXT', strings(`${dkim.value}${'A'.repeat(1200)}`))]);
     expect(long.diagnosis).toContain('goes on after its end: 1592 characters where 392 are asked for');
   });
 
-  test('a key with the quotation marks and backslashes of a zone file in its text', async () => {
+  test('reports a key with the quotes and backslashes of a zone file', async () => {
     const split = await seen(isDkim, ({ name, value }) => [
       add(name, 'TXT', strings(`${value.slice(0, 200)}" "${value.slice(200)}`)),
     ]);
@@ -105,19 +105,19 @@ describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
     expect(escaped.diagnosis).toContain('has backslashes in it');
   });
 
-  test('the zone name appended', async () => {
+  test('reports a name with the zone appended', async () => {
     const record = await seen(isDkim, ({ name, value }) => [add(`${name}.${ZONE}`, 'TXT', strings(value))]);
     expect(record.diagnosis).toContain(`The TXT record stands at ${record.name}.${ZONE} instead of ${record.name}`);
   });
 
-  test('an alias in the way, out of the zone and within it', async () => {
+  test('reports an alias at the name, outside and within the zone', async () => {
     const out = await seen(isDkim, ({ name }) => [add(name, 'CNAME', 'keys.elsewhere.test.')]);
     expect(out.diagnosis).toContain(`${out.name} is an alias (CNAME) of keys.elsewhere.test, and where`);
     const inner = await seen(isDkim, ({ name }) => [add(name, 'CNAME', `keys.${ZONE}.`)]);
     expect(inner.diagnosis).toContain(`${inner.name} is an alias (CNAME) of keys.${ZONE}, and where`);
   });
 
-  test('a wildcard that answers, as a text and as an alias', async () => {
+  test('reports a wildcard that responds, as text and as alias', async () => {
     const text = await seen(isDkim, (_, domain) => [add(`*._domainkey.${domain}`, 'TXT', '"v=spf1 -all"')]);
     expect(text.diagnosis).toContain(`the wildcard *._domainkey.${text.domain} answers for it with "v=spf1 -all"`);
     const alias = await seen(isDkim, (_, domain) => [add(`*._domainkey.${domain}`, 'CNAME', 'park.elsewhere.test.')]);
@@ -126,7 +126,7 @@ describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
     );
   });
 
-  test('two SPF records, and one that needs too many look-ups', async () => {
+  test('reports two SPF records, and one that needs too many lookups', async () => {
     const two = await seen(isSpf, (spf) => [lineOf(spf), add(spf.name, 'TXT', '"v=spf1 mx -all"')]);
     expect(two.diagnosis).toContain('There are 2 SPF records at');
     const dear = await seen(isSpf, (spf, domain) => [
@@ -140,7 +140,7 @@ describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
     expect(dear.diagnosis).toContain('needs 11 DNS look-ups or more');
   });
 
-  test('an MX with the zone appended, and a null MX', async () => {
+  test('reports an MX with the zone appended, and a null MX', async () => {
     // BIND takes an MX record to a name of its own zone only if that has an address.
     const longer = await seen(isMx, ({ name, value }) => [
       add(`${value}.${ZONE}`, 'A', '203.0.113.9'),
@@ -151,7 +151,7 @@ describePeers('BIND and broken zones', ['named', 'nsupdate', 'dig'], () => {
     expect(nothing.diagnosis).toContain('is a null MX (RFC 7505)');
   });
 
-  test('an address where an alias is asked for', async () => {
+  test('reports an address where an alias is required', async () => {
     const record = await seen(isTracking, ({ name }) => [add(name, 'A', '203.0.113.5')]);
     expect(record.diagnosis).toContain(`${record.name} has an A record (`);
   });

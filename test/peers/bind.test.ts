@@ -16,7 +16,7 @@ const FOREIGN = [
   'www.example.com. 300 IN CNAME example.com.',
 ];
 
-describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
+describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
   let bind: Bind;
   let scene: Scene;
 
@@ -46,7 +46,7 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     ...new Set(lines.flatMap((line) => /^(\S+)\._domainkey\./.exec(line)?.[1] ?? [])),
   ];
 
-  test('a domain is set up, verified, regenerated, rotated, claimed and deleted, and the zone ends as it began', async () => {
+  test('a domain is set up, verified, regenerated, rotated, claimed and deleted, and the zone ends unchanged', async () => {
     const before = await bind.dump(ZONE);
     const first = await scene.team();
     const second = await scene.team();
@@ -99,7 +99,7 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     expect(await bind.dump(ZONE)).toEqual(before);
   });
 
-  test('what somebody else has at the names is refused or left alone', async () => {
+  test('foreign records at the names cause a refusal or stay unchanged', async () => {
     const team = await scene.team();
     const { id } = await call(team, 'POST', '/domains', { name: 'shop.example.com' });
     await bind.update(ZONE, 'update add send.shop.example.com. 60 CNAME elsewhere.example.net.');
@@ -110,7 +110,7 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     expect(await bind.dump(ZONE)).toEqual(before);
   });
 
-  test('what changes between reading and writing is refused by BIND, and nothing is written', async () => {
+  test('a change between reading and writing makes BIND refuse the update, and nothing is written', async () => {
     await using relay = await startDnsRelay(bind);
     await using own = await startScene({ config: configOf(bind, { port: relay.port }) });
     const team = await own.team();
@@ -125,7 +125,7 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     await bind.update(ZONE, `update delete ${foreign.replace(' 60 IN', '')}`);
   });
 
-  test('an answer of BIND that was changed on its way is not believed, and the update is known to be ours', async () => {
+  test('a modified response of BIND is not trusted, and the update is recognized as ours', async () => {
     await using relay = await startDnsRelay(bind);
     await using own = await startScene({ config: configOf(bind, { port: relay.port }) });
     const team = await own.team();
@@ -144,7 +144,7 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     expect(await bind.dump(ZONE)).toEqual(before);
   });
 
-  test('named-checkzone accepts the zone text, and reads the same key back', async () => {
+  test('the zone text is accepted by named-checkzone, with the same key', async () => {
     const team = await scene.team();
     const domain = await call(team, 'POST', '/domains', { name: 'zone.example.com', click_tracking: true });
     const { text } = await scene.api('GET', `/domains/${domain.id}/dns/zone`, { key: team.key });
@@ -165,20 +165,23 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
     }
   });
 
-  test.each(['hmac-sha384', 'hmac-sha512'] as const)('%s is understood by both sides', async (algorithm) => {
-    await using other = await startBind({ named: findProgram('named') ?? '', zones: { [ZONE]: [] }, algorithm });
-    await using own = await startScene({ config: configOf(other) });
-    const team = await own.team();
-    const created = await own.api('POST', '/domains', { key: team.key, body: { name: 'mail.example.com' } });
-    const made = await own.api('POST', `/domains/${created.body.id}/dns/configure`, { key: team.key });
-    expect(made.status).toBe(200);
-    expect(await other.dump(ZONE)).toHaveLength(made.body.changes.length + 2);
-  });
+  test.each(['hmac-sha384', 'hmac-sha512'] as const)(
+    'the algorithm %s is understood by both sides',
+    async (algorithm) => {
+      await using other = await startBind({ named: findProgram('named') ?? '', zones: { [ZONE]: [] }, algorithm });
+      await using own = await startScene({ config: configOf(other) });
+      const team = await own.team();
+      const created = await own.api('POST', '/domains', { key: team.key, body: { name: 'mail.example.com' } });
+      const made = await own.api('POST', `/domains/${created.body.id}/dns/configure`, { key: team.key });
+      expect(made.status).toBe(200);
+      expect(await other.dump(ZONE)).toHaveLength(made.body.changes.length + 2);
+    },
+  );
 
   test.each([
     ['key_secret', Buffer.alloc(32, 'wrong').toString('base64'), 'BADSIG'],
     ['key_name', 'another-key', 'BADKEY'],
-  ])('with a wrong %s nothing is read or changed', async (field, value, why) => {
+  ])('a wrong %s prevents reading and changing', async (field, value, why) => {
     const before = await bind.dump(ZONE);
     await using own = await startScene({ config: configOf(bind, { [field]: value }) });
     const team = await own.team();

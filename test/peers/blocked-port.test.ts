@@ -14,7 +14,7 @@ const LARGE = ['gmail.com', 'outlook.com', 'yahoo.com'];
 const KEEP_PASSWORD = /^sudo (install .*relay\.password)/m;
 const NAME_RELAY = /^sudo (rasket setup --relay smtp\.example\.com:587 --relay-user me .*relay\.password)$/m;
 
-describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpasswd2'], () => {
+describeOnInternet('on a machine whose network blocks port 25,', ['postfix', 'saslpasswd2'], () => {
   const at = new InstalledMachine();
   let setUp = '';
 
@@ -31,13 +31,13 @@ describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpa
   });
   afterAll(() => at.stop());
 
-  it('learns from rasket setup and rasket doctor that it is blocked, and what to type', () => {
+  it('rasket setup and rasket doctor report that it is blocked, and what to type', () => {
     expect(setUp).toMatch(/^Port 25 is blocked here: .*rasket setup --relay smtp\.example\.com:587 --relay-user NAME/m);
     expect(setUp).toMatch(/^port25\tfailed\t.*\(gmail\.com: ETIMEDOUT, .*\), while other connections lead out\.$/m);
     expect(at.tryTo('rasket doctor').stdout).toContain('port25_blocked');
   });
 
-  it('is told how to make a password file that the service can read', () => {
+  it('rasket setup explains how to make a password file that the service can read', () => {
     const file = '/etc/rasket/mine.password';
     const command = `rasket setup --yes --relay ${RELAY} --relay-user me --relay-password-file ${file}`;
     at.type(`umask 077 && cat >${file}`, `${PASSWORD}\n`);
@@ -49,8 +49,8 @@ describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpa
     at.type(`setpriv --reuid=rasket --regid=rasket --clear-groups cat ${file}`);
   });
 
-  it('sends its first email through a relay that is set up in one step, and explains by which', async () => {
-    // A terminal can be opened anew by its name, and the socket that stands in for it here cannot.
+  it('the first email is sent through a relay that is set up in one step, and rasket explain names the relay', async () => {
+    // A terminal can be opened again by its name, and the socket that stands in for it here cannot.
     at.type(`cat | ${readDocs('relays.md', KEEP_PASSWORD)}`, `${PASSWORD}\n`);
     const step = readDocs('relays.md', NAME_RELAY);
     const said = at.type(

@@ -6,7 +6,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startClamd, type Clamd } from './clamd.ts';
 import { describePeers, findProgram } from './peers.ts';
 
-/** In two pieces, so that no scanner finds this file. */
+/** The test file is written in two pieces, so that no scanner finds this one. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
 describePeers('clamd', ['clamd'], () => {
@@ -45,13 +45,13 @@ describePeers('clamd', ['clamd'], () => {
       : { reply, email: (await scene.api('GET', `/emails/receiving/${id}`, { key: team.key })).body };
   }
 
-  it('a virus in an attachment is told and not stored; other mail is kept', async () => {
+  it('reports a virus in an attachment, which is not stored, and other mail is kept', async () => {
     expect((await bring('nothing')).email).toMatchObject({ dropped_reason: null, attachments: [{ size: 7 }] });
     expect((await bring(EICAR)).email).toMatchObject({ dropped_reason: 'virus', attachments: [], raw: null });
     expect((await bring(zipped('eicar.com', EICAR))).email).toMatchObject({ dropped_reason: 'virus' });
   });
 
-  it('what is larger than it takes, or comes while it is down, comes later', async () => {
+  it('defers a message that is larger than its limit or arrives while it is down', async () => {
     expect((await bring(Buffer.alloc(2_000_000, 'x'))).reply).toMatch(/^451 4\.7\.0/);
     await clamd.close();
     expect((await bring('nothing')).reply).toMatch(/^451 4\.7\.0/);

@@ -3,7 +3,7 @@ import { openOffice, type Office, type Sent } from './office.ts';
 import { describePeers } from './peers.ts';
 
 describePeers('connections to a real Postfix', ['postfix'], () => {
-  it('connections are reused: Postfix sees few of them for many messages, and each message once', async () => {
+  it('are reused: Postfix sees few of them for many messages, and each message once', async () => {
     await using office = await openOffice({ delivery: { max_connections_per_destination: 4 } });
     const sent = await sendTogether(office, 40);
     for (const { messageId } of sent) expect(await office.postfix.received(messageId)).toHaveLength(1);
@@ -16,7 +16,7 @@ describePeers('connections to a real Postfix', ['postfix'], () => {
     for (const line of goodbyes) expect(line).toMatch(/ quit=1 /);
   });
 
-  it('a connection is replaced after as many messages as the setting says', async () => {
+  it('are replaced after the configured number of messages', async () => {
     const delivery = { max_connections_per_destination: 1, max_messages_per_connection: 5 };
     await using office = await openOffice({ delivery });
     for (let count = 0; count < 12; count += 1) {
@@ -28,7 +28,7 @@ describePeers('connections to a real Postfix', ['postfix'], () => {
     expect(goodbyes.map((line) => Number(/ mail=(\d+)/.exec(line)?.[1]))).toEqual([5, 5, 2]);
   });
 
-  it('a refused transaction leaves the connection fit for the next message', async () => {
+  it('stay usable after a refused transaction', async () => {
     await using office = await openOffice({ delivery: { max_connections_per_destination: 1 } });
     const refused = await office.send({ to: 'unknown@example.org' });
     await office.scene.settled();
@@ -40,7 +40,7 @@ describePeers('connections to a real Postfix', ['postfix'], () => {
     expect(await office.postfix.logged(/: connect from/)).toHaveLength(1);
   });
 
-  it('an idle connection that Postfix has given up costs the next message nothing', async () => {
+  it('that Postfix closed while they were idle cost the next message nothing', async () => {
     await using office = await openOffice({
       postfix: { settings: { smtpd_timeout: '1s' } },
       delivery: { idle_seconds: 300 },
@@ -57,7 +57,7 @@ describePeers('connections to a real Postfix', ['postfix'], () => {
     expect(await office.postfix.received(sent.messageId)).toHaveLength(1);
   });
 
-  it('a Postfix that takes two connections only gets all mail over those two', async () => {
+  it('are limited to two by Postfix, which gets all mail over those two', async () => {
     await using office = await openOffice({
       postfix: { settings: { smtpd_client_connection_count_limit: '2' } },
       delivery: { max_connections_per_destination: 8 },

@@ -8,7 +8,7 @@ import { describePeers } from './peers.ts';
 const certificate = makeCertificate({ names: ['mx.exim.test'] });
 
 describePeers('a real Exim', ['exim4'], () => {
-  it('takes our mail over TLS: each message once, several recipients, dots and bytes beyond ASCII', async () => {
+  it('accepts our mail over TLS: each message once, several recipients, dots and non-ASCII bytes', async () => {
     await using exim = await startExim({ certificate });
     await using scene = await startScene({ config: { delivery: { smtp_port: exim.port } } });
     const team = await scene.team();
@@ -31,7 +31,7 @@ describePeers('a real Exim', ['exim4'], () => {
     expect(exim.mail()).toMatch(/^Envelope-to: (a@example\.org,\s*b@example\.org|b@example\.org,\s*a@example\.org)$/m);
   });
 
-  it('brings us mail over TLS, which is kept byte for byte, and hears at RCPT what we do not take', async () => {
+  it('sends us mail over TLS, which is kept byte for byte, and gets a refusal at RCPT for other domains', async () => {
     await using scene = await startScene({ roles: ['http', 'receiving'] });
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);

@@ -18,7 +18,7 @@ import { findProgram } from './peers.ts';
 
 export interface EximOptions {
   certificate: Certificate;
-  /** Where everything goes that is not for `example.org`: a port of this machine, over TLS alone. */
+  /** The port of this machine that gets everything not for `example.org`, over TLS alone. */
   onwardPort?: number;
 }
 
@@ -28,7 +28,7 @@ export interface Exim extends AsyncDisposable {
   logged(pattern: RegExp, count?: number): Promise<string[]>;
   /** Hands it a message as a program of its machine does; it goes on by itself. */
   submit(envelope: { from: string; to: readonly string[] }, raw: string): void;
-  /** What it has taken for `example.org`, in one file. */
+  /** Returns the mail that it has taken for `example.org`, in one file. */
   mail(): string;
 }
 
@@ -47,7 +47,7 @@ export async function startExim({ certificate, onwardPort }: EximOptions): Promi
   ];
   layOut(dir, certificate);
   writeFileSync(config, configOf(dir, port, onwardPort));
-  // What it says to whoever started it; it is no daemon, so that it ends with us.
+  // It stays in the foreground: its errors arrive here, and it ends with us.
   const master = spawn(program, ['-C', config, '-bdf', '-q1m'], { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   let said = '';
   master.stderr?.on('data', (piece: Buffer) => (said += piece.toString()));

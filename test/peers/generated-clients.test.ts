@@ -12,7 +12,7 @@ const folder = path.resolve(import.meta.dirname, '../../.cache/generators');
 const modules = path.join(folder, 'node_modules');
 const isInstalled = existsSync(path.join(modules, 'orval'));
 
-/** What each generator is called with, and code that uses what it made: each line below @ts-expect-error must be refused. */
+/** The arguments of each generator, and code that uses its output: each line below @ts-expect-error must be refused. */
 const GENERATORS = [
   {
     name: 'openapi-typescript',
@@ -69,7 +69,7 @@ const TSCONFIG = {
 
 // skipped where the generators are not installed; RASKET_TEST_PEERS=required insists on them
 describe.skipIf(!isInstalled && process.env.RASKET_TEST_PEERS !== 'required')(
-  'clients generated from /openapi.json',
+  'for clients generated from /openapi.json,',
   () => {
     let scene: Scene;
     let document: string;
@@ -79,13 +79,13 @@ describe.skipIf(!isInstalled && process.env.RASKET_TEST_PEERS !== 'required')(
     });
     afterAll(() => scene.close());
 
-    it('the document names the server that it comes from', () => {
+    it('the document names the server it comes from', () => {
       const { servers } = JSON.parse(document) as { servers: { url: string }[] };
       expect(servers.map(({ url }) => url)).toEqual([scene.url, `${scene.url}/api/v1`]);
     });
 
     it.each(GENERATORS)(
-      'code of $name compiles under --strict',
+      'the code of $name compiles under --strict',
       async ({ name, call: [program = '', ...args], use }) => {
         const made = path.join(folder, name.replaceAll(/\W/g, '-'));
         rmSync(made, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { Machine, type Ended } from '../install/machine.ts';
 import { root } from '../install/tree.ts';
 import { Internet, MACHINE, type InternetPlan, type Line } from './internet.ts';
 
-/** What a new sysadmin types first, as docs/installing.md has it. */
+/** Matches the command that a new sysadmin types first, in docs/installing.md. */
 const SET_UP = /^sudo (rasket setup --yes .*)$/m;
 
 /** A machine on an internet of its own that was installed and set up as the docs say, and nothing else. */
@@ -22,7 +22,7 @@ export class InstalledMachine {
     await this.machine.start();
     await this.internet.start(plan);
     this.type('sh /opt/rasket/install.sh');
-    // By it, programs recognise that systemd runs.
+    // Programs recognise by this folder that systemd runs.
     this.type('mkdir -p /run/systemd/system');
     const said = this.type(readDocs('installing.md', SET_UP));
     this.key = /^API key {2}(rk_.*)$/m.exec(said)?.[1] ?? '';

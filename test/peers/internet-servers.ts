@@ -81,7 +81,7 @@ async function receive({ domain, v4, v6, refusesV4, refusesV6 }: Receiver): Prom
 }
 for (const receiver of plan.receivers) await receive(receiver);
 
-/** Where programs look whether anything leads out: the web servers of those that also receive mail. */
+/** Programs ask these addresses whether anything leads out: the web servers of domains that also receive mail. */
 for (const { domain, v4 } of plan.receivers.filter(({ hasWebServer }) => hasWebServer)) {
   if (v4 === undefined) continue;
   dns.set(domain, 'A', [v4]);

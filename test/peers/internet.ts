@@ -28,7 +28,7 @@ export interface InternetPlan {
   blocksPort25?: true;
 }
 
-/** What a receiver saw, at one of its addresses. */
+/** One message that a receiver saw, at one of its addresses. */
 export type Line =
   | { kind: 'arrived'; at: string; to: string; content: string }
   | { kind: 'refused'; at: string; to: string };
@@ -84,16 +84,16 @@ export function describeOnInternet(title: string, peers: Peer[], chapter: () => 
   const obstacle = findObstacle();
   if (obstacle === undefined) return describePeers(title, peers, chapter);
   describe(title, () => {
-    it('has a network namespace', (ctx) => {
+    it('a network namespace can be created', (ctx) => {
       if (process.env.RASKET_TEST_PEERS === 'required') throw new Error(`RASKET_TEST_PEERS=required, but ${obstacle}`);
       ctx.skip(obstacle);
     });
   });
 }
 
-/** What a machine is connected to: a name server, receivers and a relay, each with real addresses and the real ports. */
+/** The internet that a machine is connected to: a name server, receivers and a relay, each with real addresses and the real ports. */
 export class Internet {
-  /** Where its files are, on the machine. */
+  /** The folder of its files, on the machine. */
   readonly folder = FOLDER;
   #machine: Machine;
 
@@ -129,7 +129,7 @@ export class Internet {
     return JSON.parse(readFileSync(this.#at('queries'), 'utf8')) as { name: string; type: string }[];
   }
 
-  /** What the receivers saw, in order. */
+  /** Returns what the receivers saw, in order. */
   lines(): Line[] {
     if (!existsSync(this.#at('lines'))) return [];
     const lines = readFileSync(this.#at('lines'), 'utf8').split('\n').slice(0, -1);

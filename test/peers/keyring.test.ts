@@ -7,7 +7,7 @@ import { describePeers } from './peers.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon', 'secret-tool'], () => {
+describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secret-tool'], () => {
   let desk: Desk;
   let server: Awaited<ReturnType<typeof startAnswering>>;
   let env: Record<string, string>;
@@ -41,7 +41,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     return server.asked.at(-1)?.headers.authorization;
   };
 
-  it('has each profile’s key, no file has one, and logout takes it away', async () => {
+  it('stores each profile’s key instead of a file, and rasket logout removes it', async () => {
     expect((await login('rk_plain')).stdout).toMatch(
       / is kept in the keyring \((keytar\)|Secret Service\); keytar: not installed on this machine)\.$/m,
     );
@@ -57,7 +57,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     const out = await desk.rasket(['logout', '--profile', 'live'], { env });
     expect(out.stdout).toMatch(/^The key was removed from the keyring \(.*\) and .*live\.json\./);
     expect(await stored()).toEqual([expect.stringContaining('rk_plain')]);
-    // Also when its file is lost.
+    // The key is removed even when its file is lost.
     fs.rmSync(fileOf());
     expect((await desk.rasket(['logout'], { env })).stdout).toMatch(
       /^The key was removed from the keyring \([^)]*\)\./,
@@ -65,7 +65,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     expect(await stored()).toEqual([]);
   });
 
-  it.each(KEYRINGS)('is the same through %s', (from) => {
+  it.each(KEYRINGS)('works the same through %s', (from) => {
     const ask = (verb: 'get' | 'set' | 'remove', secret?: string) =>
       askKeyring(env, { verb, account: '/a file', from, ...(secret !== undefined && { secret }) });
     const kept = ask('set', 'schlüssel\n"x"');
@@ -77,7 +77,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     expect(ask('get')).toEqual({ by: from, why: {}, secret: null });
   });
 
-  it('gives a key to no other server than its own, whatever the file says', async () => {
+  it('gives a key only to its own server, whatever the file says', async () => {
     await login('rk_plain');
     const other = await startAnswering(() => ({ status: 200, body: {} }));
     const held = JSON.parse(fs.readFileSync(fileOf(), 'utf8')) as object;
@@ -89,7 +89,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     other.close();
   });
 
-  it('gets the keys that stand in files at the next login', async () => {
+  it('receives the keys from files at the next login', async () => {
     const desktop = env;
     env = {};
     await login('rk_plain');
@@ -103,7 +103,10 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
   });
 });
 
-/** One that starts no services: of whoever asks before the keyring is there it would start a second one, which is locked. */
+/**
+ * Builds the configuration of a bus that starts no services: it would start a second keyring, a locked one, for a client that
+ * asks before the keyring is there.
+ */
 const busConfig = (address: string): string => `<!DOCTYPE busconfig PUBLIC
   "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>

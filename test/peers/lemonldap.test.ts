@@ -6,7 +6,7 @@ import { asSignedIn, Browsing, proveDomain, startUrl, teamWithSso, type Visit } 
 import { startLemonldap, throughPortal, type Lemonldap } from './lemonldap.ts';
 import { describePeers } from './peers.ts';
 
-/** Of the people of the demonstration. */
+/** The domain of the people in the demonstration. */
 const DOMAIN = 'badwolf.org';
 
 describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
@@ -36,7 +36,7 @@ describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
     return { ...(await browser.get(back)), browser };
   }
 
-  it('signs its people in', async () => {
+  it('signs its users in', async () => {
     const { team } = await connected();
     const done = await signIn('rtyler');
     const failed = scene.log.filter((line) => line.includes('provider failed'));
@@ -47,7 +47,7 @@ describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
     });
   });
 
-  it('does not take a wrong client secret, and nobody is signed in until it is right', async () => {
+  it('refuses a wrong client secret, and nobody is signed in until it is right', async () => {
     const { put } = await connected();
     await put({ client_secret: 'another' });
     const refused = await signIn('dwho');
@@ -57,7 +57,7 @@ describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
     expect((await signIn('dwho')).status).toBe(303);
   });
 
-  it('signs with another key, which is asked for when a token names it', async () => {
+  it('can sign with a new key, which is loaded when a token names it', async () => {
     await connected();
     expect((await signIn('msmith')).status).toBe(303);
     await provider.rotate();
@@ -65,7 +65,7 @@ describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
     expect((await signIn('msmith')).status).toBe(303);
   });
 
-  it('is down, and up again', async () => {
+  it('can be down, and people sign in when it is up again', async () => {
     await connected();
     expect((await signIn('dwho')).status).toBe(303);
     await provider.stop();

@@ -8,7 +8,7 @@ import { scratchFolder } from '../rig/scratch.ts';
 import { Browsing } from '../rig/sso.ts';
 import { freePort } from '../rig/free-port.ts';
 
-/** Where its packages were unpacked for these tests alone (`.ci/run`), or installed. */
+/** The folders that its packages may be in: unpacked for these tests alone (`.ci/run`), or installed. */
 const ROOTS = ['/usr/local/lib/lemonldap-ng', ''];
 
 export interface Lemonldap {

@@ -13,7 +13,7 @@ const ADDRESS = `use Socket; socket(S, PF_INET, SOCK_DGRAM, 0); my $a = pack("a1
 const machine = new Machine({ hasPrivilege: true });
 const isPossible = Machine.isPossible();
 
-describePeers('The path of a new sysadmin', ['pebble'], () => {
+describePeers('the path of a new sysadmin', ['pebble'], () => {
   beforeAll(() => (isPossible ? machine.start() : undefined));
   afterAll(() => machine.stop());
 

@@ -12,14 +12,14 @@ export interface Sent {
 export interface Office extends AsyncDisposable {
   scene: Scene;
   postfix: Postfix;
-  /** What was said between the app and Postfix. */
+  /** The conversation between the app and Postfix. */
   wire: Wire;
   team: Team;
   domain: { id: string; name: string };
   /** Accepted by the API; ask `scene.settled()` for the rest. */
   send(body: Record<string, unknown>): Promise<Sent>;
   account(sent: Sent): Promise<Account>;
-  /** What was signed for an email, and its envelope sender: composing is repeatable to the byte. */
+  /** Returns the bytes that were signed for an email, and its envelope sender: composing is repeatable to the byte. */
   signed(sent: Sent): Promise<{ bytes: Buffer; returnPathTo(destination: string): string | undefined }>;
   /** The newest hundred. */
   suppressions(): Promise<string[]>;

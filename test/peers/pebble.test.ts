@@ -49,7 +49,7 @@ describePeers('Pebble', ['pebble'], () => {
   const shown = (scene: Scene, root: string) => shownAt(scene.app.http?.securePorts[0] ?? 0, 'api.rasket.test', [root]);
 
   test.each(['http-01', 'tls-alpn-01', 'dns-01'] as const)(
-    'issues by %s, and again with the same key',
+    'issues a certificate by %s, and again with the same key',
     async (challenge) => {
       const { scene, root, zone, trustedCa } = await start(challenge);
       expect(await lookElsewhere(scene, { trustedCa }), scene.log.join('\n')).toEqual({ issued: 1, failed: 0 });

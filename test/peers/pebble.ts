@@ -13,7 +13,7 @@ import { findProgram } from './peers.ts';
 /** The name that Pebble is called by. */
 export const CA = 'ca.test';
 
-/** Where it will listen, and what it shows there: known before it starts. */
+/** The address that it will have, and the certificate that it shows there: both are known before it starts. */
 export interface PebblePlan {
   directory: string;
   trustedCa: string[];
@@ -21,7 +21,7 @@ export interface PebblePlan {
 }
 
 export interface Pebble {
-  /** What its certificates are proven by. */
+  /** The root certificate of the certificates that it issues. */
   root: string;
   stop(): Promise<void>;
 }

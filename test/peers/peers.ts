@@ -55,7 +55,7 @@ export function describePeers(title: string, peers: Peer[], chapter: () => void)
   const reason = peers.map(whyAbsent).find((found) => found !== undefined);
   if (reason === undefined) return void describe(title, chapter);
   describe(title, () => {
-    it(`has ${peers.join(', ')} to talk to`, (ctx) => {
+    it(`${peers.join(', ')} can be used`, (ctx) => {
       if (process.env.RASKET_TEST_PEERS === 'required') throw new Error(`RASKET_TEST_PEERS=required, but ${reason}`);
       ctx.skip(reason);
     });

@@ -13,11 +13,11 @@ import { startPostfix } from './postfix.ts';
 const MESSAGES = 60;
 const KILLS = 4;
 const WAIT_MS = 120_000 + MESSAGES * 100;
-/** What is waited for in vain is named, with the log of Postfix, before the test is out of time. */
+/** A wait that fails is reported, with the log of Postfix, before the test times out. */
 const LIMIT_MS = WAIT_MS + 60_000;
 
-describePeers('kill -9 while a real Postfix brings mail', ['postfix', 'smtp-source'], () => {
-  it('what Postfix heard a 250 for is there once, and everything comes in the end', { timeout: LIMIT_MS }, async () => {
+describePeers('a kill -9 while a real Postfix delivers mail to us', ['postfix', 'smtp-source'], () => {
+  it('keeps each message with a 250 once, and all messages arrive in the end', { timeout: LIMIT_MS }, async () => {
     const sink = await startSink({ keep: false });
     onTestFinished(() => sink.close());
     const port = await freePort();

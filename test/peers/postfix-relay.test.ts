@@ -48,8 +48,8 @@ async function startRelayed(
   return { postfix, scene, mail, attempt };
 }
 
-describePeers('a Postfix with Cyrus SASL as the relay', ['postfix', 'saslpasswd2'], () => {
-  it.each(['plain', 'login', 'cram-md5'])('takes mail after a login by %s', async (authentication) => {
+describePeers('a Postfix with Cyrus SASL as relay', ['postfix', 'saslpasswd2'], () => {
+  it.each(['plain', 'login', 'cram-md5'])('accepts mail after a login by %s', async (authentication) => {
     const { postfix, scene, mail, attempt } = await startRelayed({ authentication });
     const id = await mail.send('a@example.org');
     await scene.settled();
@@ -61,7 +61,7 @@ describePeers('a Postfix with Cyrus SASL as the relay', ['postfix', 'saslpasswd2
     expect(received?.messageId).toBe(`<${id}@${mail.domain.name}>`);
   });
 
-  it('is reached over TLS from the first byte', async () => {
+  it('is reached over implicit TLS', async () => {
     const { scene, mail } = await startRelayed({ tls: 'implicit' }, { settings: { smtpd_tls_wrappermode: 'yes' } });
     const id = await mail.send('a@example.org');
     await scene.settled();
@@ -83,7 +83,7 @@ describePeers('a Postfix with Cyrus SASL as the relay', ['postfix', 'saslpasswd2
     },
   );
 
-  it('defers mail where the settings have no login, and the relay demands one', async () => {
+  it('defers mail when it requires a login and the settings have none', async () => {
     const { scene, mail, attempt } = await startRelayed({ user: '', password_file: '' });
     const id = await mail.send('a@elsewhere.example');
     await scene.settled();
@@ -94,7 +94,7 @@ describePeers('a Postfix with Cyrus SASL as the relay', ['postfix', 'saslpasswd2
     });
   });
 
-  it('bounces the one of two recipients that it refuses for good', async () => {
+  it('bounces the one of two recipients that it refuses permanently', async () => {
     const { postfix, scene, mail } = await startRelayed();
     const id = await mail.send(['unknown@example.org', 'a@example.org']);
     await scene.settled();

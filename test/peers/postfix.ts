@@ -23,13 +23,13 @@ import { readMaildirFile, type ReceivedMail } from './received-mail.ts';
 export interface PostfixOptions {
   /** Lines of main.cf, over those of the rig. */
   settings?: Record<string, string>;
-  /** What smtpd answers to a recipient: an address or a domain, and the reply. */
+  /** The replies of smtpd to recipients: an address or a domain, and the reply. */
   access?: Record<string, string>;
   /** Offers STARTTLS with this certificate. */
   certificate?: Certificate;
   /** Takes mail from clients that log in with these alone, by Cyrus SASL. */
   login?: { user: string; password: string; mechanisms: readonly string[] };
-  /** Where it listens, instead of a free port of loopback. */
+  /** The address that it listens on, instead of a free port of loopback. */
   at?: { address: string; port: number };
 }
 
@@ -41,7 +41,7 @@ export interface Postfix extends AsyncDisposable {
   logged(pattern: RegExp, count?: number, withinMs?: number): Promise<string[]>;
   /** The mail of one Message-ID, one item for each mailbox, as soon as `count` mailboxes hold it. */
   received(messageId: string, count?: number): Promise<ReceivedMail[]>;
-  /** What lies in all mailboxes. */
+  /** Returns the mail in all mailboxes. */
   mail(): ReceivedMail[];
   /** Replaces the access table; connections made from now on see it. */
   setAccess(access: Record<string, string>): void;

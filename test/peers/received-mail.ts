@@ -5,7 +5,7 @@ export interface ReceivedMail {
   to: string;
   returnPath: string;
   messageId: string;
-  /** What was sent: without the lines Postfix put on top, and with CRLF at line ends, as it was on the wire. */
+  /** The message as it was sent: without the lines Postfix put on top, and with CRLF at line ends, as it was on the wire. */
   content: Buffer;
 }
 

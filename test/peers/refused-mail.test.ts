@@ -3,10 +3,10 @@ import { openOffice } from './office.ts';
 import { describePeers } from './peers.ts';
 
 const MINUTE_MS = 60_000;
-// With one message a connection, a later attempt meets the tables as they are by then.
+// With one message a connection, a later attempt meets the tables of that moment.
 const eachAlone = { max_messages_per_connection: 1 };
 
-describePeers('what a real Postfix refuses', ['postfix'], () => {
+describePeers('with a real Postfix,', ['postfix'], () => {
   it('a 550 5.1.1 for an unknown user bounces and suppresses the address', async () => {
     await using office = await openOffice();
     const sent = await office.send({ to: 'unknown@example.org' });
@@ -42,7 +42,7 @@ describePeers('what a real Postfix refuses', ['postfix'], () => {
     expect(await office.suppressions()).toEqual([]);
   });
 
-  it('a deferred recipient is retried until Postfix takes it, and nobody else gets the mail twice', async () => {
+  it('a deferred recipient is retried until Postfix accepts it, and nobody gets the mail twice', async () => {
     const recipients = ['reader@example.org', 'unknown@example.org', 'later@example.org'];
     await using office = await openOffice({
       delivery: eachAlone,
@@ -102,7 +102,7 @@ describePeers('what a real Postfix refuses', ['postfix'], () => {
     expect(office.postfix.mail()).toEqual([]);
   });
 
-  it('a message refused after its final dot bounces, and one deferred there is sent again, once', async () => {
+  it('a message refused after its final dot bounces, and one deferred there is sent again once', async () => {
     const atTheDot = (reply: string): Record<string, string> => ({
       smtpd_end_of_data_restrictions: `check_sender_access static:{${reply}}`,
     });
@@ -157,7 +157,7 @@ describePeers('what a real Postfix refuses', ['postfix'], () => {
     ]);
   });
 
-  it('when Postfix hangs up after too many errors, good recipients get the mail once and bad ones bounce once', async () => {
+  it('good recipients get the mail once and bad ones bounce once when Postfix hangs up after too many errors', async () => {
     const good = ['reader-1@example.org', 'reader-2@example.org'];
     const bad = Array.from({ length: 40 }, (_, index) => `unknown-${index}@example.org`);
     await using office = await openOffice({ postfix: { settings: { smtpd_hard_error_limit: '20' } } });

@@ -43,7 +43,7 @@ const messages: { name: string; body: Record<string, unknown> }[] = [
   { name: '50 recipients, some of them in bcc', body: { to: fifty, bcc: hidden } },
 ];
 
-describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DKIM'], () => {
+describePeers('mail that a real Postfix accepted', ['postfix', 'opendkim', 'Mail::DKIM'], () => {
   let office: Office;
   const sent: Sent[] = [];
   const arrived: ReceivedMail[][] = [];
@@ -70,7 +70,7 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
   };
 
   it.each(messages.map(({ name }, index) => ({ name, index })))(
-    '$name: every recipient has it once, and its events stand once',
+    'reaches every recipient once, with each event once: $name',
     async ({ index }) => {
       const mailboxes = arrived[index]?.map(({ to }) => to).sort();
       expect(mailboxes).toEqual(recipientsOf(index).sort());
@@ -83,7 +83,7 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
   );
 
   it.each(messages.map(({ name }, index) => ({ name, index })))(
-    '$name: the bytes in the mailbox are the bytes that were signed',
+    'has the signed bytes in the mailbox: $name',
     async ({ index }) => {
       const { bytes: signed, returnPathTo } = await office.signed(sent[index]!);
       for (const { to, content, returnPath } of arrived[index]!) {
@@ -93,7 +93,7 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
     },
   );
 
-  it('opendkim verifies every message', async () => {
+  it('is verified by opendkim', async () => {
     const said = await askOpendkim(
       arrived.map(([first]) => first!.content),
       keys,
@@ -105,7 +105,7 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
     );
   });
 
-  it('Mail::DKIM verifies every message with the key it finds in DNS', async () => {
+  it('is verified by Mail::DKIM with the key from DNS', async () => {
     const said = await askMailDkim(
       arrived.map(([first]) => first!.content),
       office.scene.dns.port,
@@ -116,7 +116,7 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
     );
   });
 
-  it('neither verifies a message in which one signed byte was changed', async () => {
+  it('is verified by neither when one signed byte was changed', async () => {
     const original = arrived[0]![0]!.content.toString('latin1');
     const changed = [
       original.replace('It works.', 'It worked'),
@@ -129,7 +129,7 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
     expect(await askMailDkim(changed, office.scene.dns.port)).toEqual(fail);
   });
 
-  it('a reader sees what was asked for, and nobody sees bcc', async () => {
+  it('shows the reader what was sent, and nobody sees bcc', async () => {
     for (const [index, { body }] of messages.entries()) {
       const parsed = await PostalMime.parse(arrived[index]![0]!.content);
       expect(parsed.subject).toBe(body.subject ?? 'Hello');

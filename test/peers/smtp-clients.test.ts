@@ -64,7 +64,7 @@ describe('nodemailer', () => {
     },
   );
 
-  it('is told what is wrong with its key', async () => {
+  it('gets a clear error for a wrong key', async () => {
     const transport = nodemailer.createTransport({
       host: '127.0.0.1',
       port: portOf(scene, 'tls'),
@@ -98,7 +98,7 @@ with smtplib.SMTP_SSL('127.0.0.1', tls_port, context=context) as client:
 `;
 
 describePeers('smtplib', ['python3'], () => {
-  it('sends over STARTTLS and over TLS', async () => {
+  it('sends over STARTTLS and over implicit TLS', async () => {
     const ports = [portOf(scene, 'starttls'), portOf(scene, 'tls')].map(String);
     await promisify(execFile)('python3', ['-c', SMTPLIB, ...ports, team.key, from]);
     expect((await arrived('smtplib')).count).toBe(2);
@@ -106,7 +106,7 @@ describePeers('smtplib', ['python3'], () => {
 });
 
 describePeers('swaks', ['swaks'], () => {
-  it('sends with the line of the panel, and with TLS from the first byte', async () => {
+  it('sends with the command of the panel, and with implicit TLS', async () => {
     const words = [
       '--server',
       '127.0.0.1',

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { openOffice } from './office.ts';
 import { describePeers } from './peers.ts';
 
-describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
-  it('PIPELINING: the envelope goes out in one piece', async () => {
+describePeers('with a real Postfix,', ['postfix'], () => {
+  it('PIPELINING sends the envelope in one piece', async () => {
     await using office = await openOffice();
     const sent = await office.send({ to: ['a@example.org', 'b@example.org'] });
     await office.scene.settled();
@@ -13,7 +13,7 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
     );
   });
 
-  it('without PIPELINING every command waits for its answer, even where Postfix refuses those that do not', async () => {
+  it('without PIPELINING every command waits for its reply, even when Postfix enforces that', async () => {
     const settings = {
       smtpd_discard_ehlo_keywords: 'pipelining',
       smtpd_recipient_restrictions: 'reject_unauth_pipelining',
@@ -27,7 +27,7 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
     expect(office.postfix.log().filter((line) => /improper/i.test(line))).toEqual([]);
   });
 
-  it('SIZE: a message over the limit bounces as too large and is not offered', async () => {
+  it('SIZE makes a message over the limit bounce as too large without being offered', async () => {
     await using office = await openOffice({ postfix: { settings: { message_size_limit: '20000' } } });
     const large = await office.send({ to: 'a@example.org', text: 'line\n'.repeat(5000) });
     await office.scene.settled();
@@ -47,7 +47,7 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
     ]);
   });
 
-  it('a Postfix that keeps its limit to itself says so after the message: it bounces as too large, too', async () => {
+  it('a message over a limit that Postfix does not announce bounces as too large after it was sent', async () => {
     const settings = { message_size_limit: '20000', smtpd_discard_ehlo_keywords: 'size' };
     await using office = await openOffice({ postfix: { settings } });
     const sent = await office.send({ to: 'a@example.org', text: 'line\n'.repeat(5000) });
@@ -62,7 +62,7 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
     expect(await office.suppressions()).toEqual([]);
   });
 
-  it('SMTPUTF8: an address beyond ASCII is delivered, with the parameters that Postfix offers', async () => {
+  it('SMTPUTF8 delivers to a non-ASCII address, with the parameters that Postfix offers', async () => {
     await using office = await openOffice();
     const sent = await office.send({ to: 'jörg@example.org' });
     await office.scene.settled();
@@ -76,7 +76,7 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
     expect(mail?.content.toString('utf8')).toContain('jörg@example.org');
   });
 
-  it('SMTPUTF8: where Postfix does not take it, the address bounces and other recipients still get their mail', async () => {
+  it('without SMTPUTF8 a non-ASCII address bounces, and other recipients still get their mail', async () => {
     await using office = await openOffice({ postfix: { settings: { smtputf8_enable: 'no' } } });
     const beyond = await office.send({ to: 'jörg@example.org' });
     const ascii = await office.send({ to: 'joerg@example.org' });
@@ -87,7 +87,7 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
     expect(await office.suppressions()).toEqual([]);
   });
 
-  it('8BITMIME: nothing is asked for that Postfix does not offer', async () => {
+  it('without 8BITMIME no parameter is used that Postfix does not offer', async () => {
     await using office = await openOffice({
       postfix: { settings: { smtpd_discard_ehlo_keywords: '8bitmime, size, smtputf8' } },
     });

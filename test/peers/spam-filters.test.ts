@@ -11,7 +11,7 @@ const IP = '198.18.0.25';
 
 /** The rules that may fire, each with the reason why it says nothing about the form of the mail. */
 interface Allowed {
-  /** Those without which mail is not authenticated. */
+  /** The rules that must fire: without them mail is not authenticated. */
   required: readonly string[];
   always: Record<string, string>;
   kinds: Record<string, Record<string, string>>;
@@ -122,7 +122,7 @@ const FAULTS: { fault: string; change: (text: string) => string; spamAssassin?: 
   },
 ];
 
-describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM', 'Mail::SPF'], () => {
+describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Mail::SPF'], () => {
   let scene: Scene;
   let spamAssassin: SpamFilter;
   let rspamd: SpamFilter;
@@ -133,7 +133,7 @@ describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM',
       config: { accounts: { sign_up: 'open' }, http: { port: 0, public_url: 'https://rasket.test' } },
     });
     scene.api = createApi(`http://127.0.0.1:${scene.app.http?.port}`);
-    // A host as it should be set up, and a name server that answers whole keys to whoever takes them.
+    // The host is set up as it should be, and its name server answers whole keys to clients that accept them.
     scene.dns.set('rasket.test', 'A', [IP]);
     scene.dns.set('rasket.test', 'TXT', ['v=spf1 a -all']);
     scene.dns.set(`${IP.split('.').toReversed().join('.')}.in-addr.arpa`, 'PTR', ['rasket.test']);
@@ -168,20 +168,20 @@ describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM',
         if (faults.length > 0) found[sample.kind] = faults;
       }
     };
-    // As many as spamd has workers.
+    // There is one for each worker of spamd.
     await Promise.all([judgeOn(), judgeOn()]);
     return found;
   }
 
-  it('SpamAssassin finds DKIM and SPF valid in every kind of mail, and nothing wrong with its form', async () => {
+  it('include SpamAssassin, which finds DKIM and SPF valid in every kind of mail, and no fault in its form', async () => {
     expect(await findFaults(spamAssassin, SPAMASSASSIN)).toEqual({});
   });
 
-  it('rspamd finds DKIM, SPF and DMARC valid in every kind of mail, and nothing wrong with its form', async () => {
+  it('include rspamd, which finds DKIM, SPF and DMARC valid in every kind of mail, and no fault in its form', async () => {
     expect(await findFaults(rspamd, RSPAMD)).toEqual({});
   });
 
-  it.each(FAULTS)('both filters find a message $fault', async ({ change, spamAssassin: one, rspamd: other }) => {
+  it.each(FAULTS)('both detect a message $fault', async ({ change, spamAssassin: one, rspamd: other }) => {
     const arrival = arrivalOf(samples.find(({ kind }) => kind === 'HTML and text')!);
     const data = Buffer.from(change(arrival.data.toString('latin1')), 'latin1');
     expect(data.equals(arrival.data)).toBe(false);
@@ -189,7 +189,7 @@ describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM',
     if (other !== undefined) expect(await rspamd.judge({ ...arrival, data })).toContain(other);
   });
 
-  it('both filters find that a message comes from an address that its domain does not name', async () => {
+  it('both detect a message from an address that its domain does not name', async () => {
     const arrival = { ...arrivalOf(samples[0]!), ip: '198.18.0.26' };
     expect(await spamAssassin.judge(arrival)).toContain('SPF_SOFTFAIL');
     expect(await rspamd.judge(arrival)).toContain('R_SPF_SOFTFAIL');

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { buffer, json } from 'node:stream/consumers';
 import { findProgram } from './find-program.ts';
 
-/** What a receiving mail server knows of a message. */
+/** The facts that a receiving mail server knows of a message. */
 export interface Arrival {
   ip: string;
   helo: string;
@@ -78,7 +78,7 @@ export async function startSpamAssassin(dnsPort: number): Promise<SpamFilter> {
     '--min-children=1',
     '--max-children=2',
     `--siteconfigpath=${site}`,
-    // Those of the package, also where newer ones were fetched.
+    // The rules of the package are used, also when newer ones were fetched.
     '--configpath=/usr/share/spamassassin',
     ...(process.getuid?.() === 0 ? ['--username=nobody'] : []),
   ];
@@ -167,7 +167,7 @@ async function askRspamd(socketPath: string, { ip, helo, mailFrom, rcptTo, data 
 const writeLines = (file: string, lines: readonly string[]): void =>
   writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
 
-/** Makes a folder that belongs to the user as whom the program runs, where a user can be chosen. */
+/** Makes a folder that belongs to the user that the program runs as, where a user can be chosen. */
 function makeFolder(prefix: string, owner: string): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), prefix));
   chmodSync(dir, 0o755);

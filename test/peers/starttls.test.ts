@@ -6,11 +6,11 @@ import { describePeers } from './peers.ts';
 const established = /TLS connection established from unknown\[127\.0\.0\.1\]: TLSv1\.3/;
 const certificate = makeCertificate({ names: ['mx.sink.test'] });
 
-describePeers('STARTTLS with a real Postfix', ['postfix'], () => {
+describePeers('with STARTTLS at a real Postfix,', ['postfix'], () => {
   it.each([
     { name: 'a self-signed certificate', certificate },
     { name: 'an expired certificate of another host', certificate: makeBadCertificate() },
-  ])('$name is good enough to encrypt with', async ({ certificate: theirs }) => {
+  ])('$name is sufficient for encryption', async ({ certificate: theirs }) => {
     await using office = await openOffice({ postfix: { certificate: theirs } });
     const sent = await office.send({ to: 'reader@example.org' });
     await office.scene.settled();
@@ -21,7 +21,7 @@ describePeers('STARTTLS with a real Postfix', ['postfix'], () => {
     expect(mail?.content.toString()).toContain('\r\n\r\nIt works.');
   });
 
-  it('many messages go over one encrypted connection', async () => {
+  it('many messages use one encrypted connection', async () => {
     await using office = await openOffice({
       postfix: { certificate },
       delivery: { max_connections_per_destination: 1 },
@@ -34,7 +34,7 @@ describePeers('STARTTLS with a real Postfix', ['postfix'], () => {
     expect(await office.postfix.logged(established)).toHaveLength(1);
   });
 
-  it('a Postfix that insists on TLS gets it', async () => {
+  it('a Postfix that requires TLS gets it', async () => {
     await using office = await openOffice({
       postfix: { certificate, settings: { smtpd_tls_security_level: 'encrypt' } },
     });
@@ -43,7 +43,7 @@ describePeers('STARTTLS with a real Postfix', ['postfix'], () => {
     expect((await office.account(sent)).state).toBe('delivered');
   });
 
-  it('tls enforced: delivered where Postfix offers STARTTLS', async () => {
+  it('enforced TLS delivers when Postfix offers STARTTLS', async () => {
     await using office = await openOffice({ postfix: { certificate }, tls: 'enforced' });
     const sent = await office.send({ to: 'reader@example.org' });
     await office.scene.settled();
@@ -51,7 +51,7 @@ describePeers('STARTTLS with a real Postfix', ['postfix'], () => {
     expect(await office.postfix.logged(established)).toHaveLength(1);
   });
 
-  it('tls enforced: waits while Postfix offers none, says nothing in clear, and delivers once it does', async () => {
+  it('enforced TLS waits while Postfix offers none, sends nothing in clear text, and delivers once it does', async () => {
     await using office = await openOffice({
       postfix: { certificate, settings: { smtpd_tls_security_level: 'none' } },
       tls: 'enforced',
@@ -75,7 +75,7 @@ describePeers('STARTTLS with a real Postfix', ['postfix'], () => {
     expect(await office.postfix.received(sent.messageId)).toHaveLength(1);
   });
 
-  it('a Postfix whose TLS is broken gets the mail in clear, unless TLS is enforced', async () => {
+  it('a Postfix with broken TLS gets the mail in clear text, unless TLS is enforced', async () => {
     const broken = { smtpd_tls_mandatory_protocols: '>=TLSv1.3', smtpd_tls_protocols: '<=TLSv1' };
     await using office = await openOffice({ postfix: { certificate, settings: broken } });
     const sent = await office.send({ to: 'reader@example.org' });

@@ -15,7 +15,7 @@ const bodyOf = (content: Buffer): ObjectBody => {
 
 const KEYS = ['plain', 'a/b/c', 'two//slashes', 'with space', "a+b=c~(d)!*'", 'ünïcode/ß', 'a&b<c>"d"', '%41', 'q?x#y'];
 
-describePeers('a store of others', ['swift'], () => {
+describePeers('a third-party object store', ['swift'], () => {
   let swift: Swift;
   beforeAll(async () => {
     swift = await startSwift();
@@ -41,7 +41,7 @@ describePeers('a store of others', ['swift'], () => {
     });
   };
 
-  it('keeps, copies, lists page by page and removes, whatever the key', async () => {
+  it('stores, copies, lists page by page and removes content with any key', async () => {
     const store = open();
     const contents = new Map(KEYS.map((key) => [key, randomBytes(1000)]));
     contents.set('nothing', Buffer.alloc(0)).set('large', randomBytes(8_000_000));
@@ -75,13 +75,13 @@ describePeers('a store of others', ['swift'], () => {
     ['a region of others', { region: 'eu-north-1' }, /400 AuthorizationHeaderMalformed.*look at .*blobs.region/],
     ['a bucket that is not there', { bucket: 'other' }, /404 NoSuchBucket/],
     ['a clock that is an hour late', { now: () => Date.now() - 3_600_000 }, /RequestTimeTooSkewed.* behind/],
-  ])('refuses %s in words that say what to look at', async (_, more, says) => {
+  ])('refuses %s with a message that says what to check', async (_, more, says) => {
     const store = open(more);
     await expect(read(store, 'plain')).rejects.toThrow(says);
     await store.close();
   });
 
-  it('refuses what arrives otherwise than it was sent', async () => {
+  it('refuses content that arrives modified', async () => {
     const store = open({ giveUpMs: 1 });
     const body = { ...bodyOf(Buffer.from('x')), md5: '0'.repeat(32) };
     await expect(store.put('other', body)).rejects.toThrow(/400 BadDigest/);
@@ -89,7 +89,7 @@ describePeers('a store of others', ['swift'], () => {
     await store.close();
   });
 
-  it('holds the contents of an installation, and gives them back for delivery', async () => {
+  it('stores the content of an installation, and returns it for delivery', async () => {
     await makeBucket(swift, 'installation');
     const { endpoint, region, accessKey, secretKey } = swift;
     const blobs = {

@@ -12,7 +12,7 @@ export function findMailDkim(): boolean {
 
 export const findMailSpf = (): boolean => spawnSync('perl', ['-MMail::SPF', '-e', '1']).status === 0;
 
-/** What opendkim says of each message. It asks no name server: `records` (name to TXT) is all it knows. */
+/** Returns opendkim's result for each message. It asks no name server: `records` (name to TXT) is all it knows. */
 export function askOpendkim(messages: readonly Buffer[], records: Record<string, string>): Promise<string[]> {
   return withFiles(messages, async (files, dir) => {
     const known = path.join(dir, 'records');
@@ -32,7 +32,7 @@ export function askOpendkim(messages: readonly Buffer[], records: Record<string,
   });
 }
 
-/** What Mail::DKIM says of each message, as "<signatures> <result>", asking the name server on loopback for the keys. */
+/** Returns the result of Mail::DKIM for each message, as "<signatures> <result>"; it asks the name server on loopback for the keys. */
 export function askMailDkim(messages: readonly Buffer[], dnsPort: number): Promise<string[]> {
   return withFiles(messages, async (files) => {
     const script = path.join(import.meta.dirname, 'verify-dkim.pl');

@@ -63,7 +63,7 @@ function optionsOf({ port, ca }: { port: number; ca: string }, path: string, cal
   };
 }
 
-/** In clear, as an authority asks. */
+/** Requests in clear, as an authority does. */
 const inClear = (port: number, path: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path, headers: { host: HOST }, agent: false };
@@ -83,7 +83,7 @@ async function sceneBehind(
 ): Promise<{ scene: Scene; team: Team; web: WebServer }> {
   const scene = await startScene({
     config: {
-      // As `rasket setup` plans it for a machine whose web server has the ports.
+      // `rasket setup` plans these settings for a machine whose web server has the ports.
       http: { trusted_proxies: ['127.0.0.1/32', '::1/128'] },
       acme: { directory: 'https://ca.test/dir', agree_to_terms: true, challenge: 'http-01' },
       ...more,
@@ -102,8 +102,8 @@ for (const [name, program, start] of [
   ['Caddy', 'caddy', startCaddy],
   ['Apache', 'apache2', startApache],
 ] as const)
-  describePeers(`${name}, with the lines that rasket setup prints`, [program], () => {
-    it('passes on the first email, a large one, streams as they come, and who calls', async () => {
+  describePeers(`${name}, configured as rasket setup prints,`, [program], () => {
+    it('passes on the first email, a large one, streams as they arrive, and the caller’s address', async () => {
       const { scene, team, web } = await sceneBehind(start);
       const call = clientOf(web);
       const { name: domain } = await team.domain();
@@ -137,7 +137,7 @@ for (const [name, program, start] of [
       expect(large.status, large.text.slice(0, 300)).toBe(200);
       await scene.settled();
       expect(scene.sink.messages.map(({ data }) => data.length > 20_000_000)).toContain(true);
-      // What is too large is refused by rasket, in its own words, up to what the web server may hold.
+      // A request that is too large is refused by rasket, with its own message, up to the limit of the web server.
       const huge = { ...email, html: 'x'.repeat(42_000_000) };
       const refused = await call('/emails', { key, body: huge });
       expect(JSON.parse(refused.text)).toMatchObject({
@@ -146,7 +146,7 @@ for (const [name, program, start] of [
       });
     });
 
-    it('names the client, whatever that says of itself: to the audit log and the limits', async () => {
+    it('names the client to the audit log and the limits, whatever the client claims', async () => {
       const limits = { rate_limit: { requests_per_second: 1, burst: 5 } };
       const { scene, team, web } = await sceneBehind(start, limits);
       const call = clientOf(web);
@@ -163,14 +163,14 @@ for (const [name, program, start] of [
       expect((await without('127.0.0.10')).status, 'another client has limits of its own').toBe(200);
     });
 
-    it('passes on a path as it was written', async () => {
+    it('passes on a path unchanged', async () => {
       const { team, web } = await sceneBehind(start);
       const answer = await clientOf(web)('/contacts/a%2Fb%40one.example', { key: team.key });
       expect(answer.status).toBe(404);
       expect(JSON.parse(answer.text)).toMatchObject({ name: 'not_found', message: 'Contact not found.' });
     });
 
-    it('passes on what an authority asks, and leads everybody else to https', async () => {
+    it('passes on the requests of a certificate authority, and redirects all others to https', async () => {
       const { web } = await sceneBehind(start);
       const call = clientOf(web);
       const challenge = '/.well-known/acme-challenge/a-token-that-nobody-waits-for-000000000000000';

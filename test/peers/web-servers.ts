@@ -12,7 +12,7 @@ import { findProgram } from './find-program.ts';
 export interface WebServer {
   http: number;
   https: number;
-  /** What a client has to trust. */
+  /** The certificate that a client has to trust. */
   ca: string;
   stop(): Promise<void>;
 }
@@ -74,13 +74,13 @@ export async function startCaddy(folder: string, behind: Behind): Promise<WebSer
   return { http, https, ca, stop };
 }
 
-/** Where Debian's package has its parts, or where `.ci/run` has put them. */
+/** Finds Apache where Debian's package has its parts, or where `.ci/run` has put them. */
 export const findApache = (): string | undefined =>
   ['', '/usr/local/lib/apache2'].find((root) =>
     ['/usr/sbin/apache2', '/usr/lib/apache2/modules/mod_proxy_http.so'].every((file) => existsSync(root + file)),
   );
 
-/** Those that Debian has on after its installation, and those that the lines say to enable. */
+/** The modules that Debian enables at installation, and those that the lines say to enable. */
 const APACHE_MODULES = ['mpm_event', 'authz_core', 'alias', 'dir', 'reqtimeout', 'socache_shmcb'];
 
 export async function startApache(folder: string, behind: Behind): Promise<WebServer> {
@@ -119,7 +119,7 @@ export async function startApache(folder: string, behind: Behind): Promise<WebSe
   return { http, https, ca: cert, stop: await launch(program, [...args, '-D', 'FOREGROUND'], env, https, log) };
 }
 
-/** What a web server has of its own: a certificate, and a file that proves its name. */
+/** Writes the web server's own files: a certificate, and a file that proves its name. */
 function layOutWeb(folder: string, { cert, key }: { cert: string; key: string }): { www: string } {
   const at = (name: string): string => path.join(folder, name);
   mkdirSync(at('www/.well-known/acme-challenge'), { recursive: true });

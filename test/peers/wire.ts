@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export interface Wire {
   port: number;
-  /** What the client wrote, one item for each piece that arrived; unreadable once it is encrypted. */
+  /** The bytes that the client wrote, one item for each piece that arrived; unreadable once it is encrypted. */
   pieces: string[];
   /** The client's commands with this verb. */
   commands(verb: string): string[];

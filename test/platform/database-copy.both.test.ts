@@ -44,7 +44,7 @@ const planOf = async (from: Db, into: Db): Promise<CopiedTable[]> =>
 async function copyAll(from: Db, into: Db): Promise<Map<string, { rows: number; hash: string }>> {
   const checks = new Map<string, { rows: number; hash: string }>();
   const tables = await planOf(from, into);
-  // What the migrations write would be there twice.
+  // The rows that the migrations write would exist twice.
   await into.run('delete from instance_settings');
   for (const table of tables) await copyTable(from, into, table, watch);
   for (const table of tables) checks.set(table.name, await verifyTable(from, into, table, watch));
@@ -61,7 +61,7 @@ async function plantEverywhere(db: Db): Promise<Planted[]> {
 }
 
 describe('every table', () => {
-  it('with a row in it comes over to SQLite and back again, the same row by row', async () => {
+  it('with a row in it is copied to SQLite and back again unchanged', async () => {
     const planted = await plantEverywhere(first.db);
     expect(planted.length).toBeGreaterThan(100);
     const there = await copyAll(first.db, embedded);
@@ -73,7 +73,7 @@ describe('every table', () => {
     for (const table of await planOf(first.db, embedded)) await verifyTable(first.db, last.db, table, watch);
   });
 
-  it('is copied or named as made anew, and a new one that is forgotten stops the move', async () => {
+  it('is copied or listed as recreated, and a forgotten new one stops the move', async () => {
     const shapes = await tableShapes(embedded);
     const tables = new Set((await planOf(first.db, embedded)).map(({ name }) => name));
     expect(shapes.filter(({ name }) => !tables.has(name) && !(name in APART))).toEqual([]);
@@ -111,8 +111,8 @@ async function plantTeams(db: Db, count: number): Promise<void> {
     );
 }
 
-describe('a comparison', () => {
-  it('names table, key and columns of a row that was changed, taken away or added', async () => {
+describe('the comparison of a copy', () => {
+  it('names table, key and columns of a row that was changed, removed or added', async () => {
     await plantTeams(embedded, 700);
     const teams = (await planOf(embedded, last.db)).find(({ name }) => name === 'teams') as CopiedTable;
     await copyTable(embedded, last.db, teams, watch);
@@ -132,8 +132,8 @@ describe('a comparison', () => {
   });
 });
 
-describe('values', () => {
-  it('that PostgreSQL cannot store are replaced and told, and bytes stay bytes', async () => {
+describe('copied values', () => {
+  it('that PostgreSQL cannot store are replaced and reported, and bytes stay unchanged', async () => {
     replaced.length = 0;
     await plantTeams(embedded, 1);
     await embedded.run('update teams set name = ?', ['a\0b']);
@@ -146,7 +146,7 @@ describe('values', () => {
     expect(await last.db.get('select content from contents')).toEqual({ content: bytes });
   });
 
-  it('that a column does not take are named with their row', async () => {
+  it('that a column does not accept are named with their row', async () => {
     await plantTeams(embedded, 30);
     const teams = (await planOf(embedded, last.db)).find(({ name }) => name === 'teams') as CopiedTable;
     await last.db.run('create unique index one_name on teams (plan_code)');
@@ -156,7 +156,7 @@ describe('values', () => {
   });
 });
 
-it('a source is open for reading alone, and says when somebody else wrote to it', async () => {
+it('the source of a move is opened read-only, and detects writes of others', async () => {
   await plantTeams(embedded, 3);
   const source = await openReadOnly({ driver: 'better-sqlite3', file: fileOf(), url: '', poolMax: 1 });
   const before = await source.version();

@@ -76,7 +76,7 @@ const fileOf = ({ scene }: Stage): string => {
   return path.join(found?.parentPath ?? '', found?.name ?? '');
 };
 
-it('one database is in force at any moment: the old one, the new one, and the old one again once that is undone', async () => {
+it('exactly one database is in use at any moment: the old one, the new one, and the old one again after an undo', async () => {
   const stage = await stoppedScene();
   const { order, openOn } = stage;
   const plan = await planMove(order);
@@ -101,10 +101,10 @@ it('one database is in force at any moment: the old one, the new one, and the ol
   await expect(undoMove(order)).rejects.toThrow(/the new one is not an unused copy of the old one/);
 });
 
-it('whoever has the old database open writes nothing to it any more, until that is undone', async () => {
+it('a program with the old database open can no longer write to it, until the move is undone', async () => {
   const { order } = await stoppedScene();
   const { options } = order.from;
-  // On PostgreSQL under a name that the move does not know as one of ours.
+  // On PostgreSQL the connection has a name that the move does not know as one of ours.
   const db = await openDb({ ...options, url: `${options.url}?application_name=somebody` });
   onTestFinished(() => db.close());
   let refused = 0;
@@ -133,7 +133,7 @@ async function fencedTables(db: Db): Promise<string[]> {
   return (await db.all<{ name: string }>(sql)).map(({ name }) => name);
 }
 
-/** As the server does where the process of the move was killed. */
+/** Ends the session of the move, as the server does after the process of the move was killed. */
 async function endMoveSession({ from }: MoveOrder): Promise<void> {
   if (from.options.driver !== 'pg') return;
   const db = await openDb(from.options);
@@ -143,7 +143,7 @@ async function endMoveSession({ from }: MoveOrder): Promise<void> {
   await db.close();
 }
 
-it('a move that fails, or is killed, while rows are compared leaves the old database in force', async () => {
+it('a move that fails or is killed while rows are compared leaves the old database in use', async () => {
   let isFailing = true;
   const stage = await stoppedScene({
     begin(phase) {
@@ -156,7 +156,7 @@ it('a move that fails, or is killed, while rows are compared leaves the old data
   expect(await db.run('update teams set name = name')).toBe(1);
   await db.close();
 
-  // As a kill leaves it: nothing was cleared away behind it.
+  // A kill leaves this state: nothing was cleaned up.
   await leaveSource(order, { ...order, installation: 'x', isMoved: false, isUnchanged: async () => true });
   await endMoveSession(order);
   const killed = await openOn('from');
@@ -181,7 +181,7 @@ it('a move that fails, or is killed, while rows are compared leaves the old data
   await expect(openOn('from')).rejects.toThrow(/this database was moved to the new one/);
 });
 
-it('whoever had begun to start on the new database when that was undone does not go on', async () => {
+it('a start on the new database does not continue when the move is undone meanwhile', async () => {
   const { order, openOn } = await stoppedScene();
   await moveDatabase(order);
   const starting = await openOn('to');
@@ -191,7 +191,7 @@ it('whoever had begun to start on the new database when that was undone does not
   await closeStore(await openOn('from'));
 });
 
-it('whoever writes to the old database while it is copied is found out, and it stays in force', async () => {
+it('a write to the old database during the copy is detected, and that database stays in use', async () => {
   let isWritten = false;
   const stage = await stoppedScene({
     done(table) {
@@ -203,7 +203,7 @@ it('whoever writes to the old database while it is copied is found out, and it s
   const { order, openOn } = stage;
   let writeAside: (() => void) | undefined;
   if (order.from.options.driver === 'pg') {
-    // Who is connected is seen before anything is copied.
+    // An open connection is found before anything is copied.
     const db = await openDb(order.from.options);
     await db.get('select 1 as one from teams');
     await expect(moveDatabase(order)).rejects.toThrow(/other connections? of rasket (is|are) open to the old one/);
@@ -220,7 +220,7 @@ it('whoever writes to the old database while it is copied is found out, and it s
   await closeStore(await openOn('from'));
 });
 
-it('a content that a row names and no file has is named', async () => {
+it('missing content that a row names is reported', async () => {
   const stage = await stoppedScene();
   rmSync(fileOf(stage));
   const { contents } = await moveDatabase(stage.order);

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
 import { describeAbandoned, describeSeam } from './db-seam.ts';
 
-describe('the seam to the database', describeSeam);
+describe('the database layer', describeSeam);
 describe('a database whose file was replaced', describeAbandoned);

@@ -41,7 +41,7 @@ async function createThings(db: Db): Promise<void> {
   );
 }
 
-/** What every driver promises in the same way. */
+/** Tests what every driver promises in the same way. */
 export function describeSeam(): void {
   let scratch: ScratchDb;
   let db: Db;
@@ -58,7 +58,7 @@ export function describeSeam(): void {
   const insert = (rows: Value[][], conflict?: string) => db.insertMany('things', ['id', 'name', 'n'], rows, conflict);
 
   describe('values', () => {
-    it('come back as they were written: null, bytes, large numbers, fractions, any text', async () => {
+    it('are read as they were written: null, bytes, large numbers, fractions, any text', async () => {
       const body = Buffer.from([0, 1, 255, 39, 92]);
       for (const [i, name] of HOSTILE.entries()) {
         const id = randomUUID();
@@ -78,25 +78,25 @@ export function describeSeam(): void {
       });
     });
 
-    it('a row that is not there is undefined, and no rows are an empty list', async () => {
+    it('of a missing row are undefined, and no rows are an empty list', async () => {
       expect(await db.get('select * from things where n = ?', [1])).toBeUndefined();
       expect(await db.all('select * from things where n = ?', [1])).toEqual([]);
     });
 
-    it('a count is a number', async () => {
+    it('of a count are numbers', async () => {
       expect(await count()).toBe(0);
     });
   });
 
   describe('run', () => {
-    it('answers how many rows changed', async () => {
+    it('returns the number of changed rows', async () => {
       await insert([row('a', 1), row('b', 1), row('c', 2)]);
       expect(await db.run('update things set n = 5 where n = ?', [1])).toBe(2);
       expect(await db.run('update things set n = 5 where n = ?', [99])).toBe(0);
       expect(await db.run('delete from things where n = ?', [2])).toBe(1);
     });
 
-    it('answers its own count when many run at once', async () => {
+    it('returns its own count when many run at once', async () => {
       await insert(Array.from({ length: 20 }, (_, i) => row(`n${i}`, i)));
       const counts = await Promise.all(
         Array.from({ length: 40 }, (_, i) => db.run('update things set n = n where n = ?', [i])),
@@ -108,7 +108,7 @@ export function describeSeam(): void {
   describe('runEach', () => {
     const sql = 'update things set n = ? where name = ?';
 
-    it('answers how many rows each changed, in order', async () => {
+    it('returns the number of changed rows for each, in order', async () => {
       await insert([row('a', 1), row('b', 2)]);
       expect(await db.runEach(sql, [])).toEqual([]);
       const values = [
@@ -134,12 +134,12 @@ export function describeSeam(): void {
   });
 
   describe('insertMany', () => {
-    it.each([0, 1, 15, 16, 17, 32, 400, 401, 1000])('writes %d rows and says so', async (n) => {
+    it.each([0, 1, 15, 16, 17, 32, 400, 401, 1000])('writes %d rows and returns their number', async (n) => {
       expect(await insert(Array.from({ length: n }, (_, i) => row(`n${i}`, i)))).toBe(n);
       expect(await count()).toBe(n);
     });
 
-    it('leaves out what is there when told to, also twice in one call, and counts what it wrote', async () => {
+    it('skips existing rows on request, also twice in one call, and returns the number of written rows', async () => {
       await insert([row('b', 1)]);
       const rows = [row('a', 2), row('b', 2), row('c', 2), row('a', 3)];
       expect(await insert(rows, 'on conflict (name) do nothing')).toBe(2);
@@ -151,7 +151,7 @@ export function describeSeam(): void {
       ]);
     });
 
-    it('leaves out one row of many, wherever it stands, and writes each of the others as it is', async () => {
+    it('skips one of many rows in any place, and writes all others unchanged', async () => {
       for (let n = 0; n < 20; n++) {
         await db.run('delete from things');
         await insert([row(`n${n}`, -1)]);
@@ -165,7 +165,7 @@ export function describeSeam(): void {
       }
     });
 
-    it('is all or nothing, also across its own pieces', async () => {
+    it('is all or nothing, also across its own parts', async () => {
       const rows = Array.from({ length: 900 }, (_, i) => row(i === 899 ? 'n0' : `n${i}`));
       const failure = await insert(rows).catch((error: unknown) => error);
       expect(isUniqueViolation(failure)).toBe(true);
@@ -173,7 +173,7 @@ export function describeSeam(): void {
     });
   });
 
-  it('a broken unique constraint is known as such, another fault is not', async () => {
+  it('a unique violation is recognized, and another error is not', async () => {
     await insert([row('a')]);
     expect(isUniqueViolation(await insert([row('a')]).catch((error: unknown) => error))).toBe(true);
     expect(isUniqueViolation(await db.run('select nonsense').catch((error: unknown) => error))).toBe(false);
@@ -181,7 +181,7 @@ export function describeSeam(): void {
   });
 
   describe('a transaction', () => {
-    it('is taken back as a whole when the work throws, and the error comes through', async () => {
+    it('is rolled back as a whole when the work throws, and the error is passed on', async () => {
       const fault = new Error('changed my mind');
       const work = db.tx(async (tx) => {
         await tx.insertMany('things', ['id', 'name', 'n'], [row('a'), row('b')]);
@@ -194,7 +194,7 @@ export function describeSeam(): void {
       expect(await count()).toBe(1);
     });
 
-    it('is taken back when a statement fails and the work goes on', async () => {
+    it('is rolled back when a statement fails and the work continues', async () => {
       const work = db.tx(async (tx) => {
         await tx.insertMany('things', ['id', 'name', 'n'], [row('a')]);
         await tx.run('update nothing set n = 1');
@@ -203,11 +203,11 @@ export function describeSeam(): void {
       expect(await count()).toBe(0);
     });
 
-    it('answers what the work answered', async () => {
+    it('returns the result of the work', async () => {
       expect(await db.tx(async () => 'value')).toBe('value');
     });
 
-    it('is not seen from outside before it is committed', async () => {
+    it('is not visible outside before it is committed', async () => {
       let seenInside: unknown;
       await db.tx(async (tx) => {
         await tx.insertMany('things', ['id', 'name', 'n'], [row('a')]);
@@ -216,7 +216,7 @@ export function describeSeam(): void {
       expect([seenInside, await count()]).toEqual([0, 1]);
     });
 
-    it('many at once lose nothing', async () => {
+    it('loses nothing when many run at once', async () => {
       await insert([row('counter', 0)]);
       const add = () => db.tx((tx) => tx.run("update things set n = n + 1 where name = 'counter'"));
       await Promise.all(Array.from({ length: 25 }, add));
@@ -239,7 +239,7 @@ export function describeSeam(): void {
       expect(await count()).toBe(1);
     });
 
-    it('takes its turn among others, and no read gets in its way', async () => {
+    it('waits for its turn, and no read interferes with it', async () => {
       await insert([row('counter', 0)]);
       const sql = "update things set n = n + 1 where name = 'counter'";
       let isDone = false;
@@ -266,8 +266,8 @@ export function describeSeam(): void {
     });
   });
 
-  describe('lists as one parameter', () => {
-    it.each([0, 1, 1000])('finds %d of them', async (n) => {
+  describe('a list as one parameter', () => {
+    it.each([0, 1, 1000])('finds %d rows', async (n) => {
       const rows = Array.from({ length: n }, (_, i) => row(`n${i}`, i));
       await insert([...rows, row('another', 1)]);
       const ids = uuidsIn(
@@ -285,7 +285,7 @@ export function describeSeam(): void {
       }
     });
 
-    it('hostile texts are texts', async () => {
+    it('treats hostile texts as texts', async () => {
       await insert(HOSTILE.map((name) => row(name)));
       const among = textsIn(db.dialect, 'name', HOSTILE);
       expect(await db.all(`select id from things where ${among.sql}`, [among.value])).toHaveLength(HOSTILE.length);
@@ -293,7 +293,7 @@ export function describeSeam(): void {
       expect(await db.all(`select id from things where ${one.sql}`, [one.value])).toHaveLength(1);
     });
 
-    it('what is no uuid is the id of nothing, and spoils nothing beside it', async () => {
+    it('with an invalid UUID finds nothing for it, and all others', async () => {
       const kept = row('kept');
       await insert([kept]);
       const among = uuidsIn(db.dialect, 'id', [...HOSTILE, String(kept[0])]);
@@ -330,7 +330,7 @@ export function describeSeam(): void {
 }
 
 function itWaitsForTransactions(dbOf: () => Db): void {
-  it('a write that answers its rows waits for a transaction under way', async () => {
+  it('a write that returns its rows waits for a transaction in progress', async () => {
     const db = dbOf();
     const isOpen = Promise.withResolvers<void>();
     const mayEnd = Promise.withResolvers<void>();
@@ -353,9 +353,9 @@ function itWaitsForTransactions(dbOf: () => Db): void {
   });
 }
 
-/** On PostgreSQL there is no file of ours. */
+/** Tests an abandoned database file; on PostgreSQL there is no file of ours. */
 export function describeAbandoned(): void {
-  it('is written whole to another file, takes nothing more and leaves no log behind', async () => {
+  it('a copy of the database file is complete, after which the source accepts no writes and has no log', async () => {
     const { db, options, close } = await openScratchDb();
     const file = options.file;
     const copy = `${options.file}.copy`;

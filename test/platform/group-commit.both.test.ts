@@ -26,8 +26,8 @@ const write = (tx: Executor, items: number[], word = 'x') =>
 const settled = (promises: Promise<unknown>[]) =>
   Promise.all(promises.map((promise) => promise.then(String, (error: Error) => `! ${error.message}`)));
 
-describe('a group', () => {
-  it('is what was handed in together: one call of the lane, answers in order', async () => {
+describe('a group commit', () => {
+  it('contains the items submitted together, in one call of the lane with results in order', async () => {
     const calls: number[][] = [];
     const add = commits.lane<number, string>(async (tx, items) => {
       calls.push(items);
@@ -39,7 +39,7 @@ describe('a group', () => {
     expect(await notes()).toEqual([1, 2, 3]);
   });
 
-  it('what comes while a commit is under way shares the next one', async () => {
+  it('contains the items that arrived during the commit before', async () => {
     const calls: number[][] = [];
     const late: Promise<number>[] = [];
     const add = commits.lane<number, number>(async (tx, items) => {
@@ -53,7 +53,7 @@ describe('a group', () => {
     expect(calls).toEqual([[1], [2, 3]]);
   });
 
-  it('is bounded, and the rest follows in order', async () => {
+  it('is bounded, and the remaining items follow in order', async () => {
     const sizes: number[] = [];
     const add = commits.lane<number, number>(async (tx, items) => {
       sizes.push(items.length);
@@ -66,7 +66,7 @@ describe('a group', () => {
     expect(await notes()).toEqual(all);
   });
 
-  it('takes its items by tenant in turn, and fills up with what is light', async () => {
+  it('takes items of tenants in turn, and fills up with light ones', async () => {
     const calls: string[][] = [];
     const add = commits.lane<string, string>(
       async (_tx, items) => {
@@ -80,7 +80,7 @@ describe('a group', () => {
     expect(calls).toEqual([['a1', 'b1', 'a2', 'b2'], ['a3', 'a4'], ['a5']]);
   });
 
-  it('leaves a tenant’s later items to its last, however heavy they are', async () => {
+  it('puts a tenant’s later items last, however heavy they are', async () => {
     const calls: string[][] = [];
     const add = commits.lane<string, string>(
       async (_tx, items) => {
@@ -94,7 +94,7 @@ describe('a group', () => {
     expect(calls).toEqual([['single1', 'single2'], ['page1'], ['page2']]);
   });
 
-  it('applies its lanes in the order in which they were made, in one transaction', async () => {
+  it('applies its lanes in the order of their creation, in one transaction', async () => {
     const order: string[] = [];
     const first = commits.lane<number, number>(async (tx, items) => {
       order.push('first');
@@ -111,8 +111,8 @@ describe('a group', () => {
   });
 });
 
-describe('nothing is promised early', () => {
-  it('nobody is answered before the commit', async () => {
+describe('a result', () => {
+  it('is not returned before the commit', async () => {
     let answered = false;
     const seen: boolean[] = [];
     const held = createGroupCommit({
@@ -133,7 +133,7 @@ describe('nothing is promised early', () => {
     expect([seen, answered]).toEqual([[false], true]);
   });
 
-  it('a commit that fails answers nobody with success', async () => {
+  it('is never a success when the commit fails', async () => {
     const broken = createGroupCommit({
       ...db,
       tx: (work) =>
@@ -150,7 +150,7 @@ describe('nothing is promised early', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('settled waits for all that was handed in', async () => {
+  it('is awaited by settled() for all submitted items', async () => {
     const add = commits.lane<number, number>(async (tx, items) => {
       await write(tx, items);
       return items;
@@ -162,8 +162,8 @@ describe('nothing is promised early', () => {
   });
 });
 
-describe('a bad item', () => {
-  it('that breaks the transaction is refused alone; its neighbours are written once, in order', async () => {
+describe('a faulty item', () => {
+  it('that breaks the transaction fails alone, and the others are written once, in order', async () => {
     await write(db, [2]);
     const add = commits.lane<number, number>(async (tx, items) => {
       await write(tx, items);
@@ -175,7 +175,7 @@ describe('a bad item', () => {
     expect(await notes()).toEqual([1, 2, 3]);
   });
 
-  it('in one lane does not refuse what came in another', async () => {
+  it('in one lane does not affect those of another lane', async () => {
     const bad = commits.lane<number, number>(async () => {
       throw new Error('bad lane');
     });
@@ -187,7 +187,7 @@ describe('a bad item', () => {
     expect(await notes()).toEqual([2, 4]);
   });
 
-  it('may be answered with an error while the group is committed', async () => {
+  it('can get an error while the group is committed', async () => {
     const add = commits.lane<number, number>(async (tx, items) => {
       const good = items.filter((n) => n !== 2);
       await write(tx, good);
@@ -197,7 +197,7 @@ describe('a bad item', () => {
     expect(await notes()).toEqual([1, 3]);
   });
 
-  it('the next group is not touched by what went wrong before it', async () => {
+  it('does not affect the next group', async () => {
     let isBroken = true;
     const add = commits.lane<number, number>(async (tx, items) => {
       if (isBroken) throw new Error('broken');
@@ -209,13 +209,13 @@ describe('a bad item', () => {
     expect(await add(3)).toBe(3);
   });
 
-  it('a lane that forgets an item is our own mistake, and nobody is told a wrong answer', async () => {
+  it('that a lane forgets is a programming error, and nobody gets a wrong result', async () => {
     const add = commits.lane<number, number>(async (_tx, items) => items.slice(1));
     const forgotten = '! a lane returned another number of results than it has items';
     expect(await settled([add(1), add(2)])).toEqual([forgotten, forgotten]);
   });
 
-  it('a database that does not answer is asked once for the group, not once for each item', async () => {
+  it('is not searched for when the database is unreachable, which is tried once for the group', async () => {
     let tries = 0;
     const gone = createGroupCommit({
       ...db,

@@ -105,16 +105,16 @@ describe('the guarded fetch', () => {
   };
   const redirectTo = (location: string): string => at(`/to/${Buffer.from(location).toString('base64url')}`);
 
-  describe('what it brings', () => {
-    it.each(['/file', '/chunked', '/identity', '/hops/1', '/hops/3', '/hints'])('%s is fetched', async (path) => {
+  describe('of a file', () => {
+    it.each(['/file', '/chunked', '/identity', '/hops/1', '/hops/3', '/hints'])('downloads %s', async (path) => {
       expect(await get(at(path))).toEqual({ kind: 'fetched', content: FILE });
     });
 
-    it.each([301, 302, 303, 307, 308])('a redirect by %i is followed', async (status) => {
+    it.each([301, 302, 303, 307, 308])('follows a redirect with %i', async (status) => {
       expect(await get(at(`/with/${status}-`))).toEqual({ kind: 'fetched', content: FILE });
     });
 
-    it('asks with nothing but what is needed, and carries nothing from one answer to the next request', async () => {
+    it('sends only required headers, and takes nothing from one response to the next request', async () => {
       server.visits.length = 0;
       await get(redirectTo('/file?x=1#part'));
       const headers = {
@@ -130,13 +130,13 @@ describe('the guarded fetch', () => {
       ]);
     });
 
-    it('leaves no connection behind', async () => {
+    it('leaves no connection open', async () => {
       await Promise.all(['/file', '/hops/2', '/status/404', '/gzip', '/short'].map((path) => get(at(path))));
       await vi.waitFor(() => expect(server.open()).toBe(0));
     });
   });
 
-  describe('what it does not', () => {
+  describe('with a fault:', () => {
     it.each([
       ['/hops/4', { kind: 'too_many_redirects', max: 3 }],
       ['/status/201', { kind: 'status', status: 201 }],
@@ -152,41 +152,41 @@ describe('the guarded fetch', () => {
       ['/garbage', { kind: 'interrupted' }],
       ['/headers', { kind: 'interrupted' }],
       ['/upgrade', { kind: 'interrupted' }],
-    ])('%s fails as it is', async (path, fault) => {
+    ])('fails for %s with the right reason', async (path, fault) => {
       expect(await get(at(path))).toMatchObject({ kind: 'failed', fault });
     });
 
-    it('a server that is not there is unreachable', async () => {
+    it('reports a missing server as unreachable', async () => {
       const closed = await startFileServer(() => undefined);
       await closed.close();
       expect(await get(`https://files.test:${closed.port}/`)).toMatchObject({ fault: { kind: 'unreachable' } });
     });
 
-    it.each(['SERVFAIL', 'REFUSED'] as const)('a name server that says %s is no answer', async (fault) => {
+    it.each(['SERVFAIL', 'REFUSED'] as const)('takes the DNS response %s for no result', async (fault) => {
       dns.set('broken.test', 'ANY', fault);
       expect(await get('https://broken.test/')).toMatchObject({ fault: { kind: 'unreachable' } });
     });
   });
 
-  describe('its limits', () => {
-    it.each(['/file', '/chunked'])('%s of as many bytes as allowed is fetched, one more is not', async (path) => {
+  describe('with limits', () => {
+    it.each(['/file', '/chunked'])('downloads %s with exactly the maximum of bytes, and not one more', async (path) => {
       expect(await get(at(path), upTo(FILE.length))).toMatchObject({ kind: 'fetched' });
       expect(await get(at(path), upTo(FILE.length - 1))).toMatchObject({ fault: { kind: 'too_large' } });
     });
 
-    it('a body without an end is broken off at the limit', async () => {
+    it('breaks off an endless body', async () => {
       expect(await get(at('/endless'), upTo(1_000_000))).toMatchObject({ fault: { kind: 'too_large' } });
       await vi.waitFor(() => expect(server.open()).toBe(0));
     });
 
-    it('an announced length that is too large is not read at all', async () => {
+    it('refuses a Content-Length that is too large without reading', async () => {
       const asked: number[] = [];
       const mayTake = (bytes: number): boolean => asked.push(bytes) < 0;
       expect(await get(at('/file'), { mayTake })).toMatchObject({ fault: { kind: 'too_large' } });
       expect(asked).toEqual([FILE.length]);
     });
 
-    it.each(['/silence', '/drip'])('%s ends when its time is over, and so does the connection', async (path) => {
+    it.each(['/silence', '/drip'])('ends %s and its connection when the time is over', async (path) => {
       const stop = new AbortController();
       const answer = get(at(path), { signal: stop.signal });
       await vi.waitFor(() => expect(server.visits.at(-1)?.path).toBe(path));
@@ -195,7 +195,7 @@ describe('the guarded fetch', () => {
       await vi.waitFor(() => expect(server.open()).toBe(0));
     });
 
-    it('a handshake that does not come to an end is a timeout', async () => {
+    it('reports a handshake that does not end as a timeout', async () => {
       const mute = net.createServer((socket) => void socket.on('error', () => undefined));
       await new Promise<void>((resolve) => mute.listen(0, ALLOWED, resolve));
       const connected = new Promise<net.Socket>((resolve) => mute.once('connection', resolve));
@@ -209,7 +209,7 @@ describe('the guarded fetch', () => {
       mute.close();
     });
 
-    it('a look-up without an answer is a timeout, and one that is over before it began too', async () => {
+    it('reports a lookup without a response as a timeout, and also a fetch that was aborted before it started', async () => {
       const letGo = dns.hold();
       const stop = new AbortController();
       const answer = get('https://slow.test/', { signal: stop.signal });
@@ -221,18 +221,18 @@ describe('the guarded fetch', () => {
     });
   });
 
-  describe('TLS', () => {
-    it('a certificate for another name is not trusted', async () => {
+  describe('over TLS', () => {
+    it('does not trust a certificate for another name', async () => {
       const answer = await get(`https://other.test:${server.port}/file`);
       expect(answer).toMatchObject({ fault: { kind: 'tls', code: 'ERR_TLS_CERT_ALTNAME_INVALID' } });
     });
 
-    it('a certificate that nobody vouches for is not trusted', async () => {
+    it('does not trust a certificate without a trusted authority', async () => {
       const answer = await guarded({ ca: [] }).get(new URL(at('/file')), everything);
       expect(answer).toMatchObject({ fault: { kind: 'tls', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
     });
 
-    it('a certificate out of date is not trusted', async () => {
+    it('does not trust an expired certificate', async () => {
       const certificate = makeBadCertificate();
       await using old = await startFileServer((_, response) => void response.end(), { certificate });
       const answer = await guarded({ ca: [certificate.cert] }).get(
@@ -243,7 +243,7 @@ describe('the guarded fetch', () => {
       expect(old.visits).toEqual([]);
     });
 
-    it('a server without TLS is none', async () => {
+    it('does not work with a server without TLS', async () => {
       const plain = net.createServer(
         (socket) =>
           void socket
@@ -259,10 +259,10 @@ describe('the guarded fetch', () => {
   });
 
   // The doorbell listens on every address of this machine: whatever got through would ring it.
-  describe('nothing inside is reached', () => {
+  describe('reaches no private address by', () => {
     const within = (url: string): string => url.replace('PORT', String(doorbell.port));
 
-    it.each(PRIVATE_URLS)('%s', async (url) => {
+    it.each(PRIVATE_URLS)('the URL %s', async (url) => {
       expect(await get(within(url))).toMatchObject(blocked);
       expect(doorbell.rings()).toBe(0);
     });
@@ -271,7 +271,7 @@ describe('the guarded fetch', () => {
       expect(await get(at('/long'))).toMatchObject(blocked);
     });
 
-    // Without slashes it is a path of the server that redirects.
+    // Without slashes the address is a path of the server that redirects.
     const elsewhere = PRIVATE_URLS.filter((url) => /^https:[\\/]{2}/.test(url));
     it.each(elsewhere)('a redirect to %s', async (url) => {
       expect(await get(redirectTo(within(url)))).toMatchObject(blocked);
@@ -318,7 +318,7 @@ describe('the guarded fetch', () => {
       expect(doorbell.rings()).toBe(0);
     });
 
-    it('of a name with addresses outside and inside, only those outside are tried', async () => {
+    it('a name with public and private addresses, of which only the public ones are tried', async () => {
       dns.set('mixed.test', 'A', ['127.0.0.1', ALLOWED, '127.0.0.3']);
       dns.set('mixed.test', 'AAAA', ['::1']);
       // Nobody listens on this port but the doorbell, which the allowed address leads to as well.
@@ -327,7 +327,7 @@ describe('the guarded fetch', () => {
       expect(doorbell.rings()).toBe(0);
     });
 
-    it('a name that changes its address after the check is connected to where it was checked', async () => {
+    it('a name that changes its address after the check, because the checked address is used', async () => {
       const answers = [[ALLOWED], ['127.0.0.1'], ['127.0.0.1']];
       let asked = 0;
       const turning: Pick<Resolver, 'addresses'> = {
@@ -348,7 +348,7 @@ describe('the guarded fetch', () => {
       expect(doorbell.rings()).toBe(0);
     });
 
-    it('what the operator allows is reached, and nothing beside it', async () => {
+    it('a URL that the operator did not allow, even next to an allowed one', async () => {
       const strict = guarded({ allow: [] });
       expect(await strict.get(new URL(at('/file')), everything)).toMatchObject(blocked);
       expect(await guarded({ allow: ['127.0.0.0/8'] }).get(new URL(at('/file')), everything)).toMatchObject({

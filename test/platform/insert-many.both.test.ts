@@ -21,7 +21,7 @@ afterAll(() => scratch.close());
 
 const COLUMNS = ['id', 'name', 'n', 'body', 'ratio'];
 
-it.each([null, Buffer.from([0, 1, 255])])('many rows come back as they were written: %s', async (body) => {
+it.each([null, Buffer.from([0, 1, 255])])('many rows are read as they were written: %s', async (body) => {
   const { db } = scratch;
   const rows = HOSTILE.map((name, i): Value[] => [randomUUID(), name, 2 ** 53 - 1 - i, body, i / 10]);
   rows.push([randomUUID(), null, null, null, null]);

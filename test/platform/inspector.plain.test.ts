@@ -55,8 +55,8 @@ function inspect(
 
 const found = (address: string) => expect.objectContaining({ kind: 'found', records: [address] });
 
-describe('one question', () => {
-  it('takes no answer with another number, to another question, or from another sender', async () => {
+describe('a DNS query of the inspector', () => {
+  it('accepts no response with another id, for another question, or from another sender', async () => {
     const server = await speak((query) => [
       'from a stranger',
       answer({ ...query, id: (query.id + 1) & 0xffff }, '6.6.6.6'),
@@ -71,7 +71,7 @@ describe('one question', () => {
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual(found('192.0.2.1'));
   });
 
-  it('has a number and a port of its own each time', async () => {
+  it('has a new id and a new port each time', async () => {
     const numbers = new Set<number>();
     const ports = new Set<number>();
     const socket = createSocket('udp4');
@@ -88,7 +88,7 @@ describe('one question', () => {
     expect(ports.size).toBeGreaterThan(20);
   });
 
-  it('is asked again without EDNS when the server does not know that', async () => {
+  it('is repeated without EDNS when the server does not support that', async () => {
     const server = await speak((query) =>
       query.additionals.length > 0
         ? [encodeMessage({ ...query, isAnswer: true, rcode: RCODES.FORMERR, additionals: [] })]
@@ -97,7 +97,7 @@ describe('one question', () => {
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual(found('192.0.2.2'));
   });
 
-  it('whose answer is lost is asked once more, and then the next server', async () => {
+  it('is repeated once when its response is lost, and then sent to the next server', async () => {
     let asked = 0;
     const lossy = await speak((query) => (++asked === 1 ? [] : [answer(query, '192.0.2.3')]));
     expect(await inspect([lossy], { timeoutMs: 1000 }).resolve('a.test', 'A')).toEqual(found('192.0.2.3'));
@@ -106,7 +106,7 @@ describe('one question', () => {
     expect(await inspect([silent, other], { timeoutMs: 1000 }).resolve('a.test', 'A')).toEqual(found('192.0.2.4'));
   });
 
-  it('to an address without a route fails, and the next server is asked', async () => {
+  it('to an address without a route fails, and the next server is queried', async () => {
     const server = await speak((query) => [answer(query, '192.0.2.5')]);
     // The kernel lets nobody connect to the broadcast address, as it does where an address family has no route.
     expect(await inspect(['255.255.255.255', server]).resolve('a.test', 'A')).toEqual(found('192.0.2.5'));
@@ -125,19 +125,19 @@ describe('one question', () => {
       (bytes: Buffer) =>
         Buffer.concat([bytes.subarray(0, 2), Buffer.from([0x84, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 0]), bytes.subarray(12)]),
     ],
-  ])('answered with %s ends as malformed', async (_, garble) => {
+  ])('with a response of %s ends as malformed', async (_, garble) => {
     const server = await speak((_query, bytes) => [garble(bytes)]);
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
   });
 
-  it('is not listened to for ever', async () => {
+  it('does not wait for a valid response forever', async () => {
     const server = await speak((query) =>
       Array.from({ length: 40 }, () => answer({ ...query, questions: [] }, '6.6.6.6')),
     );
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
   });
 
-  it('answered with more over UDP than was allowed ends as malformed', async () => {
+  it('with a larger response over UDP than was allowed ends as malformed', async () => {
     const server = await speak((query) => [
       Buffer.concat([answer(query, '192.0.2.1'), Buffer.alloc(1300)]),
       answer(query, '192.0.2.1'),
@@ -145,7 +145,7 @@ describe('one question', () => {
     expect(await inspect([server]).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason: 'malformed' });
   });
 
-  it('to a port where nobody listens ends as unreachable', async () => {
+  it('to a port without a listener ends as unreachable', async () => {
     const port = await freePort();
     expect(await inspect([`127.0.0.1:${port}`]).resolve('a.test', 'A')).toEqual({
       kind: 'failed',
@@ -153,7 +153,7 @@ describe('one question', () => {
     });
   });
 
-  it('ends with its signal, and is not begun after it', async () => {
+  it('ends with its signal, and is not started after it', async () => {
     let asked = 0;
     const stop = new AbortController();
     const server = await speak(() => {
@@ -168,7 +168,7 @@ describe('one question', () => {
   });
 
   it.each(['a'.repeat(64) + '.test', `${'abc.'.repeat(80)}test`, 'a..test'])(
-    'about %s, which no message can hold, is none',
+    'for %s, which no message can contain, finds nothing',
     async (name) => {
       expect(await inspect(['127.0.0.1:1']).resolve(name, 'A')).toMatchObject({ kind: 'none' });
     },
@@ -182,7 +182,7 @@ function counting(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([reply.length >> 8, reply.length & 0xff]), reply]);
 }
 
-describe('an answer too long for UDP', () => {
+describe('a DNS response that is too long for UDP', () => {
   /** False where somebody else has the port. */
   const tcp = async (port: number, onData: (socket: Socket, bytes: Buffer) => void): Promise<boolean> => {
     const sockets = new Set<Socket>();
@@ -214,7 +214,7 @@ describe('an answer too long for UDP', () => {
   };
   const portOf = (server: string) => Number(server.split(':')[1]);
 
-  it('comes over TCP, byte by byte if it must', async () => {
+  it('is read over TCP, even byte by byte', async () => {
     const server = await truncating((socket, bytes) => {
       const reply = answer(decodeMessage(bytes.subarray(2)), '192.0.2.5');
       socket.setNoDelay(true);
@@ -234,7 +234,7 @@ describe('an answer too long for UDP', () => {
     expect(await inspect([server], wishes).resolve('a.test', 'A')).toEqual({ kind: 'failed', reason });
   });
 
-  it('is read as often as half a megabyte allows in one inspection, and then no server is asked any more', async () => {
+  it('is read as often as half a megabyte allows in one inspection, after which no server is queried', async () => {
     let asked = 0;
     const server = await truncating((socket, bytes) => {
       asked++;
@@ -252,7 +252,7 @@ describe('an answer too long for UDP', () => {
   });
 });
 
-describe('a zone', () => {
+describe('the inspection of a zone', () => {
   let dns: DnsRig;
   beforeAll(async () => {
     dns = await startDns({
@@ -269,7 +269,7 @@ describe('a zone', () => {
     return inspector.inspect(new AbortController().signal);
   };
 
-  it('is found by a name in it, and its name servers are asked where they may be reached', async () => {
+  it('finds the zone of a name, and queries its public name servers', async () => {
     expect(await within(['127.0.0.1/32']).observe('deep.down.zone.test', 'TXT')).toEqual({
       name: 'zone.test',
       servers: [
@@ -283,18 +283,18 @@ describe('a zone', () => {
     });
   });
 
-  it('whose name servers are all in private networks is not asked', async () => {
+  it('queries no name server in a private network', async () => {
     const before = dns.queries.length;
     const zone = await within([]).observe('www.zone.test', 'A');
     expect(zone?.servers.map(({ state }) => state)).toEqual(['private', 'private']);
     expect(dns.queries.slice(before).every(({ recursion }) => recursion)).toBe(true);
   });
 
-  it('that nobody knows is none', async () => {
+  it('finds nothing for an unknown zone', async () => {
     expect(await within(['127.0.0.1/32']).observe('www.unknown.invalid', 'A')).toBeUndefined();
   });
 
-  it('is told without the name server whose address nobody could tell in time', async () => {
+  it('leaves out a name server whose address cannot be looked up in time', async () => {
     dns.set('late.test', 'SOA', ['ns1.late.test admin.late.test 7 600']);
     dns.set('late.test', 'NS', ['ns1.zone.test', 'ns1.late.test', 'gone.late.test']);
     dns.set('ns1.late.test', 'ANY', 'TIMEOUT');
@@ -305,20 +305,20 @@ describe('a zone', () => {
     ]);
   });
 
-  it('says of each name server how it took the question', async () => {
+  it('reports the response of each name server', async () => {
     dns.set('www.zone.test', 'TXT', 'SERVFAIL');
     const zone = await within(['127.0.0.1/32']).observe('www.zone.test', 'TXT');
     expect(zone?.servers[0]).toEqual({ host: 'ns1.zone.test', state: 'failing' });
   });
 
-  it('shows as many records of a name as an answer holds', async () => {
+  it('shows as many records of a name as a response holds', async () => {
     const texts = Array.from({ length: 120 }, (_, i) => `proof-${i}`);
     dns.set('many.zone.test', 'TXT', texts);
     const zone = await within(['127.0.0.1/32']).observe('many.zone.test', 'TXT');
     expect(zone?.servers[0]?.answer).toMatchObject({ kind: 'found', records: texts });
   });
 
-  it('asks each question once in one inspection', async () => {
+  it('sends each query once', async () => {
     const inspection = within(['127.0.0.1/32']);
     const before = dns.queries.length;
     await Promise.all(Array.from({ length: 5 }, () => inspection.observe('www.zone.test', 'A')));

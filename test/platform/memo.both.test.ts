@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDb } from '../../src/platform/db/index.ts';
 import { openScratchDb, type ScratchDb } from './scratch-db.ts';
 
-describe('what is remembered of a table', () => {
+describe('the memo of a table', () => {
   let scratch: ScratchDb;
   let price: (name: string) => Promise<number | undefined>;
 
@@ -22,7 +22,7 @@ describe('what is remembered of a table', () => {
   });
   afterEach(() => scratch.close());
 
-  it('is what the table says after every write, in or outside a transaction', async () => {
+  it('is up to date after every write, in or outside a transaction', async () => {
     const { db } = scratch;
     expect(await price('apple')).toBe(1);
     await db.run('update goods set price = ? where name = ?', [2, 'apple']);
@@ -37,7 +37,7 @@ describe('what is remembered of a table', () => {
     expect(await price('apple')).toBe(4);
   });
 
-  it('never shows what a transaction has not committed, and forgets it when it has', async () => {
+  it('never shows what a transaction has not committed, and is dropped when it has', async () => {
     const { db } = scratch;
     const seenInside: (number | undefined)[] = [];
     await db.tx(async (tx) => {
@@ -49,7 +49,7 @@ describe('what is remembered of a table', () => {
     expect(await price('apple')).toBe(9);
   });
 
-  it('is not kept from a transaction that was rolled back', async () => {
+  it('contains nothing from a transaction that was rolled back', async () => {
     const { db } = scratch;
     const failing = db.tx(async (tx) => {
       await tx.run('update goods set price = 9 where name = ?', ['apple']);
@@ -59,7 +59,7 @@ describe('what is remembered of a table', () => {
     expect(await price('apple')).toBe(1);
   });
 
-  it('is forgotten when another process writes', async () => {
+  it('is dropped when another process writes', async () => {
     expect(await price('apple')).toBe(1);
     const other = await openDb(scratch.options);
     try {
@@ -67,12 +67,12 @@ describe('what is remembered of a table', () => {
     } finally {
       await other.close();
     }
-    // The next turn of the event loop looks at the database anew.
+    // The next turn of the event loop reads the database again.
     await new Promise((next) => setImmediate(next));
     expect(await price('apple')).toBe(7);
   });
 
-  it('is forgotten when another process has written before a transaction that is still open', async () => {
+  it('is dropped when another process has written before a transaction that is still open', async () => {
     const { db } = scratch;
     expect(await price('apple')).toBe(1);
     const other = await openDb(scratch.options);

@@ -17,8 +17,8 @@ const tables = async (): Promise<string[]> => {
   return (await scratch.db.all<{ name: string }>(sql)).map((row) => row.name).sort();
 };
 
-describe('migrate', () => {
-  it('brings an empty database up, says what it did, and the second time does nothing', async () => {
+describe('a migration', () => {
+  it('sets an empty database up, returns its steps, and does nothing the second time', async () => {
     const before = await schemaState(scratch.db);
     expect(before.done).toEqual([]);
     const done = await migrate(scratch.db);
@@ -32,7 +32,7 @@ describe('migrate', () => {
   });
 
   // runs only on PostgreSQL: on SQLite the second process is kept away by the lock of the data folder.
-  it.runIf(driver === 'pg')('two processes that start at once both end with the schema', async () => {
+  it.runIf(driver === 'pg')('succeeds in both of two processes that start at once', async () => {
     const other = await openDb(scratch.options);
     try {
       const done = await Promise.all([migrate(scratch.db), migrate(other)]);
@@ -43,8 +43,8 @@ describe('migrate', () => {
   });
 });
 
-describe('a database of a newer rasket', () => {
-  it('is refused by name and left as it is', async () => {
+describe('a database of a newer release', () => {
+  it('is refused by name and left unchanged', async () => {
     await migrate(scratch.db);
     await scratch.db.run(
       "insert into schema_migrations (name, batch, migration_time) values ('9999_from_the_future', 2, current_timestamp)",

@@ -13,7 +13,7 @@ let server: ObjectServer;
 let folders: string[];
 let opened: Blobs[];
 
-/** What a node of its own has of the store, or another process on the data folder of one. */
+/** Opens the store as a node with its own folder does, or as another process on the data folder of one does. */
 function node(settings: object = {}, shared?: string): { blobs: Blobs; folder: string } {
   const folder = shared ?? scratchFolder('rasket-object-blobs-');
   folders.push(folder);
@@ -48,8 +48,8 @@ async function* pieces(...texts: string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-describe('put and get', () => {
-  it('any bytes, from this node and from another, whole and in part', async () => {
+describe('put and get of the object store', () => {
+  it('read any bytes from this node and from another, whole and in part', async () => {
     const one = node().blobs;
     const two = node().blobs;
     for (const content of [Buffer.alloc(0), Buffer.from([0, 255, 10, 13]), Buffer.alloc(3_000_000, 'xy')]) {
@@ -69,7 +69,7 @@ describe('put and get', () => {
     expect([...server.objects.keys()]).toContain(`a/prefix/blobs/ab/${OWNER}/4`);
   });
 
-  it('content as it comes, and nothing of one that fails', async () => {
+  it('store content as it arrives, and nothing of content that fails', async () => {
     const { blobs, folder } = node();
     await blobs.putStream(`${OWNER}/file`, pieces('some ', 'text'));
     expect((await blobs.get(`${OWNER}/file`)).toString()).toBe('some text');
@@ -83,7 +83,7 @@ describe('put and get', () => {
     expect(left.filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('content whose key is known only later, which can be read before and after', async () => {
+  it('support content whose key is known only later, which can be read before and after', async () => {
     const { blobs } = node();
     const spool = await blobs.spool(OTHER);
     await spool.write(Buffer.from('some '));
@@ -96,7 +96,7 @@ describe('put and get', () => {
     expect((await node().blobs.get(`${OWNER}/body`)).toString()).toBe('some text');
   });
 
-  it('what was never put is not there, and a missing bucket is no missing blob', async () => {
+  it('report a blob that was never stored as missing, and distinguish it from a missing bucket', async () => {
     const { blobs } = node();
     await expect(blobs.get(`${OWNER}/body`)).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(blobs.size(`${OWNER}/body`)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -105,15 +105,18 @@ describe('put and get', () => {
     await expect(node({ bucket: 'another' }).blobs.get(`${OWNER}/body`)).rejects.toThrow(/404 NoSuchBucket/);
   });
 
-  it.each(['body', `${OWNER}/..`, `${OWNER}/a/b`, `../${OWNER}`, `${OWNER}/x.part`])('%j is no key', async (key) => {
-    const { blobs } = node();
-    await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow(/blob/);
-    await expect(blobs.get(key)).rejects.toThrow(/blob/);
-    await expect(blobs.open(key)).rejects.toThrow(/blob/);
-    expect(server.asked).toEqual([]);
-  });
+  it.each(['body', `${OWNER}/..`, `${OWNER}/a/b`, `../${OWNER}`, `${OWNER}/x.part`])(
+    'refuse the key %j',
+    async (key) => {
+      const { blobs } = node();
+      await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow(/blob/);
+      await expect(blobs.get(key)).rejects.toThrow(/blob/);
+      await expect(blobs.open(key)).rejects.toThrow(/blob/);
+      expect(server.asked).toEqual([]);
+    },
+  );
 
-  it('putAll fails as a whole where one is not stored, and tells what the store said', async () => {
+  it('fail as a whole in putAll when one blob is not stored, with the message of the store', async () => {
     const { blobs } = node();
     server.wrong = ({ method, key }) => (method === 'PUT' && key.endsWith('/3') ? 'forbid' : undefined);
     const many = Array.from({ length: 10 }, (_, i) => ({ key: `${OWNER}/${i}`, content: Buffer.from('x') }));
@@ -121,8 +124,8 @@ describe('put and get', () => {
   });
 });
 
-describe('links', () => {
-  it('are copies in the store, without the content coming by', async () => {
+describe('links in the object store', () => {
+  it('are copies in the store, without a download of the content', async () => {
     const { blobs } = node();
     await blobs.put(`${OWNER}/a`, Buffer.from('the content'));
     await blobs.linkAll([
@@ -139,8 +142,8 @@ describe('links', () => {
   });
 });
 
-describe('the cache', () => {
-  it('answers what was put here without the store, and readers that come together ask once', async () => {
+describe('the blob cache', () => {
+  it('serves content that was stored here, and sends one request for concurrent readers', async () => {
     const one = node().blobs;
     const two = node().blobs;
     await one.put(`${OWNER}/a`, Buffer.from('x'));
@@ -154,7 +157,7 @@ describe('the cache', () => {
     expect(gets()).toHaveLength(1);
   });
 
-  it('keeps no content that was cut or changed on its way', async () => {
+  it('keeps no content that was truncated or changed on its way', async () => {
     await node().blobs.put(`${OWNER}/a`, Buffer.alloc(1000, 'x'));
     const { blobs } = node();
     for (const wrong of ['cut', 'change'] as const) {
@@ -165,7 +168,7 @@ describe('the cache', () => {
     expect((await blobs.get(`${OWNER}/a`)).equals(Buffer.alloc(1000, 'x'))).toBe(true);
   });
 
-  it('of a data folder that containers share, whose processes all have the number 1, mixes up nothing', async () => {
+  it('in a data folder shared by containers, whose processes all have the number 1, mixes nothing up', async () => {
     const one = node();
     const two = node({}, one.folder);
     const owners = Array.from({ length: 60 }, (_, at) => `018bcfe5-6800-7000-8000-0000000000${at + 10}`);
@@ -176,7 +179,7 @@ describe('the cache', () => {
     for (const spool of spools) await spool.close();
   });
 
-  it('that takes nothing keeps nobody from reading, and the store is not asked for ever', async () => {
+  it('that cannot be written does not prevent reading, and does not repeat requests forever', async () => {
     await node().blobs.put(`${OWNER}/a`, Buffer.from('x'));
     const { blobs, folder } = node();
     const [made = ''] = await blobs.check().then(() => readdirSync(path.join(folder, 'blob-cache')));
@@ -187,7 +190,7 @@ describe('the cache', () => {
     expect(await blobs.open(`${OTHER}/a`)).toBeUndefined();
   });
 
-  it('that somebody removed is read from the store again', async () => {
+  it('that somebody removed is filled from the store again', async () => {
     const { blobs, folder } = node();
     await blobs.put(`${OWNER}/a`, Buffer.from('x'));
     rmSync(path.join(folder, 'blob-cache'), { recursive: true });
@@ -196,8 +199,8 @@ describe('the cache', () => {
   });
 });
 
-describe('sweep, mark and check', () => {
-  it('owners are those whose youngest object is older', async () => {
+describe('maintenance of the object store', () => {
+  it('lists owners whose newest object is old enough', async () => {
     const { blobs } = node();
     for (const key of [`${OWNER}/a`, `${OWNER}/b`, `${OTHER}/a`]) await blobs.put(key, Buffer.from('x'));
     expect(await all(blobs.owners(Date.now() - 60_000))).toEqual([]);
@@ -207,7 +210,7 @@ describe('sweep, mark and check', () => {
     expect(await all(blobs.keys())).toEqual([`${OWNER}/a`, `${OWNER}/b`, `${OTHER}/a`]);
   });
 
-  it('a mark stays the first one, and makes no store full', async () => {
+  it('keeps the first mark, which does not make a store count as used', async () => {
     const { blobs } = node();
     expect([await blobs.readMark(), await blobs.isEmpty()]).toEqual([undefined, true]);
     expect(await blobs.writeMark('one')).toBe('one');
@@ -219,7 +222,7 @@ describe('sweep, mark and check', () => {
     expect(await blobs.readMark()).toBeUndefined();
   });
 
-  it('check writes, and says why it could not', async () => {
+  it('writes in check(), and reports why it could not', async () => {
     const { blobs } = node();
     await blobs.check();
     server.wrong = () => 'forbid';
@@ -227,7 +230,7 @@ describe('sweep, mark and check', () => {
   });
 });
 
-it('the secret key may stand in a file', async () => {
+it('the secret key of the object store may be in a file', async () => {
   const folder = scratchFolder('rasket-secret-');
   folders.push(folder);
   const file = path.join(folder, 'key');

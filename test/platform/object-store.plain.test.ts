@@ -61,13 +61,13 @@ async function read(key: string): Promise<Buffer | undefined> {
   return isThere ? found : undefined;
 }
 
-/** For the first `times` requests of this method. */
+/** Makes the first `times` requests of this method go wrong. */
 const first = (wrong: Wrong, method: string, times = 1): void => {
   let left = times;
   server.wrong = (request) => (request.method === method && left-- > 0 ? wrong : undefined);
 };
 
-it('stores any bytes under any key, answers, copies, lists and removes them', async () => {
+it('the object store client stores any bytes under any key, and reads, copies, lists and removes them', async () => {
   const contents = [Buffer.alloc(0), Buffer.from([0, 255, 10]), randomBytes(1_000_000)];
   for (const [i, content] of contents.entries()) {
     const key = `a prefix/ä+(${i})`;
@@ -85,7 +85,7 @@ it('stores any bytes under any key, answers, copies, lists and removes them', as
   expect([await read('from'), await read('to')]).toEqual([undefined, Buffer.from('x')]);
 });
 
-it('lists page by page, in the order of keys', async () => {
+it('the object store client lists page by page, in the order of keys', async () => {
   for (let i = 0; i < 7; i++) await store.put(`list/${i}`, bodyOf(Buffer.alloc(i)));
   await store.put('other', bodyOf(Buffer.alloc(1)));
   const found = await all(store.list('list/', { pageMax: 3 }));
@@ -93,7 +93,7 @@ it('lists page by page, in the order of keys', async () => {
   expect(server.asked.filter((one) => one === 'GET ')).toHaveLength(3);
 });
 
-describe('a store that does otherwise', () => {
+describe('a store that fails', () => {
   const content = randomBytes(100_000);
 
   it.each<[Wrong, string]>([
@@ -103,19 +103,22 @@ describe('a store that does otherwise', () => {
     ['slow down', 'PUT'],
     ['hang up', 'PUT'],
     ['hang up', 'HEAD'],
-  ])('once, by "%s" of a %s, is asked again', async (wrong, method) => {
+  ])('once, by “%s” of a %s, gets the request again', async (wrong, method) => {
     first(wrong, method, 2);
     await store.put('key', bodyOf(content));
     expect(server.objects.get('key')?.content.equals(content)).toBe(true);
   });
 
-  it.each<Wrong>(['cut', 'change', 'slow down', 'hang up'])('once, by "%s" of a GET, is asked again', async (wrong) => {
-    await store.put('key', bodyOf(content));
-    first(wrong, 'GET', 2);
-    expect((await read('key'))?.equals(content)).toBe(true);
-  });
+  it.each<Wrong>(['cut', 'change', 'slow down', 'hang up'])(
+    'once, by “%s” of a GET, gets the request again',
+    async (wrong) => {
+      await store.put('key', bodyOf(content));
+      first(wrong, 'GET', 2);
+      expect((await read('key'))?.equals(content)).toBe(true);
+    },
+  );
 
-  it('once, by an error under a 200, is asked again, whoever has written the object', async () => {
+  it('once, by an error under a 200, gets the request again, whoever wrote the object', async () => {
     await store.put('key', bodyOf(content));
     for (const method of ['GET', 'HEAD']) {
       first('error in 200', method);
@@ -124,19 +127,19 @@ describe('a store that does otherwise', () => {
     }
   });
 
-  it('once, by another content of what another program has put there, is asked again', async () => {
+  it('once, by changed content of another program, gets the request again', async () => {
     server.objects.set('key', { content, sha256: undefined, modifiedAt: 0 });
     first('change', 'GET');
     expect((await read('key'))?.equals(content)).toBe(true);
   });
 
-  it('once, by half a list, is not taken for one', async () => {
+  it('once, by half a list, is not taken for a complete one', async () => {
     await store.put('key', bodyOf(content));
     first('half a list', 'GET');
     await expect(all(store.list(''))).rejects.toThrow('answers a list with something else, or with a part of one');
   });
 
-  it('in a copy is asked again', async () => {
+  it('during a copy gets the request again', async () => {
     await store.put('key', bodyOf(content));
     for (const wrong of ['error in 200', 'lose', 'keep less'] as const) {
       first(wrong, 'PUT');
@@ -151,7 +154,7 @@ describe('a store that does otherwise', () => {
     ['wrong etag', /took another content for key/],
     ['slow down', /refuses PUT: 503 SlowDown: Please reduce/],
     ['hang up', /does not answer PUT/],
-  ])('always, by "%s", has stored nothing', async (wrong, message) => {
+  ])('always, by “%s”, has stored nothing', async (wrong, message) => {
     first(wrong, 'PUT', Infinity);
     await expect(store.put('key', bodyOf(content))).rejects.toMatchObject({
       code: 'OBJECT_STORE',
@@ -160,7 +163,7 @@ describe('a store that does otherwise', () => {
     expect(asked.filter(({ operation }) => operation === 'put')).toHaveLength(5);
   });
 
-  it('by a refusal is asked no second time, and says why', async () => {
+  it('by a refusal gets no second request, and its reason is reported', async () => {
     first('forbid', 'PUT', Infinity);
     await expect(store.put('key', bodyOf(content))).rejects.toThrow(
       `s3://mail at ${server.endpoint} refuses PUT: 403 AccessDenied: Access Denied`,
@@ -168,7 +171,7 @@ describe('a store that does otherwise', () => {
     expect(asked).toMatchObject([{ operation: 'put', result: 'error', sentBytes: 100_000 }]);
   });
 
-  it('by saying nothing is given up', async () => {
+  it('by silence is given up', async () => {
     await store.close();
     store = open({ timeoutMs: 100, giveUpMs: 400 });
     first('stall', 'PUT', Infinity);
@@ -179,7 +182,7 @@ describe('a store that does otherwise', () => {
     await expect(read('key')).rejects.toThrow(/does not answer GET/);
   });
 
-  it('by another clock is named with the offset', async () => {
+  it('because of another clock is reported with the offset', async () => {
     server.skewMs = -16 * 60_000;
     await expect(store.put('key', bodyOf(content))).rejects.toThrow(
       /RequestTimeTooSkewed.*the clock of this machine is 9[56]\d s ahead of that of the store/,
@@ -188,7 +191,7 @@ describe('a store that does otherwise', () => {
     await expect(store.put('key', bodyOf(content))).rejects.toThrow(/is 9[56]\d s behind that of the store/);
   });
 
-  it('because the key is wrong says so', async () => {
+  it('because of a wrong key is reported as such', async () => {
     await store.close();
     store = open({ secretKey: 'another' });
     await expect(store.put('key', bodyOf(content))).rejects.toThrow(/403 SignatureDoesNotMatch.*secret key/);
@@ -196,7 +199,7 @@ describe('a store that does otherwise', () => {
   });
 });
 
-it('has no more under way than it may', async () => {
+it('the object store client has no more requests in progress than allowed', async () => {
   await store.close();
   store = open({ requestsMax: 3, timeoutMs: 1000, giveUpMs: 200 });
   server.wrong = () => 'stall';
@@ -205,7 +208,7 @@ it('has no more under way than it may', async () => {
   expect(server.atOnceMax).toBe(3);
 });
 
-it('lets nobody wait for a slot for ever', async () => {
+it('the object store client does not wait for a slot forever', async () => {
   await store.close();
   store = open({ requestsMax: 1, timeoutMs: 400, giveUpMs: 100 });
   first('stall', 'HEAD', 1);

@@ -36,7 +36,7 @@ describe('a data folder', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('that another process holds is refused with its name and a way out', async () => {
+  it('that another process uses is refused with its name and a solution', async () => {
     await start('hold', folder);
     expect(() => lockDataFolder(folder)).toThrow(DataFolderInUse);
     expect(() => lockDataFolder(folder)).toThrow(
@@ -50,7 +50,7 @@ describe('a data folder', () => {
     lockDataFolder(folder)();
   });
 
-  it('cannot be held twice in one process, and is free when it was let go', () => {
+  it('cannot be locked twice in one process, and is free after its release', () => {
     const letGo = lockDataFolder(folder);
     expect(() => lockDataFolder(folder)).toThrow(DataFolderInUse);
     letGo();
@@ -58,7 +58,7 @@ describe('a data folder', () => {
   });
 });
 
-it('a process that is killed in the middle of a transaction leaves what it committed and nothing of the half', async () => {
+it('a process that is killed during a transaction leaves its committed rows and nothing of the open transaction', async () => {
   const scratch = await openScratchDb();
   try {
     await scratch.db.run('create table notes (word text)');

@@ -5,13 +5,13 @@ import { startScene } from '../rig/scene.ts';
 import { openScratchDb } from './scratch-db.ts';
 
 // runs only with PostgreSQL, whose server decides what a commit waits for
-describe.runIf(driver === 'pg')('a PostgreSQL server that does not wait for its disk', () => {
+describe.runIf(driver === 'pg')('a PostgreSQL server with settings that lose commits', () => {
   it.each([
     { set: 'off', inForce: 'on' },
     { set: 'on', inForce: 'on' },
     { set: 'local', inForce: 'local' },
     { set: 'remote_apply', inForce: 'remote_apply' },
-  ])('synchronous_commit = $set is $inForce on every connection of ours', async ({ set, inForce }) => {
+  ])('with synchronous_commit = $set has it $inForce on every connection of ours', async ({ set, inForce }) => {
     const scratch = await openScratchDb();
     try {
       const name = new URL(scratch.options.url).pathname.slice(1);
@@ -30,7 +30,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL server that does not wait for its 
     }
   });
 
-  it('is named at the start, setting by setting', async () => {
+  it('is reported at the start, setting by setting', async () => {
     await using scene = await startScene();
     const off = await scene.app.world.db.all<{ name: string }>(
       `select name from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off' order by name`,

@@ -5,7 +5,7 @@ import { driver } from '../rig/database.ts';
 import { openScratchDb, type ScratchDb } from './scratch-db.ts';
 
 // runs only with PostgreSQL: SQLite bears one process
-describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
+describe.runIf(driver === 'pg')('processes that listen on one PostgreSQL', () => {
   let scratch: ScratchDb;
   let [here, there]: Db[] = [];
   let faults: unknown[];
@@ -25,7 +25,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     await scratch.close();
   });
 
-  /** Both hear, and each knows what the other waits for. */
+  /** Makes both hear, and returns when each knows what the other waits for. */
   async function hearing(): Promise<{ here: Db; there: Db; ear: Hearing }> {
     if (!here || !there) throw new Error('the databases are not open');
     there.onCommit('goods', () => heard.push('goods'));
@@ -34,7 +34,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     await until(() => expect(ear.deafSince()).toBeUndefined());
     const other = hear(here);
     await until(() => expect(other.deafSince()).toBeUndefined());
-    // What it was told first: it may have missed something.
+    // Each was first notified that it may have missed something.
     const first = here;
     const known = () => heard.length >= 4;
     await until(() => expect(known()).toBe(true));
@@ -42,7 +42,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     return { here: first, there, ear };
   }
 
-  it('hear each other’s commits of what they wait for, what is announced, and nothing of what was rolled back', async () => {
+  it('learn of each other’s commits to their tables and of announcements, and of nothing that was rolled back', async () => {
     const { here: writer } = await hearing();
     await writer.tx((tx) => tx.run('insert into goods (name) values (?)', ['apple']));
     await until(() => expect(heard).toEqual(['goods']));
@@ -58,7 +58,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     expect(faults).toEqual([]);
   });
 
-  it('hear of many commits together, and nothing goes out that nobody waits for', async () => {
+  it('learn of many commits together, and nothing is sent that nobody listens for', async () => {
     const { here: writer } = await hearing();
     const spy = new pg.Client({ connectionString: scratch.options.url });
     await spy.connect();
@@ -77,7 +77,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     }
   });
 
-  it('one whose connection was cut connects again, looks once at everything, and hears as before', async () => {
+  it('reconnect after a cut, check everything once, and then listen as before', async () => {
     const { here: writer, ear } = await hearing();
     const cut = await writer.all(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -95,7 +95,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     await until(() => expect(heard.length).toBeGreaterThan(before));
   });
 
-  it('one that cannot connect says so once, hears nothing, and closes', async () => {
+  it('report a failed connection once, learn nothing, and close', async () => {
     if (!here) throw new Error('the database is not open');
     const ear = hear(here, 'postgres://nobody@127.0.0.1:1/nothing');
     await until(() => expect(faults).toHaveLength(1));
@@ -104,7 +104,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     expect(faults).toHaveLength(1);
   });
 
-  it('what is no message of ours is let be', async () => {
+  it('ignore messages of other programs', async () => {
     const { here: writer } = await hearing();
     for (const payload of [
       '',

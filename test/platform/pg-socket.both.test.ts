@@ -36,7 +36,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
     await database.drop();
   });
 
-  it('is used by every command', async () => {
+  it('can be used by every command', async () => {
     const { folder, port, name, user, password } = socket;
     const url = `postgres://${user}:${password}@/${name}?host=${folder}&port=${port}`;
     const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
@@ -53,7 +53,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
     expect(await desk.rasket(['config', 'check'], { env })).toMatchObject({ code: 0 });
     const shown = await desk.rasket(['config', 'show'], { env });
     expect(shown.stdout).toContain(`postgres://${user}:***@/${name}?host=${folder}`);
-    // What belongs to whom is told by where the database is.
+    // The message names the database by its location.
     desk.write('data/instance.key', `${Buffer.alloc(32, 7).toString('base64')}\n`);
     expectOneLine(await run('teams', 'list'), new RegExp(`PostgreSQL database ${name} at ${folder}:${port}`));
   });
@@ -69,7 +69,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
       ({ folder, port, name, user, password }) =>
         `postgres://${user}:${password}@${encodeURIComponent(folder)}:${port}/${name}`,
     ],
-  ])('may be named %s', async (_, urlOf) => {
+  ])('can be named %s', async (_, urlOf) => {
     const db = await openDb({ driver: 'pg', url: urlOf(socket), file: '', poolMax: 1 });
     expect(await db.get('select current_database() as name, inet_server_addr() as address')).toEqual({
       name: socket.name,
@@ -79,7 +79,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
     expect(readPostgresUrl(urlOf(socket))).toMatchObject({ host: socket.folder, database: socket.name });
   });
 
-  it('that is not there is told in one line, and is no defect of a server that runs', async () => {
+  it('that is missing is reported in one line, and is no defect of a running server', async () => {
     const url = `postgres://${socket.user}@/${socket.name}?host=${desk.folder}`;
     const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
     expectOneLine(

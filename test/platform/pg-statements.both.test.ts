@@ -3,7 +3,7 @@ import { driver } from '../rig/database.ts';
 import { openScratchDb, type ScratchDb } from './scratch-db.ts';
 
 // skipped because only PostgreSQL prepares statements by name
-describe.runIf(driver === 'pg')('PostgreSQL', () => {
+describe.runIf(driver === 'pg')('the PostgreSQL driver', () => {
   let scratch: ScratchDb;
   beforeAll(async () => {
     scratch = await openScratchDb();
@@ -11,7 +11,7 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
   });
   afterAll(() => scratch.close());
 
-  it('prepares what comes again, and plans a page for its values each time', async () => {
+  it('prepares repeated statements, and plans a page for its values each time', async () => {
     const prepared = await scratch.db.tx(async (tx) => {
       for (let n = 0; n < 3; n++) {
         await tx.all('select id from words where id = ?', [n]);
@@ -22,7 +22,7 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
     expect(prepared).toEqual([{ statement: 'select id from words where id = $1' }]);
   });
 
-  it('refuses a text that is too long for its column, one of many too, and cuts none', async () => {
+  it('refuses a text that is too long for its column, also one of many, and truncates none', async () => {
     const rows = [
       [1, 'short', 1],
       [2, 'longer', 2],
@@ -31,7 +31,7 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
     expect(await scratch.db.all('select * from words')).toEqual([]);
   });
 
-  it('commits nothing behind a statement that failed, also where its error was swallowed', async () => {
+  it('commits nothing after a failed statement, even when its error was ignored', async () => {
     const work = scratch.db.tx(async (tx) => {
       await tx.run('insert into words (id) values (?)', [3]);
       await tx.run('update nothing set n = 1').catch(() => undefined);
@@ -40,7 +40,7 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
     expect(await scratch.db.all('select * from words')).toEqual([]);
   });
 
-  it('runs the statements of a transaction in the order in which they were asked, without waiting in between', async () => {
+  it('runs the statements of a transaction in the order of the calls, without waiting in between', async () => {
     const counts = await scratch.db.tx((tx) =>
       Promise.all([
         tx.run('insert into words (id, at) values (?, ?)', [4, 1]),
@@ -52,7 +52,7 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
     expect(counts).toEqual([1, 1, { at: 2 }, 1]);
   });
 
-  it('prepares anew what a migration of another process has changed', async () => {
+  it('prepares a statement again after a migration of another process', async () => {
     const { db } = scratch;
     const all = () => db.all('select * from words where id = ?', [7]);
     await db.insertMany('words', ['id'], [[7]]);
@@ -66,7 +66,7 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
     await db.run('delete from words where id = ?', [7]);
   });
 
-  it('goes on after a connection is lost in the middle of a transaction', async () => {
+  it('continues after a connection is lost during a transaction', async () => {
     const { db } = scratch;
     const lost = db.tx(async (tx) => {
       const { pid } = (await tx.get<{ pid: number }>('select pg_backend_pid() as pid')) ?? { pid: 0 };

@@ -12,14 +12,14 @@ import { startTcpRelay } from '../rig/tcp-relay.ts';
 import { openScratchDb } from './scratch-db.ts';
 
 // runs only with PostgreSQL: an embedded database has one process
-describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
-  it('lets go of its rows, so that another node writes them', async () => {
+describe.runIf(driver === 'pg')('a node that vanishes during a transaction', () => {
+  it('releases its rows, so that another node can write them', async () => {
     const scratch = await openScratchDb();
     const { hostname, port } = new URL(scratch.options.url);
     const relay = await startTcpRelay({ host: hostname, port: Number(port) });
     const through = new URL(scratch.options.url);
     through.port = String(relay.port);
-    // As an operator may have set it, and shorter than ours.
+    // An operator may have set this, and shorter than ours.
     through.searchParams.set('options', '-c idle_in_transaction_session_timeout=200');
     const vanishing = await openDb({ ...scratch.options, url: through.href });
     try {
@@ -56,30 +56,33 @@ describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
     { set: '0', inForce: '10s' },
     { set: '3s', inForce: '3s' },
     { set: '5min', inForce: '5min' },
-  ])('idle_in_transaction_session_timeout = $set is $inForce on every connection of ours', async ({ set, inForce }) => {
-    const scratch = await openScratchDb();
-    try {
-      const name = new URL(scratch.options.url).pathname.slice(1);
-      await scratch.db.run(`alter database ${name} set idle_in_transaction_session_timeout = '${set}'`);
-      const db = await openDb(scratch.options);
-      const asked = Array.from({ length: 5 }, () =>
-        db.get<{ now: string }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
-      );
-      expect(new Set((await Promise.all(asked)).map((row) => row?.now))).toEqual(new Set([inForce]));
-      // A migration is one transaction, and takes as long as it takes.
-      const migrating = await db.withKnex((knex) =>
-        knex.raw<{ rows: unknown }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
-      );
-      expect(migrating.rows).toEqual([{ now: '0' }]);
-      await db.close();
-    } finally {
-      await scratch.close();
-    }
-  });
+  ])(
+    'has idle_in_transaction_session_timeout = $set on its server, which is $inForce on every connection of ours',
+    async ({ set, inForce }) => {
+      const scratch = await openScratchDb();
+      try {
+        const name = new URL(scratch.options.url).pathname.slice(1);
+        await scratch.db.run(`alter database ${name} set idle_in_transaction_session_timeout = '${set}'`);
+        const db = await openDb(scratch.options);
+        const asked = Array.from({ length: 5 }, () =>
+          db.get<{ now: string }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
+        );
+        expect(new Set((await Promise.all(asked)).map((row) => row?.now))).toEqual(new Set([inForce]));
+        // A migration is one transaction, and takes as long as it takes.
+        const migrating = await db.withKnex((knex) =>
+          knex.raw<{ rows: unknown }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
+        );
+        expect(migrating.rows).toEqual([{ now: '0' }]);
+        await db.close();
+      } finally {
+        await scratch.close();
+      }
+    },
+  );
 });
 
 // runs only with PostgreSQL: an embedded database has one process
-describe.runIf(driver === 'pg')('a session of ours ends soon after its client is gone without a word', () => {
+describe.runIf(driver === 'pg')('a database session ends soon after its client vanished', () => {
   const NAMES = [
     'tcp_keepalives_idle',
     'tcp_keepalives_interval',
@@ -117,8 +120,8 @@ describe.runIf(driver === 'pg')('a session of ours ends soon after its client is
 });
 
 // runs only with PostgreSQL: an embedded database ends nothing by itself
-describe.runIf(driver === 'pg')('what takes as long as it takes', () => {
-  it('is ended by none of the times that the operator has set for statements and transactions', async () => {
+describe.runIf(driver === 'pg')('long-running work', () => {
+  it('is not ended by the timeouts that the operator has set for statements and transactions', async () => {
     const scratch = await openScratchDb();
     const { url } = scratch.options;
     const { version } = await serverFacts(scratch.db);
@@ -148,7 +151,7 @@ describe.runIf(driver === 'pg')('what takes as long as it takes', () => {
 
 // runs only with PostgreSQL: nothing stands between us and a file
 it.runIf(driver === 'pg')(
-  'a move shows itself in a transaction, which a pooler lends to no other, no time limit ends and no vacuum waits for',
+  'a move marks itself by a transaction that no pooler shares, no timeout ends and no vacuum waits for',
   async () => {
     const scratch = await openScratchDb();
     const url = new URL(scratch.options.url);

@@ -47,7 +47,7 @@ export async function columnsIn(db: Db): Promise<Column[]> {
     .map((column) => ({ ...column, refers: refersTo.get(`${column.table}.${column.name}`) }));
 }
 
-/** Of every table one line that changes with its columns. */
+/** Returns for each table one line that changes with its columns. */
 export const shapesOf = (columns: readonly Column[]): Map<string, string> =>
   new Map(
     [...Map.groupBy(columns, ({ table }) => table)].map(([table, own]) => [
@@ -103,7 +103,7 @@ function valueFor({ table, name, type, refers }: Column, before: readonly Plante
 /** Ids are texts on SQLite. */
 const isId = (name: string): boolean => /(^|_)id$/.test(name);
 
-/** By all its texts and ids, but for columns that are gone or written anew since; by its numbers where it has none. */
+/** Finds a row by all its texts and ids, but for columns that are gone or written anew since; by its numbers when it has none. */
 export async function findRow(
   db: Db,
   { table, row }: Pick<Planted, 'table' | 'row'>,
@@ -114,7 +114,7 @@ export async function findRow(
   const keys = texts.length > 0 ? texts : kept.filter(([, value]) => !Buffer.isBuffer(value));
   const where = keys.map(([name]) => `"${name}" = ?`).join(' and ');
   return db.get<Row>(
-    // By name: a statement that is prepared must not answer other columns behind the next migration.
+    // Columns are selected by name: a prepared statement must not answer other columns after the next migration.
     `select ${kept.map(([name]) => `"${name}"`).join(', ')} from "${table}" where ${where}`,
     keys.map(([, value]) => value),
   );

@@ -56,7 +56,7 @@ const flooding =
     pour();
   };
 
-describe('interim answers', () => {
+describe('interim responses', () => {
   it.each([
     ['100', [CONTINUE, OK]],
     ['several of them', [CONTINUE + HINTS, HINTS + OK]],
@@ -64,7 +64,7 @@ describe('interim answers', () => {
     ['one of 8 KB', [`HTTP/1.1 103 Early Hints\r\nlink: ${'a'.repeat(8150)}\r\n`, `\r\n${OK}`]],
     ['blank lines', ['\r\n\r\n', `\r\n${OK}`]],
     ['one byte after the other', [...(CONTINUE + OK)]],
-  ])('are passed over: %s', async (_what, parts) => {
+  ])('are skipped: %s', async (_what, parts) => {
     await withPool(
       (socket) => {
         const [...rest] = parts;
@@ -100,7 +100,7 @@ describe('interim answers', () => {
   });
 });
 
-describe('what is no answer', () => {
+describe('an invalid response', () => {
   it.each<[string, string, unknown]>([
     ['garbage', 'SSH-2.0-OpenSSH_9.6\r\n\r\n', { wrong: 'syntax', reason: 'Expected HTTP/, RTSP/ or ICE/' }],
     ['101', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', { wrong: 'upgrade' }],
@@ -112,7 +112,7 @@ describe('what is no answer', () => {
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
       { wrong: 'syntax', reason: 'Invalid character in chunk size' },
     ],
-  ])('is told by what is wrong with it: %s', async (_what, bytes, fault) => {
+  ])('is reported with its fault: %s', async (_what, bytes, fault) => {
     await withPool(writing(bytes), async ({ post, endpoint }) => {
       expect(await post()).toMatchObject({ kind: 'failed', fault: { kind: 'unreadable', ...(fault as object) } });
       await endpoint.untilOpen(0);
@@ -125,14 +125,14 @@ describe('what is no answer', () => {
     ['within the headers', 'HTTP/1.1 200 OK\r\nx'],
     ['within the body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\na'],
     ['within a chunk', 'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\na'],
-  ])('is a connection that ends %s', async (_what, bytes) => {
+  ])('can be a connection that ends %s', async (_what, bytes) => {
     await withPool(
       (socket) => void socket.end(bytes),
       async ({ post }) => expect(await post()).toMatchObject({ kind: 'failed', fault: { kind: 'interrupted' } }),
     );
   });
 
-  it('is a reset right after the connection was made, and nobody is told that the address is not public', async () => {
+  it('can be a reset right after the connection, which is not reported as a private address', async () => {
     await using resetting = await startResetting();
     await withPool(writing(OK), async ({ endpoint }) => {
       const dns = await startDns({ [endpoint.host]: { A: [ALLOWED] } });
@@ -157,7 +157,7 @@ describe('what is no answer', () => {
   });
 });
 
-describe('what is kept of a body', () => {
+describe('the stored part of a body', () => {
   const bodied = (bytes: Buffer) => writing(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\n\r\n`, bytes);
   it.each<[string, Buffer, string]>([
     ['exactly 8 KB of text', Buffer.from('ä'.repeat(4096)), 'ä'.repeat(4096)],
@@ -180,7 +180,7 @@ describe('a body without end', () => {
   const HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
   const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${'a'.repeat(bytes)}\r\n`;
 
-  it('is let go soon after the verdict, and its connection with it', async () => {
+  it('is dropped soon after the result is known, with its connection', async () => {
     await withPool(writing(HEAD + chunk(9000)), async ({ post, endpoint }) => {
       const answers = await Promise.all([post(), post(), post()]);
       for (const answer of answers) expect(answer).toMatchObject({ kind: 'answered', status: 200, isCut: true });
@@ -189,7 +189,7 @@ describe('a body without end', () => {
     });
   });
 
-  it('that is a little longer and does end leaves the connection for the next', async () => {
+  it('that is a little longer and does end leaves the connection for the next request', async () => {
     await withPool(writing(HEAD + chunk(9000), chunk(20_000), '0\r\n\r\n'), async ({ post, endpoint }) => {
       for (let i = 0; i < 20; i++) {
         const answer = await post();
@@ -200,7 +200,7 @@ describe('a body without end', () => {
     });
   });
 
-  it('is cut when the pool is closed and it has had its time, and so is whatever waits behind it', async () => {
+  it('is cut off when the pool is closed and its time is over, with everything that waits for it', async () => {
     const closeMs = 50;
     await withPool(
       writing(`${HEAD}1\r\na\r\n`),

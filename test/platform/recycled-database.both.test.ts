@@ -7,7 +7,7 @@ import { emptyDatabase, readMigrated } from '../rig/recycled-database.ts';
 const LARGE = `insert into instance_settings (name, value) select 'n' || n, repeat('x', 200) from generate_series(1, 2000) n`;
 
 // runs only with PostgreSQL, where a scene leaves its database to the next one
-describe.runIf(driver === 'pg')('what a test has left in its database', () => {
+describe.runIf(driver === 'pg')('a test database is good for the next scene', () => {
   it.each([
     { left: 'nothing', sql: 'select 1', isGood: true },
     { left: 'a changed row of a migration', sql: `update instance_settings set value = '0'`, isGood: true },
@@ -25,7 +25,7 @@ describe.runIf(driver === 'pg')('what a test has left in its database', () => {
     },
     { left: 'another name of a table', sql: 'alter table events rename to events_away', isGood: false },
     { left: 'statistics', sql: 'analyze instance_settings', isGood: false },
-  ])('$left: good for the next scene $isGood', async ({ sql, isGood }) => {
+  ])('after $left: $isGood', async ({ sql, isGood }) => {
     const migrated = inject('migratedOnServer');
     const { name, url } = await createDatabase(inject('pgUrl'), migrated.name);
     try {

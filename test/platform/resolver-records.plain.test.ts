@@ -23,7 +23,7 @@ afterAll(async () => {
   await dns.close();
 });
 
-it('CAA records come with flags, tag and value', async () => {
+it('CAA records are read with flags, tag and value', async () => {
   expect(await resolver.caa('Zone.test.')).toEqual({
     kind: 'found',
     records: [
@@ -34,12 +34,12 @@ it('CAA records come with flags, tag and value', async () => {
   });
 });
 
-it('name servers come in lower case without a final dot', async () => {
+it('name servers are read in lower case without a final dot', async () => {
   const found = await resolver.ns('zone.test');
   expect(found.kind === 'found' && [...found.records].sort()).toEqual(['ns1.zone.test', 'ns2.zone.test']);
 });
 
-it('a zone’s start says how long an absence is remembered', async () => {
+it('the SOA record says how long an absence is cached', async () => {
   expect(await resolver.soa('zone.test')).toEqual({
     kind: 'found',
     records: { primary: 'ns1.zone.test', serial: 2026112001, minimumSeconds: 300 },
@@ -47,7 +47,7 @@ it('a zone’s start says how long an absence is remembered', async () => {
 });
 
 it.each(['caa', 'ns', 'soa'] as const)(
-  '%s that is not there is none, and failed where nobody could say',
+  'a missing %s record is “none”, and a failed lookup is “failed”',
   async (type) => {
     expect(await resolver[type]('www.zone.test')).toEqual({ kind: 'none', why: 'nodata' });
     expect(await resolver[type]('absent.test')).toEqual({ kind: 'none', why: 'nxdomain' });
@@ -55,7 +55,7 @@ it.each(['caa', 'ns', 'soa'] as const)(
   },
 );
 
-it('a name server that was fast before is waited for as long as one that was not', async () => {
+it('a name server that was fast before is waited for as long as any other', async () => {
   const socket = createSocket('udp4');
   let timesAsked = 0;
   const answered = (query: DnsMessage) =>

@@ -15,7 +15,7 @@ const UNSEEN: Record<string, string> = {
 };
 
 // runs only with PostgreSQL: what other processes write to SQLite is seen by the file's own counter
-describe.runIf(driver === 'pg')('changes of the tables that nodes remember', () => {
+describe.runIf(driver === 'pg')('the change counters of cached tables', () => {
   let scratch: ScratchDb;
   let remembered: string[];
   beforeAll(async () => {
@@ -32,14 +32,14 @@ describe.runIf(driver === 'pg')('changes of the tables that nodes remember', () 
     return (await db.get<{ version: number }>(sql, [table]))?.version ?? 0;
   };
 
-  it('every table that the program remembers has its number', () => {
+  it('exist for every table that the program caches', () => {
     const named = readSources(`${import.meta.dirname}/../..`, (file) => /^src\/.*(?<!\.test)\.ts$/.test(file))
       .flatMap(({ text }) => [...text.matchAll(/\.memo\(\s*\[([^\]]+)\]/g)])
       .flatMap(([, tables = '']) => [...tables.matchAll(/'(\w+)'/g)].map(([, table = '']) => table));
     expect([...new Set(named)].toSorted()).toEqual(remembered.toSorted());
   });
 
-  it('a write to any of their columns gives another number, whoever writes, and so do a removal and an emptying', async () => {
+  it('change with every write to their columns by any process, with a removal and with a truncation', async () => {
     const other = await openDb(scratch.options);
     try {
       const unseen: string[] = [];
@@ -63,7 +63,7 @@ describe.runIf(driver === 'pg')('changes of the tables that nodes remember', () 
     }
   });
 
-  it('no number is given for what was rolled back, and none is seen before its commit', async () => {
+  it('do not change for a rollback, or before a commit', async () => {
     const { db } = scratch;
     const before = await version(db, 'teams');
     const failing = db.tx(async (tx) => {
@@ -75,7 +75,7 @@ describe.runIf(driver === 'pg')('changes of the tables that nodes remember', () 
     expect(await version(db, 'teams')).toBe(before);
   });
 
-  it('writers at the same time do not wait for each other, and each gives another number', async () => {
+  it('change for each of several concurrent writers, which do not wait for each other', async () => {
     const { db } = scratch;
     const numbers = new Set([await version(db, 'teams')]);
     await db.tx(async (tx) => {

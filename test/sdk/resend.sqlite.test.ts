@@ -21,7 +21,7 @@ const FILE = { filename: 'note.txt', content: Buffer.from('a note'), contentType
 
 const isFamily = (value: unknown): value is object => typeof value === 'object' && value !== null && 'resend' in value;
 
-/** What families call themselves, which asks the server nothing. */
+/** The methods that families call themselves, and that ask the server nothing. */
 const INNER: ReadonlySet<string> = new Set([
   'templates.performCreate',
   'contacts.imports.buildCreateFormData',
@@ -43,12 +43,12 @@ describe('the official resend client', () => {
     domain = await team.domain();
     vi.stubEnv('RESEND_BASE_URL', scene.url);
     resend = new Resend(team.key);
-    // Whatever it has, so that what a new version adds is asked for here; webhooks have a file of their own.
+    // Every method is watched, so that one that a new version adds is asked for here; webhooks have a file of their own.
     for (const [name, family] of Object.entries(resend)) {
       if (isFamily(family) && name !== 'webhooks') watch(name, family);
     }
   });
-  // What a spy has seen is forgotten before the next test.
+  // The calls that a spy has seen are forgotten before the next test.
   afterEach(async () => {
     for (const [name, spy] of spies) {
       for (const { value } of spy.mock.results) {
@@ -82,7 +82,7 @@ describe('the official resend client', () => {
   });
   const inAnHour = (): string => new Date(scene.clock.now() + 3_600_000).toISOString();
 
-  it('sends, reads, lists', async () => {
+  it('sends, reads and lists emails', async () => {
     const { id } = await ok(
       resend.emails.send(
         message({
@@ -128,7 +128,7 @@ describe('the official resend client', () => {
     expect(await (await fetch(one.download_url)).text()).toBe('the file');
   });
 
-  it('reads and forwards what was received', async () => {
+  it('reads and forwards received mail', async () => {
     const id = await receiveMail(scene, team);
     expect((await ok(resend.emails.receiving.list({ limit: 5 }))).data).toMatchObject([
       { id, subject: 'A question', to: ['Support <support@example.com>'] },
@@ -152,7 +152,7 @@ describe('the official resend client', () => {
     expect(files.data).toMatchObject([{ filename: 'forwarded_message.eml', content_type: 'message/rfc822' }]);
   });
 
-  it('moves, cancels and shares', async () => {
+  it('reschedules, cancels and shares emails', async () => {
     const { id } = await ok(resend.emails.send(message({ scheduledAt: inAnHour() })));
     const scheduledAt = new Date(scene.clock.now() + 7_200_000).toISOString();
     expect(await ok(resend.emails.update({ id, scheduledAt }))).toEqual({ object: 'email', id });
@@ -165,7 +165,7 @@ describe('the official resend client', () => {
     expect((await ok(resend.emails.share(id))).url).not.toBe(shared.url);
   });
 
-  it('repeats an answer under the same idempotency key', async () => {
+  it('gets the same response under the same idempotency key', async () => {
     const first = await ok(resend.emails.send(message(), { idempotencyKey: 'receipt-1' }));
     expect(await ok(resend.emails.send(message(), { idempotencyKey: 'receipt-1' }))).toEqual(first);
     const { error } = await resend.emails.send(message({ subject: 'Other' }), { idempotencyKey: 'receipt-1' });
@@ -184,7 +184,7 @@ describe('the official resend client', () => {
     expect(permissive.errors).toMatchObject([{ index: 1 }]);
   });
 
-  it('keeps templates and sends with them', async () => {
+  it('manages templates and sends with them', async () => {
     const made = await resend.templates
       .create({
         name: 'Welcome',
@@ -273,7 +273,7 @@ describe('the official resend client', () => {
     expect((await sending.emails.send(message())).error).toMatchObject({ name: 'restricted_api_key', statusCode: 403 });
   });
 
-  it('suppresses addresses and lifts it again', async () => {
+  it('adds and removes suppressions', async () => {
     const email = 'gone+label@example.org';
     const { id } = await ok(resend.suppressions.add({ email }));
     expect(await ok(resend.suppressions.get(email))).toMatchObject({
@@ -289,7 +289,7 @@ describe('the official resend client', () => {
     expect((await ok(resend.suppressions.list())).data).toEqual([]);
   });
 
-  it('writes broadcasts, sends them, and reads their report', async () => {
+  it('writes broadcasts, sends them, and reads their reports', async () => {
     await scene.api('PATCH', '/team', {
       key: team.key,
       body: { sender_name: 'E', postal_address: { line1: 'Street 1', city: 'Berlin', country: 'DE' } },
@@ -335,7 +335,7 @@ describe('the official resend client', () => {
     expect((await ok(resend.broadcasts.get(sent.id))).status).toBe('scheduled');
   });
 
-  it('declares events, sends them, and starts automations by them', async () => {
+  it('declares events, sends them, and starts automations with them', async () => {
     const event = await ok(resend.events.create({ name: 'order.placed', schema: { total: 'number' } }));
     expect(await ok(resend.events.get('order.placed'))).toMatchObject({ object: 'event', id: event.id });
     expect(await ok(resend.events.update(event.id, { schema: null }))).toEqual({ object: 'event', id: event.id });
@@ -402,7 +402,7 @@ describe('the official resend client', () => {
     expect(await ok(resend.events.remove(event.id))).toMatchObject({ object: 'event', deleted: true });
   });
 
-  it('keeps contacts, their properties, segments and topics', async () => {
+  it('manages contacts, their properties, segments and topics', async () => {
     const property = await ok(resend.contactProperties.create({ key: 'plan', type: 'string', fallbackValue: 'free' }));
     expect(await ok(resend.contactProperties.get(property.id))).toMatchObject({ key: 'plan', fallbackValue: 'free' });
     await ok(resend.contactProperties.update({ id: property.id, fallbackValue: 'basic' }));
@@ -506,7 +506,7 @@ describe('the official resend client', () => {
     });
   });
 
-  it('writes from an inbox: answers, forwards and drafts', async () => {
+  it('replies, forwards and drafts in an inbox', async () => {
     const { id: inboxId, address, domain: own, receive } = await inboxOf(scene, team);
     const emailId = await receive({ subject: 'Order 1041' });
     const { threads, drafts } = resend.inboxes;
@@ -554,7 +554,7 @@ describe('the official resend client', () => {
     await ok(resend.inboxes.remove(inboxId));
   });
 
-  it('reads and revokes what apps were let in to do', async () => {
+  it('reads and revokes grants of apps', async () => {
     const owner = await peopleOf(scene).person({ team, role: 'owner' });
     const oauth = oauthOf(scene);
     const app = await oauth.register({ logo_uri: 'https://app.example.com/logo.png' });
@@ -623,7 +623,7 @@ describe('the official resend client', () => {
     expect(await ok(inboxes.remove(inboxId))).toEqual({ object: 'inbox', id: inboxId, deleted: true });
   });
 
-  it('hears of a fault by name and status', async () => {
+  it('gets an error with name and status', async () => {
     const { data, error } = await resend.emails.send(message({ to: 'no address' }));
     expect(data).toBeNull();
     expect(error).toMatchObject({ name: 'validation_error', statusCode: 400 });
@@ -631,9 +631,9 @@ describe('the official resend client', () => {
     expect((await new Resend('rk_nobody').emails.list()).error?.name).toBe('invalid_api_key');
   });
 
-  it('every method that the client has was called above, or in the test of webhooks, and has succeeded', () => {
+  it('has every method called in this file or in the test of webhooks, with success', () => {
     expect(spies.size).toBeGreaterThan(100);
-    // By these its families call; a new one beside them would be for us to call.
+    // The families call through these; a new one in addition would be for us to call.
     const own = Object.getOwnPropertyNames(Object.getPrototypeOf(resend)).sort();
     expect(own).toEqual(['constructor', 'delete', 'fetchRequest', 'get', 'logError', 'patch', 'post', 'put']);
     expect([...spies.keys()].filter((name) => !succeeded.has(name))).toEqual([]);

@@ -24,7 +24,7 @@ async function ok<T>(call: PromiseLike<Answer<T>>): Promise<T> {
 const header = ({ headers }: WebhookRequest, name: string): string => headers[name] as string;
 
 const DOCS = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
-/** What docs print, but for its imports. */
+/** The samples that the docs print, without their imports. */
 const SAMPLES = [...DOCS.matchAll(/^```js\n(.*?)^```/gms)].map(([, code = '']) => code.replaceAll(/^import .*$/gm, ''));
 
 /** Run as it is printed: `event` is what it comes to. */
@@ -62,7 +62,7 @@ const verifiers: Record<string, (request: WebhookRequest, secret: string) => unk
   'docs, by hand': (...delivery) => verifyByDocs(SAMPLES[1], ...delivery),
 };
 
-describe('webhooks as their receivers know them', () => {
+describe('webhooks and the libraries of their receivers', () => {
   let receiver: WebhookReceiver;
   let scene: Scene;
   let team: Team;
@@ -105,7 +105,7 @@ describe('webhooks as their receivers know them', () => {
     }
   }
 
-  /** Who verifies looks at the clock of their own machine: it shows the scene's time. */
+  /** Returns the verifiers that accept a request. They look at the clock of their own machine, which shows the scene's time. */
   function accepted(request: WebhookRequest, secret: string): string[] {
     vi.useFakeTimers({ toFake: ['Date'], now: scene.clock.now() });
     try {
@@ -137,7 +137,7 @@ describe('webhooks as their receivers know them', () => {
   const endpoint = (path: string) =>
     ok(resend.webhooks.create({ endpoint: receiver.url(path), events: ['suppression.added'] }));
 
-  it('every library accepts a delivery, and none accepts it with another body, id, time or secret', async () => {
+  it('agree on a delivery, and not with another body, id, time or secret', async () => {
     const { signing_secret: secret } = await endpoint('/one');
     const request = await nextDelivery('/one');
     expect(signaturesOf(request)).toEqual([expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as string]);
@@ -161,7 +161,7 @@ describe('webhooks as their receivers know them', () => {
     expect(accepted(request, secret)).toEqual([]);
   });
 
-  it('after a rotation both secrets verify for 24 hours, and then the new one alone', async () => {
+  it('accept both secrets for 24 hours after a rotation, and then only the new one', async () => {
     const { id, signing_secret: first } = await endpoint('/rotated');
     const { signing_secret: second } = await ok(resend.webhooks.rotateSigningSecret(id));
     expect(second).not.toBe(first);
@@ -178,7 +178,7 @@ describe('webhooks as their receivers know them', () => {
     expect([accepted(request, first), accepted(request, second)]).toEqual([[], everybody]);
   });
 
-  it('of two rotations in a day the two latest secrets verify', async () => {
+  it('accept the two latest secrets after two rotations in a day', async () => {
     const { id, signing_secret: first } = await endpoint('/twice');
     const { signing_secret: second } = await ok(resend.webhooks.rotateSigningSecret(id));
     const { signing_secret: third } = await ok(resend.webhooks.rotateSigningSecret(id));
@@ -186,7 +186,7 @@ describe('webhooks as their receivers know them', () => {
     expect([first, second, third].map((secret) => accepted(request, secret))).toEqual([[], everybody, everybody]);
   });
 
-  it('a replay has the same id and bytes under a fresh timestamp and signature, and verifies', async () => {
+  it('accept a replay with the same id and bytes and a new timestamp and signature', async () => {
     const { id, signing_secret: secret } = await endpoint('/replayed');
     const request = await nextDelivery('/replayed');
     scene.clock.advance(3_600_000);
@@ -204,7 +204,7 @@ describe('webhooks as their receivers know them', () => {
     expect(accepted(again, secret)).toEqual(everybody);
   });
 
-  it('the client of resend manages endpoints and reads what they were sent', async () => {
+  it('are managed by the resend client, which reads what endpoints were sent', async () => {
     const made = await ok(resend.webhooks.create({ endpoint: receiver.url('/client'), events: ['suppression.added'] }));
     expect(made).toMatchObject({ object: 'webhook', signing_secret: expect.stringMatching(/^whsec_/) as string });
     const { id } = made;
@@ -244,7 +244,7 @@ describe('webhooks as their receivers know them', () => {
     expect((await resend.webhooks.get(id)).error).toMatchObject({ name: 'not_found', statusCode: 404 });
   });
 
-  it('every method was called above and has succeeded', () => {
+  it('have every method called in this file, with success', () => {
     expect(spies.size).toBeGreaterThanOrEqual(11);
     expect([...spies.keys()].filter((name) => !succeeded.has(name))).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { Dialogue, logIn, portOf } from './dialogue.ts';
 
 const MAKES_WAY = '421 4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute';
 const FULL = '421 4.3.2 Too many connections; try again in a minute';
-/** A kind of port has twelve of sixteen; four addresses of strangers take them all. */
+/** A kind of port has twelve of sixteen connections; four addresses of unauthenticated clients take them all. */
 const STRANGERS = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'];
 const PER_ADDRESS = 4;
 const VISITOR = '127.0.0.9';
@@ -25,12 +25,12 @@ let crowd: Crowd | undefined;
 afterEach(() => crowd?.leave());
 
 interface Crowd {
-  /** Connections of strangers that were ended. */
+  /** Returns how many connections of unauthenticated clients were ended. */
   ended(): number;
   leave(): Promise<void>;
 }
 
-/** Strangers who hold as many connections as they get, say nothing, and come again as soon as one is ended. */
+/** Opens as many unauthenticated connections as it gets, says nothing on them, and opens another as soon as one is ended. */
 async function besiege(port: number): Promise<Crowd> {
   let ended = 0;
   let isOver = false;
@@ -73,7 +73,7 @@ async function encrypted(port: number): Promise<Dialogue> {
   return client;
 }
 
-it('strangers who take all connections of the port for the world keep neither mail nor a key out', async () => {
+it('untrusted clients that use all connections of the receiving port keep neither mail nor a login out', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   const to = `b@${(await receivingDomainOf(scene, team)).name}`;
@@ -99,7 +99,7 @@ it('strangers who take all connections of the port for the world keep neither ma
   expect(crowd.ended()).toBeGreaterThan(0);
 });
 
-it('nor do those who begin handshakes on a port encrypted from the first byte', async () => {
+it('untrusted clients that start handshakes on a port with implicit TLS keep no login out', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   crowd = await besiege(portOf(scene, 'tls'));
@@ -113,7 +113,7 @@ it('nor do those who begin handshakes on a port encrypted from the first byte', 
 
 const PORT_FULL = 12;
 
-/** As many connections of one address as are asked for, greeted. */
+/** Opens as many connections from one address as are asked for, and waits for their greetings. */
 async function hold(scene: Scene, from: string, count: number): Promise<Plain[]> {
   const clients: Plain[] = [];
   for (let n = 0; n < count; n++) {
@@ -129,7 +129,7 @@ const endAll = (clients: readonly Plain[]): void => {
   for (const client of clients) client.end();
 };
 
-it('the oldest that has brought nothing makes way, and a login, a message under way and one brought stay', async () => {
+it('the oldest connection without a message is closed first, and a login, a message in progress and a delivered one stay', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   const to = `b@${(await receivingDomainOf(scene, team)).name}`;
@@ -162,7 +162,7 @@ it('the oldest that has brought nothing makes way, and a login, a message under 
   endAll(all.filter((client) => client !== undefined));
 });
 
-it('content that is still coming makes way where nothing else does, and leaves no message', async () => {
+it('content that is still arriving is closed when nothing else can be, and leaves no message', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   const to = `b@${(await receivingDomainOf(scene, team)).name}`;

@@ -9,7 +9,7 @@ import { connect, logIn } from './dialogue.ts';
 const HOUR = 3_600_000;
 
 let scene: Scene;
-/** Where every next server offers DSN. */
+/** The scene in which every next server offers DSN. */
 let noticing: Scene;
 let count = 0;
 let owners: Map<Scene, { team: Team; from: string }>;
@@ -81,8 +81,8 @@ const decoded = (text: string): string =>
     'latin1',
   ).toString();
 
-describe('where the next server sends no notices', () => {
-  it('a failure is told to the sender, with the headers of the message', async () => {
+describe('when the next server sends no delivery notices,', () => {
+  it('a failure is reported to the sender, with the headers of the message', async () => {
     const { id, notices } = await submitted({
       mail: 'RET=HDRS ENVID=order+2B17',
       to: ['permfail@example.org NOTIFY=FAILURE ORCPT=rfc822;alias+2Bx@example.org', 'good@example.org NOTIFY=FAILURE'],
@@ -116,7 +116,7 @@ describe('where the next server sends no notices', () => {
     ]);
   });
 
-  it('brings all of it back where that was asked for', async () => {
+  it('a notice returns the whole message when RET=FULL requested it', async () => {
     const { notices } = await submitted({
       mail: 'RET=FULL',
       to: ['permfail@example.org NOTIFY=FAILURE'],
@@ -127,14 +127,14 @@ describe('where the next server sends no notices', () => {
     );
   });
 
-  it('brings back as much as stands in a row, which no file could hold in time', async () => {
+  it('a notice returns as much of a message as fits into a row', async () => {
     const text = 'A line of text.\r\n'.repeat(950);
     const { notices } = await submitted({ mail: 'RET=FULL', to: ['permfail@example.org NOTIFY=FAILURE'], text });
     expect(notices).toHaveLength(1);
     expect(textOf(notices[0]).split('A line of text.').length).toBe(951);
   });
 
-  it('a success is told as passed on, for whom it was asked, once', async () => {
+  it('a success is reported as relayed to the sender who requested it, once', async () => {
     const { notices } = await submitted({
       to: [
         'a@example.org NOTIFY=SUCCESS',
@@ -152,7 +152,7 @@ describe('where the next server sends no notices', () => {
     expect(text.match(/^Action: .*$/gm)).toEqual(['Action: relayed', 'Action: relayed']);
   });
 
-  it('a delay is told once, and until when it is tried', async () => {
+  it('a delay is reported once, with the time until which it is retried', async () => {
     const { notices } = await submitted({ to: ['tempfail@example.org NOTIFY=DELAY'] });
     expect(textOf(notices[0])).toMatch(/^Action: delayed\r\nStatus: 4[\s\S]*^Will-Retry-Until: /m);
     const seen = scene.sink.messages.length;
@@ -163,7 +163,7 @@ describe('where the next server sends no notices', () => {
     expect((await arrived(scene, seen)).notices).toEqual([]);
   });
 
-  it('what was given up is told as a failure', async () => {
+  it('a delivery that was given up is reported as a failure', async () => {
     const { notices } = await submitted({ to: ['tempfail@example.net NOTIFY=FAILURE'] });
     expect(notices).toEqual([]);
     const seen = scene.sink.messages.length;
@@ -182,11 +182,11 @@ describe('where the next server sends no notices', () => {
       { to: ['permfail@example.org NOTIFY=SUCCESS,DELAY', 'a@example.org NOTIFY=FAILURE'] },
     ],
     ['there is no sender', { from: '', to: ['permfail@example.org NOTIFY=FAILURE,SUCCESS'] }],
-  ])('no notice where %s', async (_, asking) => {
+  ])('no notice is sent when %s', async (_, asking) => {
     expect((await submitted(asking)).notices).toEqual([]);
   });
 
-  it('a notice that cannot be delivered ends there', async () => {
+  it('a notice that cannot be delivered causes no further notice', async () => {
     const { from = '' } = owners.get(scene) ?? {};
     const { notices } = await submitted({
       from: from.replace('app@', 'permfail@'),
@@ -200,8 +200,8 @@ describe('where the next server sends no notices', () => {
   });
 });
 
-describe('where the next server sends notices', () => {
-  it('is asked in the words of the sender and for what is an event of ours, and nothing is said in its stead', async () => {
+describe('when the next server sends delivery notices,', () => {
+  it('it is asked with the sender’s parameters for what concerns the sender, and we send nothing instead', async () => {
     const { notices } = await submitted({
       on: noticing,
       mail: 'RET=FULL ENVID=a+2Bb+3D',
@@ -220,7 +220,7 @@ describe('where the next server sends notices', () => {
     expect(notices).toEqual([]);
   });
 
-  it('what it refuses itself is told by us', async () => {
+  it('its own refusal is reported by us', async () => {
     const { notices } = await submitted({ on: noticing, to: ['permfail@example.org NOTIFY=FAILURE'] });
     expect(textOf(notices[0])).toMatch(/^Action: failed\r$/m);
   });
@@ -234,7 +234,7 @@ describe('where the next server sends notices', () => {
     ['expanded', '2.0.0', 'FAILURE', undefined],
     ['failed', '5.1.1', 'SUCCESS', undefined],
     ['delayed', '4.4.1', 'DELAY', 'delayed'],
-  ])('what it says later (%s %s) goes on to the sender who asked for %s', async (action, status, notify, told) => {
+  ])('its later report (%s %s) is passed on to a sender who requested %s', async (action, status, notify, told) => {
     const late = `late-${++count}@example.org`;
     const { mail } = await submitted({ on: noticing, mail: 'ENVID=e1', to: [`${late} NOTIFY=${notify}`] });
     const seen = noticing.sink.messages.length;
@@ -249,7 +249,7 @@ describe('where the next server sends notices', () => {
     );
   });
 
-  it('a success is told once for each recipient, whether in one report or several and however often they come', async () => {
+  it('a success is reported once for each recipient, in one report or several and however often they arrive', async () => {
     const [one, two, three] = [1, 2, 3].map((n) => `all${n}-${++count}@example.org`) as [string, string, string];
     const to = [one, two, three].map((address) => `${address} NOTIFY=SUCCESS`);
     const { mail } = await submitted({ on: noticing, to });
@@ -265,7 +265,7 @@ describe('where the next server sends notices', () => {
   });
 });
 
-describe('NOTIFY=NEVER is about notices alone', () => {
+describe('with NOTIFY=NEVER, which is about notices only,', () => {
   const events = async (on: Scene, id: string) => (await on.events(id)).map(({ type }) => type);
   const suppressed = async (on: Scene, address: string) => {
     const { key } = (owners.get(on) as { team: Team }).team;
@@ -275,7 +275,7 @@ describe('NOTIFY=NEVER is about notices alone', () => {
   it.each([
     ['offers none', () => scene],
     ['offers them', () => noticing],
-  ])('an address that is refused by a server that %s is suppressed', async (_, sceneOf) => {
+  ])('an address that a server refuses that %s is suppressed', async (_, sceneOf) => {
     const on = sceneOf();
     const dead = `permfail+${++count}@example.org`;
     const { id, notices } = await submitted({ on, to: [`${dead} NOTIFY=NEVER`, 'good@example.org NOTIFY=NEVER'] });
@@ -284,7 +284,7 @@ describe('NOTIFY=NEVER is about notices alone', () => {
     expect(await suppressed(on, dead)).toMatchObject({ origin: 'bounce', source_id: id });
   });
 
-  it.each(['NEVER', 'SUCCESS'])('so is one that comes back later, where NOTIFY=%s was said', async (notify) => {
+  it.each(['NEVER', 'SUCCESS'])('an address that bounces later is suppressed, for NOTIFY=%s', async (notify) => {
     const dead = `gone${++count}@example.org`;
     const { id, mail } = await submitted({ on: noticing, to: [`${dead} NOTIFY=${notify}`] });
     const seen = noticing.sink.messages.length;
@@ -298,7 +298,7 @@ describe('NOTIFY=NEVER is about notices alone', () => {
   });
 });
 
-/** What the next server sends to the return path. */
+/** Builds the report that the next server sends to the return path. */
 const reportOf = (about: string[], action: string, status: string): string =>
   [
     'From: MAILER-DAEMON@mx.example.org',

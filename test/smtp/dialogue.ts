@@ -6,7 +6,7 @@ export type Way = 'plain' | 'starttls' | 'tls';
 
 /** One connection of a client that says exactly what it is told to. */
 export class Dialogue {
-  /** Everything said so far, for whoever has to understand a failure. */
+  /** Everything said so far, for reading a failure. */
   readonly transcript: string[] = [];
   #socket: net.Socket;
   #text = '';
@@ -94,7 +94,7 @@ export class Dialogue {
   }
 }
 
-/** To any port of this machine, with TLS from the first byte; undefined where nobody is there. */
+/** Connects to any port of this machine, with TLS from the first byte; returns undefined where nobody is there. */
 export function connectTo(port: number): Promise<Dialogue | undefined> {
   return new Promise((done) => {
     const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false });

@@ -12,7 +12,7 @@ afterAll(() => scene.close());
 it.each([
   ['its key is revoked', '535 5.7.8 This API key has been revoked.'],
   ['its team is suspended', '535 5.7.13 This API key or its team is suspended.'],
-])('a message whose content still comes when %s is refused', async (what, says) => {
+])('a message is refused when %s while its content arrives', async (what, says) => {
   const team = await scene.team();
   const from = `me@${(await team.domain()).name}`;
   const made = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Short' } });
@@ -30,7 +30,7 @@ it.each([
   expect(await scene.app.world.db.get('select id from emails where team_id = ?', [team.id])).toBeUndefined();
 });
 
-it('a login with a key of Resend says where a key of this server comes from', async () => {
+it('a login with a key of Resend is told how to create a key of this server', async () => {
   const client = await connect(scene, 'tls');
   client.send('EHLO client.example\r\n');
   await client.reply();

@@ -1,4 +1,4 @@
-/** What one server takes for the end of a message and another does not: only CRLF . CRLF is one (RFC 5321 §4.1.1.4). */
+/** The endings that one server takes for the end of a message and another does not: only CRLF . CRLF is one (RFC 5321 §4.1.1.4). */
 export const ENDINGS: [name: string, end: string][] = [
   ['LF . LF', '\n.\n'],
   ['LF . CRLF', '\n.\r\n'],

@@ -38,7 +38,7 @@ async function arrivedDuring(work: () => Promise<unknown>) {
 }
 
 describe('a submitted message with more recipients than an email may have', () => {
-  it('goes out once to each recipient that nodemailer names', async () => {
+  it('is sent once to each recipient that nodemailer names', async () => {
     const to = listAddresses(60);
     const transport = nodemailer.createTransport({
       host: '127.0.0.1',
@@ -65,7 +65,7 @@ describe('a submitted message with more recipients than an email may have', () =
     expect(second).toMatchObject({ subject: 'News', message_id: first.message_id, last_event: 'delivered' });
   });
 
-  it('has one Message-ID and Date where the client wrote none', async () => {
+  it('has one Message-ID and Date when the client wrote none', async () => {
     const to = listAddresses(51);
     let ids: string[] = [];
     const got = await arrivedDuring(async () => {
@@ -88,7 +88,7 @@ describe('a submitted message with more recipients than an email may have', () =
     expect(again).toEqual([]);
   });
 
-  it('arrives byte for byte where it is too large for memory, and its files are read from each email', async () => {
+  it('arrives byte for byte when it is too large for memory, and its files can be read from each email', async () => {
     const to = listAddresses(101);
     const file = Buffer.alloc(2_000_000, 'some bytes ').toString('base64').replaceAll(/.{76}/g, '$&\r\n');
     const content = [
@@ -121,7 +121,7 @@ describe('a submitted message with more recipients than an email may have', () =
     }
   });
 
-  it('stores with each email the notices that were asked for its own recipients', async () => {
+  it('stores with each email the notices requested for its own recipients', async () => {
     const to = listAddresses(60);
     await client.say(`MAIL FROM:<${from}> RET=HDRS`);
     for (const address of to) expect(await client.say(`RCPT TO:<${address}> NOTIFY=FAILURE`)).toMatch(/^250 /);
@@ -137,7 +137,7 @@ describe('a submitted message with more recipients than an email may have', () =
     await scene.settled();
   });
 
-  it('is refused as a whole where the quota has room for a part of its emails', async () => {
+  it('is refused as a whole when the quota is sufficient for only some of its emails', async () => {
     await using small = await startScene({
       roles: ['http', 'submission'],
       config: { plans: { standard: { daily_cap: 1 } } },
@@ -153,7 +153,7 @@ describe('a submitted message with more recipients than an email may have', () =
     client.end();
   });
 
-  it('has up to a thousand recipients, and the next one is for another transaction', async () => {
+  it('has up to a thousand recipients, and a further one needs another transaction', async () => {
     await client.say(`MAIL FROM:<${from}>`);
     for (const address of listAddresses(1000)) client.send(`RCPT TO:<${address}>\r\n`);
     for (let n = 0; n < 1000; n++) expect(await client.line()).toMatch(/^250 /);
@@ -171,7 +171,7 @@ describe('a submitted message with more recipients than an email may have', () =
     expect(new Set(reached).size).toBe(1000);
   });
 
-  it('reaches the first thousand where the client names two thousand, and each of the others gets 452', async () => {
+  it('reaches the first thousand of two thousand recipients, and each of the others gets 452', async () => {
     await client.say(`MAIL FROM:<${from}>`);
     for (const address of listAddresses(2000)) client.send(`RCPT TO:<${address}>\r\n`);
     for (let n = 0; n < 1000; n++) expect(await client.line()).toMatch(/^250 /);
@@ -185,7 +185,7 @@ describe('a submitted message with more recipients than an email may have', () =
     expect(new Set(got.flatMap(({ rcptTo }) => rcptTo)).size).toBe(1000);
   });
 
-  it('reaches a recipient once that is named two hundred times', async () => {
+  it('reaches a recipient once who is named two hundred times', async () => {
     await client.say(`MAIL FROM:<${from}>`);
     for (let n = 0; n < 200; n++) expect(await client.say('RCPT TO:<again@one.example>')).toMatch(/^250 /);
     const got = await arrivedDuring(() => client.say('DATA').then(() => client.say(`From: ${from}\r\n\r\nx\r\n.`)));

@@ -35,7 +35,7 @@ beforeAll(async () => {
   scene = await startScene({
     roles: ['http', 'delivery', 'submission', 'receiving'],
     config: {
-      // For one address; what we bring to ourselves is counted for none.
+      // The limit is for one address; mail that we bring to ourselves is not counted.
       receiving: {
         ports: [port],
         greeting_delay_ms: 0,
@@ -66,7 +66,7 @@ beforeEach(async () => {
 
 async function receiving(owner: Team): Promise<string> {
   const name = `own${++domains}.example.com`;
-  // Before anybody looks it up and remembers what was there.
+  // The records are set before anybody looks them up and remembers what was there.
   scene.dns.set(name, 'MX', ['10 rasket.test']);
   const { id } = await owner.domain(name);
   const body = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
@@ -106,8 +106,8 @@ async function submitted(to: string, from = `app@${domain}`) {
   return { sent: await sent(), received: await received(team) };
 }
 
-describe('a notice to a sender whose domain receives here', () => {
-  it('is mail that the team has received', async () => {
+describe('a notice to a sender whose domain receives mail here', () => {
+  it('is stored as received mail of the team', async () => {
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE');
     expect(all.received).toHaveLength(1);
     expect(all.received[0]).toMatchObject({
@@ -124,7 +124,7 @@ describe('a notice to a sender whose domain receives here', () => {
     ]);
   });
 
-  it('follows the rules of the team, and nothing comes of what cannot be passed on', async () => {
+  it('follows the rules of the team, and no notice results when it cannot be passed on', async () => {
     await rule(team, 'forward', { forward_to: ['permfail@office.example.org'] });
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE,DELAY,SUCCESS');
     expect(all.received).toHaveLength(1);
@@ -135,14 +135,14 @@ describe('a notice to a sender whose domain receives here', () => {
     ]);
   });
 
-  it('is dropped where a rule says so', async () => {
+  it('is dropped when a rule says so', async () => {
     await rule(team, 'drop');
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE');
     expect(all.received).toEqual([]);
     expect(all.sent).toHaveLength(2);
   });
 
-  it('ends at an address that takes nothing', async () => {
+  it('ends at an address that accepts no mail', async () => {
     const body = { capabilities: { receiving: 'disabled' } };
     const { data } = (await scene.api('GET', '/domains', { key: team.key })).body;
     await scene.api('PATCH', `/domains/${data[0].id}`, { key: team.key, body });
@@ -156,7 +156,7 @@ describe('a notice to a sender whose domain receives here', () => {
 });
 
 describe('mail of one team to another', () => {
-  it('arrives', async () => {
+  it('arrives at the other team', async () => {
     const other = await scene.team();
     const to = `someone@${await receiving(other)}`;
     const body = { from: `app@${domain}`, to, subject: 'Across', text: 'x' };
@@ -166,7 +166,7 @@ describe('mail of one team to another', () => {
     expect(await received(other)).toMatchObject([{ subject: 'Across', received_for: [to] }]);
   });
 
-  it('that was passed on and comes back is told to its sender here', async () => {
+  it('that was forwarded and bounces is reported to its sender here', async () => {
     const other = await scene.team();
     const to = `someone@${await receiving(other)}`;
     await rule(other, 'forward', { forward_to: ['late@office.example.org'] });
@@ -182,7 +182,7 @@ describe('mail of one team to another', () => {
     expect(await received(team)).toMatchObject([{ subject: 'Undelivered', received_for: [`a@${domain}`] }]);
   });
 
-  it('that was passed on and comes back is judged where it came in, and not again', async () => {
+  it('that was forwarded and bounces is checked where it arrived, and not again', async () => {
     const other = await scene.team();
     const to = `someone@${await receiving(other)}`;
     await rule(other, 'forward', { forward_to: ['late@office.example.org'] });
@@ -191,7 +191,7 @@ describe('mail of one team to another', () => {
     expect(await bringMail(scene, { from: `a@${domain}`, to: [to], raw })).toMatch(/^250/);
     await scene.settled();
     const notice = 'From: MAILER-DAEMON@mx.example.org\r\nSubject: Undelivered\r\n\r\n550 5.1.1 unknown\r\n';
-    // A stranger who writes in that name is refused.
+    // A message from an untrusted sender in that name is refused.
     const stranger = { from: 'x@elsewhere.example', to: [to], raw: notice };
     const forged = { ...stranger, raw: notice.replace('mx.example.org', 'forged.example') };
     expect(await bringMail(scene, forged)).toMatch(/^550 5\.7\.26 /);
@@ -210,7 +210,7 @@ describe('mail of one team to another', () => {
     ]);
   });
 
-  it('to nobody here is refused, and not tried again', async () => {
+  it('to an unknown address here is refused, and not retried', async () => {
     const to = `postmaster2@rasket.test`;
     const body = { from: `app@${domain}`, to, subject: 'Nobody', text: 'x' };
     await scene.api('POST', '/emails', { key: team.key, body });
@@ -219,7 +219,7 @@ describe('mail of one team to another', () => {
   });
 });
 
-it('no team uses up what an address may bring, and strangers at our address are held to it', async () => {
+it('our own mail does not count towards the limits of an address, and untrusted clients at our address are limited', async () => {
   const other = await scene.team();
   const name = await receiving(other);
   const send = (to: string[]) =>

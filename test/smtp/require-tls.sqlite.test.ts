@@ -30,7 +30,7 @@ async function send(scene: Scene, { mail = 'REQUIRETLS', rcpt = '', head = '' } 
   return { ...(await scene.account(team, id)), events: await scene.events(id) };
 }
 
-it('goes to a server that promises the same, over a verified connection, and says so there', async () => {
+it('REQUIRETLS mail goes to a server with the extension, over a verified connection, with the parameter', async () => {
   await using scene = await startWith({ extensions: ['REQUIRETLS'] });
   expect((await send(scene)).state).toBe('delivered');
   expect(scene.sink.messages.map(({ tls }) => tls)).toEqual([true]);
@@ -40,7 +40,7 @@ it('goes to a server that promises the same, over a verified connection, and say
   expect(said().at(-1)).not.toMatch(/REQUIRETLS/);
 });
 
-it('fails with 5.7.30 where the server does not promise it, and nothing of it is said there', async () => {
+it('REQUIRETLS mail fails with 5.7.30 when the server lacks the extension, and no content is sent', async () => {
   await using scene = await startWith({});
   const { state, events } = await send(scene);
   expect(state).toBe('bounced');
@@ -53,13 +53,13 @@ it('fails with 5.7.30 where the server does not promise it, and nothing of it is
 it.each([
   ['whose certificate is for another name', { extensions: ['REQUIRETLS'] }, forAnother],
   ['that offers no TLS', { extensions: ['REQUIRETLS'], tls: 'none' }, forMx],
-] as const)('waits, and says nothing, where there is a server %s', async (_, sink, certificate) => {
+] as const)('REQUIRETLS mail waits, and nothing is sent, for a server %s', async (_, sink, certificate) => {
   await using scene = await startWith(sink, certificate);
   expect((await send(scene)).state).toBe('delivery_delayed');
   expect(scene.sink.counts).toMatchObject({ mail: 0, data: 0 });
 });
 
-it('is more than TLS-Required: No, which stays in the message and takes nothing else back', async () => {
+it('REQUIRETLS takes precedence over TLS-Required: No, which stays in the message', async () => {
   await using scene = await startWith({});
   const head = 'TLS-Required: No\r\n';
   expect((await send(scene, { head })).state).toBe('bounced');
@@ -67,7 +67,7 @@ it('is more than TLS-Required: No, which stays in the message and takes nothing 
   expect(scene.sink.messages[0]?.data.toString()).toContain(`\r\n${head}`);
 });
 
-it('holds for the notice of its failure too, which brings back no content', async () => {
+it('REQUIRETLS also applies to the notice of a failure, which returns no content', async () => {
   await using scene = await startWith({});
   await send(scene, { mail: 'REQUIRETLS RET=FULL', rcpt: 'NOTIFY=FAILURE' });
   // The server of the sender promises nothing either.

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { startScene } from '../rig/scene.ts';
 import { connect, logIn, submit } from './dialogue.ts';
 
-it('the lines of the log about submitted mail name its session, and so does its story', async () => {
+it('log lines about submitted mail name its session, and so does the history of the email', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery', 'submission'] });
   const team = await scene.team();
   const { name } = await team.domain();

@@ -68,8 +68,8 @@ const STATES: { state: string; open: () => Promise<Dialogue>; next: string; answ
   },
 ];
 
-describe('a command that comes byte by byte', () => {
-  it.each(STATES)('behind $state has five minutes, and no more', async ({ open, next, answer }) => {
+describe('a command that arrives byte by byte', () => {
+  it.each(STATES)('after $state has five minutes, and no more', async ({ open, next, answer }) => {
     const client = await open();
     for (const byte of next.slice(0, 3)) {
       client.send(byte);
@@ -84,7 +84,7 @@ describe('a command that comes byte by byte', () => {
     expect(await client.hear()).toBe('closed');
   });
 
-  it('leaves a handshake no more time, and the server well', async () => {
+  it('does not extend a TLS handshake, and the server continues to work', async () => {
     const client = await greeted();
     await client.say('EHLO client.example');
     await client.say('STARTTLS');
@@ -95,7 +95,7 @@ describe('a command that comes byte by byte', () => {
     expect(await bringMail(scene, { to: [to], raw: 'From: a@example.org\r\n\r\nx\r\n' })).toMatch(/^250 /);
   });
 
-  it('does not count what the server takes for a message', async () => {
+  it('is not limited by the time the server needs for a message', async () => {
     const client = await greeted();
     await client.say('EHLO client.example');
     for (let n = 0; n < 2; n++) {
@@ -128,7 +128,7 @@ it('a client that hangs up in its message leaves one plain line in the log', asy
   ]);
 });
 
-it('a recipient that is named again is a recipient, and after 10,000 times a command like any other', async () => {
+it('a repeated recipient counts once, and after 10,000 times like any other command', async () => {
   const client = await greeted();
   await client.say('EHLO client.example');
   await client.say('MAIL FROM:<a@example.org>');
@@ -147,7 +147,7 @@ it('a recipient that is named again is a recipient, and after 10,000 times a com
   expect(await client.hear()).toBe('closed');
 });
 
-describe('while places are short', () => {
+describe('while connections are short,', () => {
   let small: Scene;
   let greedy: Dialogue[];
   let honest: Dialogue;
@@ -170,7 +170,7 @@ describe('while places are short', () => {
   };
   const stillThere = (): number => greedy.filter((client) => client.isOpen()).length;
 
-  it('who says no command for 20 seconds goes, no more of them than have to, and somebody else comes in', async () => {
+  it('clients without a command for 20 seconds are closed, no more than necessary, and another client gets in', async () => {
     await fill();
     for (const client of greedy) client.send('N');
     small.clock.advance(10_000);
@@ -189,7 +189,7 @@ describe('while places are short', () => {
     await leave();
   });
 
-  it('who brings no message for two minutes goes, whatever it says', async () => {
+  it('a client without a message for two minutes is closed, whatever it sends', async () => {
     await fill();
     const own = await small.team();
     const { name } = await receivingDomainOf(small, own);

@@ -7,7 +7,7 @@ import { connect, logIn, submit } from './dialogue.ts';
 
 const RAW = 'From: a@good.example\r\nSubject: Meanwhile\r\nMessage-ID: <m@good.example>\r\n\r\nHello\r\n';
 
-it('takes mail while deliveries end, and what it took is there and sent after the next start', async () => {
+it('a stopping server accepts mail while deliveries end, which is stored and sent after the next start', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery', 'submission', 'receiving'] });
   const team = await scene.team();
   const domain = (await receivingDomainOf(scene, team)).name;
@@ -36,7 +36,7 @@ it('takes mail while deliveries end, and what it took is there and sent after th
   expect(scene.sink.counts.accepted).toBe(0);
 
   scene.sink.openGate();
-  // Whoever is connected is told to come again.
+  // A connected client is asked to try again.
   expect((await client.reply()).join()).toMatch(/^421 4\.3\.2 /);
   client.end();
   await stopped;
@@ -57,7 +57,7 @@ it('takes mail while deliveries end, and what it took is there and sent after th
   ]);
 });
 
-it('a client in the middle of its message ends it, though deliveries have taken all that they may', async () => {
+it('a client in the middle of its message can end it although deliveries used all of the grace period', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery', 'submission'] });
   const team = await scene.team();
   const from = `a@${(await team.domain()).name}`;

@@ -43,18 +43,18 @@ describe.each([
   { way: 'starttls' as const, on: () => scene },
   { way: 'tls' as const, on: () => scene },
   { way: 'plain' as const, on: () => inClear },
-])('over $way', ({ way, on }) => {
+])('over $way,', ({ way, on }) => {
   const played = transcripts.filter(({ ways }) => !ways || (ways as readonly Way[]).includes(way));
 
-  it('there are at least forty dialogues', () => expect(played.length).toBeGreaterThanOrEqual(40));
+  it('at least forty dialogues are tested', () => expect(played.length).toBeGreaterThanOrEqual(40));
 
-  it.each(played)('$why', async (transcript) => {
+  it.each(played)('the dialogue “$why” gets the expected replies', async (transcript) => {
     expect(await play(on(), way, transcript)).toEqual([]);
   });
 });
 
-describe('in clear, where a login needs TLS', () => {
-  it.each(clearTranscripts)('$why', async (transcript) => {
+describe('in clear text, where a login needs TLS,', () => {
+  it.each(clearTranscripts)('the dialogue “$why” gets the expected replies', async (transcript) => {
     expect(await play(scene, 'plain', transcript)).toEqual([]);
   });
 });

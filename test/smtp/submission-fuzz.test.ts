@@ -102,7 +102,7 @@ const end = fc.constantFrom('\r\n', '\r\n', '\r\n', '\n', '\r', '');
 const speech = fc.array(fc.tuple(line, end), { minLength: 1, maxLength: 12 }).map((all) => all.flat().join(''));
 
 it.each(Object.keys(states))(
-  '%s: whatever is said, it answers or hangs up, and takes mail from the next one',
+  'in the state %s the server replies to any input or hangs up, and accepts mail from the next client',
   async (state) => {
     await fc.assert(
       fc.asyncProperty(speech, fc.nat(), async (said, at) => {
@@ -128,7 +128,7 @@ it.each(Object.keys(states))(
   },
 );
 
-it('a message whose every byte is anybody’s is taken or refused, and what is taken is there', async () => {
+it('a message of arbitrary bytes is accepted or refused, and accepted ones are stored', async () => {
   const client = await connect(scene, 'plain');
   await logIn(client, team.key);
   const pieces = fc.constantFrom(

@@ -57,7 +57,7 @@ afterAll(async () => {
   await scene.close();
 });
 
-describe('a login', () => {
+describe('an SMTP login', () => {
   it('has the user name rasket, resend or the id of the key, and no other', async () => {
     const made = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'SMTP' } });
     const key = made.body.token as string;
@@ -71,7 +71,7 @@ describe('a login', () => {
     scene.clock.advance(600_000);
   });
 
-  it('with a wrong key is refused, later each time, and the third ends the connection', async () => {
+  it('with a wrong key is refused, slower each time, and the third ends the connection', async () => {
     const client = await greeted();
     const before = refusals();
     expect(await client.say(`AUTH PLAIN ${plainToken('rk_nobody')}`)).toBe('535 5.7.8 The API key is not valid.');
@@ -91,7 +91,7 @@ describe('a login', () => {
     scene.clock.advance(600_000);
   });
 
-  it('of a key that sends alone sends; a pinned one from its domain', async () => {
+  it('with a sending key can send, and with a key of one domain only from that domain', async () => {
     const other = await team.domain();
     const pinned = await team.sendingKey({ domain_id: other.id });
     const client = await loggedIn(pinned);
@@ -101,7 +101,7 @@ describe('a login', () => {
     expect(await send(client, `me@${other.name}`, speaks)).toMatch(/^550 5\.7\.1 This API key may only send from /);
   });
 
-  it('ends with its key: the next message is refused', async () => {
+  it('ends with its key, so that the next message is refused', async () => {
     const made = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Short' } });
     const client = await loggedIn(made.body.token as string);
     expect(await send(client)).toMatch(/^250 /);
@@ -119,8 +119,8 @@ describe('a login', () => {
   });
 });
 
-describe('what POST /emails refuses', () => {
-  it('is refused while sending is switched off, and can be sent again', async () => {
+describe('a message that POST /emails refuses', () => {
+  it('is refused while sending is switched off, and can be sent later', async () => {
     const client = await loggedIn(team.key);
     await setSending(scene.app.world, { isOn: false, reason: 'maintenance' });
     scene.clock.advance(60_000);
@@ -134,7 +134,7 @@ describe('what POST /emails refuses', () => {
     expect(await send(client)).toMatch(/^250 /);
   });
 
-  it('is refused above the quota of the day, and can be sent the next one', async () => {
+  it('is refused above the quota of the day, and can be sent on the next day', async () => {
     await using small = await startScene({
       roles,
       config: { plans: { standard: { daily_cap: 1 } } },
@@ -148,8 +148,8 @@ describe('what POST /emails refuses', () => {
   });
 });
 
-describe('limits', () => {
-  it('of size: what is larger is read and refused, and nothing of it stays', async () => {
+describe('the limit', () => {
+  it('of size makes a larger message be read and refused, and nothing of it is stored', async () => {
     const client = await loggedIn(team.key);
     expect(await send(client, from, `${message(from)}${`${'x'.repeat(70)}\r\n`.repeat(1000)}`)).toMatch(
       /^552 5\.3\.4 The message is larger than the 65536 bytes/,
@@ -163,7 +163,7 @@ describe('limits', () => {
     await client.over();
   });
 
-  it('of connections that say nothing, by address and by time, before the TLS handshake as well', async () => {
+  it('of silent connections applies by address and by time, also before the TLS handshake', async () => {
     await using own = await startScene({
       roles,
       config: {
@@ -187,7 +187,7 @@ describe('limits', () => {
     await vi.waitFor(() => expect(silent.every((socket) => socket.closed)).toBe(true));
   });
 
-  it('of time: to log in, and for content', async () => {
+  it('of time applies to the login and to content', async () => {
     const idle = await open();
     const busy = await loggedIn(team.key);
     scene.clock.advance(60_000);
@@ -203,7 +203,7 @@ describe('limits', () => {
     expect((await busy.reply()).join()).toMatch(/^421 4\.4\.2 Content comes too slowly/);
   });
 
-  it('of connections and messages of a key, of connections and failures of an address', async () => {
+  it('of a key counts connections and messages, and that of an address connections and failures', async () => {
     await using small = await startScene({
       roles,
       config: {
@@ -251,11 +251,11 @@ describe('limits', () => {
   });
 });
 
-describe('limits of a team', () => {
+describe('the limit of a team', () => {
   const another = async (own: Team, on: Scene): Promise<string> =>
     (await on.api('POST', '/api-keys', { key: own.key, body: { name: 'SMTP' } })).body.token as string;
 
-  it('of connections: it holds as many as are free, however many keys it has', async () => {
+  it('of connections leaves it as many as are free, however many keys it has', async () => {
     await using small = await startScene({
       roles,
       // Submission has six of them.
@@ -273,7 +273,7 @@ describe('limits of a team', () => {
     expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);
   });
 
-  it('of messages a minute: those of all its keys count together, and nobody else waits', async () => {
+  it('of messages a minute counts those of all its keys together, and nobody else waits', async () => {
     await using small = await startScene({
       roles,
       config: {
@@ -293,13 +293,13 @@ describe('limits of a team', () => {
     const patient = await loggedIn(other.key, small);
     expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);
     small.clock.advance(20_000);
-    // What was refused has used up nothing of the key's own.
+    // A refused message has not counted against the key's own limit.
     expect(await second.say(`MAIL FROM:<${sender}>`)).toMatch(/^250 /);
   });
 });
 
-describe('the port', () => {
-  it('throws away what was sent in clear before the handshake', async () => {
+describe('the submission port', () => {
+  it('discards what was sent in clear text before the handshake', async () => {
     const client = await connect(scene, 'plain');
     await client.say('EHLO client.example');
     client.send(`STARTTLS\r\nEHLO injected.example\r\nAUTH PLAIN ${plainToken(team.key)}\r\n`);
@@ -309,7 +309,7 @@ describe('the port', () => {
     client.end();
   });
 
-  it('believes a PROXY header of the proxies that are named, and hears nobody of theirs without one', async () => {
+  it('trusts PROXY headers of configured proxies, and serves none of their clients without one', async () => {
     await using proxied = await startScene({
       roles,
       config: { smtp: { host: '127.0.0.1', trusted_proxies: ['127.0.0.0/8'] } },
@@ -335,7 +335,7 @@ describe('the port', () => {
     client.end();
   });
 
-  it('shows another certificate as soon as it is told to read it again', async () => {
+  it('presents another certificate as soon as it is reloaded', async () => {
     await using real = await startScene({
       roles,
       config: { tls: { certificate_file: 'tls.pem', key_file: '' } },
@@ -348,7 +348,7 @@ describe('the port', () => {
     expect(await shown(real)).not.toBe(first);
   });
 
-  it('lets what is under way end when the program stops, and sends the others off', async () => {
+  it('lets messages in progress end when the program stops, and disconnects the others', async () => {
     await using stopping = await startScene({ roles });
     const own = await stopping.team();
     const sender = `me@${(await own.domain()).name}`;
@@ -368,7 +368,7 @@ describe('the port', () => {
     await closed;
   });
 
-  it('that is taken costs one line, and the others are open', async () => {
+  it('that is in use causes one line, and the others are open', async () => {
     const taken = portOf(scene, 'tls');
     await using second = await startScene({
       roles,

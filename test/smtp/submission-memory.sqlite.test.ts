@@ -10,7 +10,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const MB = 1_000_000;
 const BLOCK = Buffer.from(`${'0123456789'.repeat(7)}\r\n`.repeat(900));
 
-it('a message of 50 MB costs less than 150 MB of memory, client included, and its delivery some blocks', async () => {
+it('a submitted message of 50 MB costs less than 150 MB of memory, client included, and its delivery a few blocks', async () => {
   await using scene = await startScene({ roles: ['http', 'submission'] });
   const team = await scene.team();
   const from = `me@${(await team.domain()).name}`;

@@ -1,4 +1,4 @@
-// What an application's message holds goes out as one message, whatever it looks like, and nobody else's words are heard.
+// The content of an application's message goes out as one message, whatever it looks like, and nothing in it is obeyed as a command.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { openDialogue } from '../rig/smtp-dialogue.ts';
@@ -31,7 +31,7 @@ async function opened(): Promise<Dialogue> {
   return client;
 }
 
-describe('no message hides in another', () => {
+describe('no message can be smuggled into another', () => {
   it.each(ENDINGS)('after %s', async (_, end) => {
     const client = await opened();
     const hidden = hiddenMessage(from, 'hidden@example.net');
@@ -44,12 +44,12 @@ describe('no message hides in another', () => {
     client.end();
     const out = await left();
     expect(out.map(({ rcptTo }) => rcptTo)).toEqual(isFaulty ? [] : [['b@example.org']]);
-    // Of two dots at the start of a line one is there to keep it from being the end.
+    // A second dot at the start of a line only keeps it from being the end.
     const meant = `outer${end}${hidden}\r\n`.replaceAll('\r\n..', '\r\n.');
     if (out[0]) expect(out[0].data.toString()).toContain(meant);
   });
 
-  it('content that comes with DATA at once is content', async () => {
+  it('with content that is sent together with DATA', async () => {
     const client = await connect(scene, 'tls');
     await logIn(client, team.key);
     const envelope = `MAIL FROM:<${from}>\r\nRCPT TO:<b@example.org>\r\nDATA\r\n`;
@@ -61,7 +61,7 @@ describe('no message hides in another', () => {
     expect((await left()).map(({ rcptTo }) => rcptTo)).toEqual([['b@example.org']]);
   });
 
-  it('content behind a DATA that was refused makes no message', async () => {
+  it('with content after a DATA that was refused', async () => {
     const client = await connect(scene, 'tls');
     await logIn(client, team.key);
     client.send(`MAIL FROM:<${from}>\r\nDATA\r\nFrom: ${from}\r\nSubject: x\r\n\r\nx\r\n.\r\nQUIT\r\n`);
@@ -70,7 +70,7 @@ describe('no message hides in another', () => {
   });
 });
 
-describe('what is said in clear before a handshake is never heard', () => {
+describe('input in clear text before a handshake is ignored:', () => {
   it.each([
     ['a login', () => `AUTH PLAIN ${Buffer.from(`\0rasket\0${team.key}`).toString('base64')}\r\n`],
     ['a whole message', () => `EHLO x\r\n${hiddenMessage(from, 'b@example.org')}\r\n.\r\n`],
@@ -125,7 +125,7 @@ describe('nobody sends without a login', () => {
     ['From with brackets in an encoded word', '', '=?utf-8?q?<ceo@example.com>?= <OWN>'],
     ['From with a NUL', '', 'ceo@example.com\0@OWNDOMAIN'],
     ['a subdomain of a domain that ends alike', '', 'a@x-OWNDOMAIN'],
-  ])('nor as somebody else: %s', async (_, envelope, written) => {
+  ])('or as somebody else: %s', async (_, envelope, written) => {
     const client = await connect(scene, 'tls');
     await logIn(client, team.key);
     const filled = written.replaceAll('OWNDOMAIN', from.split('@')[1] ?? '').replaceAll('OWN', from);

@@ -3,7 +3,7 @@ import type { Way } from './dialogue.ts';
 export interface Transcript {
   why: string;
   script: string;
-  /** Without the greeting, EHLO and login that the others begin with. */
+  /** The script begins without the greeting, EHLO and login that the others begin with. */
   isBare?: boolean;
   ways?: readonly Way[];
 }
@@ -104,7 +104,7 @@ export const transcripts: readonly Transcript[] = [
   {
     why: 'AUTH PLAIN for somebody else',
     isBare: true,
-    // From the second failure of an address on, replies are held back.
+    // From the second failure of an address on, replies are delayed.
     ways: ['starttls'],
     script: `
       C: HELO client.example
@@ -697,7 +697,7 @@ export const transcripts: readonly Transcript[] = [
   },
 ];
 
-/** Only in clear, on a port that demands TLS for a login. */
+/** Transcripts only in clear, on a port that demands TLS for a login. */
 export const clearTranscripts: readonly Transcript[] = [
   {
     why: 'no login is offered in clear',

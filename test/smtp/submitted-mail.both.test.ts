@@ -58,7 +58,7 @@ async function read(id: string) {
   return (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 }
 
-/** Behind the signatures and the line Received, which are ours. */
+/** Returns the message after the signatures and the Received line, which are ours. */
 function unsigned(message: SinkMessage | undefined): string {
   const text = message?.data.toString('latin1') ?? '';
   return text.replace(
@@ -108,8 +108,8 @@ function oddMessage(from: string): string {
   );
 }
 
-describe('a message', () => {
-  it('goes on byte for byte, signed, and is read back like any other', async () => {
+describe('a submitted message', () => {
+  it('is sent byte for byte, signed, and can be read like any other', async () => {
     const content = oddMessage(from);
     const stuffed = content.replaceAll('\r\n.', '\r\n..');
     // The head is UTF-8, the HTML is not.
@@ -154,7 +154,7 @@ describe('a message', () => {
     expect(events.filter((type) => type !== 'email.delivered')).toEqual(['email.queued', 'email.sent']);
   });
 
-  it('with a line that SMTP does not carry is refused, and told where it is', async () => {
+  it('with a line that SMTP does not allow is refused, with its line number', async () => {
     const client = await connect(scene, 'tls');
     await logIn(client, team.key);
     const say = (content: string): Promise<string> => submit(client, { from, to: ['someone@example.net'], content });
@@ -175,13 +175,13 @@ describe('a message', () => {
     ['<mine@client.example> (of ours)', '<mine@client.example>'],
     ['< mine @client.example >', '<mine@client.example>'],
     ['<>', ''],
-  ])('keeps a Message-ID of another form, and shows it in brackets: %s', async (written, shown) => {
+  ])('keeps a Message-ID in another form, and shows it in brackets: %s', async (written, shown) => {
     const { id, got } = await send(lines(`From: ${from}`, `Message-ID: ${written}`, 'Subject: x', '', 'text'));
     expect(unsigned(got[0])).toContain(`\r\nMessage-ID: ${written}\r\n`);
     expect(await read(id)).toMatchObject({ message_id: shown });
   });
 
-  it('gets the Date and Message-ID that it lacks, and loses what is not for its readers', async () => {
+  it('gets a missing Date and Message-ID, and loses headers that are not for its readers', async () => {
     const { id, got } = await send(
       lines(
         'Bcc: secret@example.net',
@@ -229,7 +229,7 @@ describe('a message', () => {
     expect(await client.say('NOOP')).toMatch(/^250 /);
   });
 
-  it('says the same twice under one idempotency key, and is sent once', async () => {
+  it('is sent once under one idempotency key, with the same reply', async () => {
     const content = (date: string, text: string): string =>
       lines(`From: ${from}`, `Date: ${date}`, 'Resend-Idempotency-Key: order-1', '', text);
     const first = await send(content('Mon, 01 Jan 2024 00:00:00 +0000', 'hello'));
@@ -244,7 +244,7 @@ describe('a message', () => {
     expect(next.got).toHaveLength(1);
   });
 
-  it('with other files is another message under one idempotency key, however its parts are written', async () => {
+  it('with other files is a different request under one idempotency key, however its parts are encoded', async () => {
     const content = (boundary: string, encoding: string, file: string): string =>
       lines(
         `From: ${from}`,
@@ -276,7 +276,7 @@ describe('a message', () => {
     expect((await scene.account(team, id)).state).toBe('suppressed');
   });
 
-  it('to an address beyond ASCII asks for SMTPUTF8 on its way', async () => {
+  it('to a non-ASCII address is sent with SMTPUTF8', async () => {
     await client.say(`MAIL FROM:<${from}> SMTPUTF8 BODY=8BITMIME`);
     await client.say('RCPT TO:<jörg@example.net>');
     await client.say('DATA');
@@ -288,7 +288,7 @@ describe('a message', () => {
     expect((await read(id)).to).toEqual(['jörg@example.net']);
   });
 
-  it('of some megabytes goes through the blob store to the same bytes', async () => {
+  it('of some megabytes passes through the blob store with the same bytes', async () => {
     const body = `${'0123456789'.repeat(7)}\r\n`.repeat(60_000);
     const head = lines(
       `From: ${from}`,
@@ -304,7 +304,7 @@ describe('a message', () => {
   });
 });
 
-describe('a domain that tracks', () => {
+describe('a submitted message of a tracking domain', () => {
   let tracked: { id: string; name: string };
   let host: string;
   beforeAll(async () => {
@@ -329,7 +329,7 @@ describe('a domain that tracks', () => {
     'Message-ID: <t@x.example>',
   ];
 
-  it('has other links in the HTML, and everything else as it came', async () => {
+  it('has tracked links in its HTML, and is otherwise unchanged', async () => {
     const plain = ['Content-Type: text/plain', 'X-Odd:  kept ', '', 'https://example.org/ stays'];
     const content = lines(
       ...head(),
@@ -356,7 +356,7 @@ describe('a domain that tracks', () => {
     expect((await read(id)).html).toBe('<p>\u00e9</p><a href="https://example.org/?a=1">here</a>');
   });
 
-  it('has other links in a message that is HTML alone', async () => {
+  it('has tracked links when it consists of HTML alone', async () => {
     const { got } = await send(Buffer.from(lines(...head(), ...html('utf-8'))));
     const text = unsigned(got[0]);
     expect(await isSigned(got[0])).toEqual([`pass ${tracked.name}`]);
@@ -364,7 +364,7 @@ describe('a domain that tracks', () => {
     expect(text.match(/Content-Transfer-Encoding: /g)).toHaveLength(1);
   });
 
-  it('leaves alone what somebody has signed', async () => {
+  it('is unchanged in its signed parts', async () => {
     const content = lines(
       ...head(),
       'Content-Type: multipart/signed; boundary=b',
@@ -378,7 +378,7 @@ describe('a domain that tracks', () => {
   });
 });
 
-it('what its client composed goes with the email when its time is over', async () => {
+it('the content a client composed is removed with its email at the end of the retention', async () => {
   const { id } = await send(lines(`From: ${from}`, 'To: someone@example.net', 'Subject: Old', '', 'Text'));
   const { db } = scene.app.world;
   const kept = async (): Promise<number> =>

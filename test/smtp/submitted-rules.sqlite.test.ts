@@ -1,4 +1,4 @@
-// What a submitted message may say, where POST /emails has a rule.
+// Tests what a submitted message may contain, for rules that POST /emails has.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { connect, logIn, submit, type Dialogue } from './dialogue.ts';
@@ -26,7 +26,7 @@ const send = (content: string): Promise<string> => submit(client, { from: own, t
 const idIn = (reply: string): string => /^250 2\.6\.0 Accepted as ([0-9a-f-]{36})$/.exec(reply)?.[1] ?? reply;
 const read = async (id: string) => (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 
-describe('From', () => {
+describe('the header From', () => {
   it.each([
     ['OWN', 'OWN'],
     ['<OWN>', 'OWN'],
@@ -41,7 +41,7 @@ describe('From', () => {
     expect((await read(idIn(reply))).from).toBe(shown.replace('OWN', own));
   });
 
-  it('that is no mailbox is refused in one sentence that says what is right', async () => {
+  it('without a mailbox is refused in one sentence that says what is right', async () => {
     expect(await send(message('From: App'))).toBe(
       '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
         'The address "App" has no @; write it as local@example.com.',
@@ -49,7 +49,7 @@ describe('From', () => {
   });
 
   it.each(['\u3002', '\uff0e', '\uff61'])(
-    'with %s in its domain is not what every reader takes for a dot',
+    'with %s in its domain is refused, because not every reader takes it for a dot',
     async (dot) => {
       const written = domain.name.replaceAll('.', dot);
       expect(await send(message(`From: me@${written}`))).toBe(
@@ -63,7 +63,7 @@ describe('From', () => {
     },
   );
 
-  it('is one mailbox also to who decodes its words first', async () => {
+  it('must also be one mailbox for a reader that decodes its words first', async () => {
     expect(await send(message(`From: =?a?q?"?= <evil@example.org>, "=?a?q??= <${own}>`))).toBe(
       '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
         'A reader that decodes its encoded words (=?…?=) first would see another address; leave addresses out of the name.',
@@ -71,7 +71,7 @@ describe('From', () => {
   });
 });
 
-describe('Sender, of a key that may send from one domain alone,', () => {
+describe('the header Sender, with a key for one domain,', () => {
   let pinned: Dialogue;
   beforeAll(async () => {
     pinned = await connect(scene, 'tls');
@@ -88,12 +88,12 @@ describe('Sender, of a key that may send from one domain alone,', () => {
   it.each([
     ['another dot', () => own.replaceAll('.', '\u3002')],
     ['words that hide an address', () => `=?a?q?"?= <evil@example.org>, "=?a?q??= <${own}>`],
-  ])('is of that domain to every reader: %s', async (_, sender) => {
+  ])('must be of that domain for every reader: %s', async (_, sender) => {
     expect(await submitAs(sender())).toMatch(/^550 5\.7\.1 .*headers\.Sender must be one address of that domain/);
   });
 });
 
-it('a folded Bcc is left out as a whole', async () => {
+it('a folded Bcc is removed as a whole', async () => {
   const bcc = ['Bcc: one@example.net,', '\ttwo@example.net,\r\n three@example.net', ''].join('\r\n').trimEnd();
   expect(await send(message(`From: ${own}`, bcc, 'RESENT-BCC:', ' four@example.net', 'Subject: x'))).toMatch(/^250 /);
   await scene.settled();
@@ -103,7 +103,7 @@ it('a folded Bcc is left out as a whole', async () => {
 });
 
 // GitLab, Discourse and their like bring a way out of their own; the API has broadcasts for that, and refuses it.
-it('a way out of the program’s own goes on as it is', async () => {
+it('the client’s own unsubscribe headers are kept', async () => {
   const headers = ['List-Unsubscribe: <https://example.org/u>', 'List-Unsubscribe-Post: List-Unsubscribe=One-Click'];
   expect(await send(message(`From: ${own}`, ...headers))).toMatch(/^250 /);
   await scene.settled();
@@ -112,7 +112,7 @@ it('a way out of the program’s own goes on as it is', async () => {
 });
 
 it.each(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email'])(
-  'the tag %s, which is ours to give, is refused by either door',
+  'the reserved tag %s is refused by the API and by SMTP',
   async (name) => {
     const says = `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`;
     const body = { from: own, to: 'a@example.net', subject: 'x', text: 'x', tags: [{ name, value: 'x' }] };
@@ -126,7 +126,7 @@ it.each(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email'])(
   },
 );
 
-it('a quoted local part goes on as it is', async () => {
+it('a quoted local part is kept', async () => {
   const to = '"a b"@example.net';
   const id = idIn(await submit(client, { from: own, to: [to], content: message(`From: ${own}`, `To: ${to}`) }));
   await scene.settled();
@@ -134,14 +134,14 @@ it('a quoted local part goes on as it is', async () => {
   expect(await read(id)).toMatchObject({ to: [to], last_event: 'delivered' });
 });
 
-describe('under one idempotency key', () => {
+describe('under one idempotency key,', () => {
   let key = 0;
   beforeEach(() => void key++);
   const keyed = (...headers: string[]): string =>
     message(`From: ${own}`, `Rasket-Idempotency-Key: k${key}`, 'Subject: x', ...headers);
   const DIFFERENT = /^550 5\.7\.1 This Idempotency-Key was used with a different request/;
 
-  it('what is written anew at each try makes no other request', async () => {
+  it('headers that change with each attempt make no different request', async () => {
     const anew = (n: number): string[] => [
       `Date: Mon, 01 Jan 2024 00:00:0${n} +0000`,
       `Message-ID: <${n}@client.example>`,
@@ -160,12 +160,12 @@ describe('under one idempotency key', () => {
     ['another To', ['To: a@example.net'], ['To: a@example.net, b@example.net']],
     ['another Sender', [], ['Sender: someone@example.org']],
     ['another tag', ['X-Rasket-Tag: a=1'], ['X-Rasket-Tag: a=2']],
-  ])('%s makes another request', async (_, before, after) => {
+  ])('%s makes a different request', async (_, before, after) => {
     expect(await send(keyed(...before))).toMatch(/^250 /);
     expect(await send(keyed(...after))).toMatch(DIFFERENT);
   });
 
-  it('notices that are asked for are a part of it', async () => {
+  it('requested notices are part of the request', async () => {
     expect(await send(keyed())).toMatch(/^250 /);
     await client.say(`MAIL FROM:<${own}>`);
     await client.say('RCPT TO:<a@example.net> NOTIFY=SUCCESS');

@@ -18,7 +18,7 @@ const record = (given: Partial<DomainRecord>): DomainRecord => ({
 });
 
 describe('remarksOn', () => {
-  it('says the sentence and what stands in DNS', () => {
+  it('returns the diagnosis and the values found in DNS', () => {
     const found = { resolver: ['old'], authoritative: ['new', 'newer'] };
     expect(remarksOn(terminal, record({ diagnosis: 'It is wrong.', found }))).toEqual([
       'It is wrong.',
@@ -27,14 +27,14 @@ describe('remarksOn', () => {
     ]);
   });
 
-  it('says once what both answer, and nothing where nothing is known or nothing is wrong', () => {
+  it('returns a value once when the resolver and the name servers agree, and nothing when nothing is known or wrong', () => {
     const same = { resolver: ['x'], authoritative: ['x'] };
     expect(remarksOn(terminal, record({ diagnosis: 'A.', found: same }))).toEqual(['A.', 'its name servers say: x']);
     expect(remarksOn(terminal, record({ diagnosis: 'B.', found: null }))).toEqual(['B.']);
     expect(remarksOn(terminal, record({ diagnosis: null, found: same }))).toEqual([]);
   });
 
-  it('lets nothing that a server says steer the terminal', () => {
+  it('strips control characters from what a server returns', () => {
     const found = { resolver: ['\u0007\u202e'], authoritative: [] };
     const remarks = remarksOn(terminal, record({ diagnosis: 'a\u001b[2Jb\nc', found }));
     expect(remarks).toHaveLength(2);

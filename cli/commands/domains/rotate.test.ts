@@ -67,7 +67,7 @@ async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, re
 }
 
 describe('rasket domains rotate', () => {
-  it('shows the new record, waits with a line of progress until it is seen, and has it switched', async () => {
+  it('shows the new record, shows a line of progress until DNS has it, and asks for the switch', async () => {
     const ran = await run([waiting('pending'), waiting('pending'), waiting('verified'), turned]);
     expect(ran.calls).toEqual(['rotateDkim', 'getDomain', 'getDomain', 'getDomain', 'verifyDomain', 'getDomain']);
     expect(ran.printed[0]).toContain('new._domainkey.example.com');
@@ -78,11 +78,11 @@ describe('rasket domains rotate', () => {
     expect(ran.lines.at(-1)).toBe('');
   });
 
-  it('does not ask for what the sweep has done meanwhile', async () => {
+  it('does not ask for a switch that the periodic check has made already', async () => {
     expect((await run([waiting('pending'), turned])).calls).toEqual(['rotateDkim', 'getDomain', 'getDomain']);
   });
 
-  it('waits out the one check a minute', async () => {
+  it('waits out the limit of one check a minute', async () => {
     const refusal = new ApiFault({
       status: 429,
       body: { statusCode: 429, name: 'rate_limit_exceeded', message: '' },
@@ -95,13 +95,13 @@ describe('rasket domains rotate', () => {
     expect(ran.calls.filter((call) => call === 'verifyDomain')).toHaveLength(2);
   });
 
-  it('gives up after the minutes it was given, and says that the old key signs on', async () => {
+  it('gives up after the minutes of its option, and says that the old key still signs', async () => {
     const ran = await run([waiting('pending')], { waitMinutes: 1 });
     expect([ran.failed, ran.waitedMs]).toEqual([true, 60_000]);
     expect(ran.printed.at(-1)).toContain('The old key signs on');
   });
 
-  it('with --no-wait leaves the rest to the server', async () => {
+  it('with --no-wait leaves the switch to the server', async () => {
     const ran = await run([turned], { wait: false });
     expect([ran.calls, ran.waitedMs]).toEqual([['rotateDkim'], 0]);
   });

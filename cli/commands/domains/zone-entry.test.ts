@@ -15,29 +15,29 @@ const record = (given: Partial<DomainRecord>): DomainRecord => ({
 
 describe('zoneEntry', () => {
   it.each([
-    { why: 'a short text is one string', given: {}, line: 'send.example.com.\tIN\tTXT\t"v=spf1 -all"' },
+    { why: 'writes a short text as one string', given: {}, line: 'send.example.com.\tIN\tTXT\t"v=spf1 -all"' },
     {
-      why: 'a TTL in seconds stands in the line',
+      why: 'writes a TTL in seconds',
       given: { ttl: '300' },
       line: 'send.example.com.\t300\tIN\tTXT\t"v=spf1 -all"',
     },
     {
-      why: 'an MX target is absolute',
+      why: 'makes an MX target absolute',
       given: { type: 'MX', value: 'mx.example.net', priority: 10 },
       line: 'send.example.com.\tIN\tMX\t10 mx.example.net.',
     },
     {
-      why: 'a dot that is there already is not doubled',
+      why: 'does not double a final dot',
       given: { type: 'CNAME', name: 'track.example.com.', value: 'links.example.net.' },
       line: 'track.example.com.\tIN\tCNAME\tlinks.example.net.',
     },
     {
-      why: 'quotes, backslashes and bytes beyond ASCII are escaped',
+      why: 'escapes quotes, backslashes and non-ASCII bytes',
       given: { value: 'a"b\\c\né' },
       line: 'send.example.com.\tIN\tTXT\t"a\\"b\\\\c\\010\\195\\169"',
     },
     {
-      why: 'a value cannot open a line of its own',
+      why: 'does not let a value start a line of its own',
       given: { type: 'CNAME', value: 'x\nevil IN A 192.0.2.1 ;' },
       line: 'send.example.com.\tIN\tCNAME\tx\\010evil IN A 192.0.2.1 \\059.',
     },
@@ -45,7 +45,7 @@ describe('zoneEntry', () => {
     expect(zoneEntry(record(given))).toBe(line);
   });
 
-  it('splits a text of more than 255 bytes into strings that read as one, a line for each', () => {
+  it('splits a text of more than 255 bytes into strings that join to the same text, one on each line', () => {
     const value = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`;
     expect(zoneEntry(record({ value }))).toBe(
       `send.example.com.\tIN\tTXT\t(\n\t"${value.slice(0, 255)}"\n\t"${value.slice(255)}" )`,

@@ -6,4 +6,4 @@ it.each([
   [`\n \n${SCISSORS}\n> quoted\n`, ''],
   ['Without the line\r\n', 'Without the line'],
   [`Above\n  ${SCISSORS}  \nbelow\n${SCISSORS}\n`, 'Above'],
-])('%j is %j', (typed, text) => expect(aboveScissors(typed)).toBe(text));
+])('the typed text %j becomes the message %j', (typed, text) => expect(aboveScissors(typed)).toBe(text));

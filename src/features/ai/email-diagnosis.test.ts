@@ -86,13 +86,13 @@ const planted = {
   suppressed: [{ email: `${SECRET}2@two.example`, origin: SECRET, created_at: SECRET }],
 };
 
-describe('what a model is told of an email', () => {
-  it('holds nothing that anybody wrote, whatever field it stood in', () => {
+describe('the facts that a model receives about an email', () => {
+  it('contain no text that anybody wrote, in any field', () => {
     const facts = factsOf(planted as unknown as EmailHistory);
     for (const told of [facts, diagnose(facts)]) expect(JSON.stringify(told)).not.toMatch(/planted|@/i);
   });
 
-  it('holds the domains of the recipients, the states and the times', () => {
+  it('contain the domains of the recipients, the states and the times', () => {
     const facts = factsOf(planted as unknown as EmailHistory);
     expect(facts.recipients).toEqual([
       { number: 1, domain: 'one.example' },
@@ -108,7 +108,7 @@ describe('what a model is told of an email', () => {
   });
 });
 
-describe('what the server says by itself', () => {
+describe('the diagnosis without a model', () => {
   const history = (given: Partial<EmailHistory> & { state?: string }): EmailHistory => ({
     email: { last_event: given.state ?? 'sent', created_at: AT, to: ['a@one.example'], cc: [], bcc: [] },
     events: [],
@@ -127,7 +127,7 @@ describe('what the server says by itself', () => {
     recipients: [{ email: 'a@one.example', outcome, reason: null, reply }],
   });
 
-  it('names no cause where all is well', () => {
+  it('names no cause when the email was delivered', () => {
     const well = history({ state: 'delivered', attempts: [attempt('delivered', '250 ok')] });
     expect(diagnose(factsOf(well))).toEqual({
       summary: 'It was delivered. It has one recipient, at one.example.',
@@ -136,7 +136,7 @@ describe('what the server says by itself', () => {
     });
   });
 
-  it('tells the last try of a recipient, and not the ones before it', () => {
+  it('uses the last attempt of a recipient, and not the earlier ones', () => {
     const tried = history({
       state: 'delivery_delayed',
       // Newest first.
@@ -154,7 +154,7 @@ describe('what the server says by itself', () => {
     expect(diagnose(factsOf(done)).likely_causes).toEqual([]);
   });
 
-  it('says that a complaint was one', () => {
+  it('says that a complaint marked the email as spam', () => {
     expect(diagnose(factsOf(history({ state: 'complained' }))).likely_causes.join()).toContain('spam');
   });
 });

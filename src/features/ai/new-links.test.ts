@@ -5,8 +5,12 @@ const links = (html: string, sources: string[] = [], text = '') => newLinks({ ht
 
 it.each([
   { why: 'a link', html: '<a href="https://a.example/x">x</a>', found: ['https://a.example/x'] },
-  { why: 'one without quotes', html: '<a href=https://a.example/x>x</a>', found: ['https://a.example/x'] },
-  { why: 'one in references', html: '<a href="https&#58;//a.example/">x</a>', found: ['https://a.example/'] },
+  { why: 'a link without quotes', html: '<a href=https://a.example/x>x</a>', found: ['https://a.example/x'] },
+  {
+    why: 'a link in character references',
+    html: '<a href="https&#58;//a.example/">x</a>',
+    found: ['https://a.example/'],
+  },
   { why: 'a picture', html: '<img src="//a.example/p.gif">', found: ['//a.example/p.gif'] },
   { why: 'a background', html: '<td style="background:url(https://a.example/b)">', found: ['https://a.example/b'] },
   {
@@ -14,47 +18,51 @@ it.each([
     html: '<style>p{background:url("https://a.example/c")}</style>',
     found: ['https://a.example/c'],
   },
-  { why: 'an address to write to', html: '<a href="mailto:eve@a.example">x</a>', found: ['mailto:eve@a.example'] },
-  { why: 'an address of mail in the words', html: '<p>Write to eve@a.example.</p>', found: ['eve@a.example'] },
+  { why: 'a mailto link', html: '<a href="mailto:eve@a.example">x</a>', found: ['mailto:eve@a.example'] },
+  { why: 'an email address in the text', html: '<p>Write to eve@a.example.</p>', found: ['eve@a.example'] },
   { why: 'a host with a path', html: '<p>Go to a.example/pay now</p>', found: ['a.example/pay'] },
-  { why: 'a host that readers make a link of', html: '<p>Go to Pay-Here.com, now.</p>', found: ['Pay-Here.com'] },
-  { why: 'a number to call', html: '<a href="tel:+4930123">call</a>', found: ['tel:+4930123'] },
   {
-    why: 'no host where a sentence lacks its space',
+    why: 'a host that mail programs turn into a link',
+    html: '<p>Go to Pay-Here.com, now.</p>',
+    found: ['Pay-Here.com'],
+  },
+  { why: 'a telephone link', html: '<a href="tel:+4930123">call</a>', found: ['tel:+4930123'] },
+  {
+    why: 'no host when a sentence lacks its space',
     html: '<p>We close on Friday.See you at 9.30, e.g. by bus.</p>',
     found: [],
   },
-  { why: 'no place on the page itself', html: '<a href="#top">x</a>', found: [] },
-  { why: 'one that is written out', html: '<p>Go to https://a.example/y.</p>', found: ['https://a.example/y'] },
-])('finds $why', ({ html, found }) => expect(links(html)).toEqual(found));
+  { why: 'no anchor on the page itself', html: '<a href="#top">x</a>', found: [] },
+  { why: 'a link that is written out', html: '<p>Go to https://a.example/y.</p>', found: ['https://a.example/y'] },
+])('findNewLinks finds $why', ({ html, found }) => expect(links(html)).toEqual(found));
 
-it('leaves what stood in a source, however it is written there', () => {
+it('findNewLinks ignores a link that a source contains, in any notation', () => {
   const sources = ['See https://a.example/x?a=1&b=2.', '<a href="HTTPS://B.example">b</a>'];
   expect(links('<a href="https://a.example/x?a=1&amp;b=2">a</a><a href="https://b.example/">b</a>', sources)).toEqual(
     [],
   );
 });
 
-it('leaves one that stood there with a scheme and stands here without, or the other way round', () => {
+it('findNewLinks ignores a link that a source contains with or without its scheme', () => {
   const sources = ['Write to ada@shop.example or see https://shop.example/a and shop.example/b.'];
   const html = '<a href="mailto:ada@shop.example">x</a> shop.example/a <a href="https://shop.example/b">b</a>';
   expect(links(html, sources, 'Shop.Example/a, ada@shop.example')).toEqual([]);
 });
 
-it('is not deceived by an address that a source holds a part of', () => {
+it('findNewLinks is not deceived by a link that starts like one in a source', () => {
   expect(links('<a href="https://a.example.evil.example/">a</a>', ['https://a.example'])).toEqual([
     'https://a.example.evil.example/',
   ]);
   expect(links('<a href="https://a.example/?to=evil">a</a>', ['https://a.example/'])).toHaveLength(1);
 });
 
-it('takes an address of a hundred thousand stops, without those at its end', () => {
+it('findNewLinks reads an address of a hundred thousand dots, and drops the dots at its end', () => {
   const stops = '.'.repeat(99_000);
   expect(links('', [`http://${stops}a`], `See https://a.example/x).,! http://${stops}b`)).toHaveLength(2);
   expect(links('', [], 'See https://a.example/x).,!')).toEqual(['https://a.example/x']);
 });
 
-it('takes long and hostile texts in a moment', () => {
+it('findNewLinks reads long and hostile texts within seconds', () => {
   const began = performance.now();
   const found = links('<a href="https://a.example/'.repeat(3000) + '<'.repeat(20_000) + 'url('.repeat(5000), [
     '['.repeat(90_000),

@@ -36,11 +36,11 @@ it.each([
   [rule('properties.seats', 'lt', 4), true],
   [rule('properties.seats', 'lte', 2), false],
   [rule('properties.nothing', 'lt', 4), false],
-])('%j is %j', (one, expected) => {
+])('the rule %j evaluates to %j', (one, expected) => {
   expect(meets(one)).toBe(expected);
 });
 
-it('groups are all or any of their rules', () => {
+it('a group requires all or any of its rules', () => {
   const yes = rule('email', 'exists');
   const no = rule('last_name', 'exists');
   expect(meets({ type: 'and', rules: [yes, no] })).toBe(false);

@@ -17,7 +17,7 @@ const cut = (zone: string, granularity: Granularity, from: string, until: string
 const hoursOf = (...call: Parameters<typeof cut>) =>
   cut(...call)?.map(({ name, from, until }) => [name, (until - from) / HOUR_MS]);
 
-describe('days are those of the time zone', () => {
+describe('days follow the time zone', () => {
   it.each([
     // Name, the first day's local midnight, and the length of three days around a change of the clocks.
     ['UTC', '2026-03-28T00:00Z', [24, 24, 24]],
@@ -35,7 +35,7 @@ describe('days are those of the time zone', () => {
     // The clocks are set back from midnight to eleven, so the previous day continues.
     ['America/Santiago', '2026-04-03T03:00Z', [24, 25, 24]],
     ['America/Havana', '2026-10-31T04:00Z', [24, 25, 24]],
-  ])('%s from %s: %j hours', (zone, from, hours) => {
+  ])('%s from %s: three days have %j hours', (zone, from, hours) => {
     const long = new Date(Date.parse(from) + 80 * HOUR_MS).toISOString();
     const days = hoursOf(zone, 'daily', from, long)?.slice(0, 3);
     expect(days?.map(([, length]) => length)).toEqual(hours);
@@ -47,7 +47,7 @@ describe('days are those of the time zone', () => {
     ]);
   });
 
-  it('a day that a zone left out does not show', () => {
+  it('a day that the zone skipped is left out', () => {
     const days = hoursOf('Pacific/Apia', 'daily', '2011-12-29T10:00Z', '2011-12-31T10:00Z');
     expect(days).toEqual([
       ['2011-12-29', 24],
@@ -57,7 +57,7 @@ describe('days are those of the time zone', () => {
 });
 
 describe('periods', () => {
-  it('begin with Monday, with the first of the month, with the full hour of the clock', () => {
+  it('start on Monday, on the first of the month, and at the full hour of the clock', () => {
     expect(hoursOf('UTC', 'weekly', '2026-11-19T12:00Z', '2026-11-24T06:00Z')).toEqual([
       ['2026-11-16', 84],
       ['2026-11-23', 30],
@@ -82,7 +82,7 @@ describe('periods', () => {
     ]);
   });
 
-  it('an hour that happens twice is two hours, and half an hour that is repeated stands alone', () => {
+  it('an hour that occurs twice is two periods, and a repeated half hour is a period of its own', () => {
     const twice = cut('Europe/Berlin', 'hourly', '2026-10-25T00:00Z', '2026-10-25T03:00Z');
     expect(twice?.map(({ name }) => name.slice(11, 16))).toEqual(['00:00', '01:00', '02:00']);
     const half = hoursOf('Australia/Lord_Howe', 'hourly', '2026-04-04T14:00Z', '2026-04-04T16:30Z');
@@ -91,7 +91,7 @@ describe('periods', () => {
   });
 
   it.each(['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe', 'America/Santiago', 'Pacific/Chatham'])(
-    '%s: they follow one another without gap or overlap, named in order',
+    'in %s follow one another without gaps or overlaps, and are named in order',
     (zone) => {
       for (const granularity of ['hourly', 'daily', 'weekly', 'monthly'] as const) {
         const from = '2026-01-05T07:45Z';
@@ -108,7 +108,7 @@ describe('periods', () => {
     },
   );
 
-  it('as many as allowed are made, and one more is too many, however long the range', () => {
+  it('are created up to the maximum, and one more is refused however long the range is', () => {
     const from = '2026-01-01T00:00Z';
     const until = '2026-01-11T00:00Z';
     expect(cut('UTC', 'daily', from, until, 10)).toHaveLength(10);
@@ -120,17 +120,18 @@ describe('periods', () => {
 });
 
 describe('findTimeZone', () => {
-  it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'europe/berlin'])('%s is one', (name) =>
+  it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'europe/berlin'])('accepts %s', (name) =>
     expect(findTimeZone(name)?.offsetMs(0)).toBeTypeOf('number'),
   );
-  it.each(['', 'Mars/Olympus', '+02:00', '-05', 'UTC;drop', 'Europe/Berlin ', 'x'.repeat(5000)])('%j is none', (name) =>
-    expect(findTimeZone(name)).toBeUndefined(),
+  it.each(['', 'Mars/Olympus', '+02:00', '-05', 'UTC;drop', 'Europe/Berlin ', 'x'.repeat(5000)])(
+    'does not accept %j',
+    (name) => expect(findTimeZone(name)).toBeUndefined(),
   );
 });
 
 const DAY = 96;
 
-it('every quarter of a range is read exactly once, by its day or by itself', () => {
+it('every quarter hour of a range is read exactly once, either by its day or by itself', () => {
   const somewhere = fc.integer({ min: -3 * DAY, max: 60 * DAY });
   fc.assert(
     fc.property(somewhere, fc.integer({ min: 1, max: 20 * DAY }), (first, length) => {
@@ -144,7 +145,7 @@ it('every quarter of a range is read exactly once, by its day or by itself', () 
   );
 });
 
-it('a year is read as days, with quarters only at its ends', () => {
+it('a year is read as days, with quarter hours only at its ends', () => {
   const from = 10 * DAY * QUARTER_MS + 7 * QUARTER_MS;
   const ranges = slotRangesOf([{ from, until: from + 365 * DAY * QUARTER_MS }]);
   expect(ranges.map(({ span, first, past }) => [span, past - first])).toEqual([

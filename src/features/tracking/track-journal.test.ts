@@ -18,7 +18,7 @@ beforeEach(() => {
 const open = (): TrackJournal => openTrackJournal({ runDir, owner: OWNER, bytesMax: 8 * MIB, isAlone: true });
 const engagement = (id: string, userAgent = '') => ({ id, at: 0, emailId: 'e', ipAddress: '192.0.2.1', userAgent });
 
-it('a file that another process took keeps the others from nothing at the end', () => {
+it('a journal file that another process took does not keep the other files from being read', () => {
   const journal = open();
   journal.append([engagement('1', 'x'.repeat(MIB))]);
   journal.append([engagement('2')]);
@@ -30,7 +30,7 @@ it('a file that another process took keeps the others from nothing at the end', 
   next.close();
 });
 
-it('a file that was left keeps its name until it is recorded, and its engagements', () => {
+it('a file of an earlier process keeps its name and its engagements until they are recorded', () => {
   const first = open();
   first.append([engagement('1')]);
   first.close();
@@ -42,7 +42,7 @@ it('a file that was left keeps its name until it is recorded, and its engagement
   }
 });
 
-it('a full disk leaves neither open files nor empty ones behind', () => {
+it('a full disk leaves neither open nor empty journal files', () => {
   // A limit of zero bytes per file has the same effect as a full disk.
   const source = `
     import { closeSync, openSync } from 'node:fs';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRepeats } from './tracking.ts';
 
-it('a key is a repetition until the window since its first time is over, however often it came', () => {
+it('a key is a repetition until the window since its first occurrence is over, however often it occurred', () => {
   let now = 5000;
   const isRepeat = createRepeats(() => now, 1000);
   const seen: boolean[] = [];
@@ -12,7 +12,7 @@ it('a key is a repetition until the window since its first time is over, however
   expect(seen).toEqual([false, true, true, true, false, true, true, false, false]);
 });
 
-it('keys have nothing to do with each other, and more than it remembers do no harm', () => {
+it('keys are independent, and more keys than the limit do no harm', () => {
   const isRepeat = createRepeats(() => 0, 1000);
   for (let n = 0; n < 120_000; n++) expect(isRepeat(`key ${n}`)).toBe(false);
   expect(isRepeat('key 119999')).toBe(true);

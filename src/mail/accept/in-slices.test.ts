@@ -34,7 +34,7 @@ function stage(perTurn: number) {
   return { task, runAll };
 }
 
-it('one turn of the loop does a bounded amount of work, and a task that has begun continues before the next one of its tenant', async () => {
+it('one turn of the event loop does a bounded amount of work, and a started task continues before the next one of its tenant', async () => {
   const { task, runAll } = stage(2);
   expect(await runAll([task('a1', 3), task('a2', 2)])).toEqual(['a1 a1', 'a1 a2', 'a2']);
 });
@@ -45,7 +45,7 @@ it('tenants take turns', async () => {
   expect(done.join(' ').split(' ')).toEqual(['a1', 'a1', 'b1', 'a1', 'b1', 'a2', 'a2', 'a2']);
 });
 
-it('a piece that waits for something else holds up the others for one turn at most', async () => {
+it('a task that waits for something else delays the others by one turn at most', async () => {
   const { task, runAll } = stage(4);
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiting = task('a1', 1, () => promise);
@@ -53,7 +53,7 @@ it('a piece that waits for something else holds up the others for one turn at mo
   expect((await runAll([waiting, others])).join(' ').split(' ')).toEqual(['a1', 'b1', 'b1', 'b1']);
 });
 
-it('a piece that fails fails alone', async () => {
+it('a task that fails does not affect the others', async () => {
   const turns = createLoopTurns(1);
   const piece = { tenant: 'a', amount: 1, goesOn: false };
   const bad = turns.run(piece, () => Promise.reject(new Error('bad')));

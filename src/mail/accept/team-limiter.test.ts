@@ -26,7 +26,7 @@ it('a team limiter runs at most the allowed number of tasks of a team, queues th
   expect(begun).toHaveLength(6);
 });
 
-it('teams do not wait for each other', async () => {
+it('a team does not wait for another team', async () => {
   const limited = createTeamLimiter({ atOnce: 1, waitingMax: 0 });
   const gate = Promise.withResolvers<void>();
   const slow = limited('a', () => gate.promise);
@@ -35,7 +35,7 @@ it('teams do not wait for each other', async () => {
   await slow;
 });
 
-it('one more than may wait is told when to try again, and whoever gives up frees the place', async () => {
+it('a task beyond the limit is refused with a time for a retry, and a caller that gives up frees its place', async () => {
   const limited = createTeamLimiter({ atOnce: 1, waitingMax: 1 });
   const gate = Promise.withResolvers<void>();
   const caller = new AbortController();

@@ -53,7 +53,7 @@ const { signal } = new AbortController();
 const signatureOf = async (batch: Batch, delivery: Parameters<Batch['message']>[0]): Promise<string> =>
   String(((await batch.message(delivery, signal)).content as Buffer[])[0]);
 
-it('a message is made once for all its destinations, and nothing is read again while nothing has changed', async () => {
+it('a message is made once for all its destinations, and nothing is queried again while nothing has changed', async () => {
   const { batch, state, first, second, third } = batchOfThree();
   for (const delivery of [first, second, third, first]) expect(await signatureOf(batch, delivery)).toBe('old');
   expect(batch.recheck(second)).toBeUndefined();
@@ -62,7 +62,7 @@ it('a message is made once for all its destinations, and nothing is read again w
   expect(state).toMatchObject({ made: ['old'], refreshed: 0, held: 0 });
 });
 
-it('its memory is kept until each of its deliveries is over, however often one of them says so', async () => {
+it('the memory of a message is kept until each of its deliveries is released, and a repeated release does not count', async () => {
   const { batch, state, first, second, third } = batchOfThree();
   await batch.message(first, signal);
   for (const delivery of [first, first, second]) batch.release(delivery);
@@ -73,7 +73,7 @@ it('its memory is kept until each of its deliveries is over, however often one o
   expect(state.held).toBe(0);
 });
 
-it('is made anew with the keys of now, and the memory of both is given back', async () => {
+it('a message is made again with changed keys, and the memory of both is released', async () => {
   const { batch, state, change, first, second, third } = batchOfThree();
   expect(await signatureOf(batch, first)).toBe('old');
   change(domainSignedBy('new'));
@@ -88,7 +88,7 @@ it('is made anew with the keys of now, and the memory of both is given back', as
   expect(state).toMatchObject({ made: ['old', 'new'], held: 0 });
 });
 
-it('a change of something else makes nothing anew', async () => {
+it('a change of other data does not make a message again', async () => {
   const { batch, state, change, first, second } = batchOfThree();
   await batch.message(first, signal);
   change(domainSignedBy('old'));
@@ -97,7 +97,7 @@ it('a change of something else makes nothing anew', async () => {
   expect(state).toMatchObject({ made: ['old'], refreshed: 1 });
 });
 
-it('keys that change while the message waits for memory sign nothing', async () => {
+it('keys that change while the message waits for memory are not used to sign', async () => {
   const { batch, state, change, first } = batchOfThree();
   const asked = signatureOf(batch, first);
   change(domainSignedBy('new'));
@@ -106,7 +106,7 @@ it('keys that change while the message waits for memory sign nothing', async () 
   expect(state.made).toEqual(['old', 'new']);
 });
 
-it('a domain that is gone or not verified signs nothing, whatever was made before', async () => {
+it('a domain that was removed or is not verified signs nothing, whatever was made before', async () => {
   const { batch, state, change, first, second } = batchOfThree();
   await batch.message(first, signal);
   change({ ...domainSignedBy('old'), isUnverified: true });

@@ -4,7 +4,7 @@ import { messageBlocks } from './send-content.ts';
 
 const wire = (chunks: Buffer[]): string => Buffer.concat([...messageBlocks(chunks)]).toString('latin1');
 
-test('however a message is cut into chunks, the same bytes stand on the wire', () => {
+test('the same bytes are sent however a message is cut into chunks', () => {
   const piece = fc.constantFrom('.', '..', '\r\n', '\r\n.', 'a', 'lorem', '\r\n.\r\n');
   const message = fc.array(piece, { minLength: 1, maxLength: 30 }).map((pieces) => pieces.join(''));
   fc.assert(
@@ -16,7 +16,7 @@ test('however a message is cut into chunks, the same bytes stand on the wire', (
   );
 });
 
-test('a peer that takes the dots away again gets the message back, with its last line ended', () => {
+test('a server that removes the dot stuffing gets the message back, with its last line ended', () => {
   const line = fc.constantFrom('', '.', '..', 'text', '.text', 'te.xt');
   fc.assert(
     fc.property(fc.array(line, { minLength: 1, maxLength: 20 }), fc.boolean(), (lines, isEnded) => {

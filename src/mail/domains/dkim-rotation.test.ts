@@ -16,7 +16,7 @@ describe('turnKeys', () => {
     ['nothing', []],
     ['the old keys', ['r1', 'e1']],
     ['the new Ed25519 key alone', ['e2']],
-  ])('leaves everything as it is while DNS shows %s', (_, seen) => {
+  ])('changes nothing while DNS shows %s', (_, seen) => {
     expect(turn([...old, ...fresh], ...seen)).toEqual({
       keys: [...old, ...fresh],
       activated: [],
@@ -25,13 +25,13 @@ describe('turnKeys', () => {
     });
   });
 
-  it('turns all keys at once when the new RSA key is seen', () => {
+  it('switches all keys at once when the new RSA key is seen', () => {
     const { keys } = turn([...old, ...fresh], 'r2');
     expect(states(keys)).toEqual(['r1 retiring', 'e1 retiring', 'r2 active', 'e2 active']);
     expect(keys.every(({ status_at: since }) => since === 1000)).toBe(true);
   });
 
-  it('forgets an old key when its time is over, and not a moment before', () => {
+  it('drops an old key when its time is over, and not before', () => {
     const retiring = (since: number) => key('r0', { status: 'retiring', status_at: since });
     expect(turn([retiring(901), ...old]).dropped).toEqual([]);
     const { keys, dropped } = turn([retiring(900), ...old]);

@@ -17,22 +17,22 @@ const after = (before: Partial<Standing>, ...verdicts: Verdict[]): Standing =>
 
 describe('a capability that is not verified', () => {
   it.each<[string, Verdict[], Partial<Standing>]>([
-    ['all seen: verified now', ['right', 'right'], { verifiedAt: NOW }],
-    ['one absent: waited for', ['right', 'absent'], {}],
-    ['one wrong: waited for', ['wrong', 'right'], {}],
-    ['nobody could say: waited for', ['unknown', 'right'], {}],
-    ['nothing to see is nothing seen', [], {}],
+    ['is verified when every record is seen', ['right', 'right'], { verifiedAt: NOW }],
+    ['stays pending while one record is absent', ['right', 'absent'], {}],
+    ['stays pending while one record is wrong', ['wrong', 'right'], {}],
+    ['stays pending while one record cannot be checked', ['unknown', 'right'], {}],
+    ['stays pending when there are no records to check', [], {}],
   ])('%s', (_, verdicts, changed) => {
     expect(after({}, ...verdicts)).toEqual(standing(changed));
   });
 
-  it('is waited for 72 hours from the first look, and not a moment less', () => {
+  it('is pending for 72 hours from the first check, and not less', () => {
     expect(after({ waitingSince: null }, 'absent')).toEqual(standing({ waitingSince: NOW }));
     expect(after({ waitingSince: NOW - 72 * HOUR_MS + 1 }, 'absent').failingSince).toBeNull();
     expect(after({ waitingSince: NOW - 72 * HOUR_MS }, 'absent').failingSince).toBe(NOW);
   });
 
-  it('has failed until its records are seen after all', () => {
+  it('stays failed until its records are seen', () => {
     expect(after({ failingSince: 5 }, 'absent').failingSince).toBe(5);
     expect(after({ failingSince: 5 }, 'unknown').failingSince).toBe(5);
     expect(after({ failingSince: 5 }, 'right')).toMatchObject({ verifiedAt: NOW, failingSince: null });
@@ -42,23 +42,23 @@ describe('a capability that is not verified', () => {
 describe('a capability that is verified', () => {
   const verified = { verifiedAt: 1 };
 
-  it('stays so since when it was', () => {
+  it('keeps the time of its verification', () => {
     expect(after(verified, 'right')).toMatchObject({ verifiedAt: 1, failingSince: null });
     expect(after({ ...verified, failingSince: 9 }, 'right')).toMatchObject({ verifiedAt: 1, failingSince: null });
   });
 
-  it.each<Verdict>(['absent', 'wrong'])('%s begins the grace, which ends it 72 hours later', (verdict) => {
+  it.each<Verdict>(['absent', 'wrong'])('loses its verification 72 hours after its records are %s', (verdict) => {
     expect(after(verified, verdict)).toMatchObject({ verifiedAt: 1, failingSince: NOW });
     const almost = NOW - 72 * HOUR_MS + 1;
     expect(after({ ...verified, failingSince: almost }, verdict)).toMatchObject({ verifiedAt: 1 });
     expect(after({ ...verified, failingSince: almost - 1 }, verdict)).toMatchObject({ verifiedAt: null });
   });
 
-  it('is not taken down by name servers that do not answer, however long the grace is over', () => {
+  it('is kept while name servers do not answer, however long the grace period is over', () => {
     expect(after({ ...verified, failingSince: 1 }, 'unknown')).toMatchObject({ verifiedAt: 1, failingSince: 1 });
   });
 
-  it('without any grace ends at once', () => {
+  it('is lost at once without a grace period', () => {
     expect(standingAfter(standing(verified), ['absent'], NOW, { graceMs: 0 }).verifiedAt).toBeNull();
   });
 });
@@ -81,11 +81,11 @@ const receiving = {
 } as const;
 
 describe('statusOf', () => {
-  it('a domain nobody looked at has not started', () => {
+  it('is not_started for a domain that was never checked', () => {
     expect(statusOf(domain({ checked_at: null }))).toBe('not_started');
   });
 
-  it.each(['pending', 'verified', 'failed'] as const)('without receiving it is that of sending: %s', (state) => {
+  it.each(['pending', 'verified', 'failed'] as const)('is that of sending when receiving is off: %s', (state) => {
     expect(statusOf(domain(sending[state]))).toBe(state);
   });
 
@@ -99,12 +99,12 @@ describe('statusOf', () => {
     ['failed', 'pending', 'failed'],
     ['failed', 'verified', 'partially_failed'],
     ['failed', 'failed', 'failed'],
-  ] as const)('sending %s, receiving %s: %s', (sends, receives, status) => {
+  ] as const)('with sending %s and receiving %s is %s', (sends, receives, status) => {
     expect(statusOf(domain({ ...sending[sends], ...receiving[receives] }))).toBe(status);
   });
 });
 
-describe('what is told of one record', () => {
+describe('the status of one record', () => {
   const record = (given: Partial<RecordRow>): RecordRow =>
     ({ record: 'DKIM', required: 1, status: 'not_started', key_status: 'active', ...given }) as RecordRow;
   const dkim = record({});
@@ -114,23 +114,47 @@ describe('what is told of one record', () => {
   const retiring = record({ required: 0, key_status: 'retiring', status: 'verified' });
 
   it.each<[string, RecordRow, Verdict, keyof typeof sending, string]>([
-    ['right', dkim, 'right', 'failed', 'verified'],
-    ['absent while it is waited for', dkim, 'absent', 'pending', 'pending'],
-    ['wrong while it is waited for', dkim, 'wrong', 'pending', 'failed'],
-    ['absent when nobody waits any more', dkim, 'absent', 'failed', 'failed'],
-    ['absent from a verified domain', seenBefore, 'absent', 'verified', 'temporary_failure'],
-    ['wrong at a verified domain', seenBefore, 'wrong', 'verified', 'temporary_failure'],
-    ['unknown, never seen', dkim, 'unknown', 'pending', 'temporary_failure'],
-    ['unknown, seen before', seenBefore, 'unknown', 'verified', 'verified'],
-    ['advised and absent', advised, 'absent', 'verified', 'pending'],
-    ['advised and gone', advisedBefore, 'absent', 'verified', 'failed'],
-    ['advised and wrong', advised, 'wrong', 'verified', 'failed'],
-    ['an old key that was taken away', retiring, 'absent', 'verified', 'pending'],
+    ['is verified for a correct record', dkim, 'right', 'failed', 'verified'],
+    ['is pending for an absent record of a pending domain', dkim, 'absent', 'pending', 'pending'],
+    ['is failed for a wrong record of a pending domain', dkim, 'wrong', 'pending', 'failed'],
+    ['is failed for an absent record of a failed domain', dkim, 'absent', 'failed', 'failed'],
+    [
+      'is temporary_failure for an absent record of a verified domain',
+      seenBefore,
+      'absent',
+      'verified',
+      'temporary_failure',
+    ],
+    [
+      'is temporary_failure for a wrong record of a verified domain',
+      seenBefore,
+      'wrong',
+      'verified',
+      'temporary_failure',
+    ],
+    [
+      'is temporary_failure for a record that cannot be checked and was never seen',
+      dkim,
+      'unknown',
+      'pending',
+      'temporary_failure',
+    ],
+    [
+      'stays verified for a record that cannot be checked and was seen before',
+      seenBefore,
+      'unknown',
+      'verified',
+      'verified',
+    ],
+    ['is pending for a recommended record that is absent', advised, 'absent', 'verified', 'pending'],
+    ['is failed for a recommended record that was removed', advisedBefore, 'absent', 'verified', 'failed'],
+    ['is failed for a recommended record that is wrong', advised, 'wrong', 'verified', 'failed'],
+    ['is pending for an old key that was removed', retiring, 'absent', 'verified', 'pending'],
   ])('%s', (_, given, verdict, sends, status) => {
     expect(recordStatusAfter(domain(sending[sends]), given, verdict)).toBe(status);
   });
 
-  it('the Receiving record follows receiving, and not sending', () => {
+  it('depends on receiving for the Receiving record, and not on sending', () => {
     const mx = record({ record: 'Receiving', key_status: null });
     const both = domain({ ...sending.verified, ...receiving.pending });
     expect(recordStatusAfter(both, mx, 'absent')).toBe('pending');

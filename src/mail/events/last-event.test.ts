@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { foldLastEvent, LAST_EVENTS, statesBefore } from './last-event.ts';
 
 describe('the state of an email', () => {
-  it('does not depend on the order in which its events arrived', () => {
+  it('does not depend on the order in which its events arrive', () => {
     const someEvents = fc.array(fc.constantFrom(...LAST_EVENTS.map((state) => `email.${state}` as const)));
     fc.assert(
       fc.property(someEvents, fc.infiniteStream(fc.nat()), (events, order) => {
@@ -13,7 +13,7 @@ describe('the state of an email', () => {
     );
   });
 
-  it('starts as queued and never leaves a trouble for a success', () => {
+  it('starts as queued and never changes from a failure to a success', () => {
     expect(foldLastEvent([])).toBe('queued');
     expect(foldLastEvent(['email.bounced', 'email.delivered'])).toBe('bounced');
     expect(statesBefore('delivered')).toEqual(['queued', 'scheduled', 'sent', 'delivery_delayed']);

@@ -33,19 +33,19 @@ function schedulerOf(due: Partial<Record<LaneName, number>>): LaneScheduler {
 const sumOf = (taken: [LaneName, number][], name: LaneName): number =>
   taken.reduce((sum, [of, count]) => sum + (of === name ? count : 0), 0);
 
-it('a look takes from the first lane, then from each later one that has something due', () => {
+it('each round of claims takes from the first lane, then from each later lane that has something due', () => {
   const due = { transactional: 5, marketing: 5, retrying: 5, retrying_marketing: 5 };
   const taken = claimFrom(schedulerOf(due), due, 20);
   expect(taken.map(([name]) => name).slice(0, 2)).toEqual(['transactional', 'marketing']);
   expect(due.transactional + due.marketing).toBe(0);
 });
 
-it('a lane with nothing due is not asked', () => {
+it('a lane with nothing due is not queried', () => {
   const due = { transactional: 5, retrying_marketing: 0 };
   expect(claimFrom(schedulerOf(due), due, 20)).toEqual([['transactional', 5]]);
 });
 
-it('what comes in the first lane waits for one claim of a marketing backlog at the most', () => {
+it('a delivery in the first lane waits for one claim of a marketing backlog at most', () => {
   const due = { marketing: 10_000, retrying: 300 };
   const taken = claimFrom(schedulerOf(due), due, 60).map(([name]) => name);
   const marketing = taken.flatMap((name, at) => (name === 'marketing' ? [at] : []));
@@ -53,7 +53,7 @@ it('what comes in the first lane waits for one claim of a marketing backlog at t
 });
 
 it.each([false, true])(
-  'beside backlogs of the lanes before it, each lane has its weight (woken all the time: %s)',
+  'each lane gets its share when the lanes before it have backlogs (woken all the time: %s)',
   (wakes) => {
     const due = { transactional: 1e6, marketing: 1e6, retrying: 1e6, retrying_marketing: 1e6 };
     const taken = claimFrom(schedulerOf(due), due, 2000, wakes);
@@ -67,7 +67,7 @@ it.each([false, true])(
   },
 );
 
-it('retries have all they want when nothing else is due, and not while first attempts were just begun', () => {
+it('retries take everything when nothing else is due, and nothing right after first attempts started', () => {
   const alone = { retrying: 100 };
   const scheduler = schedulerOf(alone);
   claimFrom(scheduler, alone, 20);

@@ -16,21 +16,21 @@ function holding(...ids: string[]) {
 }
 const idsOf = (claimed: readonly ClaimedDelivery[]): string[] => claimed.map(({ row }) => row.id);
 
-it('what is not carried begins, another attempt at the same delivery too, and nothing is given back', async () => {
+it('a delivery that is not in progress starts, another attempt at it too, and no claim is undone', async () => {
   const { heldAgain, undone } = holding('a');
   expect(idsOf(await heldAgain.without([delivery('b'), delivery('a', 2)]))).toEqual(['b', 'a']);
   await heldAgain.giveBack();
   expect(undone).toEqual([]);
 });
 
-it('what is carried does not begin a second time, and is given back when nothing is carried any more', async () => {
+it('a delivery in progress does not start a second time, and its claim is undone when the first has ended', async () => {
   const { heldAgain, undone } = holding('a');
   expect(idsOf(await heldAgain.without([delivery('a'), delivery('b')]))).toEqual(['b']);
   await heldAgain.giveBack();
   expect(undone).toEqual([[]]);
 });
 
-it('what was interrupted and leaves at this moment begins again', async () => {
+it('an interrupted delivery that is just ending starts again', async () => {
   const { heldAgain, carried, undone } = holding('a');
   const claiming = heldAgain.without([delivery('a')]);
   carried.clear();

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-it('content is what came, however it was cut and wherever it stands', async () => {
+it('received content is stored byte for byte, however it was cut and wherever it is kept', async () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 70_000 }), fc.constant(300_000)), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(sizes, fc.nat(12), async (all, heldCount) => {
@@ -34,7 +34,7 @@ it('content is what came, however it was cut and wherever it stands', async () =
   );
 });
 
-it('a large message in the making has no name on the disk, so that a crash leaves nothing', async () => {
+it('a large message that is still arriving has no name on disk, so that a crash leaves no file', async () => {
   const gathered = gatherContent(blobs);
   for (let n = 0; n < 40; n++) await gathered.add(Buffer.alloc(65_536, 'x'), 'file');
   expect(readdirSync(root)).toEqual([]);

@@ -31,19 +31,23 @@ const ask = (order: Omit<Order, 'source'>, options: { limitMs: number; patience?
   return thread.ask('a', { source: Buffer.from('x'), ...order });
 };
 
-it('what takes long because the thread does not get to work is waited for, where there is patience', async () => {
+it('a message that takes long only because its worker thread gets no CPU time is waited for within the caller’s patience', async () => {
   expect(await ask({ restMs: 1500 }, { limitMs: 300, patience: 400 })).toBe('read');
 });
 
 it.each([
-  ['what rests for longer than the clock allows', { restMs: 60_000 }, { limitMs: 200 }],
-  ['what rests for longer than patience goes', { restMs: 60_000 }, { limitMs: 200, patience: 3 }],
-  ['what works for longer than its limit, whatever the patience', {}, { limitMs: 200, patience: 100_000 }],
-])('%s is late', async (_, order, options) => {
+  ['a message that waits for longer than its limit', { restMs: 60_000 }, { limitMs: 200 }],
+  ['a message that waits for longer than the patience allows', { restMs: 60_000 }, { limitMs: 200, patience: 3 }],
+  [
+    'a message that is worked on for longer than its limit, whatever the patience,',
+    {},
+    { limitMs: 200, patience: 100_000 },
+  ],
+])('%s times out', async (_, order, options) => {
   expect(await ask(order, options)).toBe('late');
 });
 
-it('a thread that has had a large message is ended when it is idle, and another is started for the next', async () => {
+it('a worker thread that read a large message is stopped when it is idle, and the next message gets a new one', async () => {
   const timers: (() => void)[] = [];
   const clock = {
     now: () => 0,

@@ -11,15 +11,15 @@ it.each([
   [String.raw`"${NAME} <a@b.example> \"" <"so<me"@example.org>`, '"so<me"@example.org'],
   [`${NAME}@example.org`, ''],
   [`"${NAME} <some@example.org>"`, ''],
-])('of %s stands %s', (from, kept) => expect(boundedHead({ ...HEAD, from }, LIMITS).from).toBe(kept));
+])('the sender %s is stored as %s', (from, kept) => expect(boundedHead({ ...HEAD, from }, LIMITS).from).toBe(kept));
 
-it('lists are kept together until one address is too much', () => {
+it('a list of addresses is stored up to the first address that exceeds the limit', () => {
   const to = ['a@example.org', NAME, 'b@example.org'];
   const cc = ['c@example.org', 'd@example.org'];
   expect(boundedHead({ ...HEAD, to, cc }, LIMITS)).toMatchObject({ to: ['a@example.org', NAME], cc: [] });
 });
 
-it('no character is cut in two', () => {
+it('truncation never splits a character', () => {
   expect(boundedHead({ ...HEAD, subject: 'ab😀' }, LIMITS).subject).toBe('ab');
   expect(boundedHead({ ...HEAD, subject: 'a😀b' }, LIMITS).subject).toBe('a😀');
 });

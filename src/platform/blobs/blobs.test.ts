@@ -31,18 +31,18 @@ async function ownersBefore(ms: number): Promise<string[]> {
   return owners;
 }
 
-describe('links', () => {
+describe('linked blobs', () => {
   const OTHER = '018bcfe5-6800-7000-8000-0000000000cd';
   const fileOf = (owner: string, name: string) => path.join(root, owner.slice(-2), owner, name);
 
-  it('name one content twice, without a copy, and either may go without the other', async () => {
+  it('share one content without a copy, and either can be removed without the other', async () => {
     await blobs.put(`${OWNER}/a`, Buffer.from('the content'));
     await blobs.put(`${OTHER}/b`, Buffer.from('replaced'));
     await blobs.linkAll([
       { from: `${OWNER}/a`, to: `${OTHER}/b` },
       { from: `${OWNER}/a`, to: `${OTHER}/c` },
     ]);
-    // Once more, as after a crash.
+    // The same link is made again, as happens after a crash.
     await blobs.linkAll([{ from: `${OWNER}/a`, to: `${OTHER}/b` }]);
     expect(statSync(fileOf(OTHER, 'b')).ino).toBe(statSync(fileOf(OWNER, 'a')).ino);
     expect(readdirSync(path.join(root, 'cd', OTHER)).sort()).toEqual(['b', 'c']);
@@ -53,13 +53,13 @@ describe('links', () => {
     expect((await blobs.get(`${OTHER}/c`)).toString()).toBe('the content');
   });
 
-  it('of what is missing are refused, and leave nothing', async () => {
+  it('are refused when the source is missing, and nothing is created', async () => {
     const links = [{ from: `${OWNER}/gone`, to: `${OTHER}/b` }];
     await expect(blobs.linkAll(links)).rejects.toMatchObject({ code: 'ENOENT' });
     expect(readdirSync(path.join(root, 'cd', OTHER))).toEqual([]);
   });
 
-  it('single ones are removed, and those that are not there are no fault', async () => {
+  it('can be removed one by one, and a missing one is ignored', async () => {
     await blobs.putAll(['a', 'b'].map((name) => ({ key: `${OWNER}/${name}`, content: Buffer.from(name) })));
     await blobs.removeKeys([`${OWNER}/a`, `${OWNER}/z`]);
     expect(readdirSync(folder())).toEqual(['b']);
@@ -67,7 +67,7 @@ describe('links', () => {
 });
 
 describe('put and get', () => {
-  it('opens a blob piece by piece, with its size, and nothing where there is none', async () => {
+  it('read a blob piece by piece with its size, and find nothing when it does not exist', async () => {
     await blobs.put(`${OWNER}/body`, Buffer.alloc(300_000, 'x'));
     const opened = await blobs.open(`${OWNER}/body`);
     const pieces = (await opened?.content.toArray()) as Buffer[];
@@ -77,21 +77,21 @@ describe('put and get', () => {
     expect(await blobs.open('nobody-at-all/body')).toBeUndefined();
   });
 
-  it('gives back the bytes, any bytes', async () => {
+  it('return exactly the stored bytes', async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from([0, 255, 10, 13]), Buffer.alloc(3_000_000, 'x')]) {
       await blobs.put(`${OWNER}/body`, bytes);
       expect((await blobs.get(`${OWNER}/body`)).equals(bytes)).toBe(true);
     }
   });
 
-  it('the same key again replaces what was there', async () => {
+  it('replace the blob when a key is written again', async () => {
     await blobs.put(`${OWNER}/body`, Buffer.from('a long first text'));
     await blobs.put(`${OWNER}/body`, Buffer.from('second'));
     expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('second');
     expect(readdirSync(folder())).toEqual(['body']);
   });
 
-  it('writers of one key at one time leave one of their texts, whole', async () => {
+  it('store one of the written texts, whole, when several writers use one key at once', async () => {
     const texts = Array.from({ length: 8 }, (_, i) => Buffer.alloc(200_000 + i, String(i)));
     await Promise.all(texts.map((text) => blobs.put(`${OWNER}/body`, text)));
     const kept = await blobs.get(`${OWNER}/body`);
@@ -99,13 +99,13 @@ describe('put and get', () => {
     expect(readdirSync(folder())).toEqual(['body']);
   });
 
-  it('nobody else may read files or folders', async () => {
+  it('make files and folders readable only for their owner', async () => {
     await blobs.put(`${OWNER}/body`, Buffer.from('x'));
     expect(statSync(path.join(folder(), 'body')).mode & 0o777).toBe(0o600);
     expect(statSync(folder()).mode & 0o777).toBe(0o700);
   });
 
-  it('what was never put is not there', async () => {
+  it('fail with ENOENT for a blob that was never stored', async () => {
     await expect(blobs.get(`${OWNER}/body`)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
@@ -114,7 +114,7 @@ describe('putAll', () => {
   const other = OWNER.replace('018b', '018c');
   const keys = Array.from({ length: 60 }, (_, i) => `${i % 2 ? OWNER : other}/${i}`);
 
-  it('writes files of several owners, and nothing where there is none', async () => {
+  it('writes files of several owners, and creates nothing for an empty list', async () => {
     await blobs.putAll([]);
     expect(existsSync(root)).toBe(false);
     await blobs.putAll(keys.map((key) => ({ key, content: Buffer.from(key) })));
@@ -137,7 +137,7 @@ describe('putAll', () => {
   });
 });
 
-describe('a key steps out of nowhere', () => {
+describe('a blob key cannot leave its folder', () => {
   it.each([
     'body',
     '/body',
@@ -153,14 +153,14 @@ describe('a key steps out of nowhere', () => {
     `${OWNER}/bo\0dy`,
     `a/b`,
     `${OWNER}/body\n`,
-  ])('%j is refused', async (key) => {
+  ])('the key %j is refused', async (key) => {
     await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow(/blob/);
     await expect(blobs.get(key)).rejects.toThrow(/blob/);
     await expect(blobs.open(key)).rejects.toThrow(/blob/);
     expect(existsSync(root)).toBe(false);
   });
 
-  it.each(['', '.', '..', '/', 'a', `${OWNER}/body`, '../blobs'])('removing %j is refused', async (owner) => {
+  it.each(['', '.', '..', '/', 'a', `${OWNER}/body`, '../blobs'])('removing the owner %j is refused', async (owner) => {
     await blobs.put(`${OWNER}/body`, Buffer.from('x'));
     await expect(blobs.remove(owner)).rejects.toThrow(/the blob owner .* is not an id/);
     expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('x');
@@ -168,7 +168,7 @@ describe('a key steps out of nowhere', () => {
 });
 
 describe('remove', () => {
-  it('takes all of one owner and nothing of another; twice is no fault', async () => {
+  it('removes all blobs of one owner and none of another, and may be repeated', async () => {
     const other = OWNER.replace('018b', '018c');
     for (const key of [`${OWNER}/a`, `${OWNER}/b`, `${other}/a`]) await blobs.put(key, Buffer.from(key));
     await blobs.remove(OWNER);
@@ -179,7 +179,7 @@ describe('remove', () => {
 });
 
 describe('owners', () => {
-  it('are those whose folder is older, and nothing else that lies about', async () => {
+  it('are listed when their folder is old enough, and other files in the folder are ignored', async () => {
     expect(await ownersBefore(Date.now())).toEqual([]);
     await blobs.put(`${OWNER}/a`, Buffer.from('x'));
     const young = OWNER.replace('018b', '018c');
@@ -192,8 +192,8 @@ describe('owners', () => {
   });
 });
 
-describe('when things go wrong', () => {
-  it('the half a crash left behind is never read and does not stop the next try', async () => {
+describe('after a failure', () => {
+  it('a partial file that a crash left is never read and does not prevent the next write', async () => {
     mkdirSync(folder(), { recursive: true });
     writeFileSync(path.join(folder(), `body.${process.pid}-1.part`), 'hal');
     await expect(blobs.get(`${OWNER}/body`)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -201,7 +201,7 @@ describe('when things go wrong', () => {
     expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('whole');
   });
 
-  it('a full disk is a setback, leaves no half and keeps what was there', async () => {
+  it('a full disk is reported as a setback, leaves no partial file and keeps the previous content', async () => {
     await blobs.put(`${OWNER}/body`, Buffer.from('before'));
     // Every write to this device fails as on a full disk.
     symlinkSync('/dev/full', path.join(folder(), `body.${process.pid}-2.part`));
@@ -214,7 +214,7 @@ describe('when things go wrong', () => {
     expect((await blobs.get(`${OWNER}/body`)).toString()).toBe('after');
   });
 
-  it('check says whether anything can be written', async () => {
+  it('check() reports whether the folder is writable', async () => {
     await blobs.check();
     expect(readdirSync(root)).toEqual([]);
     rmSync(root, { recursive: true });

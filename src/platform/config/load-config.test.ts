@@ -16,6 +16,6 @@ it.each([
   ['constructor', 'big'],
   ['', 'big'],
   [undefined, 'big'],
-])('the plan %j means %s', (code, meant) => {
+])('the stored plan %j is read as the plan %s', (code, meant) => {
   expect(planNamed(config, code)).toEqual({ code: meant, plan: config.plans[meant] });
 });

@@ -33,7 +33,7 @@ function compare(toml: string): { missing: string[]; unknown: string[]; withoutR
 }
 
 describe('config/default.toml', () => {
-  it('has every setting, no other, and a reason above each', () => {
+  it('contains every setting, no other, and a reason above each', () => {
     expect(readKeys(defaultFile).keys.length).toBeGreaterThan(60);
     expect(compare(defaultFile)).toEqual({ missing: [], unknown: [], withoutReason: [] });
   });
@@ -60,13 +60,13 @@ describe('config/default.toml', () => {
       planted: defaultFile.replace(/\n(?=port = )/, '\n\n'),
       found: { withoutReason: ['http.port'] },
     },
-  ])('is checked by a rule that finds $why', ({ planted, found }) => {
+  ])('is checked by a rule that detects $why', ({ planted, found }) => {
     expect(compare(planted)).toEqual({ missing: [], unknown: [], withoutReason: [], ...found });
   });
 });
 
 describe('config/development.toml', () => {
-  it('has known settings only, with a reason above each', () => {
+  it('contains only known settings, with a reason above each', () => {
     expect(compare(developmentFile)).toMatchObject({ unknown: [], withoutReason: [] });
   });
 });

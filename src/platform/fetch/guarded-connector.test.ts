@@ -9,6 +9,6 @@ it.each([
   // Node's address for a connection that was reset before anybody read it.
   [undefined, { kind: 'unreachable' }],
   ['', { kind: 'unreachable' }],
-])('a connection to %s has the fault %o', (remoteAddress, fault) => {
+])('a connection to %s is reported as %o', (remoteAddress, fault) => {
   expect(faultOfPeer({ remoteAddress }, mayReach)).toEqual(fault);
 });

@@ -16,7 +16,7 @@ const seen = (at = folder) => {
 };
 const isRoot = process.getuid?.() === 0;
 
-it('a mark is its owner’s alone, whatever the umask', () => {
+it('the mark file is readable only for its owner, whatever the umask', () => {
   const before = process.umask(0o077);
   try {
     expect(writeMark(folder, 'one')).toBe('one');
@@ -26,7 +26,7 @@ it('a mark is its owner’s alone, whatever the umask', () => {
   expect(seen()).toMatchObject({ mode: '600', id: 'one' });
 });
 
-it('one that others can read is closed to them, and keeps its id', () => {
+it('a mark file that others can read is made private, and keeps its id', () => {
   writeFileSync(path.join(folder, MARK_FILE), 'one\n');
   chmodSync(path.join(folder, MARK_FILE), 0o644);
   expect(writeMark(folder, 'two')).toBe('one');
@@ -34,7 +34,7 @@ it('one that others can read is closed to them, and keeps its id', () => {
 });
 
 // skipped unless the tests run as root
-it.skipIf(!isRoot)('a command of root’s leaves no mark that the service cannot read', () => {
+it.skipIf(!isRoot)('a command that root runs leaves a mark file that the service can read', () => {
   const fresh = path.join(folder, 'fresh');
   const older = path.join(folder, 'older');
   for (const one of [fresh, older]) {

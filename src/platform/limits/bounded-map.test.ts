@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BoundedMap } from './bounded-map.ts';
 
-it('one entry more than the maximum makes a bounded map forget the oldest', () => {
+it('a bounded map drops its oldest entry when it exceeds its maximum', () => {
   const map = new BoundedMap<string, number>(2);
   map.set('a', 1).set('b', 2).set('a', 3).set('c', 4);
   expect([...map]).toEqual([
@@ -13,7 +13,7 @@ it('one entry more than the maximum makes a bounded map forget the oldest', () =
   ]);
 });
 
-it('a bounded map holds the latest entries, whatever is set, deleted and cleared', () => {
+it('a bounded map keeps the latest entries, whatever is set, deleted and cleared', () => {
   const step = fc.oneof(
     { weight: 8, arbitrary: fc.record({ kind: fc.constant('set' as const), key: fc.nat({ max: 40 }) }) },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), key: fc.nat({ max: 40 }) }) },
@@ -41,7 +41,7 @@ it('a bounded map holds the latest entries, whatever is set, deleted and cleared
   );
 });
 
-it('a bounded map with weights stays within its maximum, and forgets the oldest first', () => {
+it('a bounded map with weights stays within its maximum, and drops the oldest entries first', () => {
   const weights = fc.array(fc.record({ key: fc.nat({ max: 9 }), weight: fc.nat({ max: 12 }) }), { maxLength: 60 });
   fc.assert(
     fc.property(fc.integer({ min: 12, max: 40 }), weights, (max, all) => {
@@ -63,7 +63,7 @@ it('a bounded map with weights stays within its maximum, and forgets the oldest 
   );
 });
 
-it('a bounded map whose entries are set again and again keeps none of its former tables alive', () => {
+it('a bounded map whose entries are set again and again does not keep its former tables in memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const heldAfter = (sets: number): number => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { nextTurn } from '../clock.ts';
 import { eachLimit } from './each-limit.ts';
 
-it('at most so many items are worked on at a time, and each once', async () => {
+it('eachLimit works on at most the given number of items at a time, and on each item once', async () => {
   const done: number[] = [];
   let underWay = 0;
   let most = 0;
@@ -16,7 +16,7 @@ it('at most so many items are worked on at a time, and each once', async () => {
   expect(done).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });
 
-it('after a failure nothing more begins, and what had begun ends before the failure is reported', async () => {
+it('eachLimit starts nothing after a failure, and reports it when the started items have ended', async () => {
   const begun: number[] = [];
   let isOtherOver = false;
   const work = eachLimit([0, 1, 2, 3], 2, async (item) => {

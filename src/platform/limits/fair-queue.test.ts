@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createFairQueue } from './fair-queue.ts';
 
-it('a tenant that adds many items waits for itself', () => {
+it('a tenant that adds many items delays only itself', () => {
   const queue = createFairQueue<string>();
   for (const item of ['a1', 'a2', 'a3', 'a4']) queue.push(item, { tenant: 'a' });
   queue.push('b1', { tenant: 'b' });
@@ -13,7 +13,7 @@ it('a tenant that adds many items waits for itself', () => {
   expect(queue.size).toBe(0);
 });
 
-it('an item may be put ahead of its tenant’s others', () => {
+it('an item can be put ahead of the other items of its tenant', () => {
   const queue = createFairQueue<string>();
   queue.push('a1', { tenant: 'a' });
   queue.push('b1', { tenant: 'b' });
@@ -22,7 +22,7 @@ it('an item may be put ahead of its tenant’s others', () => {
   expect(Array.from({ length: 4 }, () => queue.shift())).toEqual(['a1', 'b0', 'c0', 'b1']);
 });
 
-it('takes one item of each tenant in turn, in the order of the tenant’s own items', () => {
+it('a fair queue takes one item of each tenant in turn, in the order of the tenant’s own items', () => {
   const backlog = createFairQueue<string>();
   for (const item of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) backlog.push(item, { tenant: item.charAt(0) });
   expect([backlog.size, backlog.weight]).toEqual([6, 6]);
@@ -31,13 +31,13 @@ it('takes one item of each tenant in turn, in the order of the tenant’s own it
   expect([backlog.take(4), backlog.size, backlog.weight]).toEqual([[], 0, 0]);
 });
 
-it('items without a tenant are taken in the order in which they came', () => {
+it('a fair queue takes items without a tenant in the order of their arrival', () => {
   const backlog = createFairQueue<number>();
   for (const item of [1, 2, 3]) backlog.push(item);
   expect([backlog.take(2), backlog.take(2)]).toEqual([[1, 2], [3]]);
 });
 
-it('fills what is left with lighter items of others, and begins the next time with what did not fit', () => {
+it('a fair queue fills the remaining weight with lighter items of other tenants, and starts the next round with the item that did not fit', () => {
   const backlog = createFairQueue<string>();
   for (const item of ['a1', 'a2', 'a3']) backlog.push(item, { tenant: 'a', weight: 100 });
   for (const item of ['b1', 'b2', 'b3', 'b4']) backlog.push(item, { tenant: 'b' });
@@ -48,7 +48,7 @@ it('fills what is left with lighter items of others, and begins the next time wi
   expect(backlog.take(50)).toEqual(['b4']);
 });
 
-it('has a tenant’s later items come after its others, and not after those of other tenants', () => {
+it('a fair queue takes a tenant’s later items after its other items, and not after those of other tenants', () => {
   const backlog = createFairQueue<string>();
   backlog.push('page', { tenant: 'a', weight: 10, isLater: true });
   for (const item of ['a1', 'a2']) backlog.push(item, { tenant: 'a' });
@@ -56,7 +56,7 @@ it('has a tenant’s later items come after its others, and not after those of o
   expect(backlog.take(100)).toEqual(['a1', 'b1', 'a2', 'b2', 'page', 'b3', 'b4']);
 });
 
-it('takes a later item after four times its weight, however many others of its tenant keep coming', () => {
+it('a fair queue takes a later item after four times its weight, however many other items its tenant adds', () => {
   const backlog = createFairQueue<string>();
   for (const item of ['page1', 'page2']) backlog.push(item, { tenant: 'a', weight: 2, isLater: true });
   const taken = Array.from({ length: 20 }, (_, n) => {
@@ -67,7 +67,7 @@ it('takes a later item after four times its weight, however many others of its t
   expect(taken.indexOf('page2')).toBe(17);
 });
 
-it('an item that is removed counts no longer, and the others keep their order', () => {
+it('an item that is removed no longer counts, and the other items keep their order', () => {
   const queue = createFairQueue<string>();
   queue.push('a1', { tenant: 'a', weight: 5 });
   for (const item of ['b1', 'b2']) queue.push(item, { tenant: 'b' });

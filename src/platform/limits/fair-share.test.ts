@@ -20,11 +20,11 @@ function fill(countMax: number, destinations: string[], timesFree?: number): Rec
 }
 
 describe('a fair share', () => {
-  it('leaves half of it to everybody else when one destination is slow', () => {
+  it('leaves half of the places to the others when one destination is slow', () => {
     expect(fill(100, ['slow.example'])).toEqual({ 'slow.example': 50, left: 50 });
   });
 
-  it('leaves a share to everybody else when several destinations are slow', () => {
+  it('leaves a part to the others when several destinations are slow', () => {
     expect(fill(100, ['a.example', 'b.example', 'c.example'])).toEqual({
       'a.example': 25,
       'b.example': 25,
@@ -33,16 +33,16 @@ describe('a fair share', () => {
     });
   });
 
-  it('lets each have a multiple of what is left', () => {
+  it('lets each destination use a multiple of what is free', () => {
     expect(fill(90, ['a.example'], 2)).toEqual({ 'a.example': 60, left: 30 });
     expect(fill(90, ['a.example', 'b.example'], 2)).toEqual({ 'a.example': 36, 'b.example': 36, left: 18 });
   });
 
-  it('has a place for one even when there is only one', () => {
+  it('has a place for one destination even when there is only one', () => {
     expect(fill(1, ['a.example'])).toEqual({ 'a.example': 1, left: 0 });
   });
 
-  it('is empty again when everybody has left', () => {
+  it('is empty again when all have left', () => {
     const share = createFairShare(2);
     share.enter('a.example');
     expect(share.atLimit()).toEqual(['a.example']);
@@ -53,7 +53,7 @@ describe('a fair share', () => {
 
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
-/** Who got through so far, in order, and how to take it back from them. */
+/** Records who got through, in order, and offers to give their shares back. */
 function parties(capacity: number) {
   const budget = createFairShare(capacity);
   const through: string[] = [];
@@ -72,8 +72,8 @@ function parties(capacity: number) {
   };
 }
 
-describe('a fair share that callers wait for', () => {
-  it('lets one party hold a half, another half of the rest, and leaves something for everybody else', async () => {
+describe('a fair share with waiting callers', () => {
+  it('gives one tenant up to a half, another one half of the remainder, and leaves a part to the others', async () => {
     const { take, through, budget } = parties(64);
     for (let n = 0; n < 20; n++) take(`a${n}`, 4);
     for (let n = 0; n < 20; n++) take(`b${n}`, 4);
@@ -84,7 +84,7 @@ describe('a fair share that callers wait for', () => {
     expect(budget.used).toBe(52);
   });
 
-  it('has a party wait for its own only, in the order of asking', async () => {
+  it('makes a tenant wait only for its own earlier requests, in the order of asking', async () => {
     const { take, give, through } = parties(16);
     for (let n = 0; n < 4; n++) take(`a${n}`, 4);
     take('b0', 4);
@@ -99,21 +99,21 @@ describe('a fair share that callers wait for', () => {
     expect(through).toEqual(['a0', 'a1', 'b0', 'a2']);
   });
 
-  it('has nothing left of fractions when all is given back', async () => {
+  it('has no remainder of fractions when everything is released', async () => {
     const { budget } = parties(16);
     const taken = [budget.tryAcquire('a', 0.1), budget.tryAcquire('a', 0.2), await budget.acquire('a', 0.3)];
     for (const giveBack of taken) giveBack?.();
     expect(budget.used).toBe(0);
   });
 
-  it('counts what is larger than a quarter as a quarter, so that it gets through', async () => {
+  it('counts a request larger than a quarter as a quarter, so that it can be granted', async () => {
     const { take, through, budget } = parties(16);
     take('a0', 1000);
     await turn();
     expect([through, budget.used]).toEqual([['a0'], 4]);
   });
 
-  it('does not let a large wish be overtaken for ever', async () => {
+  it('does not let smaller requests overtake a large one forever', async () => {
     const { take, give, through } = parties(64);
     const holders = [...'abcdefghijklmnopqrstuvw'];
     for (const party of holders) take(`${party}0`, 2);
@@ -132,7 +132,7 @@ describe('a fair share that callers wait for', () => {
     expect(through).toContain('z0');
   });
 
-  it('gives nothing at once while others wait, or where there is no room', async () => {
+  it('grants nothing immediately while others wait or when there is no room', async () => {
     const { budget, take } = parties(16);
     const first = budget.tryAcquire('a', 4);
     expect(first).toBeDefined();
@@ -147,7 +147,7 @@ describe('a fair share that callers wait for', () => {
     expect(budget.tryAcquire('b', 4)).toBeDefined();
   });
 
-  it('never gives more than there is, and serves everybody in the end', async () => {
+  it('never grants more than there is, and serves every caller in the end', async () => {
     const wish = fc.record({ party: fc.constantFrom('a', 'b', 'c', 'd'), amount: fc.integer({ min: 1, max: 40 }) });
     await fc.assert(
       fc.asyncProperty(
@@ -208,12 +208,12 @@ function stage(shared: number) {
   return { ask, askAll, end, given, underWay, waiting };
 }
 
-test('each endpoint has one to itself, although nothing is shared or everything is taken', async () => {
+test('each endpoint has one request of its own, although nothing is shared or everything is taken', async () => {
   const { askAll } = stage(0);
   for (const endpoint of ['a1', 'a2', 'b1']) expect(await askAll(endpoint)).toBe(1);
 });
 
-test('its own is free for it again when its last one has ended, however many others wait', async () => {
+test('an endpoint gets its own request back when its last one ends, however many others wait', async () => {
   const { ask, askAll, end, given } = stage(0);
   for (const endpoint of ['a1', 'a2', 'b1']) await askAll(endpoint);
   given.length = 0;
@@ -224,7 +224,7 @@ test('its own is free for it again when its last one has ended, however many oth
   expect(given).toEqual(['b1', 'a2']);
 });
 
-test('a team alone may have half of what is shared, and whoever comes next finds some, however long those are kept', async () => {
+test('a team alone can use half of the shared requests, and later teams still find some, however long those are used', async () => {
   const { askAll } = stage(256);
   let sum = 0;
   for (let n = 0; n < 10; n++) sum += await askAll(`a${n}`);
@@ -233,7 +233,7 @@ test('a team alone may have half of what is shared, and whoever comes next finds
   expect(await askAll('c0')).toBe(32 + 1);
 });
 
-test('one that becomes free goes to the team that has the fewest', async () => {
+test('a shared request that becomes free goes to the team with the fewest', async () => {
   const { ask, askAll, end, given } = stage(8);
   for (let i = 0; i < 5; i++) await ask('a1');
   for (let i = 0; i < 3; i++) await ask('b1');
@@ -243,7 +243,7 @@ test('one that becomes free goes to the team that has the fewest', async () => {
   expect(given).toEqual(['b1']);
 });
 
-test('one that becomes free goes to the endpoint of a team that has the fewest', async () => {
+test('a shared request that becomes free goes to the endpoint with the fewest within its team', async () => {
   const { ask, askAll, end, given } = stage(8);
   for (const endpoint of ['a1', 'a1', 'a1', 'a1', 'a2', 'a2']) await ask(endpoint);
   for (const endpoint of ['a1', 'a2']) await askAll(endpoint);
@@ -252,7 +252,7 @@ test('one that becomes free goes to the endpoint of a team that has the fewest',
   expect(given).toEqual(['a2']);
 });
 
-test('among parties with equal shares, the one that waits longest is first', async () => {
+test('among teams with equal shares, the one that waits longest is first', async () => {
   const { ask, end, given } = stage(2);
   for (const endpoint of ['a1', 'a1', 'b1', 'b1', 'c1', 'c2']) await ask(endpoint);
   for (const endpoint of ['c2', 'c1']) await ask(endpoint);
@@ -261,7 +261,7 @@ test('among parties with equal shares, the one that waits longest is first', asy
   expect(given).toEqual(['c2']);
 });
 
-test('whoever comes and goes, no more are under way than there are, nobody waits without need, and in the end all are free', async () => {
+test('in any order of events the limit holds, nobody waits needlessly, and in the end all requests are free', async () => {
   const steps = fc.array(fc.tuple(fc.nat({ max: 5 }), fc.boolean()), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 20 }), steps, async (slots, all) => {

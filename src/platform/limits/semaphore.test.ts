@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { nextTurn } from '../clock.ts';
 import { createSemaphore, SemaphoreTimeout, type Release } from './semaphore.ts';
 
-it('work with one permit runs one after the other, round robin by tenant', async () => {
+it('a semaphore with one permit runs tasks one after the other, round robin by tenant', async () => {
   const executor = createSemaphore(1, nextTurn);
   const done: string[] = [];
   const run = (tenant: string) => executor.run(async () => void done.push(tenant), { tenant });
@@ -13,7 +13,7 @@ it('work with one permit runs one after the other, round robin by tenant', async
   expect(done.join('')).toBe('aabcaba');
 });
 
-it('the caller of a task has its answer at once, and the next task begins when the pause is over', async () => {
+it('the caller of a task gets its result at once, and the next task starts when the pause is over', async () => {
   const pauses: ((value: void) => void)[] = [];
   const seen: boolean[] = [];
   const executor = createSemaphore(1, ({ isWaiting }) => {
@@ -84,7 +84,7 @@ it('a semaphore runs as many tasks together as fit, round robin by tenant, and r
   expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
 });
 
-it('a caller that gives up leaves the queue, and those who waited after it go on', async () => {
+it('a caller that gives up leaves the queue, and those that waited after it continue', async () => {
   const semaphore = createSemaphore(4);
   const stop = new AbortController();
   const first = await semaphore.acquire({ amount: 3 });
@@ -102,7 +102,7 @@ it('a caller that gives up leaves the queue, and those who waited after it go on
   expect(semaphore.used).toBe(0);
 });
 
-it('a signal that ends after the permit was given changes nothing', async () => {
+it('a signal that aborts after the permit was given changes nothing', async () => {
   const semaphore = createSemaphore(1);
   const stop = new AbortController();
   const first = await semaphore.acquire();
@@ -126,7 +126,7 @@ it('a wait that takes longer than its timeout fails, and frees its place', async
   expect(semaphore.used).toBe(0);
 });
 
-it('whoever comes, leaves and gives up, no more is taken than there is, and everybody else is served in turn', async () => {
+it('in any order of events the semaphore never exceeds its maximum, and serves the remaining callers in turn', async () => {
   const wish = fc.record({
     tenant: fc.constantFrom('a', 'b', 'c'),
     amount: fc.integer({ min: 1, max: 12 }),

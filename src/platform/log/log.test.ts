@@ -8,7 +8,7 @@ function logTo(format: 'json' | 'pretty', level = 'info') {
   return { log: createLog({ level, format, write: (line) => void lines.push(line) }), lines };
 }
 
-describe('a line', () => {
+describe('a log line', () => {
   it('is one JSON object with a time, a level and a phrase', () => {
     const { log, lines } = logTo('json');
     log.info({ emailId: 'e1', text: 'two\nlines' }, 'email accepted');
@@ -23,20 +23,20 @@ describe('a line', () => {
     });
   });
 
-  it('for people is one line too', () => {
+  it('is a single line in the format for people too', () => {
     const { log, lines } = logTo('pretty');
     log.warn({ n: 1, text: 'x' }, 'careful');
     expect(lines).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d warn careful n=1 text=x\n$/)]);
   });
 
-  it('below the level is not written', () => {
+  it('is not written below the configured level', () => {
     const { log, lines } = logTo('json', 'warn');
     log.info('no');
     log.warn('yes');
     expect(lines).toHaveLength(1);
   });
 
-  it('never shows a credential, wherever it stands', () => {
+  it('never contains a credential, in any field', () => {
     const { log, lines } = logTo('json');
     log.info({ token: 'rk_s3cret', password: 's3cret', authorization: 'Bearer s3cret' }, 'top');
     log.info({ headers: { authorization: 'Bearer s3cret' }, key: { token: 's3cret', private_key: 's3cret' } }, 'below');
@@ -44,7 +44,7 @@ describe('a line', () => {
     expect(lines.join('')).not.toContain('s3cret');
   });
 
-  it('shows no stack of a disk, a network or a server in trouble', () => {
+  it('contains no stack for a failing disk, network or server', () => {
     const { log, lines } = logTo('json');
     for (const code of ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'ENOSPC', 'ECONNREFUSED', '57P01'])
       log.error({ err: Object.assign(new Error('cannot'), { code }) }, 'cron job failed');
@@ -54,7 +54,7 @@ describe('a line', () => {
     expect(lines.at(-1)).toContain('"stack"');
   });
 
-  it('shows of an error what it says and where it happened, and not the row a database puts beside it', () => {
+  it('contains the message of an error and its place, and not the row that the database adds', () => {
     const { log, lines } = logTo('json');
     const cause = Object.assign(new Error('null value in column'), { code: '23502', detail: 'Failing row: s3cret' });
     log.error({ err: new Error('request failed', { cause }) }, 'failed');
@@ -87,7 +87,7 @@ it('every line about mail has a phrase of its own', () => {
   expect(new Set(phrases).size).toBe(phrases.length);
 });
 
-it('for the journal each line begins with its priority, as JSON and for people', () => {
+it('each line for the journal starts with its priority, as JSON and for people', () => {
   for (const format of ['json', 'pretty'] as const) {
     const lines: string[] = [];
     const log = createLog({ level: 'info', format, isForJournal: true, write: (line) => void lines.push(line) });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createLabelSlots, createMeter } from './meter.ts';
 
-describe('labels of domains', () => {
-  it('a domain has one of its own once it was met often enough, and for good', () => {
+describe('domain labels of metrics', () => {
+  it('include a domain for good once it occurred often enough', () => {
     const label = createLabelSlots({ slots: 2, threshold: 50 });
     expect([label('a.example', 49), label('a.example', 1), label('a.example', 1)]).toEqual([
       'other',
@@ -16,15 +16,15 @@ describe('labels of domains', () => {
     ]);
   });
 
-  it('a hundred thousand domains, each met once, have none', () => {
+  it('do not include a hundred thousand domains that occur once each', () => {
     const label = createLabelSlots({ slots: 20, threshold: 50 });
     const labels = new Set(Array.from({ length: 100_000 }, (_, n) => label(`d${n}.example`, 1)));
     expect([...labels]).toEqual(['other']);
   });
 });
 
-describe('what a Prometheus reads', () => {
-  it('a label that holds quotes and line ends stays one label', async () => {
+describe('the Prometheus output', () => {
+  it('keeps a label with quotes and line breaks in one label', async () => {
     const meter = createMeter({ domains: 1, now: () => 0, fault: () => undefined });
     meter.count('rasket_deliveries_total', { outcome: 'delivered', domain: 'a"\n} 1\nevil 2 \\' });
     const lines = (await meter.text()).split('\n').filter((line) => line.startsWith('rasket_deliveries_total{'));
@@ -32,7 +32,7 @@ describe('what a Prometheus reads', () => {
     expect(await meter.text()).not.toMatch(/^evil/m);
   });
 
-  it('a gauge that nobody reads, or that fails, is left out; the others are there', async () => {
+  it('leaves out a gauge that has no reader or fails, and includes the others', async () => {
     const faults: string[] = [];
     const meter = createMeter({ domains: 1, now: () => 0, fault: (_error, gauge) => void faults.push(gauge) });
     meter.watch('rasket_nodes', () => Promise.reject(new Error('no database')));
@@ -43,7 +43,7 @@ describe('what a Prometheus reads', () => {
     expect(faults).toEqual(['rasket_nodes']);
   });
 
-  it('looks that come together are one', async () => {
+  it('is rendered once for scrapes that come at the same time', async () => {
     const meter = createMeter({ domains: 1, now: () => 0, fault: () => undefined });
     let reads = 0;
     meter.watch('rasket_nodes', () => [{ value: ++reads }]);

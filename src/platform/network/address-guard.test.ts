@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAddressGuard } from './address-guard.ts';
 
-test.each(['8.8.8.8', '2607:f8b0:4004:c07::1b', '::ffff:8.8.8.8'])('the public address %s passes', (address) => {
+test.each(['8.8.8.8', '2607:f8b0:4004:c07::1b', '::ffff:8.8.8.8'])('the public address %s is allowed', (address) => {
   expect(createAddressGuard([])(address)).toBe(true);
 });
 
@@ -42,16 +42,16 @@ test.each([
   ['mx.example.com', 'not an address'],
   ['127.1', 'loopback, abbreviated'],
   ['2130706433', 'loopback as one number'],
-])('%s is refused: %s', (address) => {
+])('the address %s is refused: %s', (address) => {
   expect(createAddressGuard([])(address)).toBe(false);
 });
 
-test('what the operator allows passes, and nothing beside it', () => {
+test('an address that the operator allows is reachable, and no other private address is', () => {
   const mayReach = createAddressGuard(['10.1.0.0/16', '127.0.0.1', 'fd00::/8', '::1']);
   expect(['10.1.2.3', '127.0.0.1', '::ffff:10.1.2.3', 'fd12::1', '::1'].map(mayReach)).not.toContain(false);
   expect(['10.2.0.1', '127.0.0.2', 'fe80::1', '::2'].map(mayReach)).not.toContain(true);
 });
 
-test('a range that is none is refused when it is given, not when mail is sent', () => {
+test('an invalid range is refused when it is configured, not when mail is sent', () => {
   expect(() => createAddressGuard(['10.0.0.0/33'])).toThrow();
 });

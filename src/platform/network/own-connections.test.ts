@@ -31,7 +31,7 @@ async function openOwn(
   return { socket, seen: { remoteAddress, remotePort, localAddress, localPort } };
 }
 
-test('a connection of ours is known by the side that accepted it, until it is gone', async () => {
+test('a connection of our own is recognized on the accepting side until it is closed', async () => {
   const own = createOwnConnections();
   const { socket, seen } = await openOwn(own);
   expect(own.has(seen)).toBe(true);
@@ -41,19 +41,19 @@ test('a connection of ours is known by the side that accepted it, until it is go
   expect(own.has(seen)).toBe(false);
 });
 
-test('a program of this machine with the same port, towards another one, is no connection of ours', async () => {
+test('a connection of a local program with the same port to another server is not taken for our own', async () => {
   const own = createOwnConnections();
   const { seen } = await openOwn(own);
   expect(own.has({ ...seen, localPort: seen.localPort - 1 })).toBe(false);
 });
 
-test('nor is one with the same address and port while we have a connection to some other machine', async () => {
+test('a connection with the same address and port is not taken for ours while our own leads to another machine', async () => {
   const own = createOwnConnections();
   const { seen } = await openOwn(own);
   expect(own.has({ ...seen, localAddress: '127.0.0.2' })).toBe(false);
 });
 
-test('behind a translated address the near end decides of what we bring to our own names', async () => {
+test('behind a translated address, a connection to our own names is recognized by its near end', async () => {
   const own = createOwnConnections();
   const { seen } = await openOwn(own, { isHome: true });
   expect(own.has({ ...seen, localAddress: '192.0.2.7', localPort: 2525 })).toBe(true);

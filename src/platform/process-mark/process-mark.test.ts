@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isOfThisBoot, mayBeAlive, openProcessMarks, ownMark } from './index.ts';
 
-it('a process that runs is known as alive, and as gone when it has ended', async () => {
+it('a running process is recognized as alive, and as gone after it has ended', async () => {
   expect(mayBeAlive(ownMark())).toBe(true);
   const child = spawn(process.execPath, ['-e', 'setInterval(() => 0, 1000)'], { stdio: 'ignore' });
   const ended = new Promise((done) => child.once('exit', done));
@@ -19,18 +19,18 @@ it('a process that runs is known as alive, and as gone when it has ended', async
   expect(mayBeAlive(mark)).toBe(false);
 });
 
-it('another process under the same number is another process', () => {
+it('another process with the same number is not taken for the same process', () => {
   expect(mayBeAlive({ ...ownMark(), process: `${process.pid} 1` })).toBe(false);
   expect(mayBeAlive({ ...ownMark(), process: '' })).toBe(false);
 });
 
-it('what ran before the machine was started again is gone, and what runs elsewhere may be alive', () => {
+it('a process from before a reboot is gone, and one on another machine may be alive', () => {
   const before = { ...ownMark(), boot: 'another' };
   expect([isOfThisBoot(ownMark()), isOfThisBoot(before), mayBeAlive(before)]).toEqual([true, false, false]);
   expect(mayBeAlive({ boot: 'another', process: '1 1', host: 'elsewhere' })).toBe(true);
 });
 
-describe('the marks of a data folder', () => {
+describe('a process mark of a data folder', () => {
   let dataDir: string;
   beforeEach(() => {
     dataDir = mkdtempSync(path.join(os.tmpdir(), 'rasket-marks-'));
@@ -38,7 +38,7 @@ describe('the marks of a data folder', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  it('bear an id that stays the same whatever the host is called, and leave no file behind', () => {
+  it('has an id that does not depend on the host name, and leaves no file', () => {
     const first = openProcessMarks(dataDir);
     expect(first.own.host).toMatch(/^[0-9a-f-]{36}$/);
     first.close();
@@ -51,7 +51,7 @@ describe('the marks of a data folder', () => {
     expect(readdirSync(path.join(dataDir, 'run'))).toEqual([]);
   });
 
-  it('of a version before are known by the host, those of another node count as alive', () => {
+  it('of an earlier version is recognized by its host, and one of another node counts as alive', () => {
     const marks = openProcessMarks(dataDir);
     const before = { ...ownMark(), process: ownMark().process.split(' ').slice(0, 2).join(' ') };
     expect(marks.mayBeAlive(before)).toBe(true);
@@ -60,7 +60,7 @@ describe('the marks of a data folder', () => {
     marks.close();
   });
 
-  it('of a copied folder are another node’s, whose files it leaves alone', () => {
+  it('of a copied folder belongs to another node, whose files are left alone', () => {
     const original = openProcessMarks(dataDir);
     const copy = path.join(dataDir, 'copy');
     mkdirSync(copy);
@@ -72,7 +72,7 @@ describe('the marks of a data folder', () => {
     original.close();
   });
 
-  it('tell a process of another container on the same folder from one that has ended', async () => {
+  it('distinguishes a process in another container on the same folder from one that has ended', async () => {
     const marks = openProcessMarks(dataDir);
     const source = `
       import { holdFile } from ${JSON.stringify(new URL('../db/index.ts', import.meta.url).href)};

@@ -21,14 +21,11 @@ function mailServerOf(provider: string | undefined): { mx?: string } {
   return suffix === undefined ? {} : { mx: `mx1${suffix}` };
 }
 
-describe('the rules for replies', () => {
-  it.each(replyRules().rules)(
-    'recognise the sample of their own: $sample',
-    ({ sample, provider, throughRelay, cause }) => {
-      const reply = parse(sample);
-      expect(classifyReply({ reply, throughRelay, ...mailServerOf(provider) }).found).toBe(cause);
-    },
-  );
+describe('a rule for replies', () => {
+  it.each(replyRules().rules)('recognizes its own sample: $sample', ({ sample, provider, throughRelay, cause }) => {
+    const reply = parse(sample);
+    expect(classifyReply({ reply, throughRelay, ...mailServerOf(provider) }).found).toBe(cause);
+  });
 
   it.each([
     ['names an unknown cause', 'cause = "weather"'],
@@ -37,7 +34,7 @@ describe('the rules for replies', () => {
     ['has no condition', 'cause = "rate"\nsource = "RFC"\nsample = "450 x"'],
     ['has the unknown key stages', 'stages = ["DATA"]\ntext = "x"\ncause = "rate"\nsource = "RFC"\nsample = "450 x"'],
     ['has the unknown through', 'through = "post"\ntext = "x"\ncause = "rate"\nsource = "RFC"\nsample = "450 x"'],
-  ])('are refused by number where one %s', (why, rule) => {
+  ])('is refused with its number when it %s', (why, rule) => {
     expect(() => readRules(`[providers]\n[[rules]]\n${rule}\n`)).toThrow(`config/replies.toml: rule 1`);
     expect(() => readRules(`[providers]\n[[rules]]\n${rule}\n`)).toThrow(why);
   });
@@ -80,18 +77,18 @@ const REAL = readFileSync(new URL('replies.tsv', import.meta.url), 'utf8')
   });
 
 describe('a reply of a real mail server', () => {
-  it.each(REAL)('means $wanted on the connection: $said', ({ wanted, said, provider }) => {
+  it.each(REAL)('on the connection means $wanted: $said', ({ wanted, said, provider }) => {
     expect(WANTED[wanted]).toContain(classifyReply({ reply: parse(said), ...mailServerOf(provider) }).cause);
   });
 
   // Only Yandex means the sender's reputation by its "currently unavailable".
   const byMail = REAL.filter(({ said }) => !said.includes('Sorry, the service is currently unavailable'));
-  it.each(byMail)('means $wanted in a report by mail: $said', ({ wanted, said }) => {
+  it.each(byMail)('in a bounce report means $wanted: $said', ({ wanted, said }) => {
     expect(WANTED[wanted]).toContain(classifyReply({ reply: parse(said) }).cause);
   });
 
   it.each(REAL.filter(({ wanted }) => !['unknown', 'inactive'].includes(wanted)))(
-    'suppresses nobody for a fault that is not the address: $said',
+    'suppresses no recipient when the fault is not the address: $said',
     ({ said, provider }) => {
       const reply = parse(said);
       const { cause } = classifyReply({ reply, stage: 'RCPT TO', ...mailServerOf(provider) });
@@ -130,7 +127,7 @@ it.each([
   ['450 4.1.1 User unknown', 'Transient', 'NoEmail'],
   ['451 4.3.0 Try again later', 'Transient', 'General'],
   ['250 OK', 'Undetermined', 'Undetermined'],
-])('the reply %s is a bounce of %s/%s', (line, type, subType) => {
+])('the reply %s is recorded as a bounce of the type %s/%s', (line, type, subType) => {
   const reply = parse(line);
   expect(bounceOfReply(reply, classifyReply({ reply }).cause)).toEqual({ type, subType });
 });
@@ -159,7 +156,7 @@ it.each([
   ],
   ['451 4.7.1 Greylisting in action, please come back in 00:04:59', 299_000],
   ['450 4.2.0 Greylisted, try again in 90 days or 9000 hours', 24 * 3_600_000],
-])('the reply %s asks to wait for %d ms', (line, waitMs) => {
+])('the reply %s asks for a wait of %d ms', (line, waitMs) => {
   expect(classifyReply({ reply: parse(line) }).waitMs).toBe(waitMs);
 });
 
@@ -171,7 +168,7 @@ const suppressesBy = (line: string, stage: ReplyStage, throughRelay = false): bo
   return bounceOfReply(reply, cause).type === 'Permanent';
 };
 
-describe('a refusal that is about this server or its message', () => {
+describe('a refusal of this server or its message', () => {
   it.each([
     '550 5.7.1 Client host not found',
     '550 Your domain does not exist',
@@ -223,12 +220,12 @@ describe('a refusal that is about this server or its message', () => {
     '550 5.1.1 Unencrypted mail refused',
     '550 5.2.0 too many complaints',
     '521 5.2.1 : (DNS:NR) http://postmaster.info.aol.com',
-  ])('suppresses nobody after RCPT TO: %s', (line) => {
+  ])('suppresses no recipient after RCPT TO: %s', (line) => {
     expect(suppressesBy(line, 'RCPT TO')).toBe(false);
   });
 
   it.each<ReplyStage>(['the greeting', 'MAIL FROM', 'DATA', 'the message'])(
-    'suppresses nobody as the reply to %s, whatever it says',
+    'suppresses no recipient as the reply to %s, whatever it says',
     (stage) => {
       for (const line of [
         '521 Your host 192.0.2.1 is not welcome here',
@@ -269,7 +266,7 @@ describe('a refusal that is about this server or its message', () => {
   });
 });
 
-describe('what a relay says', () => {
+describe('a reply of a relay', () => {
   it.each<[ReplyStage, string, ReplyCause]>([
     ['RCPT TO', '550 5.7.1 Account disabled', 'relay_misconfigured'],
     ['RCPT TO', '550 5.7.1 Your account has been suspended', 'relay_misconfigured'],
@@ -320,7 +317,7 @@ describe('what a relay says', () => {
     expect(found.cause).toBe(cause);
   });
 
-  it('a reply about a login is classified as any other when it does not come from a relay', () => {
+  it('about a login is classified like any other when it does not come from a relay', () => {
     const reply = parse('530 5.7.0 Authentication required');
     expect(classifyReply({ reply, stage: 'the message' }).cause).toBe('authentication');
   });
@@ -332,6 +329,6 @@ it.each([
   ['451 4.7.1 Greylisting in action since 00:30:00, please come back in 00:10:00', 10],
   ['451 4.7.1 Greylisted (delay of 3 min)', 3],
   ['451 4.7.1 Greylisted: 12 minutes', 12],
-])('the wait of the reply %s is the number beside the words of waiting: %d minutes', (line, minutes) => {
+])('the wait time in the reply %s is the number next to the words about waiting: %d minutes', (line, minutes) => {
   expect(classifyReply({ reply: parse(line) }).waitMs).toBe(minutes * 60_000);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createYieldBetween } from './inspector.ts';
 
-it('calls resolve one after the other, with a turn of the event loop between', async () => {
+it('calls resolve one after the other, with a turn of the event loop in between', async () => {
   const yieldBetween = createYieldBetween();
   const order: string[] = [];
   const rounds = async (): Promise<void> => {

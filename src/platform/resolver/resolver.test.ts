@@ -3,7 +3,7 @@ import { createLookUpCache } from './resolver.ts';
 
 const answer = (chars: number) => ({ kind: 'found' as const, records: ['x'.repeat(chars)] });
 
-test('all answers together stay within their bytes, and the oldest go first', () => {
+test('the cached responses stay within their maximum of bytes, and the oldest are dropped first', () => {
   const cache = createLookUpCache({ now: () => 0, bytesMax: 100_000 });
   for (let i = 0; i < 500; i++) {
     cache.put(`TXT n${i}.test`, answer(10_000));
@@ -13,7 +13,7 @@ test('all answers together stay within their bytes, and the oldest go first', ()
   expect(cache.get('TXT n0.test')).toBeUndefined();
 });
 
-test('a large answer is not kept, and what it replaces is forgotten', () => {
+test('a large response is not cached, and the response it replaces is dropped', () => {
   const cache = createLookUpCache({ now: () => 0, bytesMax: 1_000_000 });
   cache.put('TXT a.test', answer(10));
   cache.put('TXT a.test', answer(20_000));
@@ -21,7 +21,7 @@ test('a large answer is not kept, and what it replaces is forgotten', () => {
   expect(cache.bytes).toBe(0);
 });
 
-test('what has expired is dropped although nobody asks for it', () => {
+test('an expired response is dropped although nobody asks for it', () => {
   let now = 0;
   const cache = createLookUpCache({ now: () => now, bytesMax: 1_000_000 });
   for (let i = 0; i < 50; i++) cache.put(`TXT n${i}.test`, answer(1000));
@@ -31,7 +31,7 @@ test('what has expired is dropped although nobody asks for it', () => {
   expect(cache.bytes).toBeLessThan(before / 20);
 });
 
-test('an answer that is put again counts once', () => {
+test('a response that is stored again counts once', () => {
   const cache = createLookUpCache({ now: () => 0, bytesMax: 1_000_000 });
   cache.put('TXT a.test', answer(100));
   const once = cache.bytes;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Refusal } from '../refusal.ts';
 import { createPasswords } from './index.ts';
 
-it('a password is found again, in whatever form of Unicode it is typed, and no other is', async () => {
+it('a password matches in any Unicode form in which it is typed, and no other password does', async () => {
   const { hash, matches } = createPasswords();
   const hashed = await hash('grün\u00e9');
   expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
@@ -12,7 +12,7 @@ it('a password is found again, in whatever form of Unicode it is typed, and no o
   expect(await hash('grün\u00e9')).not.toBe(hashed);
 });
 
-it('of ten thousand at once a bounded number is worked on, and the rest refused at once', async () => {
+it('a bounded number of ten thousand concurrent passwords is hashed, and the others are refused at once', async () => {
   // Even with a sixteenth of the memory and half of the passes, all of them together would take 12 GB.
   const { hash, matches } = createPasswords({ memory: 1216, passes: 1 });
   const long = 'x'.repeat(4096);
@@ -26,7 +26,7 @@ it('of ten thousand at once a bounded number is worked on, and the rest refused 
   expect(await matches(long, await hash(long))).toBe(true);
 });
 
-it('what is stored is checked at the cost that it names, whatever a new one costs', async () => {
+it('a stored password is checked at the cost that its hash names, whatever a new one costs', async () => {
   const cheap = createPasswords({ memory: 8, passes: 1 });
   expect(await createPasswords().matches('correct', await cheap.hash('correct'))).toBe(true);
   expect(await cheap.matches('correct', await createPasswords().hash('correct'))).toBe(true);

@@ -18,7 +18,7 @@ import {
 const secrets = secretsFrom(Buffer.alloc(32, 7));
 
 describe('a sealed text', () => {
-  it('opens to what was sealed, any text there is', () => {
+  it('opens to the sealed text, whatever its characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plain) => {
         expect(secrets.open(secrets.seal(plain, 'test', 'a'), 'test', 'a')).toBe(plain);
@@ -26,14 +26,14 @@ describe('a sealed text', () => {
     );
   });
 
-  it('looks different each time and shows nothing of its content', () => {
+  it('looks different each time and does not reveal its content', () => {
     const one = secrets.seal('top secret', 'test', 'a');
     const two = secrets.seal('top secret', 'test', 'a');
     expect(one).not.toBe(two);
     expect(Buffer.from(one.split('.')[3] ?? '', 'base64').toString('latin1')).not.toContain('secret');
   });
 
-  it('opens for its own purpose, row and instance alone', () => {
+  it('opens only for its own purpose, row and instance', () => {
     const sealed = secrets.seal('key', 'dkim private key', 'a');
     expect(() => secrets.open(sealed, 'webhook secret', 'a')).toThrow();
     expect(() => secrets.open(sealed, 'dkim private key', 'b')).toThrow();
@@ -45,14 +45,14 @@ describe('a sealed text', () => {
     expect(() => secretsFrom(Buffer.alloc(32, 8)).open(asIfOfAnother, 'dkim private key', 'a')).toThrow();
   });
 
-  it('of the format before opens for its purpose, whatever its row', () => {
+  it('in the previous format opens for its purpose, whatever its row', () => {
     const sealed = 'v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==';
     for (const row of ['a', 'b']) expect(secrets.open(sealed, 'test', row)).toBe('a key of before');
     expect(() => secrets.open(sealed, 'another', 'a')).toThrow();
     expect(() => secretsFrom(Buffer.alloc(32, 8)).open(sealed, 'test', 'a')).toThrow();
   });
 
-  it('does not open when a single bit of it was changed', () => {
+  it('does not open when a single bit was changed', () => {
     const [format, keyId, nonce = '', body = ''] = secrets.seal('key', 'test', 'a').split('.');
     for (const [at, text] of [nonce, body].entries()) {
       for (let bit = 0; bit < Buffer.from(text, 'base64').length * 8; bit++) {
@@ -65,7 +65,7 @@ describe('a sealed text', () => {
     }
   });
 
-  it('does not open when it was cut, which would leave a tag short enough to guess', () => {
+  it('does not open when it was truncated, because a shorter tag could be guessed', () => {
     for (const plain of ['a text of some length', '']) {
       const [format, keyId, nonce, body = ''] = secrets.seal(plain, 'test', 'a').split('.');
       const bytes = Buffer.from(body, 'base64');
@@ -76,12 +76,15 @@ describe('a sealed text', () => {
     }
   });
 
-  it.each(['', 'v1', 'v1.a', 'v2.AAAA.AAAA', 'plain text'])('%j is none, and the error does not repeat it', (text) => {
-    expect(() => secrets.open(text, 'test', 'a')).toThrow(/^a sealed test has an unknown format$/);
-  });
+  it.each(['', 'v1', 'v1.a', 'v2.AAAA.AAAA', 'plain text'])(
+    'cannot be %j, and the error does not repeat it',
+    (text) => {
+      expect(() => secrets.open(text, 'test', 'a')).toThrow(/^a sealed test has an unknown format$/);
+    },
+  );
 });
 
-it('a mac depends on key, purpose and data', () => {
+it('a MAC depends on key, purpose and data', () => {
   const data = Buffer.from('data');
   const mac = secrets.mac('a', data).toString('hex');
   expect(secrets.mac('a', data).toString('hex')).toBe(mac);
@@ -90,7 +93,7 @@ it('a mac depends on key, purpose and data', () => {
   expect(secretsFrom(Buffer.alloc(32, 8)).mac('a', data).toString('hex')).not.toBe(mac);
 });
 
-it('a token has 192 random bits behind its prefix, and its hash is not the token', () => {
+it('a token has 192 random bits after its prefix, and its hash is not the token', () => {
   const tokens = Array.from({ length: 1000 }, () => newToken('rk_'));
   expect(new Set(tokens).size).toBe(1000);
   for (const token of tokens) expect(token).toMatch(/^rk_[A-Za-z0-9_-]{32}$/);
@@ -105,7 +108,7 @@ describe('the instance key', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is a file nobody else can read, different on each installation', () => {
+  it('is a file that nobody else can read, and differs on each installation', () => {
     createInstanceKey(folder);
     expect(statSync(instanceKeyPath(folder)).mode & 0o777).toBe(0o600);
     const text = readFileSync(instanceKeyPath(folder), 'utf8');
@@ -115,7 +118,7 @@ describe('the instance key', () => {
     expect(readFileSync(instanceKeyPath(folder), 'utf8')).not.toBe(text);
   });
 
-  it('is never overwritten: what it sealed would be lost', () => {
+  it('is never overwritten, because the values it sealed would be lost', () => {
     createInstanceKey(folder);
     const sealed = openSecrets(folder).seal('key', 'test', 'a');
     expect(() => createInstanceKey(folder)).toThrow(/EEXIST/);
@@ -123,7 +126,7 @@ describe('the instance key', () => {
     expect(readdirSync(folder)).toEqual(['instance.key']);
   });
 
-  it('that is replaced goes on reading what it sealed and signed, and seals nothing more', () => {
+  it('still opens and verifies old values after it was replaced, and seals no new ones', () => {
     const old = Buffer.alloc(32, 1);
     const young = Buffer.alloc(32, 2);
     const data = Buffer.from('data');
@@ -139,7 +142,7 @@ describe('the instance key', () => {
     expect(after.otherMacs('x').map((mac) => mac(data))).toEqual([before.mac('x', data)]);
   });
 
-  it('to come reads at once, and seals from when something it sealed is met', () => {
+  it('that is the next one opens values at once, and seals from the moment a value sealed by it is seen', () => {
     const old = Buffer.alloc(32, 1);
     const young = Buffer.alloc(32, 2);
     writeInstanceKeys(folder, { current: old, next: young, former: [] });
@@ -150,7 +153,7 @@ describe('the instance key', () => {
     expect(node.otherMacs('x')).toHaveLength(1);
   });
 
-  it('that was put into the file meanwhile is found when something asks for it', () => {
+  it('that was added to the file meanwhile is found when a value needs it', () => {
     const old = Buffer.alloc(32, 1);
     const young = Buffer.alloc(32, 2);
     writeInstanceKeys(folder, { current: old, former: [] });
@@ -163,7 +166,7 @@ describe('the instance key', () => {
   });
 
   it.each(['', 'short', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64')])(
-    'a file with %j is refused by name and without its content',
+    'is refused by the path of its file, without its content, when the file has %j',
     (text) => {
       writeFileSync(instanceKeyPath(folder), text);
       expect(() => openSecrets(folder)).toThrow(`${instanceKeyPath(folder)} does not hold a 32-byte key in base64`);

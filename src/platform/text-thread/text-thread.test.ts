@@ -33,7 +33,7 @@ it('a small text is processed in the caller’s turn, and a large one in the thr
   expect(thread.handedOver).toBe(1);
 });
 
-it('a team waits for one text of another team, not for all of its texts', async () => {
+it('a team waits for one text of another team, not for all of them', async () => {
   open();
   const order: string[] = [];
   const many = Array.from({ length: 10 }, (_, n) => run(`a${n}`).then(() => order.push('a')));
@@ -42,7 +42,7 @@ it('a team waits for one text of another team, not for all of its texts', async 
   expect(order.indexOf('b')).toBeLessThanOrEqual(2);
 });
 
-it('a team with twenty waiting texts is refused, while other teams are served and mail in delivery waits', async () => {
+it('a team with twenty waiting texts is refused, while other teams are served and texts of deliveries wait', async () => {
   open();
   const waiting = Array.from({ length: 21 }, (_, n) => run(String(n)));
   await expect(run('one more')).rejects.toMatchObject({ errorName: 'service_unavailable', retryAfterSeconds: 5 });
@@ -50,7 +50,7 @@ it('a team with twenty waiting texts is refused, while other teams are served an
   expect(await Promise.all([...waiting, ...others])).toHaveLength(23);
 });
 
-it('a text that takes too long is refused and its thread stopped, and the next text gets a new thread', async () => {
+it('a text that takes too long is refused and its thread is stopped, and the next text gets a new thread', async () => {
   open({ limitMs: 2000 });
   const [first] = (await run('x')) as [number];
   const stuck = run('', { task: hang as never });
@@ -60,7 +60,7 @@ it('a text that takes too long is refused and its thread stopped, and the next t
   expect(second).not.toBe(first);
 });
 
-it('the caller of a task gets its refusal as a refusal, and any other failure as an error', async () => {
+it('the caller of a task gets a refusal as a refusal, and any other failure as an error', async () => {
   open();
   const refuses = defineTextTask('test.refuse', (_: string): unknown => undefined);
   const fails = defineTextTask('test.fail', (_: string): unknown => undefined);
@@ -75,7 +75,7 @@ it('an idle thread is stopped, and the next text starts a new one', async () => 
   await expect.poll(async () => ((await run('y')) as [number])[0]).not.toBe(first);
 });
 
-it('texts that wait when the program ends fail', async () => {
+it('texts that wait when the program ends are rejected', async () => {
   open();
   const waiting = [run('x'), run('y')];
   const settled = Promise.allSettled(waiting);

@@ -50,7 +50,7 @@ function stage(wishes: Partial<LeasedLoopOptions<Row>> = {}, dialect: Db['dialec
   return { loop, clock, due, did, hears, since: () => did.splice(0) };
 }
 
-it('what a process that is gone had leased is free at the start, where no other process can be', async () => {
+it('leases of a process that is gone are released at the start when no other process can be running', async () => {
   const alone = stage();
   await alone.loop.start();
   await alone.loop.idle();
@@ -62,7 +62,7 @@ it('what a process that is gone had leased is free at the start, where no other 
   await Promise.all([alone.loop.stop(0), amongOthers.loop.stop(0)]);
 });
 
-it('a commit wakes it, as many as are allowed are carried at once, and each lease is released behind', async () => {
+it('a commit wakes the loop, the allowed number of items runs at once, and each lease is released afterwards', async () => {
   const { loop, due, hears, since } = stage();
   await loop.start();
   await loop.idle();
@@ -77,7 +77,7 @@ it('a commit wakes it, as many as are allowed are carried at once, and each leas
   expect(hears.size).toBe(0);
 });
 
-it('leases are renewed every third of their time, and the loop is told which are kept', async () => {
+it('leases are renewed after every third of their time, and the loop learns which ones it kept', async () => {
   const end = Promise.withResolvers<void>();
   const told: unknown[] = [];
   const { loop, clock, due, since } = stage({
@@ -101,7 +101,7 @@ it('leases are renewed every third of their time, and the loop is told which are
   await loop.stop(0);
 });
 
-it('what it carries it keeps through a jump of the clock, and looks for more behind that', async () => {
+it('the loop keeps its items through a jump of the clock, and then claims more', async () => {
   const end = Promise.withResolvers<void>();
   const { loop, clock, due, since } = stage({ carry: () => end.promise });
   await loop.start();
@@ -122,7 +122,7 @@ it('what it carries it keeps through a jump of the clock, and looks for more beh
   await loop.stop(0);
 });
 
-it('a failure releases the lease, and a lease that cannot be released runs out', async () => {
+it('a failure releases the lease, and a lease that cannot be released expires', async () => {
   const { loop, due, since } = stage({ carry: () => Promise.reject(new Error('broken')) });
   due.push('a');
   await loop.start();
@@ -144,7 +144,7 @@ it('a failure releases the lease, and a lease that cannot be released runs out',
   await stuck.loop.stop(0);
 });
 
-it('what a claim brought while it was being stopped is given back', async () => {
+it('an item that was claimed while the loop stops is released', async () => {
   const answer = Promise.withResolvers<void>();
   const { loop, since } = stage({
     claim: async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { heldClaim, POLL_MS, settle, stage } from './loop-stage.test-helper.ts';
 
-test('a loop that was never started, or has stopped, stops at once and does nothing any more', async () => {
+test('a loop that was never started or has stopped stops at once and does nothing more', async () => {
   const { loop, clock, claims } = stage();
   await loop.stop(10_000);
   expect(loop.state()).toBe('stopped');
@@ -11,7 +11,7 @@ test('a loop that was never started, or has stopped, stops at once and does noth
   expect([claims.length, clock.pending()]).toEqual([0, []]);
 });
 
-test('stopped while it waits, it has no timer left', async () => {
+test('a loop that is stopped while it waits has no timer left', async () => {
   const { loop, clock, claims } = stage();
   loop.start();
   await settle();
@@ -20,7 +20,7 @@ test('stopped while it waits, it has no timer left', async () => {
   expect([loop.state(), claims.length, clock.pending()]).toEqual(['stopped', 1, []]);
 });
 
-test('stopped while it looks, or looks once more, it begins nothing and gives back what it took; and a claim that fails keeps it from nothing', async () => {
+test('a loop that is stopped during a claim starts nothing and releases what it claimed, and a failing claim does not keep it from stopping', async () => {
   for (const isWoken of [false, true]) {
     const { asked, claim } = heldClaim();
     const given: string[] = [];
@@ -40,7 +40,7 @@ test('stopped while it looks, or looks once more, it begins nothing and gives ba
   expect([failing.loop.state(), failing.clock.pending()]).toEqual(['stopped', []]);
 });
 
-test('stopped while it rests, it looks no more', async () => {
+test('a loop that is stopped while it rests claims nothing more', async () => {
   const { loop, claims } = stage({ rest: { perLook: 1e9, msMax: 20 } });
   loop.start();
   await settle();
@@ -50,7 +50,7 @@ test('stopped while it rests, it looks no more', async () => {
   expect([loop.state(), claims.length]).toEqual(['stopped', 1]);
 });
 
-test('what is under way has the grace to end, and is interrupted after it', async () => {
+test('items in progress may end within the grace period, and are interrupted after it', async () => {
   const { loop, clock, due, claims, end } = stage();
   due.push('a', 'b');
   loop.start();
@@ -65,7 +65,7 @@ test('what is under way has the grace to end, and is interrupted after it', asyn
   expect([loop.inFlight(), loop.state(), claims.length]).toEqual([0, 'stopped', 1]);
 });
 
-test('without any grace it is interrupted at once, also by a second stop', async () => {
+test('items in progress are interrupted at once without a grace period, also by a second stop', async () => {
   const { loop, due } = stage();
   due.push('a');
   loop.start();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nextTurn } from '../clock.ts';
 import { heldClaim, NOTHING, POLL_MS, settle, stage } from './loop-stage.test-helper.ts';
 
-test('it looks when it is started, when it is woken, and after the poll, and a wake before the start is none', async () => {
+test('the loop polls when it is started, when it is woken, and after its interval, and a wake before the start has no effect', async () => {
   const { loop, clock, claims } = stage();
   loop.wake();
   expect([loop.state(), claims.length]).toEqual(['new', 0]);
@@ -20,7 +20,7 @@ test('it looks when it is started, when it is woken, and after the poll, and a w
   expect(clock.pending()).toEqual([POLL_MS]);
 });
 
-test('it looks when the next item falls due, at once if that has happened meanwhile', async () => {
+test('the loop polls when the next item is due, and at once if that happened meanwhile', async () => {
   const { asked, claim } = heldClaim();
   const { loop, clock } = stage({ claim });
   loop.start();
@@ -38,7 +38,7 @@ test('it looks when the next item falls due, at once if that has happened meanwh
   expect(clock.pending()).toEqual([POLL_MS]);
 });
 
-test('a look that took as long as the poll is followed by the next one at once', async () => {
+test('a poll that took as long as the interval is followed by the next one at once', async () => {
   const { asked, claim } = heldClaim();
   const { loop, clock } = stage({ claim });
   loop.start();
@@ -48,7 +48,7 @@ test('a look that took as long as the poll is followed by the next one at once',
   expect([loop.state(), asked.length]).toEqual(['looking', 2]);
 });
 
-test('a wake during a look makes it look once more, however many there were', async () => {
+test('any number of wakes during a poll causes one more poll', async () => {
   const { asked, claim } = heldClaim();
   const { loop } = stage({ claim });
   loop.start();
@@ -62,7 +62,7 @@ test('a wake during a look makes it look once more, however many there were', as
   expect([loop.state(), asked.length]).toEqual(['waiting', 2]);
 });
 
-test('a wake that comes after the claim and before the rest is over is not lost', async () => {
+test('a wake that comes after the claim and before the end of the rest is not lost', async () => {
   const { asked, claim } = heldClaim();
   const { loop } = stage({ claim, rest: { perLook: 1000, msMax: 20 } });
   loop.start();
@@ -75,7 +75,7 @@ test('a wake that comes after the claim and before the rest is over is not lost'
   await expect.poll(() => asked.length).toBe(2);
 });
 
-test('a clock that goes backwards delays a look by no more than the poll', async () => {
+test('a clock that goes backwards delays a poll by no more than the interval', async () => {
   const { loop, clock, claims } = stage();
   loop.start();
   await settle();
@@ -88,7 +88,7 @@ test('a clock that goes backwards delays a look by no more than the poll', async
   expect(claims).toHaveLength(3);
 });
 
-test('what is claimed is carried, more is claimed as long as there is, and no item twice', async () => {
+test('every claimed item is processed once, and more are claimed as long as there are any', async () => {
   const { loop, due, carried, claims, end } = stage({ capacity: () => 2 });
   due.push('a', 'b', 'c');
   loop.start();
@@ -103,7 +103,7 @@ test('what is claimed is carried, more is claimed as long as there is, and no it
   expect(loop.inFlight()).toBe(0);
 });
 
-test('without room nothing is claimed until enough has ended', async () => {
+test('nothing is claimed without room until enough items have ended', async () => {
   let room = 3;
   const { loop, due, carried, end } = stage({ capacity: () => room - loop.inFlight(), endedPerLook: 2 });
   due.push('a', 'b', 'c', 'd', 'e');
@@ -121,7 +121,7 @@ test('without room nothing is claimed until enough has ended', async () => {
   expect(carried).toHaveLength(5);
 });
 
-test('what a blocked claim left is looked for when some of what is in flight has ended', async () => {
+test('items that a blocked claim left are claimed when some items in progress have ended', async () => {
   let isBlocked = true;
   const { loop, claims, end } = stage({
     async claim(request) {
@@ -140,7 +140,7 @@ test('what a blocked claim left is looked for when some of what is in flight has
   expect(claims).toHaveLength(3);
 });
 
-test('what ends during a blocked claim makes the loop look once more', async () => {
+test('an item that ends during a blocked claim makes the loop poll once more', async () => {
   const { asked, claim } = heldClaim();
   const { loop, end } = stage({ claim });
   loop.start();
@@ -154,7 +154,7 @@ test('what ends during a blocked claim makes the loop look once more', async () 
   expect([loop.state(), asked.length]).toEqual(['looking', 3]);
 });
 
-test('claims that go on throwing are logged once a minute, and anew once one has succeeded', async () => {
+test('repeated failures of claims are logged once a minute, and again after one has succeeded', async () => {
   let isBroken = true;
   const { loop, clock, logged } = stage({
     async claim() {
@@ -178,7 +178,7 @@ test('claims that go on throwing are logged once a minute, and anew once one has
   expect(logged).toHaveLength(3);
 });
 
-test('a claim that throws is logged, and made again with the poll', async () => {
+test('a failing claim is logged, and repeated at the next poll', async () => {
   let isBroken = true;
   const { loop, clock, due, carried, logged } = stage({
     async claim() {
@@ -195,7 +195,7 @@ test('a claim that throws is logged, and made again with the poll', async () => 
   expect(carried).toEqual(['a']);
 });
 
-test('a carry that throws is logged, keeps no other, and is not tried again before the poll', async () => {
+test('a failing item is logged, does not stop the others, and is not retried before the next poll', async () => {
   const { loop, clock, due, claims, logged, ends } = stage();
   due.push('a', 'b');
   loop.start();
@@ -210,7 +210,7 @@ test('a carry that throws is logged, keeps no other, and is not tried again befo
   expect(claims).toHaveLength(2);
 });
 
-test('a carry that throws before it returns is one that throws', async () => {
+test('an item that throws before it returns a promise is handled as a failing item', async () => {
   const { loop, due, logged } = stage({
     carry() {
       throw new Error('planted');
@@ -222,7 +222,7 @@ test('a carry that throws before it returns is one that throws', async () => {
   expect([loop.inFlight(), logged.length]).toEqual([0, 1]);
 });
 
-test('leases are renewed while anything is carried; a slow renewal is not begun twice and made up for once', async () => {
+test('leases are renewed while items are in progress, and a slow renewal is not started twice and is made up for once', async () => {
   const renewals: { items: readonly string[]; end: PromiseWithResolvers<void> }[] = [];
   const { loop, clock, due } = stage({
     renew: {
@@ -253,7 +253,7 @@ test('leases are renewed while anything is carried; a slow renewal is not begun 
   expect([isIdle, clock.pending()]).toEqual([true, []]);
 });
 
-test('a renewal that throws is logged and followed by the next', async () => {
+test('a failing renewal is logged and followed by the next one', async () => {
   let count = 0;
   const { loop, clock, logged } = stage({
     renew: { everyMs: 400, work: () => (count++, Promise.reject(new Error('planted'))) },
@@ -263,7 +263,7 @@ test('a renewal that throws is logged and followed by the next', async () => {
   expect([count, logged]).toEqual([2, Array(2).fill('test: leases could not be renewed')]);
 });
 
-test('it is idle when nothing is looked for, carried or renewed, and says so to everybody who asked', async () => {
+test('the loop is idle when nothing is claimed, in progress or renewed, and notifies every waiter', async () => {
   const { loop, due, end } = stage();
   await loop.idle();
   due.push('a');

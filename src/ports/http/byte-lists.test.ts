@@ -13,8 +13,8 @@ async function readBack(text: string): Promise<unknown> {
   return value;
 }
 
-describe('lists of bytes are cut out of a JSON text', () => {
-  it('a list of bytes becomes a Buffer in the place where it stood, however it is spaced', async () => {
+describe('lists of bytes in a JSON text', () => {
+  it('become Buffers in their place, with any white space', async () => {
     const spaced = asList.replaceAll(',', ' ,\n ');
     const cut = await cutByteLists(Buffer.from(`{"a":"[1,2","b":[{"content":${asList}},{"data": ${spaced}}]}`));
     expect(cut.bytes.length).toBeLessThan(200);
@@ -30,7 +30,7 @@ describe('lists of bytes are cut out of a JSON text', () => {
     ['a fraction', '[1.5'],
     ['a text', '["1"'],
     ['a list', '[[1]'],
-  ])('a list with %s stays in the text', async (_, begin) => {
+  ])('stay in the text with %s', async (_, begin) => {
     const text = `{"a":${begin},${asList.slice(1)}}`;
     expect((await cutByteLists(Buffer.from(text))).lists.size).toBe(0);
     const late = `{"a":${asList.slice(0, -1)},${begin.slice(1)}]}`;
@@ -43,20 +43,20 @@ describe('lists of bytes are cut out of a JSON text', () => {
     ['a leading zero', `[${'1,'.repeat(5000)}01]`],
     ['two numbers without a comma', `[${'1,'.repeat(5000)}1 2]`],
     ['no end', `[${'1,'.repeat(5000)}1`],
-  ])('a list with %s is left to the parser, which refuses it', async (_, list) => {
+  ])('are left to the parser, which refuses them, with %s', async (_, list) => {
     const text = `{"a":${list}}`;
     const cut = await cutByteLists(Buffer.from(text));
     expect(cut.lists.size).toBe(0);
     expect(() => JSON.parse(cut.bytes.toString())).toThrow(SyntaxError);
   });
 
-  it('a list that no field takes as bytes is restored, and texts that look like its place stay', async () => {
+  it('are restored when no field takes them as bytes, and texts that look like placeholders stay', async () => {
     const value = { a: 'bytes 0', b: '[1,2,3]\\"[', c: [...content.subarray(0, 5000)], d: { e: [1, 2], f: null } };
     expect(await readBack(JSON.stringify(value))).toEqual(value);
     expect(await readBack(`{"__proto__":${asList},"a":1}`)).toEqual(JSON.parse(`{"__proto__":${asList},"a":1}`));
   });
 
-  it('other work has its turn while a long list is read', async () => {
+  it('do not block the event loop while they are read', async () => {
     let turns = 0;
     let isReading = true;
     const count = (): void => {

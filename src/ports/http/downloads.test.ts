@@ -24,11 +24,11 @@ test.each([
   ['\u0301', `attachment; filename="attachment"; filename*=UTF-8''%CC%81`],
   ['．．／etc', `attachment; filename="__etc"; filename*=UTF-8''%EF%BC%8E%EF%BC%8E%EF%BC%8Fetc`],
   ['', 'attachment; filename="attachment"'],
-])('%j is said as a harmless name', (filename, header) => {
+])('the file name %j is sent as a harmless name', (filename, header) => {
   expect(attachmentDisposition(filename)).toBe(header);
 });
 
-test('a long name keeps its extension in the short form and is whole in the other', () => {
+test('a long file name keeps its extension in the short form and is complete in the extended one', () => {
   const header = attachmentDisposition(`${'x'.repeat(240)}.pdf`);
   expect(header).toContain(`filename="${'x'.repeat(116)}.pdf"`);
   expect(header).toContain(`filename*=UTF-8''${'x'.repeat(240)}.pdf`);

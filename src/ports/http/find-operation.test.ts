@@ -42,12 +42,12 @@ test.each([
   // When neither of two paths covers the other, the one that has the method wins.
   ['GET', '/emails/receiving/cancel', 'get /emails/receiving/{received_id}', { received_id: 'cancel' }],
   ['POST', '/emails/receiving/cancel', 'post /emails/{email_id}/cancel', { email_id: 'receiving' }],
-])('%s %s is %s', (method, target, id, params) => {
+])('%s %s finds the operation %s', (method, target, id, params) => {
   expect(found(method, target)).toEqual([id, params]);
 });
 
 test.each(['/', '', '*', '/email', '/emails/', '/emails//cancel', '/Emails', '/openapiXjson', '/emails/7/cancel/8'])(
-  'nothing is at %o',
+  'no operation is found at %o',
   (target) => {
     expect(find('GET', target)).toBeUndefined();
   },
@@ -60,6 +60,6 @@ test.each([
   // A word is no parameter, whatever the method.
   ['DELETE', '/emails/batch', ['GET', 'HEAD']],
   ['GET', '/inboxes/7/threads/search', ['POST']],
-])('%s is none of the methods of %s', (method, target, methods) => {
+])('%s is not among the methods of %s', (method, target, methods) => {
   expect(find(method, target)).toMatchObject({ operation: undefined, methods });
 });

@@ -28,7 +28,7 @@ function enter(limits: ConnectionLimits, address: string | undefined, kind: Port
   return Object.assign(client, { slot });
 }
 
-it('strangers who hold all connections that they get leave some to who logs in, and the other way round', () => {
+it('untrusted senders who hold all their connections leave some to clients that log in, and the other way round', () => {
   for (const [greedy, other] of [
     ['world', 'submission'],
     ['submission', 'world'],
@@ -43,7 +43,7 @@ it('strangers who hold all connections that they get leave some to who logs in, 
   }
 });
 
-it('one address, or one customer of IPv6, has its own limit', () => {
+it('each address, and each IPv6 customer network, has its own limit', () => {
   const limits = createConnectionLimits({ total: 8, perAddress: 2 });
   const [first] = ['2001:db8::1', '2001:db8::2'].map((address) => enter(limits, address));
   expect(() => enter(limits, '2001:db8::3')).toThrow('from your address');
@@ -51,7 +51,7 @@ it('one address, or one customer of IPv6, has its own limit', () => {
   enter(limits, '2001:db8::3');
 });
 
-it('the oldest idle connection of the address that holds most makes way, and its slot is free once', () => {
+it('the oldest idle connection of the address with the most connections is closed, and its slot is released once', () => {
   const limits = createConnectionLimits({ total: 8, perAddress: 4 });
   const [a1, a2, a3] = [1, 2, 3].map(() => enter(limits, '192.0.2.1'));
   const [b1, b2] = [1, 2].map(() => enter(limits, '192.0.2.2'));
@@ -69,7 +69,7 @@ it('the oldest idle connection of the address that holds most makes way, and its
   expect(() => enter(limits, '192.0.2.3')).toThrow('Too many connections');
 });
 
-it('what is over goes first, content that comes last; what is carried out, logged in or our own stays', () => {
+it('finished connections are closed first and those with content last, and connections that are busy, logged in or our own are kept', () => {
   const limits = createConnectionLimits({ total: 11, perAddress: 8 });
   const standings: Standing[] = ['busy', 'sending', 'brought', 'idle', 'over', 'logged in'];
   const clients = standings.map((standing) => Object.assign(enter(limits, '192.0.2.1'), { standing }));
@@ -89,7 +89,7 @@ it('what is over goes first, content that comes last; what is carried out, logge
   expect(newcomers.flatMap(({ ended }) => ended)).toEqual([]);
 });
 
-it('connections that log in do not count against their address for those who come', () => {
+it('logged-in connections do not count against new connections of their address', () => {
   const limits = createConnectionLimits({ total: 8, perAddress: 6 });
   for (let n = 0; n < 4; n++) enter(limits, '192.0.2.1', 'submission').standing = 'logged in';
   const strangers = [1, 2].map(() => enter(limits, '192.0.2.2', 'submission'));

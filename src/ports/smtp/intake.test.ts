@@ -4,7 +4,7 @@ import { createContentSpace } from './intake.ts';
 const KB = 1024;
 const spaceOf = (memory: number, files: number) => createContentSpace({ memoryBytes: memory, fileBytes: files });
 
-it('ordinary messages are held in memory, larger ones whole in a file, and the memory is free again', () => {
+it('ordinary messages are kept in memory and larger ones whole in a file, and the memory is released', () => {
   const space = spaceOf(128 * KB, 1000 * KB);
   const large = space.begin('a');
   expect([large.take(100 * KB), large.take(100 * KB), large.take(10)]).toEqual(['memory', 'file', 'file']);
@@ -17,7 +17,7 @@ it('ordinary messages are held in memory, larger ones whole in a file, and the m
   expect([other.take(10), space.begin('b').take(10)]).toEqual(['file', 'memory']);
 });
 
-it('a party takes as much of the files as it leaves to others, and what is refused is given back', () => {
+it('a client can use as much of the file space as it leaves to others, and refused space is released', () => {
   const space = spaceOf(0, 1000);
   const greedy = space.begin('a');
   expect([greedy.take(500), greedy.take(1)]).toEqual(['file', undefined]);

@@ -5,7 +5,7 @@ import { createMessageRate } from './receiving.ts';
 
 const clock = { now: () => 0, steady: () => 0, timer: () => () => undefined };
 
-it('of more holders than are remembered the least recent are forgotten, one by one, and never one that goes on asking', () => {
+it('when more logins than the maximum are remembered, the least recent are dropped one by one, and never one that keeps asking', () => {
   const max = { connections: 1, connectionsPerKey: 1, messagesPerMinutePerKey: 2, messagesPerMinutePerTeam: 1e9 };
   const limits = createLoginLimits(clock, max);
   const takes = (keyId: string): boolean => {
@@ -27,7 +27,7 @@ it('of more holders than are remembered the least recent are forgotten, one by o
   expect([takes('key 15000'), takes('key 15000')]).toEqual([true, false]);
 });
 
-it('of more callers than are counted the least recent are forgotten, and never one that goes on calling', () => {
+it('when more callers than the maximum are counted, the least recent are dropped, and never one that keeps calling', () => {
   const isWithin = createMessageRate(clock, 2);
   const call = (caller: string): boolean[] => [isWithin(caller), isWithin(caller), isWithin(caller)];
   expect([call('quiet'), call('calling')]).toEqual([

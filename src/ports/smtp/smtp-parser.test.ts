@@ -112,7 +112,7 @@ test.each([
   'RCPT TO:<a@example.net> ORCPT=utf-8;j\\x{F6}rg@example.net',
   'MAIL FROM:<a@example.net> X+Y=+ZZ',
   'MAIL',
-])('nothing is wrong with the parameters of %s', (command) => {
+])('the parameters of %s are accepted', (command) => {
   expect(parameterFault(command)).toBeUndefined();
 });
 
@@ -128,6 +128,6 @@ test.each([
   ['RCPT TO:<a@example.net> ORCPT=rfc822;a+7Fb', `ORCPT ${OTHERS}`],
   ['RCPT TO:<a@example.net> ORCPT=a+0D;b', `ORCPT ${OTHERS}`],
   ['MAIL FROM:<a@example.net> SIZE=1+0A', `SIZE ${OTHERS}`],
-])('%j: %s', (command, says) => {
+])('the command %j is refused: %s', (command, says) => {
   expect(parameterFault(command)).toContain(says);
 });

@@ -48,7 +48,7 @@ function arrival() {
   };
 }
 
-it('what came fast pays for a minute of silence, and no more', async () => {
+it('fast content makes up for a minute of silence, and no more', async () => {
   const { bring, pass, end } = arrival();
   await bring(15_000_000);
   await pass(59_000);
@@ -57,7 +57,7 @@ it('what came fast pays for a minute of silence, and no more', async () => {
   expect(await end).toBe('4.4.2 Content comes too slowly; at least 1000 bytes a second');
 });
 
-it('what comes at the lowest rate is read to its end, however long it takes', async () => {
+it('content at the lowest allowed rate is read to its end, however long it takes', async () => {
   const { bring, pass, end, stream } = arrival();
   for (let seconds = 0; seconds < 600; seconds += 10) {
     await bring(10_000);
@@ -67,7 +67,7 @@ it('what comes at the lowest rate is read to its end, however long it takes', as
   expect(await end).toBe('600000 bytes');
 });
 
-it('a byte now and then is too slow', async () => {
+it('a byte now and then is refused as too slow', async () => {
   const { bring, pass, end } = arrival();
   for (let n = 0; n < 13; n++) {
     await bring(1);
@@ -76,7 +76,7 @@ it('a byte now and then is too slow', async () => {
   expect(await end).toMatch(/^4\.4\.2 /);
 });
 
-it('of a client that hangs up it is said in one sentence', async () => {
+it('a client that hangs up is reported in one sentence', async () => {
   const { stream, end, bring } = arrival();
   await bring(10);
   stream.destroy(Object.assign(new Error('Connection closed'), { code: 'ECONNECTION' }));

@@ -23,8 +23,8 @@ const faultOf = (work: () => unknown): string => {
 const parse = (text: string): Record<string, string> =>
   JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, string>;
 
-describe('a signed request', () => {
-  it('names nonce, URL and key, and its signature holds', () => {
+describe('a signed ACME request', () => {
+  it('names nonce, URL and key, and has a valid signature', () => {
     const { privateKey } = makeKeys();
     const ask = { privateKey, nonce: 'n-1', url: 'https://ca.example/new' };
     const made = acme.signRequest({ ...ask, account: undefined, payload: { a: 1 } });
@@ -39,7 +39,7 @@ describe('a signed request', () => {
     expect(parse(payload)).toEqual({ a: 1 });
   });
 
-  it('of an account names the account, and asks with an empty payload', () => {
+  it('names the account, and has an empty payload for a read', () => {
     const { privateKey } = makeKeys();
     const account = 'https://ca.example/acct/1';
     const made = acme.signRequest({ privateKey, account, nonce: 'n', url: 'https://ca.example/o', payload: undefined });
@@ -47,19 +47,19 @@ describe('a signed request', () => {
     expect([parse(head).kid, 'jwk' in parse(head), payload]).toEqual([account, false, '']);
   });
 
-  it.each(['', 'a b', 'a\r\nb', 'ä', 'x'.repeat(513)])('%j is no nonce', (text) => {
+  it.each(['', 'a b', 'a\r\nb', 'ä', 'x'.repeat(513)])('cannot have the nonce %j', (text) => {
     expect(acme.isNonce(text)).toBe(false);
   });
 });
 
-describe('what an authority says', () => {
+describe('the parser of ACME responses', () => {
   const urls = {
     newNonce: 'https://ca.example/n',
     newAccount: 'https://ca.example/a',
     newOrder: 'https://ca.example/o',
   };
 
-  it('a directory', () => {
+  it('reads a directory', () => {
     expect(acme.readDirectory(json(urls))).toEqual({ ...urls, renewalInfo: undefined, needsExternalAccount: false });
   });
 
@@ -69,11 +69,11 @@ describe('what an authority says', () => {
     ['an array', json([]), /no object/],
     ['no newOrder', json({ ...urls, newOrder: undefined }), /newOrder of the directory is missing/],
     ['http', json({ ...urls, newOrder: 'http://ca.example/o' }), /newOrder of the directory must be an https URL/],
-  ])('a directory that is %s is refused in one line', (_why, answer, says) => {
+  ])('refuses a directory that is %s in one line', (_why, answer, says) => {
     expect(faultOf(() => acme.readDirectory(answer))).toMatch(says);
   });
 
-  it('a problem, with what it is about, cut to a line', () => {
+  it('reads a problem with its subject, cut to one line', () => {
     const type = 'urn:ietf:params:acme:error:rateLimited';
     const more = { status: 429, contentType: 'application/problem+json', retryAfter: '120' };
     const fault = acme.readRefusal(
@@ -98,12 +98,12 @@ describe('what an authority says', () => {
     ['-1', undefined],
     ['soon', undefined],
     [undefined, undefined],
-  ])('Retry-After %j', (text, ms) => {
+  ])('reads the Retry-After %j', (text, ms) => {
     expect(acme.readRetryAfter(text, NOW)).toBe(ms);
   });
 });
 
-describe('an order', () => {
+describe('an ACME order', () => {
   const names = ['b.example', 'a.example'];
   const identifiers = names.map((value) => ({ type: 'dns', value }));
   const read = (fields: object) => acme.readOrder(json({ identifiers, ...fields }), names);
@@ -122,14 +122,14 @@ describe('an order', () => {
       { status: 'valid', certificate: 'https://ca.example/c' },
       { kind: 'download', url: 'https://ca.example/c' },
     ],
-  ])('%j is followed', (fields, step) => {
+  ])('with %j has a next step', (fields, step) => {
     expect(read(fields)).toEqual(step);
   });
 
   it.each([
     [{ status: 'invalid', error: { detail: 'CAA forbids' } }, /the order failed: CAA forbids/],
     [{ status: 'ready', identifiers: [{ type: 'dns', value: 'other.example' }] }, /for other.example, not for what/],
-  ])('%j is over', (fields, says) => {
+  ])('with %j has failed', (fields, says) => {
     expect(read(fields)).toMatchObject({ kind: 'over', fault: { message: expect.stringMatching(says) as string } });
   });
 
@@ -137,7 +137,7 @@ describe('an order', () => {
     [{ status: 'odd' }, /status "odd"/],
     [{ status: 'pending', authorizations: [] }, /0 authorizations/],
     [{ status: 'valid', certificate: 'file:///etc/passwd' }, /must be an https URL/],
-  ])('%j is refused', (fields, says) => {
+  ])('with %j is refused', (fields, says) => {
     expect(faultOf(() => read(fields))).toMatch(says);
   });
 
@@ -164,20 +164,20 @@ describe('an order', () => {
     [{ status: 'pending', challenges: [{ ...challenge, token: '../../../../etc/passwd-x' }] }, /no usable token/],
     [{ status: 'pending', challenges: [{ ...challenge, token: 'short' }] }, /no usable token/],
     [{ status: 'pending', challenges: [{ ...challenge, type: 'dns-01' }] }, /offers no http-01 for a.example/],
-  ])('%j is refused', (fields, says) => {
+  ])('with the authorization %j is refused', (fields, says) => {
     expect(faultOf(() => acme.readAuthorization(authorization(fields), 'http-01'))).toMatch(says);
   });
 });
 
-describe('proofs', () => {
-  it('a key authorization has the thumbprint of RFC 7638', () => {
+describe('an ACME proof', () => {
+  it('has a key authorization with the thumbprint of RFC 7638', () => {
     const { privateKey } = makeKeys();
     const { x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
     const hash = createHash('sha256').update(`{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`).digest('base64url');
     expect(acme.keyAuthorization('token', privateKey)).toBe(`token.${hash}`);
   });
 
-  it('a certificate for TLS-ALPN-01 holds the digest in a critical extension', () => {
+  it('has a certificate for TLS-ALPN-01 with the digest in a critical extension', () => {
     const { cert } = acme.alpnCertificate({
       name: 'mail.example.com',
       authorization: 'token.print',
@@ -192,7 +192,7 @@ describe('proofs', () => {
   });
 });
 
-describe('a chain', () => {
+describe('a certificate chain', () => {
   const keys = makeKeys();
   const certify = (
     over: { names?: string[]; notAfter?: Date; notBefore?: Date; pair?: ReturnType<typeof makeKeys> } = {},
@@ -207,35 +207,35 @@ describe('a chain', () => {
   const read = (text: string) =>
     acme.readChain(text, { names: ['mail.example.com'], privateKey: keys.privateKey, now: NOW });
 
-  it('that is what was asked for is taken', () => {
+  it('that was requested is accepted', () => {
     expect(read(certify())).toMatchObject({ startsAt: NOW - DAY_MS, endsAt: NOW + 89 * DAY_MS });
   });
 
   it.each([
-    ['nothing', '', /no certificate/],
-    ['text beside it', `${certify()}\nhello`, /more than certificates/],
+    ['no certificate', '', /no certificate/],
+    ['additional text', `${certify()}\nhello`, /more than certificates/],
     ['damage', certify().replace('MII', 'AAA'), /cannot be read|holds no/],
     ['another key', certify({ pair: makeKeys() }), /another key/],
     ['other names', certify({ names: ['other.example'] }), /is not for mail.example.com/],
-    ['a name above', certify({ names: ['*.example.com'] }), /is not for mail.example.com/],
-    ['its end behind it', certify({ notAfter: new Date(NOW - 1000) }), /ended at/],
+    ['a parent name', certify({ names: ['*.example.com'] }), /is not for mail.example.com/],
+    ['an end in the past', certify({ notAfter: new Date(NOW - 1000) }), /ended at/],
     [
-      'its beginning a year ahead',
+      'a start a year ahead',
       certify({ notBefore: new Date(NOW + 365 * DAY_MS), notAfter: new Date(NOW + 400 * DAY_MS) }),
       /begins at .*clock/,
     ],
     [
-      'a second that did not sign it',
+      'a second certificate that did not sign it',
       certify() + certify({ names: ['ca.example'], pair: makeKeys() }),
       /number 2 did not sign number 1/,
     ],
-  ])('with %s is not used', (_why, text, says) => {
+  ])('with %s is refused', (_why, text, says) => {
     expect(faultOf(() => read(text))).toMatch(says);
   });
 });
 
-describe('renewal', () => {
-  it('comes at two thirds of any life, and at most a twentieth earlier', () => {
+describe('the renewal of a certificate', () => {
+  it('is due after two thirds of any lifetime, and at most a twentieth earlier', () => {
     const startsAt = NOW;
     const endsAt = NOW + 90 * DAY_MS;
     expect(acme.renewalTime({ startsAt, endsAt }, 0)).toBe(NOW + 60 * DAY_MS);
@@ -243,7 +243,7 @@ describe('renewal', () => {
     expect(acme.renewalTime({ startsAt, endsAt: startsAt + 6 * DAY_MS }, 0)).toBe(NOW + 4 * DAY_MS);
   });
 
-  it('is what the authority suggests', () => {
+  it('follows the window that the authority suggests', () => {
     const window = { start: '2026-12-01T00:00:00Z', end: '2026-12-03T00:00:00Z' };
     expect(acme.readRenewalWindow(json({ suggestedWindow: window }), 0.5)).toBe(Date.parse('2026-12-02T00:00:00Z'));
     const turned = { start: window.end, end: window.start };
@@ -251,7 +251,7 @@ describe('renewal', () => {
     expect(acme.readRenewalWindow(json({}), 0.5)).toBeUndefined();
   });
 
-  it('has an id of the example of RFC 9773', () => {
+  it('has the id of the example in RFC 9773', () => {
     // Appendix A of the RFC.
     const pem = `-----BEGIN CERTIFICATE-----
 MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt

@@ -17,7 +17,7 @@ function helloOf(options: tls.ConnectionOptions): Promise<Buffer> {
   });
 }
 
-test('a ClientHello tells the name and the protocols, however it is cut', async () => {
+test('the server name and the protocols of a ClientHello are read, however it is cut', async () => {
   const bytes = await helloOf({ servername: 'Mail.example.com', ALPNProtocols: ['acme-tls/1', 'h2'] });
   const read = { serverName: 'mail.example.com', protocols: ['acme-tls/1', 'h2'] };
   expect(readClientHello(bytes)).toEqual(read);
@@ -25,12 +25,12 @@ test('a ClientHello tells the name and the protocols, however it is cut', async 
     expect(readClientHello(bytes.subarray(0, length))).toBeUndefined();
 });
 
-test('one without either is read too, and what is none is told at once', async () => {
+test('a ClientHello without a name and protocols is read too, and other bytes are recognized at once', async () => {
   expect(readClientHello(await helloOf({ host: '127.0.0.1' }))).toEqual({ serverName: undefined, protocols: [] });
   expect(readClientHello(Buffer.from('GET / HTTP/1.1'))).toBeNull();
 });
 
-test('lengths that lead beyond its end are no ClientHello, and never a fault of ours', async () => {
+test('a ClientHello with lengths beyond its end is refused without an exception', async () => {
   const bytes = await helloOf({ servername: 'mail.example.com', ALPNProtocols: ['h2'] });
   for (let at = 5; at < bytes.length; at++) {
     const damaged = Buffer.from(bytes);

@@ -8,7 +8,7 @@ test.each([
   ['bücher.example', 'xn--bcher-kva.example'],
   ['3com.example', '3com.example'],
   [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
-])('the domain %s is read as %s', (text, domain) => {
+])('the sending domain %s is read as %s', (text, domain) => {
   expect(parseDomainName(text)).toEqual({ ok: true, domain });
   expect(parseDomainName(text).ok).toBe(true);
 });

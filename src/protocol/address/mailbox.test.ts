@@ -8,7 +8,7 @@ const read = (text: string, options = {}) => {
   return result.mailbox;
 };
 
-describe('a mailbox is read', () => {
+describe('a mailbox', () => {
   const cases: [text: string, name: string, address: string, why: string][] = [
     ['a@b.c', '', 'a@b.c', 'a bare address'],
     ['  a@b.c ', '', 'a@b.c', 'surrounding spaces mean nothing'],
@@ -31,11 +31,11 @@ describe('a mailbox is read', () => {
     ["!#$%&'*+/=?^_`{|}~-@b.c", '', "!#$%&'*+/=?^_`{|}~-@b.c", 'every atext character'],
     [`${'a'.repeat(64)}@b.c`, '', `${'a'.repeat(64)}@b.c`, 'the longest local part'],
   ];
-  test.each(cases)('%s', (text, name, address) => {
+  test.each(cases)('is read from %s', (text, name, address) => {
     expect(read(text)).toMatchObject({ name, address, needsSmtpUtf8: false });
   });
 
-  test('a Unicode local part is kept and flagged', () => {
+  test('keeps a Unicode local part and flags it', () => {
     expect(read('Ü <jürgen@müller.example>')).toEqual({
       name: 'Ü',
       local: 'jürgen',
@@ -45,12 +45,12 @@ describe('a mailbox is read', () => {
     });
   });
 
-  test('a single label is accepted where the caller allows it', () => {
+  test('may have a single label when the caller allows it', () => {
     expect(read('root@localhost', { allowSingleLabel: true }).domain).toBe('localhost');
   });
 });
 
-describe('a mailbox is refused', () => {
+describe('an invalid mailbox', () => {
   const cases: [text: string, fault: RegExp, why: string][] = [
     ['', /empty/, 'nothing'],
     ['   ', /empty/, 'only spaces'],
@@ -108,7 +108,7 @@ describe('a mailbox is refused', () => {
     ['A\u2028 <a@b.c>', /U\+2028/, 'a Unicode line separator'],
     ['A\ud800 <a@b.c>', /U\+D800/, 'half a surrogate pair'],
   ];
-  test.each(cases)('%j', (text, fault) => {
+  test.each(cases)('is refused: %j', (text, fault) => {
     const result = parseMailbox(text);
     expect(result).toMatchObject({ ok: false, fault: expect.stringMatching(fault) });
     // A fault is shown to the caller on one line.
@@ -116,7 +116,7 @@ describe('a mailbox is refused', () => {
   });
 });
 
-describe('properties', () => {
+describe('the mailbox parser', () => {
   const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
   const domain = fc.tuple(label, fc.stringMatching(/^[a-z]{2,6}$/)).map(([first, top]) => `${first}.${top}`);
   const local = fc
@@ -124,7 +124,7 @@ describe('properties', () => {
     .filter((text) => !/[\p{C}\p{Z}]/u.test(text));
   const name = fc.string({ unit: 'binary', maxLength: 60 }).filter((text) => !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(text));
 
-  test('what formatMailbox writes, parseMailbox reads back', () => {
+  test('reads back what formatMailbox writes', () => {
     fc.assert(
       fc.property(name, local, domain, (display, part, host) => {
         const quoted = parseMailbox(`"${part.replace(/["\\]/g, '\\$&')}"@${host}`);
@@ -135,7 +135,7 @@ describe('properties', () => {
     );
   });
 
-  test('no input makes the parser throw, and what it accepts holds no control character', () => {
+  test('never throws, and accepts no control character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (text) => {
         const result = parseMailbox(text);
@@ -150,7 +150,7 @@ test('two spellings of one address compare equal', () => {
   expect(normalizeAddress('JU\u0308RGEN@Müller.example')).toBe('jürgen@xn--mller-kva.example');
 });
 
-test('an address is cut at its last @', () => {
+test('an address is split at its last @', () => {
   expect(splitAddress('"a@b"@c.de')).toEqual({ local: '"a@b"', domain: 'c.de' });
   expect(splitAddress('a@')).toBeUndefined();
   expect(splitAddress('@a')).toBeUndefined();
@@ -159,7 +159,7 @@ test('an address is cut at its last @', () => {
 const OWN = 'app@ours.example';
 const OTHER = 'ceo@bank.example';
 
-describe('one mailbox, in any form that RFC 5322 gives it', () => {
+describe('a header with one mailbox', () => {
   test.each([
     [OWN, ''],
     [`<${OWN}>`, ''],
@@ -190,12 +190,12 @@ describe('one mailbox, in any form that RFC 5322 gives it', () => {
     [`=?utf-8?b?IkFwcCI=?= "(x)" <${OWN}>`, '=?utf-8?b?IkFwcCI=?= (x)'],
     [`=?iso-2022-jp?b?GyRCPEAiLDxAGyhC?= <${OWN}>`, '=?iso-2022-jp?b?GyRCPEAiLDxAGyhC?='],
     [`${OWN} (=?utf-8?q?J=C3=A4ne_=29?=)`, '=?utf-8?q?J=C3=A4ne_=29?='],
-  ])('%j', (value, name) => {
+  ])('is read in any form of RFC 5322: %j', (value, name) => {
     expect(parseHeaderMailbox(value)).toMatchObject({ ok: true, mailbox: { address: OWN, name } });
   });
 });
 
-describe('what readers would take for different senders', () => {
+describe('a header that readers could take for different senders', () => {
   test.each([
     [`<${OWN}> <${OTHER}>`, 'two angle forms'],
     [`<${OTHER}> <${OWN}>`, 'two angle forms, the other way round'],
@@ -235,19 +235,19 @@ describe('what readers would take for different senders', () => {
     ['', 'nothing'],
     ['<>', 'nobody'],
     ['App', 'a name alone'],
-  ])('%j: %s', (value) => {
+  ])('is refused: %j (%s)', (value) => {
     expect(parseHeaderMailbox(value)).toMatchObject({ ok: false, fault: expect.stringMatching(/\S/) });
   });
 });
 
-describe('a domain goes on as it was written, so that it is what every reader makes of it', () => {
+describe('the domain of a header mailbox', () => {
   test.each([
     ['app@Ours.EXAMPLE', 'ours.example'],
     ['app@bücher.example', 'xn--bcher-kva.example'],
     ['app@BÜCHER.example', 'xn--bcher-kva.example'],
     ['app@XN--Bcher-KVA.example', 'xn--bcher-kva.example'],
     ['app@例え.xn--zckzah', 'xn--r8jz45g.xn--zckzah'],
-  ])('%s', (address, domain) => {
+  ])('is normalized as every reader normalizes it: %s', (address, domain) => {
     expect(parseHeaderMailbox(`App <${address}>`)).toMatchObject({ ok: true, mailbox: { domain } });
   });
 
@@ -260,13 +260,13 @@ describe('a domain goes on as it was written, so that it is what every reader ma
     ['app@bu\u0308cher.example', 'a letter and its dots apart'],
     ['app@boo\u212a.example', 'the sign for Kelvin'],
     ['app@ours.ΟΔΟΣ', 'a final sigma in capitals'],
-  ])('%j: %s', (address) => {
+  ])('is refused when only some programs read it: %j (%s)', (address) => {
     const fault = expect.stringMatching(/^Only some programs read the domain ".*" as ".*"; write it so\.$/);
     expect(parseHeaderMailbox(address)).toEqual({ ok: false, fault });
     expect(parseHeaderMailbox(`App <${address}>`)).toEqual({ ok: false, fault });
   });
 
-  test('nor is a name taken for the address again because of it', () => {
+  test('cannot make a different address pass as the display name', () => {
     expect(parseHeaderMailbox('app@boo\u212a.example <app@book.example>')).toMatchObject({ ok: false });
   });
 });

@@ -13,7 +13,7 @@ const parsed = (address: string): ReturnPath => {
   return path;
 };
 
-test('every email id comes back from its return path, which fits a local part', () => {
+test('every email id can be read back from its return path, which fits a local part', () => {
   fc.assert(
     fc.property(fc.uuid(), fc.stringMatching(/^[a-z]([a-z0-9-]{0,24}[a-z0-9])?$/), (id, prefix) => {
       const address = formatReturnPath({ prefix, emailId: id, domain: 'send.example.com', mac });
@@ -45,11 +45,11 @@ test.each([
   ['bounce-0000000000000000000000000w-0000000000', 'a letter outside the alphabet'],
   ['bounce-00000000000000000000000001-0000000000', 'a second spelling of an id'],
   ['-00000000000000000000000000-0000000000', 'no prefix'],
-])('%j is no return path: %s', (local) => {
+])('%j is not a return path: %s', (local) => {
   expect(parseReturnPath(local)).toBeUndefined();
 });
 
-test('a prefix that would overflow the local part is a defect', () => {
+test('a prefix that would overflow the local part is a programming error', () => {
   expect(() => formatReturnPath({ prefix: 'a'.repeat(27), emailId, domain: 'b.c', mac })).toThrow(/1-26/);
   expect(() => formatReturnPath({ prefix: 'b', emailId: 'x', domain: 'b.c', mac })).toThrow(/UUID/);
 });

@@ -22,7 +22,7 @@ it.each([
   [{ all: [plan, { not: [gone] }] }],
   [{ not: [gone, plan] }],
   [{ not: [{ not: [gone] }] }],
-])('%j matches nobody, because it is unknown or false of every contact', (input) => {
+])('the filter %j matches nobody, because it is unknown or false for every contact', (input) => {
   expect(filterFor(input)).toEqual({ kind: 'never' });
 });
 

@@ -4,7 +4,7 @@ import { defused, undefused } from './read-row.ts';
 
 const telling = fc.string({ unit: fc.constantFrom(...'=+-@;,\t\r\n\'" 15a\uFF1D') });
 
-it('an apostrophe goes before a formula at every place where a cell may begin, and is taken off again', () => {
+it('an apostrophe is put before a formula wherever a cell can begin, and is removed again on reading', () => {
   fc.assert(
     fc.property(telling, (text) => {
       const safe = defused(text);
@@ -25,6 +25,6 @@ it.each([
   ["a;'=1", "a;''=1"],
   ['', "'"],
   ["O'Neil; Ada", "O'Neil; Ada"],
-])('%j is written %j', (text, safe) => {
+])('the cell %j is written as %j', (text, safe) => {
   expect([defused(text), undefused(safe)]).toEqual([safe, text]);
 });

@@ -8,12 +8,12 @@ function everyCut(make: () => (piece: string) => string, text: string): Set<stri
   return new Set([...cuts, read([...text]), read([text, ''])]);
 }
 
-describe('line ends of a file that comes in pieces', () => {
+describe('line ends of a file that arrives in pieces', () => {
   it.each([
     ['a\r\nb\rc\n\r\n"d\r\ne"\n', 'a\nb\nc\n\n"d\ne"\n'],
     ['a\r\r\nb', 'a\n\nb'],
     ['', ''],
-  ])('%j, all of them', (text, wanted) => {
+  ])('are all normalized in %j', (text, wanted) => {
     expect([...everyCut(allEnds, text)]).toEqual([wanted]);
   });
 
@@ -21,7 +21,7 @@ describe('line ends of a file that comes in pieces', () => {
     ['a,"b\r\nc",d\r\n"\r""\r\n""\r"\r\n', 'a,"b\r\nc",d\n"\r""\r\n""\r"\n'],
     ['"x\r","\r\n"\ny\n', '"x\r","\r\n"\ny\n'],
     ['', ''],
-  ])('%j, those between rows', (text, wanted) => {
+  ])('are normalized between the rows of %j', (text, wanted) => {
     expect([...everyCut(() => endsOutside('"'), text)]).toEqual([wanted]);
   });
 });

@@ -43,7 +43,7 @@ test.each([
   expect(bodyHash(Buffer.from(body, 'latin1'))).toBe(sha256(canonical));
 });
 
-test('any body is hashed like the RFC describes it', () => {
+test('any body is hashed as the RFC describes it', () => {
   const part = fc.constantFrom(' ', '\t', '\r\n', '\r', '\n', 'a', 'bc', '\xa0', 'x'.repeat(70), '\r\n\r\n', '  ');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
@@ -54,13 +54,13 @@ test('any body is hashed like the RFC describes it', () => {
   );
 });
 
-test('hashing leaves the body as it was', () => {
+test('hashing does not change the body', () => {
   const body = Buffer.from('a  b \r\n\r\n');
   bodyHash(body);
   expect(body.toString()).toBe('a  b \r\n\r\n');
 });
 
-test('no mixture of white space makes hashing slower than the body is long', () => {
+test('white space of any kind does not slow hashing down', () => {
   for (const byte of ['\t', ' ', '  ', '\t ']) {
     const body = `${'x'.repeat(100)}${byte}`.repeat(80_000);
     const canonical = `${'x'.repeat(100)} `.repeat(80_000).slice(0, -1);
@@ -75,7 +75,7 @@ const hashOfPieces = (body: Buffer, cuts: readonly number[]): string => {
   return hasher.digest();
 };
 
-test('a body that comes in pieces is hashed like the whole, wherever it is cut', () => {
+test('a body that arrives in pieces is hashed like the whole, wherever it is cut', () => {
   const part = fc.constantFrom(' ', '\t', '\r\n', '\r', '\n', 'a', 'bc', '\xa0', 'x'.repeat(70), '\r\n\r\n', '  ');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 30 }), fc.array(fc.nat(200), { maxLength: 12 }), (parts, cuts) => {
@@ -89,7 +89,7 @@ test('a body that comes in pieces is hashed like the whole, wherever it is cut',
   );
 });
 
-test('line ends by the megabyte are held back as a number', () => {
+test('a megabyte of trailing line ends is kept as a count', () => {
   const body = Buffer.from(`a${'\r\n'.repeat(1_000_000)}b`);
   expect(hashOfPieces(body, [3, 4, 99_999, 1_000_000])).toBe(bodyHash(body));
   expect(hashOfPieces(body.subarray(0, -1), [3, 4, 99_999])).toBe(sha256('a\r\n'));

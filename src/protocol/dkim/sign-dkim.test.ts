@@ -122,11 +122,11 @@ const bodyCases: [why: string, body: string][] = [
 ];
 
 describe('mailauth accepts every signature', () => {
-  test.each(headerCases)('over headers: %s', async (_, headers) => {
+  test.each(headerCases)('over these headers: %s', async (_, headers) => {
     expect(await verdicts(await signed(headers, Buffer.from('Hello\r\n')))).toEqual(allPass);
   });
 
-  test.each(bodyCases)('over a body: %s', async (_, body) => {
+  test.each(bodyCases)('over this body: %s', async (_, body) => {
     expect(await verdicts(await signed(plainHeaders, Buffer.from(body)))).toEqual(allPass);
   });
 
@@ -163,7 +163,7 @@ describe('mailauth accepts every signature', () => {
     );
   });
 
-  test('over what the composer writes', async () => {
+  test('over a message of the composer', async () => {
     const from = parseMailbox('"Jürgen, the Sender" <j@example.com>');
     if (!from.ok) throw new Error(from.fault);
     const { headers, body } = composeMessage({
@@ -181,7 +181,7 @@ describe('mailauth accepts every signature', () => {
   });
 });
 
-describe('mailauth refuses', () => {
+describe('mailauth refuses a message with', () => {
   const message = 'Hello\r\n';
   const tampered = async (change: (text: string) => string): Promise<string[]> => {
     const before = (await signed(plainHeaders, Buffer.from(message))).toString();
@@ -204,7 +204,7 @@ describe('mailauth refuses', () => {
   });
 });
 
-describe('haraka agrees, but for empty bodies and Ed25519, which it gets wrong', () => {
+describe('haraka accepts signatures, except for empty bodies and Ed25519, which it gets wrong', () => {
   beforeEach(() => {
     vi.spyOn(dns.promises, 'resolveTxt').mockImplementation(resolver);
     DKIMObject.prototype.debug = () => {};
@@ -219,7 +219,7 @@ describe('haraka agrees, but for empty bodies and Ed25519, which it gets wrong',
       stream.end();
     });
 
-  test.each(bodyCases.filter(([, body]) => body.trim() !== ''))('over a body: %s', async (_, body) => {
+  test.each(bodyCases.filter(([, body]) => body.trim() !== ''))('over this body: %s', async (_, body) => {
     expect(await harakaVerdict(await signed(plainHeaders, Buffer.from(body), [rsa2048.key]))).toBe('pass');
   });
 
@@ -229,7 +229,7 @@ describe('haraka agrees, but for empty bodies and Ed25519, which it gets wrong',
   });
 });
 
-describe('the field', () => {
+describe('the DKIM-Signature header', () => {
   test('is folded at 78 columns and names each oversigned header once more than it occurs', async () => {
     const field = await signDkim({ headers: plainHeaders, body: Buffer.from('a'), keys: [rsa2048.key], at });
     for (const line of field.split('\r\n')) expect(line.length).toBeLessThanOrEqual(78);
@@ -247,7 +247,7 @@ describe('the field', () => {
     expect(tags.get('bh')).toBe(bodyHash(Buffer.from('a')));
   });
 
-  test('comes once per key, in the order of the keys, and not at all without keys', async () => {
+  test('is written once per key, in the order of the keys, and not at all without keys', async () => {
     const fields = await signDkim({ headers: plainHeaders, body: Buffer.of(), keys, at });
     expect([...fields.matchAll(/ s=(\w+);/g)].map(([, selector]) => selector)).toEqual(['r1', 'r2', 'e1']);
     expect(await signDkim({ headers: plainHeaders, body: Buffer.of(), keys: [], at })).toBe('');
@@ -272,24 +272,24 @@ describe('the field', () => {
   });
 });
 
-describe('defects', () => {
+describe('signing fails', () => {
   const sign = (key: DkimKey, headers = plainHeaders) => signDkim({ headers, body: Buffer.of(), keys: [key], at });
 
-  test('a key that cannot sign its algorithm', async () => {
+  test('with a key that does not fit its algorithm', async () => {
     await expect(sign({ ...rsa2048.key, algorithm: 'ed25519-sha256' })).rejects.toThrow(/is rsa/);
     await expect(sign({ ...ed25519.key, algorithm: 'rsa-sha256' })).rejects.toThrow(/is ed25519/);
   });
 
-  test('a key that verifiers ignore', async () => {
+  test('with a key so short that verifiers ignore it', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 512 });
     await expect(sign({ ...rsa1024.key, privateKey })).rejects.toThrow(/512 bits/);
   });
 
-  test('a message without From', async () => {
+  test('for a message without From', async () => {
     await expect(sign(rsa2048.key, [['Subject', 'x']])).rejects.toThrow(/From/);
   });
 
-  test('a key type DKIM does not know has no record', () => {
+  test('with a key type that DKIM does not know, which has no record either', () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     expect(() => dkimPublicRecord(publicKey)).toThrow(/RSA or Ed25519/);
   });

@@ -104,8 +104,8 @@ const servers = fc.record({
   answer: fc.option(answers, { nil: undefined }),
 }) as fc.Arbitrary<NonNullable<Observations['zone']>['servers'][number]>;
 
-describe('whatever is observed', () => {
-  it('there is a verdict and one short harmless sentence, and nothing throws', () => {
+describe('for any DNS response, the diagnosis', () => {
+  it('is a verdict and one short harmless sentence, and never an exception', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...WANTED),
@@ -135,7 +135,7 @@ describe('whatever is observed', () => {
     );
   });
 
-  it('asks at most fourteen further questions, each of a possible length', () => {
+  it('asks at most fourteen further questions, each of a valid length', () => {
     fc.assert(
       fc.property(fc.constantFrom(...WANTED), answers, (wanted, answer) => {
         const questions = furtherQuestions(wanted, 'example.com', answer, 'x1');
@@ -145,7 +145,7 @@ describe('whatever is observed', () => {
     );
   });
 
-  it('the largest answers take no time', () => {
+  it('of the largest responses takes no time', () => {
     for (const unit of ['"', ' ', '\\', ';', 'p=', 'a:', '" "', 'v=spf1 include:x ', 'IN TXT ', '\u00a0']) {
       const huge = found(...Array.from({ length: 60 }, () => unit.repeat(30_000)));
       for (const wanted of WANTED) diagnose(wanted, { nowMs: 0, checked: huge });
@@ -154,8 +154,8 @@ describe('whatever is observed', () => {
   });
 });
 
-describe('a record as asked for is right', () => {
-  it.each(WANTED)('$record $type', (wanted) => {
+describe('a record that matches what was requested is right', () => {
+  it.each(WANTED)('for $record $type', (wanted) => {
     const value = wanted.type === 'MX' ? `10 ${wanted.value}` : wanted.value;
     expect(judgeAnswer(wanted, found(value))).toEqual({ verdict: 'right', sentence: null });
   });
@@ -166,12 +166,12 @@ describe('a record as asked for is right', () => {
     ['SPF', 'V=SPF1 +A:HOST.test include:x.test -all', 'capitals and senders of the team'],
     ['DMARC', 'v=DMARC1;p=reject;rua=mailto:x@y.test', 'a stricter policy'],
     ['TrackingCAA', '128 ISSUE "CA.test; account=7"', 'parameters, capitals and the critical flag'],
-  ] as [Wanted['record'], string, string][])('%s: %s (%s)', (record, text) => {
+  ] as [Wanted['record'], string, string][])('for %s: %s (%s)', (record, text) => {
     expect(judgeAnswer(wantedFor(record), found(text)).verdict).toBe('right');
   });
 });
 
-describe('what the zone is not needed for', () => {
+describe('a wrong record is explained without further queries', () => {
   it.each([
     {
       wanted: wantedFor('DKIM'),
@@ -213,25 +213,25 @@ describe('what the zone is not needed for', () => {
     },
     { wanted: wantedFor('Tracking'), records: ['https://host.test/'], says: 'points to a web address' },
     { wanted: wantedFor('TrackingCAA'), records: ['128 newtag "x"'], says: 'has the critical tag newtag' },
-  ])('$says', ({ wanted, records, says }) => {
+  ])('with the sentence “$says”', ({ wanted, records, says }) => {
     expect(judgeAnswer(wanted, found(...records)).sentence).toContain(says);
   });
 
-  it('a text beside others that is none of ours is no fault of theirs', () => {
+  it('and unrelated records next to ours are no fault', () => {
     for (const record of ['SPF', 'DMARC', 'Claim'] as const) {
       expect(judgeAnswer(wantedFor(record, 'TXT'), found('other-proof=1')).verdict).toBe('absent');
     }
   });
 });
 
-describe('the look-ups of SPF', () => {
-  it('every term that asks DNS counts, wherever it stands, and macros are not followed', () => {
+describe('the count of SPF lookups', () => {
+  it('includes every term that queries DNS, wherever it is, and does not follow macros', () => {
     const names = new Map([['inner.test', found('v=spf1 mx a ptr exists:%{i}.x.test -all')]]);
     const cost = countSpfLookups('v=spf1 a:h.test ip4:192.0.2.1 include:inner.test include:%{d}.y.test ~all', names);
     expect(cost).toEqual({ lookups: 7, missing: [], broken: [] });
   });
 
-  it('names not known yet are asked for, and counting ends although a record includes itself', () => {
+  it('reports names that are still unknown, and ends although a record includes itself', () => {
     expect(countSpfLookups('v=spf1 include:a.test redirect=b.test', new Map()).missing).toEqual(['a.test', 'b.test']);
     const loop = new Map([['a.test', found('v=spf1 include:a.test include:a.test -all')]]);
     expect(countSpfLookups('v=spf1 include:a.test', loop).lookups).toBeLessThanOrEqual(30);
@@ -246,7 +246,7 @@ it.each([
   { records: ['0 issue ";"'], permits: false },
   { records: ['0 issue "other.test"', '0 issue "CA.test; x=1"'], permits: true },
   { records: ['128 unknown "x"', '0 issue "ca.test"'], permits: false },
-])('CAA $records', ({ records, permits }) => {
+])('CAA records $records permit the issuer as expected', ({ records, permits }) => {
   expect(permitsIssuer(records, 'ca.test')).toBe(permits);
 });
 
@@ -257,11 +257,11 @@ it.each([
   { records: ['0 issue "ca.test"', '0 issuewild "other.test"'], permits: false },
   { records: ['0 issue "ca.test"', '0 issuewild ";"'], permits: false },
   { records: ['0 issue ";"', '0 issuewild "ca.test"'], permits: true },
-])('CAA $records for a wildcard', ({ records, permits }) => {
+])('CAA records $records permit the issuer of a wildcard as expected', ({ records, permits }) => {
   expect(permitsIssuer(records, 'ca.test', { isWildcard: true })).toBe(permits);
 });
 
-it('what is shown is short, whole characters only, and steers nothing', () => {
+it('a quoted value is short, has only whole characters, and contains no control characters', () => {
   expect(shown('a\u001b[31m\u0000\u202eb\u200bc')).toBe('a\uFFFD[31m\uFFFD\uFFFDb\uFFFDc');
   expect(Array.from(shown('😀'.repeat(500)))).toHaveLength(70);
   expect(textOf(Buffer.from('“é”').toString('latin1'))).toBe('“é”');
@@ -285,40 +285,40 @@ const lame: ServerObservation = { host: 'ns2.example.com', state: 'lame' };
 const say = (seen: Partial<Observations>, servers: ServerObservation[]): string | null =>
   diagnose(SILENT_WANTED, { nowMs: 0, checked: NONE, zone: { name: 'example.com', servers }, ...seen }).sentence;
 
-describe('name servers that did not answer in time', () => {
+describe('the diagnosis of name servers that did not answer in time', () => {
   it.each([
     ['finds nothing', { resolver: NONE }],
     ['found nothing a moment ago and is slow now', { resolver: LATE }],
-  ])('slow name servers are not called dead when our resolver %s', (_, seen) => {
+  ])('does not call slow name servers dead when our resolver %s', (_, seen) => {
     expect(say(seen, [silent])).toBe(
       'Our resolver finds no TXT record at send.m.example.com, and of the name servers of example.com, ns1.example.com did not answer in time; publish the record shown, and if it is published, ask again in a minute.',
     );
   });
 
-  it('slow name servers are not called dead when our resolver is as slow', () => {
+  it('does not call slow name servers dead when our resolver is as slow', () => {
     expect(say({ checked: LATE, resolver: LATE }, [silent, lame])).toBe(
       'Of the name servers of example.com, ns1.example.com did not answer in time; ns2.example.com does not know the zone (lame delegation), and our resolver gave no answer about send.m.example.com either (timeout); ask again in a minute.',
     );
   });
 
-  it('slow name servers are called dead when our resolver cannot reach them either', () => {
+  it('calls slow name servers dead when our resolver cannot reach them either', () => {
     expect(say({ checked: SERVFAIL, resolver: SERVFAIL }, [silent])).toBe(
       'Of the name servers of example.com, ns1.example.com does not answer, so nobody can look send.m.example.com up; mend it or change the delegation at the registrar.',
     );
   });
 
-  it('say nothing against what our resolver finds', () => {
+  it('does not contradict what our resolver finds', () => {
     expect(say({ resolver: found('v=spf1 -all') }, [silent])).toContain('lacks a:host.test');
     expect(say({ resolver: found(SILENT_WANTED.value) }, [silent])).toContain('is published as asked for by now');
   });
 
-  it('a record that was found a moment ago is not quoted, because it may stand behind an alias', () => {
+  it('does not quote a record that was found a moment ago, because it may come from an alias', () => {
     const sentence = say({ checked: found('v=spf1 secret'), resolver: LATE }, [silent]);
     expect(sentence).toContain('did not answer in time');
     expect(sentence).not.toContain('secret');
   });
 
-  it('beside others that have the record are no reason to take them out while our resolver is slow', () => {
+  it('does not advise to remove a slow server next to one that has the record while our resolver is slow', () => {
     const answers: ServerObservation = {
       host: 'ns3.example.com',
       state: 'answers',

@@ -25,7 +25,7 @@ describe('a DKIM key that may sign our mail is right', () => {
     `v=DKIM1; h = sha1 :\r\n SHA256 ; s = other : email; p=${KEY}`,
     `p=${KEY}; s=*:other; t=s; n=a note with h=sha1 and s=other; x=y`,
     `v=DKIM1; t=s:other; H=sha1; S=other; p=${KEY};`,
-  ])('%s', (text) => {
+  ])('when it is %s', (text) => {
     expect(judgeAnswer(DKIM, found(text))).toEqual(RIGHT);
   });
 });
@@ -37,19 +37,19 @@ describe('a DKIM key that no receiver takes for our mail is wrong', () => {
     ['h=', 'allows only h=, and'],
     ['s=other', 'is for s=other only and not for email'],
     ['s=tlsrpt : x', 'is for s=tlsrpt:x only and not for email'],
-  ])('%s', (tag, says) => {
+  ])('with %s', (tag, says) => {
     for (const text of [`v=DKIM1; k=rsa; ${tag}; p=${KEY}`, `v=DKIM1; k=rsa; p=${KEY}; ${tag}`]) {
       const { verdict, sentence } = judgeAnswer(DKIM, found(text));
       expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining(says)]);
     }
   });
 
-  it('another key is told before what it may be used for', () => {
+  it('a different DKIM key is reported before its restrictions', () => {
     expect(judgeAnswer(DKIM, found('v=DKIM1; h=sha1; p=AAAA')).sentence).toContain('Another DKIM key stands at');
   });
 });
 
-it.each(['t=y', 't=s:y', 't = Y : s'])('a key in test mode (%s) is right, with advice', (tag) => {
+it.each(['t=y', 't=s:y', 't = Y : s'])('a DKIM key in test mode (%s) is right, with advice', (tag) => {
   const { verdict, sentence } = judgeAnswer(DKIM, found(`v=DKIM1; k=rsa; ${tag}; p=${KEY}`));
   expect([verdict, sentence]).toEqual(['right', expect.stringContaining('is in test mode (t=y)')]);
 });
@@ -64,12 +64,12 @@ describe('an SPF record that receivers can read is right', () => {
     'include:_spf.h.test exists:%{i}._spf.%{d2}.test exists:%{l1r+-/}.%{o}.test a:%{d1r/} a:%{d}/24',
     'exp=e.%{d} redirect=h.test',
     'x-note=100%% y=%_%- z= ip4=999 a.b_c-d=%{S}',
-  ])('%s', (terms) => {
+  ])('with the terms %s', (terms) => {
     expect(judgeAnswer(SPF, found(`v=spf1 a:host.test ${terms} ~all`))).toEqual(RIGHT);
     expect(judgeAnswer(SPF, found(`v=spf1 ${terms}  +a:host.test -all `))).toEqual(RIGHT);
   });
 
-  it('a long one does not become unreadable where reading it ends', () => {
+  it('when it is long, whatever precedes the cut', () => {
     for (const end of ['', '.', '..', '...', '....', '.....', '......']) {
       const many = Array.from({ length: 150 }, (_, i) => `ip4:192.0.2.${i}/32`).join(' ');
       expect(judgeAnswer(SPF, found(`v=spf1 a:host.test x=${end} ${many} ~all`)).verdict).toBe('right');
@@ -77,7 +77,7 @@ describe('an SPF record that receivers can read is right', () => {
   });
 });
 
-describe('an SPF record with a term that nobody can read is wrong', () => {
+describe('an SPF record with an unreadable term is wrong', () => {
   it.each([
     'ip4:999.1.1.1',
     'ip4:192.0.2',
@@ -110,13 +110,13 @@ describe('an SPF record with a term that nobody can read is wrong', () => {
     'inlcude:h.test',
     'ip4:192.0.2.1;',
     'a:h.tést',
-  ])('%s', (term) => {
+  ])('with the term %s', (term) => {
     const { verdict, sentence } = judgeAnswer(SPF, found(`v=spf1 a:host.test ${term} ~all`));
     expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining(`has the term "${term}"`)]);
     expect(sentence).toContain('makes every check fail (RFC 7208 §4.6)');
   });
 
-  it.each(['redirect', 'exp'])('two %s= terms', (name) => {
+  it.each(['redirect', 'exp'])('with two %s= terms', (name) => {
     const text = `v=spf1 a:host.test ${name}=a.test ${name}=b.test`;
     expect(judgeAnswer(SPF, found(text))).toEqual({
       verdict: 'wrong',
@@ -124,19 +124,19 @@ describe('an SPF record with a term that nobody can read is wrong', () => {
     });
   });
 
-  it('an unusual blank between two terms', () => {
+  it('with an unusual blank between two terms', () => {
     const { verdict, sentence } = judgeAnswer(SPF, found('v=spf1 a:host.test\u00a0~all'));
     expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining('invisible or unusual blanks')]);
   });
 });
 
-describe('a record is seen wherever it stands among many others of its name', () => {
+describe('a record is found at any position among many others of its name', () => {
   const many = Array.from({ length: 200 }, (_, i) => `site-proof-${i}=abc`);
-  it.each([DKIM, SPF, DMARC, CLAIM])('$record', (wanted) => {
+  it.each([DKIM, SPF, DMARC, CLAIM])('when it is a record for $record', (wanted) => {
     expect(judgeAnswer(wanted, found(...many, wanted.value))).toEqual(RIGHT);
   });
 
-  it('and so is a second one that makes it void', () => {
+  it('and so is a second one that makes it invalid', () => {
     expect(judgeAnswer(SPF, found(SPF.value, ...many, 'v=spf1 -all')).verdict).toBe('wrong');
     expect(judgeAnswer(DMARC, found(DMARC.value, ...many, 'v=DMARC1; p=reject')).verdict).toBe('wrong');
   });

@@ -59,7 +59,7 @@ const anyMessage: fc.Arbitrary<DnsMessage> = fc.record({
   additionals: anySection,
 });
 
-test('a message that was written is read as it was, with its names compressed or not', () => {
+test('a DNS message that was written can be read back, with compressed names or without', () => {
   fc.assert(
     fc.property(anyMessage, (message) => {
       expect(decodeMessage(encodeMessage(message))).toEqual(message);
@@ -68,7 +68,7 @@ test('a message that was written is read as it was, with its names compressed or
   );
 });
 
-test('whatever bytes are read, they are a message or a DnsFormatError', () => {
+test('any bytes are read as a DNS message or fail with a DnsFormatError', () => {
   const read = (bytes: Buffer): void => {
     try {
       decodeMessage(bytes);
@@ -102,11 +102,11 @@ test.each([
     'longer than 255',
   ],
   ['a name without an end', [1, 97], 'beyond the end'],
-])('%s is refused', (_what, question, why) => {
+])('a DNS name with %s is refused', (_what, question, why) => {
   expect(() => decodeMessage(Buffer.concat([header(1, 0), Buffer.from(question)]))).toThrow(why);
 });
 
-test('a long chain of pointers is not followed to its end', () => {
+test('a long chain of compression pointers is not followed to its end', () => {
   const rdataAt = 23;
   const pointerTo = (at: number): number[] => [0xc0 | (at >> 8), at & 0xff];
   const chain = Array.from({ length: 8000 }, (_, i) => (i === 0 ? [0, 0] : pointerTo(rdataAt + 2 * (i - 1))));
@@ -143,7 +143,7 @@ test.each<[string, RecordData, string]>([
   ['a label of 64 bytes', { type: 'CNAME', target: `${'a'.repeat(64)}.example` }, 'at most 63'],
   ['a name of 256 bytes', { type: 'CNAME', target: new Array(5).fill('a'.repeat(50)).join('.') }, 'at most 255'],
   ['a name of letters that are no bytes', { type: 'CNAME', target: 'bü€cher.example' }, 'A-labels'],
-])('a record with %s is not written', (_what, data, why) => {
+])('a record with %s cannot be written', (_what, data, why) => {
   const message: DnsMessage = {
     ...questionMessage(1, 'example.com', 'A', { recursionDesired: false }),
     answers: [{ name: 'example.com', class: 1, ttl: 0, data }],
@@ -151,7 +151,7 @@ test.each<[string, RecordData, string]>([
   expect(() => encodeMessage(message)).toThrow(why);
 });
 
-describe('the work of reading a message', () => {
+describe('the work of reading a DNS message', () => {
   const LONGEST = Buffer.from([...new Array<number[]>(126).fill([1, 1]).flat(), 0]);
   const pointer = (at: number): number[] => [0xc0 | (at >> 8), at & 0xff];
   const record = (name: number[], type: number, data: number[]): Buffer =>
@@ -165,7 +165,7 @@ describe('the work of reading a message', () => {
   const many = (count: number, make: (i: number) => Buffer): Buffer[] =>
     Array.from({ length: count }, (_, i) => make(i));
 
-  test('does not grow with what a name points to', () => {
+  test('does not grow with the names that pointers lead to', () => {
     const pointing = many(499, () => record(pointer(12), 2, [1, 97, ...pointer(14)]));
     const { message, steps } = decodeWithPlaces(holding(pointing));
     expect(message.answers).toHaveLength(499);
@@ -181,11 +181,11 @@ describe('the work of reading a message', () => {
     ['more than 500 records', many(500, () => record(pointer(12), 99, [])), '501 questions and records'],
     ['labels without end', many(100, () => record([...LONGEST], 99, [])), 'more than 8192'],
     ['strings without end', many(20, () => record([0], 16, new Array<number>(500).fill(0))), 'more than 8192'],
-  ])('ends when it has %s', (_what, records, why) => {
+  ])('stops at %s', (_what, records, why) => {
     expect(() => decodeMessage(holding(records))).toThrow(why);
   });
 
-  test('leaves room for as many records as anybody publishes, without any compression', () => {
+  test('allows as many records as anybody publishes, even without compression', () => {
     const name = Buffer.from('\u0003www\u0007example\u0003com\u0000', 'latin1');
     const records = many(499, () => record([...name], 15, [0, 10, ...name]));
     expect(decodeMessage(holding(records)).answers).toHaveLength(499);

@@ -14,7 +14,7 @@ import {
 const through = (record: PlainRecord): PlainRecord =>
   plainRecord({ name: record.name, class: 1, ttl: 0, data: recordDataOf(record) });
 
-test('any text survives as the strings of a record, and as they stand in a zone file', () => {
+test('any text can be read back from the strings of a record and from a zone file', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (given) => {
       // A lone surrogate has no bytes.
@@ -31,7 +31,7 @@ test.each<PlainRecord>([
   { name: 'a.example', type: 'MX', value: 'mx.example', priority: 7 },
   { name: 'a.example', type: 'CNAME', value: 'b.example', priority: null },
   { name: 'a.example', type: 'CAA', value: '0 issue "letsencrypt.org"', priority: null },
-])('$type comes back as it was', (record) => {
+])('a record of the type $type is read back unchanged', (record) => {
   expect(through(record)).toEqual(record);
 });
 
@@ -44,20 +44,23 @@ test.each([
   ['"ü"', 'ü'],
   ['"open', ''],
   ['', ''],
-])('%s says %s', (content, text) => {
+])('the record content %s is read as %s', (content, text) => {
   expect(textOfStrings(content)).toBe(text);
 });
 
-test('a name that is none is nobody’s', () => {
+test('a record with an invalid name equals no other record', () => {
   const record = { name: 'a..b', type: 'MX', value: 'x', priority: 1 };
   expect(isSamePlain(record, { ...record, name: 'a.b' })).toBe(false);
 });
 
-test.each(['"', '\\', 'x'])('a string that does not end is none, however long and whatever it ends with: %s', (end) => {
-  expect(textOfStrings(`"a" "b" "${'\\"'.repeat(200_000)}${end}`)).toMatch(end === '"' ? /^ab"+$/ : /^ab$/);
-});
+test.each(['"', '\\', 'x'])(
+  'an unfinished string is not read, however long it is and whatever it ends with: %s',
+  (end) => {
+    expect(textOfStrings(`"a" "b" "${'\\"'.repeat(200_000)}${end}`)).toMatch(end === '"' ? /^ab"+$/ : /^ab$/);
+  },
+);
 
-test('a long text is split into strings of 255 bytes, and nothing is lost', () => {
+test('a long text is split into strings of 255 bytes without loss', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 700, unit: 'binary' }), (text) => {
       const strings = byteStrings(text);
@@ -69,18 +72,18 @@ test('a long text is split into strings of 255 bytes, and nothing is lost', () =
   );
 });
 
-test('quotes, backslashes and what cannot be printed are escaped', () => {
+test('quotes, backslashes and unprintable bytes are escaped', () => {
   expect(recordValue({ type: 'TXT', strings: ['a "b" \\ ;c\n', 'ü'] })).toBe('"a \\"b\\" \\\\ ;c\\010" "\\252"');
 });
 
-test('a text of several strings has a line for each', () => {
+test('a text of several strings has one line for each in a zone entry', () => {
   const at = { name: 's1._domainkey.example.com', class: 1, ttl: 300 };
   expect(zoneEntry({ ...at, data: { type: 'TXT', strings: ['v=DKIM1; p=', 'MII"'] } })).toBe(
     's1._domainkey.example.com. 300 IN TXT (\n  "v=DKIM1; p="\n  "MII\\"" )',
   );
 });
 
-test('each entry names everything it needs', () => {
+test('each zone entry contains everything it needs', () => {
   const at = { name: '_dmarc.example.com', class: 1, ttl: 300 };
   expect(zoneEntry({ ...at, data: { type: 'TXT', strings: ['v=DMARC1; p=none'] } })).toBe(
     '_dmarc.example.com. 300 IN TXT "v=DMARC1; p=none"',

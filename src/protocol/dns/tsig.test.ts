@@ -9,21 +9,24 @@ const request = questionMessage(4711, 'example.com', 'SOA', { recursionDesired: 
 const answer: DnsMessage = { ...request, isAnswer: true };
 const requestMac = Buffer.alloc(32, 1);
 
-test.each(TSIG_ALGORITHMS)('what was signed with %s is believed, and the signature is taken off', (algorithm) => {
-  const signed = signMessage(answer, { ...key, algorithm }, NOW, requestMac);
-  expect(verifyMessage(signed.bytes, { ...key, algorithm, name: 'RASKET.key.' }, NOW, requestMac)).toEqual({
-    ok: true,
-    message: answer,
-  });
-});
+test.each(TSIG_ALGORITHMS)(
+  'a message that was signed with %s is accepted, and its signature is removed',
+  (algorithm) => {
+    const signed = signMessage(answer, { ...key, algorithm }, NOW, requestMac);
+    expect(verifyMessage(signed.bytes, { ...key, algorithm, name: 'RASKET.key.' }, NOW, requestMac)).toEqual({
+      ok: true,
+      message: answer,
+    });
+  },
+);
 
-test('a relay may change the id: the one that was signed stands in the signature', () => {
+test('a relay may change the id of a message, because the signature contains the original one', () => {
   const { bytes } = signMessage(answer, key, NOW, requestMac);
   bytes.writeUInt16BE(1, 0);
   expect(verifyMessage(bytes, key, NOW, requestMac)).toMatchObject({ ok: true, message: { id: 1 } });
 });
 
-test('one changed bit anywhere but in the id is not believed', () => {
+test('one changed bit anywhere except in the id is not accepted', () => {
   const { bytes } = signMessage(answer, key, NOW, requestMac);
   fc.assert(
     fc.property(fc.integer({ min: 2, max: bytes.length - 1 }), fc.integer({ min: 0, max: 7 }), (at, bit) => {
@@ -36,7 +39,7 @@ test('one changed bit anywhere but in the id is not believed', () => {
   );
 });
 
-test('bytes that are no message are a fault', () => {
+test('bytes that are not a DNS message are refused', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       expect(verifyMessage(Buffer.from(bytes), key, NOW).ok).toBe(false);
@@ -49,7 +52,7 @@ const wrong: [string, Partial<TsigKey>, string][] = [
   ['another name', { name: 'other.key' }, 'signed with the key'],
   ['another algorithm', { algorithm: 'hmac-sha512' }, 'not with hmac-sha512'],
 ];
-test.each(wrong)('an answer signed with %s is not believed', (_what, change, why) => {
+test.each(wrong)('a response that was signed with %s is refused', (_what, change, why) => {
   const { bytes } = signMessage(answer, key, NOW, requestMac);
   expect(verifyMessage(bytes, { ...key, ...change }, NOW, requestMac)).toMatchObject({
     ok: false,
@@ -57,7 +60,7 @@ test.each(wrong)('an answer signed with %s is not believed', (_what, change, why
   });
 });
 
-test('an answer to another request is not believed', () => {
+test('a response to another request is refused', () => {
   const { bytes } = signMessage(answer, key, NOW, Buffer.alloc(32, 2));
   expect(verifyMessage(bytes, key, NOW, requestMac)).toEqual({ ok: false, fault: 'Its signature is wrong.' });
 });
@@ -67,17 +70,17 @@ test.each([
   [-300, true],
   [300, true],
   [301, false],
-])('an answer signed %i seconds from now: believed is %s', (seconds, ok) => {
+])('the acceptance of a response signed %i seconds from now is %s', (seconds, ok) => {
   const { bytes } = signMessage(answer, key, NOW + seconds, requestMac);
   expect(verifyMessage(bytes, key, NOW, requestMac).ok).toBe(ok);
 });
 
-test('an answer without a signature is not believed, and its rcode is told', () => {
+test('a response without a signature is refused with its rcode', () => {
   const bytes = encodeMessage({ ...answer, rcode: 5 });
   expect(verifyMessage(bytes, key, NOW)).toEqual({ ok: false, fault: 'It is not signed; it says REFUSED.' });
 });
 
-test('a signature cut to half its length is not believed', () => {
+test('a signature that was cut to half its length is refused', () => {
   const signed = decodeMessage(signMessage(answer, key, NOW, requestMac).bytes);
   const data = signed.additionals[0]?.data;
   if (data?.type !== 'opaque') throw new Error('no signature');

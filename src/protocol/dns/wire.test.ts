@@ -7,7 +7,7 @@ const anyLabels = fc.array(
   { maxLength: 8 },
 );
 
-test('any labels survive being written as text, with a final dot or without', () => {
+test('any labels can be read back from their text form, with a final dot or without', () => {
   fc.assert(
     fc.property(anyLabels, (labels) => {
       expect(nameLabels(nameFromBytes(labels))).toEqual(labels);
@@ -24,7 +24,7 @@ test.each([
   ['a\\\\.example', 'a\\\\.example'],
   ['.', '.'],
   ['BÜ.example', 'b\\220.example'],
-])('%s is the name %s', (name, canonical) => {
+])('the name %s has the canonical form %s', (name, canonical) => {
   expect(canonicalName(name)).toBe(canonical);
 });
 
@@ -35,6 +35,6 @@ test.each([
   ['com', 'example.com', false],
   ['x\\.example.com', 'example.com', false],
   ['example.com', '.', true],
-])('%s in %s: %s', (name, zone, within) => {
+])('%s lies within %s: %s', (name, zone, within) => {
   expect(isWithin(name, zone)).toBe(within);
 });

@@ -40,7 +40,7 @@ const lineOf = (html: string): string =>
     })
     .join(' ');
 
-describe('tokens are those of a browser', () => {
+describe('the HTML tokenizer reads tokens as a browser does', () => {
   // The expectations were compared with the tokens of parse5's whole parser.
   it.each([
     ['<!-->a', '# "a"'],
@@ -111,7 +111,7 @@ describe('tokens are those of a browser', () => {
     expect(lineOf(html)).toBe(line);
   });
 
-  it('the first of two attributes counts, and values stand where they are written', () => {
+  it('the first of two equal attributes counts, and values are found where they are written', () => {
     const html = '<a X=1 y = \'2\' x="3" z =w>';
     const tokens = new HtmlTokenizer(html);
     expect(tokens.next()).toBe('start tag');
@@ -130,13 +130,13 @@ describe('places in the body', () => {
     ['a<!-- b', 1, 0],
     ['a</', 1, 0],
     ['', 0, 0],
-  ])('of %j the end is at %d and the start at %d', (html, end, start) => {
+  ])('of %j are found, with the end at %d and the start at %d', (html, end, start) => {
     expect([endOfBody(html), startOfBody(html)]).toEqual([end, start]);
   });
 });
 
 describe('for any HTML', () => {
-  it('tokens follow each other from the beginning of the text to its end', () => {
+  it('tokens cover the text from its start to its end without gaps', () => {
     fc.assert(
       fc.property(someHtml, (html) => {
         let at = 0;
@@ -161,7 +161,7 @@ describe('for any HTML', () => {
     );
   });
 
-  it('a character that is passed over changes nothing but positions', () => {
+  it('a skipped character changes only positions', () => {
     const HOLE = '\uFFFC';
     const kinds = (tokens: HtmlTokenizer): string[] => {
       const found: string[] = [];
@@ -189,7 +189,7 @@ describe('for any HTML', () => {
   });
 });
 
-describe('each character is read a few times and no more', () => {
+describe('the tokenizer reads each character a few times at most', () => {
   const patterns = [
     '<',
     '<a ',
@@ -205,16 +205,13 @@ describe('each character is read a few times and no more', () => {
     '<math><mi>',
   ];
   const others = ['<script>', '<script><!--', '<title></', '<svg><![CDATA[', '<svg><style>', '</p', '<svg>]]>'];
-  it.each([...patterns, ...others])(
-    'a megabyte of %j is read in time that grows with its length, whole and in pieces',
-    (pattern) => {
-      const html = pattern.repeat(1_000_000 / pattern.length);
-      const whole = new HtmlTokenizer(html);
-      while (whole.next() !== 'end');
-      expect(whole.charsRead).toBeLessThan(4 * html.length);
-      const cut = new HtmlTokenizer(html);
-      for (let limit = 100; limit < html.length; limit += 100) while (cut.next(limit) !== 'paused');
-      expect(cut.charsRead).toBeLessThan(4 * html.length);
-    },
-  );
+  it.each([...patterns, ...others])('in a megabyte of %j, whole and in pieces', (pattern) => {
+    const html = pattern.repeat(1_000_000 / pattern.length);
+    const whole = new HtmlTokenizer(html);
+    while (whole.next() !== 'end');
+    expect(whole.charsRead).toBeLessThan(4 * html.length);
+    const cut = new HtmlTokenizer(html);
+    for (let limit = 100; limit < html.length; limit += 100) while (cut.next(limit) !== 'paused');
+    expect(cut.charsRead).toBeLessThan(4 * html.length);
+  });
 });

@@ -9,7 +9,7 @@ function faultOf(...pieces: string[]): string | undefined {
   return check.fault;
 }
 
-describe('content', () => {
+describe('the content of a message', () => {
   it.each([
     ['a\r\nb\r\n', undefined],
     ['', undefined],
@@ -23,13 +23,13 @@ describe('content', () => {
     ['a\r\r\n', 'line 1 has a CR'],
     ['a\r\n\n', 'line 2 has a LF'],
     ['a\0', 'it has a NUL byte'],
-  ])('%j: %s', (text, says) => {
+  ])('%j is checked for bare line ends and NUL: %s', (text, says) => {
     const fault = faultOf(text);
     if (says === undefined) expect(fault).toBeUndefined();
     else expect(fault).toMatch(new RegExp(`^${says}`));
   });
 
-  it('is judged alike, wherever it is cut', () => {
+  it('is checked the same, wherever it is cut', () => {
     const bytes = fc.array(fc.constantFrom('\r', '\n', '\r\n', 'a', '.'), { maxLength: 12 }).map((all) => all.join(''));
     fc.assert(
       fc.property(bytes, fc.nat(), (text, at) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeText } from '../mime/index.ts';
 import { decodeText } from './decode-text.ts';
 
-describe('a text', () => {
+describe('a text part', () => {
   it.each([
     { encoding: '', charset: '', bytes: Buffer.from('Grüße'), text: 'Grüße' },
     { encoding: '8bit', charset: 'iso-8859-1', bytes: Buffer.from('Grüße', 'latin1'), text: 'Grüße' },
@@ -18,12 +18,12 @@ describe('a text', () => {
     { encoding: '', charset: 'nobody-knows', bytes: Buffer.from('Grüße'), text: 'Grüße' },
     { encoding: '', charset: 'nobody-knows', bytes: Buffer.from('Grüße', 'latin1'), text: 'Grüße' },
     { encoding: '', charset: 'utf-8', bytes: Buffer.from([0xff]), text: '\ufffd' },
-  ])('in $encoding and $charset is read', ({ bytes, text, ...how }) => {
+  ])('in $encoding and $charset is decoded', ({ bytes, text, ...how }) => {
     expect(decodeText(bytes, how)).toBe(text);
   });
 
   it.each(['plain', 'ünïcödé '.repeat(40), '日本語'.repeat(100), 'From here\n.\n  x \t'])(
-    'as our composer wrote it is read',
+    'that our composer wrote is decoded',
     (text) => {
       const { encoding, content } = encodeText(text);
       expect(decodeText(content, { encoding, charset: 'utf-8' })).toBe(text.replaceAll('\n', '\r\n'));

@@ -16,15 +16,15 @@ it.each([
   ['attachment', 'image/png', null],
   ['attachment; filename="a\r\n b"', '', 'a b'],
   ["attachment; filename*=utf-8''invoice%E2%80%AEfdp.exe", '', 'invoice fdp.exe'],
-])('%j, %j is %j', (disposition, type, expected) => {
+])('the file name in %j, %j is %j', (disposition, type, expected) => {
   expect(name(disposition, type)).toBe(expected);
 });
 
-it('keeps 255 bytes of a name', () => {
+it('a file name is truncated to 255 bytes', () => {
   expect(Buffer.byteLength(name(`attachment; filename*=utf-8''${'%e2%82%ac'.repeat(100)}`) ?? '')).toBe(255);
 });
 
-it('decodes what is cut anywhere', () => {
+it('an encoded body that is cut anywhere is decoded', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat(500), { maxLength: 6 }), (bytes, cuts) => {
       const text = Buffer.from(bytes)

@@ -56,8 +56,8 @@ const nested = lines(
   'epilogue',
 );
 
-describe('the scanner', () => {
-  it('finds head, body and texts, and neither attachments nor messages within', () => {
+describe('the MIME scanner', () => {
+  it('finds the head, the body and the texts, but no attachments or embedded messages', () => {
     const found = scan(nested);
     expect(found.head?.toString()).toBe(
       lines('From: a@example.com', 'Content-Type: multipart/mixed;', ' boundary="out er"'),
@@ -73,9 +73,9 @@ describe('the scanner', () => {
 
   it.each([
     { why: 'a message without MIME', text: lines('Subject: x', '', 'hello'), texts: ['hello\r\n'] },
-    { why: 'no body', text: lines('Subject: x'), texts: [''] },
-    { why: 'no headers', text: lines('', 'hello'), texts: ['hello\r\n'] },
-    { why: 'nothing', text: '', texts: [''] },
+    { why: 'a message without a body', text: lines('Subject: x'), texts: [''] },
+    { why: 'a message without headers', text: lines('', 'hello'), texts: ['hello\r\n'] },
+    { why: 'an empty message', text: '', texts: [''] },
     {
       why: 'a multipart without boundary',
       text: lines('Content-Type: multipart/mixed', '', '--x', '', 'a'),
@@ -106,11 +106,11 @@ describe('the scanner', () => {
       text: lines('Content-Type: multipart/mixed; boundary=x', '', '--x', '', 'a --x', '--xy', '--x--'),
       texts: ['a --x\r\n--xy'],
     },
-  ])('$why', ({ text, texts }) => {
+  ])('reads $why', ({ text, texts }) => {
     expect(contents(text)).toEqual(texts);
   });
 
-  it('says what is signed', () => {
+  it('marks signed parts', () => {
     const text = lines(
       'Content-Type: multipart/signed; boundary=x',
       '',
@@ -131,7 +131,7 @@ describe('the scanner', () => {
     expect(scan(part).fault).toBe('its headers have more than 65536 bytes');
   });
 
-  it('finds the same, wherever the message is cut', () => {
+  it('finds the same parts, wherever the message is cut', () => {
     const whole = scan(nested).texts;
     fc.assert(
       fc.property(fc.array(fc.nat(), { maxLength: 20 }), (cuts) => {
@@ -140,7 +140,7 @@ describe('the scanner', () => {
     );
   });
 
-  it('finds what our own composer wrote', () => {
+  it('finds the parts that our own composer wrote', () => {
     const mailbox = { name: '', local: 'a', domain: 'example.com', address: 'a@example.com', needsSmtpUtf8: false };
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.boolean(), (text, html, hasFile) => {

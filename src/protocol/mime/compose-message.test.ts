@@ -17,7 +17,7 @@ const expectTransportable = (message: Buffer): void => {
   expect(text.slice(0, text.indexOf('\r\n\r\n'))).not.toMatch(/\r\n[ \t]+(?:\r\n|$)/);
 };
 
-test('a message is written exactly so', () => {
+test('a composed message has exactly these bytes', () => {
   expect(
     raw(
       input({
@@ -62,7 +62,7 @@ test('a message is written exactly so', () => {
   );
 });
 
-describe('structure', () => {
+describe('the MIME structure', () => {
   const shape = (message: MessageInput): string[] =>
     [
       ...raw(message)
@@ -75,8 +75,8 @@ describe('structure', () => {
   test.each<[string, Partial<MessageInput>, string[]]>([
     ['text alone', { text: 'a' }, ['text/plain']],
     ['HTML alone', { html: 'a' }, ['text/html']],
-    ['nothing', {}, ['text/plain']],
-    ['both', { text: 'a', html: 'b' }, ['multipart/alternative', 'text/plain', 'text/html']],
+    ['neither text nor HTML', {}, ['text/plain']],
+    ['text and HTML', { text: 'a', html: 'b' }, ['multipart/alternative', 'text/plain', 'text/html']],
     ['an inline image', { html: 'b', attachments: [logo] }, ['multipart/related', 'text/html', 'image/png']],
     [
       'an inline image and text',
@@ -85,7 +85,7 @@ describe('structure', () => {
     ],
     ['an attachment', { text: 'a', attachments: [pdf] }, ['multipart/mixed', 'text/plain', 'application/pdf']],
     [
-      'everything',
+      'text, HTML, an inline image and an attachment',
       { text: 'a', html: 'b', attachments: [pdf, logo] },
       [
         'multipart/mixed',
@@ -102,12 +102,12 @@ describe('structure', () => {
       { text: 'a', attachments: [logo] },
       ['multipart/mixed', 'text/plain', 'image/png'],
     ],
-  ])('%s', (_, changes, expected) => {
+  ])('is as expected for %s', (_, changes, expected) => {
     expect(shape(input(changes))).toEqual(expected);
     expectTransportable(raw(input(changes)));
   });
 
-  test('an inline part carries its id in angle brackets, once', async () => {
+  test('has the id of an inline part in angle brackets, once', async () => {
     const parsed = await parse(
       input({ html: '<img src="cid:logo">', attachments: [logo, { ...logo, contentId: '<b@c>' }] }),
     );
@@ -117,7 +117,7 @@ describe('structure', () => {
     ]);
   });
 
-  test('a message inside a message is not base64, and one that is 8-bit loses its type rather than its bytes', () => {
+  test('does not encode an embedded message in base64, and gives an 8-bit one a generic type instead of changing its bytes', () => {
     const eml = {
       filename: 'm.eml',
       contentType: guessContentType('m.eml'),
@@ -133,22 +133,22 @@ describe('structure', () => {
   });
 });
 
-describe('recipients', () => {
-  test('bcc is never written, and a mail to nobody visible says so', () => {
+describe('the recipient headers', () => {
+  test('never contain bcc, and say when there is no visible recipient', () => {
     const message = input({ to: [], bcc: [mailbox('secret@example.org')], text: 'a' });
     expect(raw(message).toString()).not.toContain('secret');
     expect(header(message, 'To')).toBe('undisclosed-recipients:;');
     expect(header(input({ to: [], cc: [mailbox('c@example.org')], text: 'a' }), 'To')).toBeUndefined();
   });
 
-  test('fifty recipients are folded between mailboxes', async () => {
+  test('with fifty recipients are folded between mailboxes', async () => {
     const to = Array.from({ length: 50 }, (_, index) => mailbox(`Person No ${index} <person${index}@example.org>`));
     const value = header(input({ to, text: 'a' }), 'To') ?? '';
     for (const line of value.split('\r\n ')) expect(line).toMatch(/^(?:Person No \d+ <\S+>,? ?)+$/);
     expect((await parse(input({ to, text: 'a' }))).to).toHaveLength(50);
   });
 
-  test('a local part beyond ASCII is written as it is and flagged', () => {
+  test('contain a non-ASCII local part as it is, and flag it', () => {
     const composed = composeMessage(input({ to: [mailbox('jürgen@example.org')], text: 'a' }));
     expect(composed.needsSmtpUtf8).toBe(true);
     expect(serializeHeaders(composed.headers).toString()).toContain('To: jürgen@example.org\r\n');
@@ -156,7 +156,7 @@ describe('recipients', () => {
   });
 });
 
-describe('text', () => {
+describe('the encoding of text', () => {
   const encodingOf = (text: string): string | undefined => header(input({ text }), 'Content-Transfer-Encoding');
 
   test.each([
@@ -166,16 +166,16 @@ describe('text', () => {
     ['some umlauts', 'Viele Grüße aus dem Büro an alle', 'quoted-printable'],
     ['Japanese', 'こんにちは世界', 'base64'],
     ['NUL', 'Hello \0 world, and so on', 'quoted-printable'],
-  ])('%s', (_, text, encoding) => expect(encodingOf(text)).toBe(encoding));
+  ])('is chosen for %s', (_, text, encoding) => expect(encodingOf(text)).toBe(encoding));
 
-  test('every bare CR or LF becomes CRLF, so that none can end the message early', () => {
+  test('turns every bare CR or LF into CRLF, so that none can end the message early', () => {
     expect(bodyOf(input({ text: 'a\n.\nb\r.\rc\r\n.\r\n' }))).toBe('a\r\n.\r\nb\r\n.\r\nc\r\n.\r\n');
     expect(bodyOf(input({ text: 'ü.\n.\r.\r\n.\r\n' + 'long enough to be quoted-printable' }))).toMatch(
       /^=C3=BC\.\r\n=2E\r\n=2E\r\n=2E\r\n/,
     );
   });
 
-  test('quoted-printable lines have at most 76 characters, and white space never ends one', () => {
+  test('as quoted-printable has lines of at most 76 characters that never end in white space', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', ' ', '\t', '.', '=', 'ü', '\n', '\r', 'From ', 'b'.repeat(30)), {
@@ -193,7 +193,7 @@ describe('text', () => {
     );
   });
 
-  test('base64 of any length agrees with Node and is wrapped at 76', () => {
+  test('as base64 agrees with Node.js at any length and is wrapped at 76', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
         const content = Buffer.from(bytes);
@@ -206,7 +206,7 @@ describe('text', () => {
     );
   });
 
-  test('a boundary that occurs in the text is not used', () => {
+  test('uses no boundary that occurs in the text', () => {
     const first =
       /boundary="([^"]+).";?/.exec(header(input({ text: 'a', html: 'b' }), 'Content-Type') ?? '')?.[1] ?? '';
     const message = input({ text: `--${first}b--\r\n`, html: 'b' });
@@ -214,7 +214,7 @@ describe('text', () => {
   });
 });
 
-describe('a break that reaches a header is a defect', () => {
+describe('a line break that reaches a header throws', () => {
   test.each<[string, Partial<MessageInput>]>([
     ['subject', { subject: 'a\r\nBcc: x@y.z' }],
     ['display name', { from: { ...mailbox('a@b.c'), name: 'a\nb' } }],
@@ -228,10 +228,10 @@ describe('a break that reaches a header is a defect', () => {
     ['content type', { attachments: [{ filename: 'a', contentType: 'a/b\r\nX: y', content: Buffer.of() }] }],
     ['content id', { attachments: [{ filename: 'a', contentType: 'a/b', contentId: 'a\r\nb', content: Buffer.of() }] }],
     ['NUL', { subject: 'a\0b' }],
-  ])('%s', (_, changes) => expect(() => composeMessage(input({ text: 'a', html: 'b', ...changes }))).toThrow());
+  ])('in %s', (_, changes) => expect(() => composeMessage(input({ text: 'a', html: 'b', ...changes }))).toThrow());
 });
 
-test('bodies and attachments come back from a parser as they went in', async () => {
+test('a parser reads bodies and attachments back unchanged', async () => {
   const content = fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed().replaceAll('\0', ''));
   const filename = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 90 })
@@ -255,20 +255,20 @@ test('bodies and attachments come back from a parser as they went in', async () 
   );
 });
 
-test('the same input gives the same bytes, and another seed other boundaries', () => {
+test('the same input composes the same bytes, and another seed uses other boundaries', () => {
   const message = input({ text: 'a', html: 'ü' });
   expect(raw(message)).toEqual(raw(input({ text: 'a', html: 'ü' })));
   expect(raw({ ...message, boundarySeed: 'other' })).not.toEqual(raw(message));
 });
 
-test('a file name that is not plain ASCII is written twice, by RFC 2231 and as a likeness', () => {
+test('a non-ASCII file name is written twice, by RFC 2231 and in an ASCII form', () => {
   const attachment = { filename: 'Résumé "1" 日本.pdf', contentType: 'application/pdf', content: Buffer.of(1) };
   expect(bodyOf(input({ text: 'a', attachments: [attachment] }))).toContain(
     'Content-Disposition: attachment;\r\n filename="Resume \\"1\\" __.pdf";\r\n filename*=UTF-8\'\'R%C3%A9sum%C3%A9%20%221%22%20%E6%97%A5%E6%9C%AC.pdf\r\n',
   );
 });
 
-test('a long file name is continued over several parameters, and its likeness keeps the extension', () => {
+test('a long file name is continued over several parameters, and its ASCII form keeps the extension', () => {
   const attachment = { filename: `${'ü'.repeat(70)}.pdf`, contentType: 'application/pdf', content: Buffer.of(1) };
   const body = bodyOf(input({ text: 'a', attachments: [attachment] }));
   expect(body).toMatch(
@@ -282,4 +282,4 @@ test.each([
   ['a.tar.gz', 'application/gzip'],
   ['noextension', 'application/octet-stream'],
   ['a.constructor', 'application/octet-stream'],
-])('%s is guessed to be %s', (name, type) => expect(guessContentType(name)).toBe(type));
+])('the content type of %s is guessed as %s', (name, type) => expect(guessContentType(name)).toBe(type));

@@ -16,7 +16,7 @@ const expectTransportable = (message: Buffer): void => {
   expect(text.slice(0, text.indexOf('\r\n\r\n'))).not.toMatch(/\r\n[ \t]+(?:\r\n|$)/);
 };
 
-describe('headers survive', () => {
+describe('a header', () => {
   const visible = (text: string): boolean => !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
   const unicode = fc.string({ unit: 'binary', maxLength: 200 }).filter(visible);
   const ascii = fc.string({ unit: 'binary-ascii', maxLength: 300 }).filter(visible);
@@ -43,7 +43,7 @@ describe('headers survive', () => {
     .map((parts) => parts.join(''));
   const text = fc.oneof(unicode, ascii, words);
 
-  test('the subject, whatever it holds', async () => {
+  test('with any subject can be read back', async () => {
     await fc.assert(
       fc.asyncProperty(text, async (subject) => {
         const message = input({ subject, text: 'a' });
@@ -54,7 +54,7 @@ describe('headers survive', () => {
     );
   });
 
-  test('display names, in every address header', async () => {
+  test('with any display names can be read back, in every address field', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (names) => {
         const people = names.map((name) => ({ ...mailbox('p@example.org'), name: name.trim() }));
@@ -70,7 +70,7 @@ describe('headers survive', () => {
     );
   });
 
-  test('extra headers, and lines that hold an encoded-word stay within 76 characters', async () => {
+  test('with any extra value can be read back, and its lines with an encoded-word stay within 76 characters', async () => {
     await fc.assert(
       fc.asyncProperty(unicode, fc.stringMatching(/^X-[A-Za-z]{1,70}$/), async (value, name) => {
         const message = input({ headers: [[name, value]], text: 'a' });
@@ -86,7 +86,7 @@ describe('headers survive', () => {
   test.each([
     ['Q', 'The parcel for Mr Müller is on its way, '.repeat(12)],
     ['B', 'こんにちは世界👩‍👩‍👧'.repeat(30)],
-  ])('each %s word has at most 75 characters and decodes on its own', (encoding, text) => {
+  ])('has encoded-words of type %s with at most 75 characters, each of which decodes on its own', (encoding, text) => {
     const words = (header(input({ subject: text }), 'Subject') ?? '').split('\r\n ');
     expect(words.length).toBeGreaterThan(5);
     let decoded = '';
@@ -101,7 +101,7 @@ describe('headers survive', () => {
     expect(decoded).toBe(text);
   });
 
-  test('ASCII in an extra header is only folded, never rewritten', () => {
+  test('with an ASCII value is only folded, never rewritten', () => {
     const url = `<https://example.com/${'u'.repeat(300)}>`;
     const value = header(
       input({ headers: [['List-Unsubscribe', `<mailto:a@b.c>, ${url}`]], text: 'a' }),
@@ -110,21 +110,21 @@ describe('headers survive', () => {
     expect(value).toBe(`<mailto:a@b.c>,\r\n ${url}`);
   });
 
-  test('a header lies within 78 columns where white space lets it', () => {
+  test('stays within 78 columns where white space allows it', () => {
     const value = 'word '.repeat(100).trim();
     for (const line of (header(input({ headers: [['X-Long', value]] }), 'X-Long') ?? '').split('\r\n'))
       expect(line.length).toBeLessThanOrEqual(78);
   });
 
-  test('a subject of 998 bytes without a space is encoded rather than left overlong', () =>
+  test('with a subject of 998 bytes without a space is encoded rather than left too long', () =>
     expectTransportable(raw(input({ subject: 'x'.repeat(998), text: 'a' }))));
 
-  test('a Unicode name in a caller’s Reply-To is encoded without touching the address', () => {
+  test('with a Unicode name in the caller’s Reply-To is encoded without changing the address', () => {
     const message = input({ headers: [['Reply-To', 'Jürgen <j@example.org>']], text: 'a' });
     expect(header(message, 'Reply-To')).toMatch(/^=\?UTF-8\?.\?\S+\?= <j@example\.org>$/);
   });
 
-  test('the reply_to field wins over a caller’s header', () => {
+  test('from the reply_to field takes precedence over the caller’s Reply-To', () => {
     const { headers } = composeMessage(
       input({ replyTo: [mailbox('a@b.c')], headers: [['reply-to', 'x@y.z']], text: 'a' }),
     );
@@ -132,7 +132,7 @@ describe('headers survive', () => {
   });
 });
 
-describe('a caller may not set', () => {
+describe('a caller may not set the header', () => {
   test.each([
     'From',
     'To',
@@ -171,7 +171,7 @@ test.each([
   'Fromage',
   'X-Content-Type',
   'Importance',
-])('a caller may set %s', (name) => expect(headerFault(name, 'value')).toBeUndefined());
+])('a caller may set the header %s', (name) => expect(headerFault(name, 'value')).toBeUndefined());
 
 test.each([
   ['', 'x', /empty name/],
@@ -186,7 +186,9 @@ test.each([
   ['X-A', 'a\ud800', /control/],
   ['X-A', 'ü'.repeat(500), /1000 bytes; at most 998/],
   ['Reply-To', 'Ü a@b.c', /not one mailbox/],
-])('%j: %j is refused', (name, value, fault) => expect(headerFault(name, value)).toMatch(fault));
+])('the header %j with the value %j is refused', (name, value, fault) =>
+  expect(headerFault(name, value)).toMatch(fault),
+);
 
 test.each([
   ['X-A', 'a\tb'],
@@ -194,9 +196,9 @@ test.each([
   ['X-A', 'Grüße 👋'],
   ['X-A', 'x'.repeat(998)],
   ['Reply-To', 'Ü <a@b.c>'],
-])('%j: %j is accepted', (name, value) => expect(headerFault(name, value)).toBeUndefined());
+])('the header %j with the value %j is accepted', (name, value) => expect(headerFault(name, value)).toBeUndefined());
 
-test('media types and content ids are judged by their syntax', () => {
+test('media types and content ids are checked for their syntax', () => {
   for (const type of ['application/pdf', 'text/calendar; method=REQUEST; charset="utf-8"', 'image/svg+xml'])
     expect(contentTypeFault(type)).toBeUndefined();
   for (const type of ['', 'pdf', 'a/b c', 'a/b\r\nX: y', 'a/b; x', `a/${'b'.repeat(300)}`])

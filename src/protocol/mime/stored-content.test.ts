@@ -18,7 +18,7 @@ async function whole(content: AsyncIterable<Buffer>): Promise<Buffer> {
 
 const cutsOf = fc.array(fc.nat(400), { maxLength: 12 });
 
-test('base64 of content that comes in pieces is that of the whole, wherever it is cut', async () => {
+test('the base64 of content that arrives in pieces equals that of the whole, wherever it is cut', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 350 }), cutsOf, async (bytes, cuts) => {
       const content = Buffer.from(bytes);
@@ -51,7 +51,7 @@ const sevenBitPart = fc.constantFrom(
   'x'.repeat(499),
 );
 
-test('content in pieces may travel as it is where the whole may', async () => {
+test('content in pieces may be sent unencoded when the whole may', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(sevenBitPart, { maxLength: 6 }), cutsOf, async (parts, cuts) => {
       const text = parts.join('');
@@ -73,7 +73,7 @@ async function bytesOf(pieces: readonly Piece[]): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-test('a message whose attachments are stored has the bytes of one whose attachments are not, at each reading', async () => {
+test('a message has the same bytes on each reading whether its attachments are stored or in memory', async () => {
   const contentType = fc.constantFrom(
     'application/pdf',
     'message/rfc822',

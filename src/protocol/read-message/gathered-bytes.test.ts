@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { gatherBytes } from './gathered-bytes.ts';
 
-it('what was gathered is what came, however it was cut', () => {
+it('gathered bytes equal the received bytes, however they were cut', () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 70_000 }), fc.constant(1024 * 1024)), { maxLength: 30 });
   fc.assert(
     fc.property(sizes, (all) => {

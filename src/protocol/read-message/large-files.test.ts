@@ -21,7 +21,7 @@ async function filesOf(raw: Buffer): Promise<Buffer[]> {
   return reading.parts.map(({ content }) => Buffer.from(content));
 }
 
-test('large files are read as they are, beside small ones, and the parser never sees them', async () => {
+test('large files are read byte for byte next to small ones, and the parser never sees them', async () => {
   const small = Buffer.from('small');
   const raw = message(file(lined(LARGE)), file(lined(small)), file(lined(OTHER), 'image/png'));
   expect(withoutLargeFiles(raw)?.raw.length).toBeLessThan(1000);
@@ -29,30 +29,30 @@ test('large files are read as they are, beside small ones, and the parser never 
   expect(files.map((one, i) => one.equals([LARGE, small, OTHER][i] ?? small))).toEqual([true, true, true]);
 });
 
-test('one that ends the message without a boundary is as well', async () => {
+test('a large file that ends the message without a final boundary is read byte for byte', async () => {
   const whole = message(file(lined(LARGE)));
   const [read] = await filesOf(whole.subarray(0, whole.length - '\r\n--b--\r\n'.length));
   expect(read?.equals(LARGE)).toBe(true);
 });
 
-describe('what not everybody reads alike is left to the parser', () => {
+describe('a large file that programs read differently is left to the parser', () => {
   test.each([
     ['padding within it', `${lined(LARGE.subarray(0, 1_000_001))}\r\n${lined(OTHER)}`],
     ['words within it', `${lined(OTHER)}\r\n- and so on -\r\n${lined(OTHER)}`],
     ['a group that is not whole', `${lined(LARGE)}AAAAA`],
     ['line ends of another kind', lined(LARGE, '\n').replaceAll('\r', ' \t')],
-  ])('%s', async (what, body) => {
+  ])('because of %s', async (what, body) => {
     const raw = message(file(body));
     const isPlain = what.startsWith('line ends');
     expect(withoutLargeFiles(raw) === undefined).toBe(!isPlain);
     expect(await filesOf(raw)).toHaveLength(1);
   });
 
-  test.each(['text/csv', 'message/rfc822'])('%s', (type) => {
+  test.each(['text/csv', 'message/rfc822'])('because of the type %s', (type) => {
     expect(withoutLargeFiles(message(file(lined(LARGE), type)))).toBeUndefined();
   });
 
-  test('a message that brings the words which stand for files', async () => {
+  test('when the message contains the placeholder for files', async () => {
     const word = Buffer.from('A large file, number 0, is put here.');
     const files = await filesOf(message(file(lined(word)), file(lined(LARGE))));
     expect(files.map(({ length }) => length)).toEqual([word.length, LARGE.length]);

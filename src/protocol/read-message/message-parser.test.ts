@@ -45,7 +45,7 @@ const LINE = fc.constantFrom(
 );
 const END = fc.constantFrom('\r\n', '\r\n', '\r\n', '\n', '\r\r\n', '\r');
 
-test('a body that is read and decoded in runs of lines equals one that is read line by line', async () => {
+test('a body that is decoded in runs of lines equals one that is decoded line by line', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(LINE, END), { maxLength: 40 }), async (lines) => {
       const body = lines.flat().join('');
@@ -121,7 +121,7 @@ describe('format=flowed', () => {
     ['of the text', ['a ', '-- ', 'me'], 'a \n-- \nme'],
     ['within a quote', ['> a ', '> -- ', '> me'], '> a \n> -- \n> me'],
     ['with stuffing', ['a', ' -- ', 'me'], 'a\n-- \nme'],
-  ])('a signature separator %s remains a line of its own', (_, lines, shown) => {
+  ])('a signature separator %s stays a line of its own', (_, lines, shown) => {
     expect(flowed(...lines)).toBe(shown);
   });
 
@@ -147,7 +147,7 @@ test.each([
   ['format=flowed', '> one two\n> three\n'],
   ['format=Flowed; delsp=YES', '> onetwo\n> three\n'],
   ['format=fixed', '> one \n> two\n> three\n'],
-])('a text/plain part with %s is read by these parameters', async (parameters, text) => {
+])('a text/plain part with %s is read with these parameters', async (parameters, text) => {
   const raw = Buffer.from(`Content-Type: text/plain; ${parameters}\r\n\r\n> one \r\n> two\r\n> three`);
   const limits = { depthMax: 20, headerBytesMax: 10_000, partsMax: 10 };
   expect(await readMessage(raw, limits)).toMatchObject({ text });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { signersOf, textOfHtml } from './message-text.ts';
 
-describe('HTML as text', () => {
+describe('the text of HTML', () => {
   it.each([
     ['<p>It works.</p>', 'It works.'],
     ['<h1>Hi</h1><p>One\n  two<br>three</p>', 'Hi\n\nOne two\nthree'],
@@ -51,7 +51,7 @@ describe('HTML as text', () => {
     ['<textarea><b>a</b></textarea><iframe><p>b</p></iframe>', '<b>a</b>'],
     ['<a href="https://a.example/<b>">a</a>', 'a (https://a.example/<b>)'],
     ['<p>a&nbsp;&nbsp;b&#10;&#10;&#10;c so&shy;fter</p>', 'a  b c softer'],
-  ])('%j', (html, text) => {
+  ])('is extracted from %j', (html, text) => {
     expect(textOfHtml(html)).toBe(text);
   });
 });
@@ -72,19 +72,22 @@ it.each([
   '&aaaaaa',
   '\u200B ',
   '\u200B\u00A0',
-])('text of broken HTML is read in bounded time: %j', (piece) => {
+])('the text of broken HTML is extracted in bounded time: %j', (piece) => {
   const text = textOfHtml(piece.repeat(200_000 / piece.length));
   expect(text.length).toBeLessThanOrEqual(200_000);
 });
 
 // With a single pattern that searches for links, 20 KB took a second, and twice as much four.
-it.each(['<a ', '<a href="', '<a href=x', '<a href=x>'])('a tag of 200,000 characters takes no minute: %j', (begin) => {
-  for (const piece of ['href = ', 'href=x ', ' href="', " href='"]) {
-    expect(textOfHtml(begin + piece.repeat(200_000 / piece.length)).length).toBeLessThanOrEqual(200_010);
-  }
-});
+it.each(['<a ', '<a href="', '<a href=x', '<a href=x>'])(
+  'the text of a tag of 200,000 characters is extracted in bounded time: %j',
+  (begin) => {
+    for (const piece of ['href = ', 'href=x ', ' href="', " href='"]) {
+      expect(textOfHtml(begin + piece.repeat(200_000 / piece.length)).length).toBeLessThanOrEqual(200_010);
+    }
+  },
+);
 
-it('who signed is read at the head alone, folded or not', () => {
+it('the signatures of a message are read from its header alone, folded or not', () => {
   const message = [
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=example.com;',
     ' s=one; bh=abc=; b=x',
@@ -103,8 +106,8 @@ describe('text that a browser shows', () => {
   it.each([
     ['after a head that never ends', '<html><head><title>x</title><p>Hello', 'Hello'],
     ['after an empty style of an image', 'a<svg><style/></svg><p>b', 'a\n\nb'],
-    ['beside a template in the head', '<head><template><p>no</template></head>yes', 'yes'],
-  ])('stands in the text of a message %s', (_, html, text) => {
+    ['after a template in the head', '<head><template><p>no</template></head>yes', 'yes'],
+  ])('is in the text of a message %s', (_, html, text) => {
     expect(textOfHtml(html)).toBe(text);
   });
 });

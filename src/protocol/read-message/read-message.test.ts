@@ -12,8 +12,8 @@ const multipart = (...parts: string[]): string[] => [
   '--b b--',
 ];
 
-describe('a message', () => {
-  test('says who wrote what to whom', async () => {
+describe('a received message', () => {
+  test('is read with its sender, recipients, subject and text', async () => {
     const reading = await read(
       'From: =?utf-8?q?J=C3=BCrgen?= <j@example.org>',
       'To: "Doe, Jane" <jane@example.com>, group: a@example.com, b@example.com;',
@@ -42,7 +42,7 @@ describe('a message', () => {
     expect(reading.isRead && reading.headers['received']).toBe('one\ntwo');
   });
 
-  test('within a message is a part of it', async () => {
+  test('has an embedded message as a part', async () => {
     const reading = await read(
       ...multipart('\r\nouter', 'Content-Type: message/rfc822\r\n\r\nSubject: inner\r\n\r\ninner'),
     );
@@ -53,7 +53,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('has no NUL in any text, and no header that is none', async () => {
+  test('has no NUL in any text, and keeps __proto__ as an ordinary header', async () => {
     const reading = await read('Subject: a\0b', '__proto__: x', '', 'c\0d');
     expect(reading).toMatchObject({ subject: 'a b', text: 'c\uFFFDd\n' });
     expect(reading.isRead && [reading.text?.includes('\0'), Object.keys(reading.headers)]).toEqual([
@@ -91,7 +91,7 @@ describe('a message', () => {
     ['Jürgen <j@bücher.example>', 'Jürgen <j@bücher.example>'],
     ['root@localhost', 'root@localhost'],
     ['Printer <scan@[192.0.2.1]>', 'Printer <scan@[192.0.2.1]>'],
-  ])('%s is one mailbox, as everybody reads it', async (given, shown) => {
+  ])('with the sender %s has one mailbox, read as every program reads it', async (given, shown) => {
     const reading = await readMessage(Buffer.from(`From: ${given}\r\nTo: ${given}\r\n\r\nx`), LIMITS);
     expect(reading).toMatchObject({ from: shown, to: [shown] });
     const read = addressParser(reading.from);
@@ -100,7 +100,7 @@ describe('a message', () => {
     expect(parseMailbox(reading.from, { allowSingleLabel: true }).ok).toBe(isOurs);
   });
 
-  test('a name that is too long for a line is cut', async () => {
+  test('has a display name that is truncated when it is too long for a line', async () => {
     const { from } = await read(`From: "${'n\\"'.repeat(1000)}" <a@example.org>`, '', 'x');
     expect(parseMailbox(from)).toMatchObject({ ok: true, mailbox: { address: 'a@example.org' } });
   });
@@ -109,7 +109,7 @@ describe('a message', () => {
     ['"<ceo@bank.example>"', '"<ceo@bank.example>"'],
     ['Just A Name', 'Just A Name'],
     ['undisclosed recipients:;', ''],
-  ])('%s is no address', async (given, shown) => {
+  ])('with the sender %s has no address', async (given, shown) => {
     expect((await read(`From: ${given}`, '', 'x')).from).toBe(shown);
   });
 
@@ -119,7 +119,7 @@ describe('a message', () => {
     ['x', 'application/octet-stream'],
     ['a/b/c', 'application/octet-stream'],
     ['ä/b', 'application/octet-stream'],
-  ])('a part of type %s is one of %s', async (given, type) => {
+  ])('has a part of type %s read as %s', async (given, type) => {
     const reading = await read(...multipart(`Content-Type: ${given}\r\nContent-Disposition: attachment\r\n\r\nx`));
     expect(reading.isRead && reading.parts[0]?.contentType).toBe(type);
   });
@@ -139,8 +139,12 @@ describe('a part with a file name is a file', () => {
     ['HTML whose type has the name', [TEXT, named('text/html')], ['x text/html']],
     ['the first part', [inline('text/plain', 'a.txt'), TEXT], ['a.txt text/plain']],
     ['a multipart without a boundary', [hidden('multipart/mixed'), TEXT], ['v.exe application/octet-stream']],
-    ['one whose boundary never comes', [TEXT, hidden('multipart/x; boundary=z')], ['v.exe application/octet-stream']],
-  ])('%s', async (_, parts, files) => {
+    [
+      'a multipart whose boundary never comes',
+      [TEXT, hidden('multipart/x; boundary=z')],
+      ['v.exe application/octet-stream'],
+    ],
+  ])('when it is %s', async (_, parts, files) => {
     const reading = await read(...multipart(...parts));
     if (!reading.isRead) throw new Error(reading.because);
     expect([reading.text?.trim(), reading.html]).toEqual(['the text', null]);
@@ -169,16 +173,16 @@ describe('a part with a file name is a file', () => {
   });
 });
 
-describe('a multipart in which no part is found shows its body as it stands', () => {
+describe('a multipart without any part shows its body as text', () => {
   test.each([
     ['its boundary never comes', 'Content-Type: multipart/mixed; boundary=other', '--b', '', 'Hé\0', '--b--'],
     ['it names no boundary', 'Content-Type: multipart/alternative', '--b', '', 'Hé\0', '--b--'],
-  ])('%s', async (_, type, ...body) => {
+  ])('when %s', async (_, type, ...body) => {
     const raw = Buffer.from(['From: a@example.org', type, '', ...body].join('\r\n'));
     expect(await readMessage(raw, LIMITS)).toMatchObject({ text: '--b\n\nHé\uFFFD\n--b--', html: null, parts: [] });
   });
 
-  test('of a part within', async () => {
+  test('also within another part', async () => {
     const reading = await read(...multipart('Content-Type: multipart/alternative; boundary=c\r\n\r\n--d\r\n\r\nhello'));
     expect(reading.isRead && reading.text).toContain('hello');
   });
@@ -192,24 +196,24 @@ describe('a multipart in which no part is found shows its body as it stands', ()
   });
 });
 
-describe('what is too much', () => {
+describe('a message with too many', () => {
   const parts = Array.from({ length: 25 }, () => '\r\nx');
   test.each([
     ['parts', multipart(...parts)],
     ['attachments', multipart(...parts.slice(0, 12).map(() => 'Content-Disposition: attachment\r\n\r\nx'))],
     ['headers', [`X: ${'y'.repeat(10_000)}`, '', 'x']],
     ['depth', Array.from({ length: 25 }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`)],
-  ])('%s: the top is known all the same', async (_, lines) => {
+  ])('%s is not parsed, but its header is', async (_, lines) => {
     const reading = await read('From: a@example.org', 'Subject: still', 'Message-ID: <1@a>', ...lines);
     expect(reading).toMatchObject({ isRead: false, from: 'a@example.org', subject: 'still', messageId: '<1@a>' });
   });
 
-  test('lines of hyphens are no parts', async () => {
+  test('lines of hyphens is parsed, because they are no parts', async () => {
     const diff = Array.from({ length: 100 }, () => '--- a/file');
     expect((await read('Subject: x', ...multipart(`\r\n${diff.join('\r\n')}`))).isRead).toBe(true);
   });
 
-  test('a large text is left in its lines where a small one is put together', async () => {
+  test('flowed lines keeps them apart, while few are joined', async () => {
     const flowed = (lines: number) =>
       read('Content-Type: text/plain; format=flowed', '', 'one ', 'two', 'x \r\n'.repeat(lines));
     const small = await flowed(10);

@@ -185,8 +185,8 @@ const texts: [name: string, text: string][] = [
   ],
 ];
 
-describe('what is new in an answer', () => {
-  it.each(texts)('%s', (_name, text) => {
+describe('the new text of a reply', () => {
+  it.each(texts)('is separated from the quote of %s', (_name, text) => {
     expect(newTextOf({ text, html: null })).toBe('Works now.');
   });
 
@@ -210,11 +210,11 @@ describe('what is new in an answer', () => {
       'Outlook at a desk',
       '<p>Works now.</p><div style="border-top:solid"><p><b>From:</b> Ann<br><b>Sent:</b> Friday<br><b>To:</b> Us</p></div><p>x</p>',
     ],
-  ])('%s in HTML', (_name, html) => {
+  ])('is separated from the quote of %s in HTML', (_name, html) => {
     expect(newTextOf({ text: null, html })).toBe('Works now.');
   });
 
-  it('answers between the lines of a quote are all there', () => {
+  it('includes every answer between the lines of a quote', () => {
     const text = lines('Hello,', 'On 1 May 2026 Bob wrote:', '> One?', 'Yes.', '', '> Two?', 'No.', '-- ', 'Ann');
     expect(newTextOf({ text, html: null })).toBe('Hello,\nYes.\n\nNo.');
   });
@@ -227,7 +227,7 @@ describe('what is new in an answer', () => {
     ['a sent thing', 'I sent from my office the keys.'],
     ['a quote alone', '> Try again.'],
     ['nothing', ''],
-  ])('nothing is taken from %s', (_name, text) => {
+  ])('is the whole text of %s', (_name, text) => {
     expect(newTextOf({ text, html: null })).toBe(text);
   });
 
@@ -243,7 +243,7 @@ describe('what is new in an answer', () => {
     '_',
     '<blockquote type=',
     ' ',
-  ])('a megabyte of %j is read to its end', (piece) => {
+  ])('is read to the end of a megabyte of %j', (piece) => {
     // Quadratic work would take minutes, which is longer than a test may take.
     const long = piece.repeat(1_000_000 / piece.length);
     for (const one of [newTextOf({ text: long, html: null }), newTextOf({ text: null, html: long })]) {

@@ -12,14 +12,14 @@ const quoted: QuotedMessage = {
 };
 const LINE = 'On Fri, 20 Nov 2026 12:00:00 +0000, Ann <ann@home.example> wrote:';
 
-describe('an answer with what it answers', () => {
-  it('in plain text, with the signature between', () => {
+describe('a reply with its quote', () => {
+  it('has the signature in between in plain text', () => {
     const { text, html } = quoteBelow({ text: 'Use water.\n', html: null }, quoted, 'The shop\n');
     expect(text).toBe(`Use water.\n\n-- \nThe shop\n\n${LINE}\n> It burns.\n>\n>> What is it?\n> Help`);
     expect(html).toBeNull();
   });
 
-  it('in HTML, of which the stranger cannot leave the quote', () => {
+  it('in HTML does not let the sender break out of the quote', () => {
     const { text, html } = quoteBelow(
       { text: null, html: '<html><body><p>Use water.</p></body></html>' },
       quoted,
@@ -32,24 +32,24 @@ describe('an answer with what it answers', () => {
     );
   });
 
-  it('a mail with HTML alone is quoted as the text of it', () => {
+  it('quotes mail without a text part as the text of its HTML', () => {
     const { text } = quoteBelow({ text: 'Yes', html: null }, { ...quoted, text: null }, null);
     expect(text).toBe(`Yes\n\n${LINE}\n> It burns.`);
   });
 
-  it('a mail with text alone is quoted as text in HTML', () => {
+  it('quotes mail without an HTML part as escaped text', () => {
     const { html } = quoteBelow({ text: null, html: 'Yes' }, { ...quoted, html: null, text: '<script>\n&' }, null);
     expect(html).toContain('>&lt;script&gt;<br>\n&amp;</blockquote>');
   });
 
-  it('an empty mail is quoted as nothing', () => {
+  it('quotes an empty mail as nothing', () => {
     expect(quoteBelow({ text: 'Yes', html: null }, { ...quoted, text: null, html: null }, '')).toEqual({
       text: `Yes\n\n${LINE}\n>`,
       html: null,
     });
   });
 
-  it('names cannot write lines, tags or turn the line around', () => {
+  it('does not let names add lines, tags or text direction marks', () => {
     const from = '"\u202eAnn\r\nwrote:\r\n<b>" <ann@home.example>';
     const { text, html } = quoteBelow({ text: 'Yes', html: 'Yes' }, { ...quoted, from, text: 'x', html: null }, null);
     expect(text?.split('\n')).toHaveLength(4);
@@ -57,7 +57,7 @@ describe('an answer with what it answers', () => {
     expect(html).not.toContain('<b>');
   });
 
-  it('of a long mail the beginning is quoted', () => {
+  it('quotes the beginning of a long mail', () => {
     const { text, html } = quoteBelow(
       { text: 'Yes', html: 'Yes' },
       { ...quoted, text: 'a b c\r\n'.repeat(1_000_000), html: '<i>x</i>'.repeat(1_000_000) },
@@ -69,13 +69,13 @@ describe('an answer with what it answers', () => {
     expect(html).toContain('<p>[…]</p></blockquote>');
   });
 
-  it('a body that ends a hundred thousand times is closed once more', () => {
+  it('has one closing tag when the body had a hundred thousand', () => {
     const { html } = quoteBelow({ text: null, html: '</body>'.repeat(100_000) }, quoted, null);
     expect(html!.endsWith('</div>\n</body>')).toBe(true);
   });
 });
 
-it('a mail that is passed on names who wrote it to whom', () => {
+it('a forwarded mail names its sender and recipients', () => {
   const { text, html } = forwardBelow(
     { text: 'See below', html: 'See below' },
     { ...quoted, subject: 'Printer\r\n<b>' },

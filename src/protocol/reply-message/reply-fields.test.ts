@@ -17,12 +17,12 @@ const words = (count: number): string =>
 const fieldsOf = (messageId: string | null, headers: Record<string, string> = {}) =>
   Object.fromEntries(replyFields({ messageId, headers, subject: 'x' }, AT));
 
-describe('what ties an answer to what it answers', () => {
-  it('the first message has no References yet', () => {
+describe('the threading headers of a reply', () => {
+  it('contain the first message as the only reference', () => {
     expect(fieldsOf('<a@x.example>')).toEqual({ 'In-Reply-To': '<a@x.example>', References: '<a@x.example>' });
   });
 
-  it('References grow by the message', () => {
+  it('add the message to the References', () => {
     const { References } = fieldsOf('a@x.example', {
       references: '<r1@x.example>\r\n <r2@x.example>',
       'in-reply-to': '<r2@x.example>',
@@ -30,12 +30,12 @@ describe('what ties an answer to what it answers', () => {
     expect(References).toBe('<r1@x.example> <r2@x.example> <a@x.example>');
   });
 
-  it('In-Reply-To stands in for them where it names one message', () => {
+  it('use In-Reply-To when References is missing and it names one message', () => {
     expect(fieldsOf('<a@x>', { 'in-reply-to': '<r@x>' })['References']).toBe('<r@x> <a@x>');
     expect(fieldsOf('<a@x>', { 'in-reply-to': '<r@x> <s@x>' })['References']).toBe('<a@x>');
   });
 
-  it('a megabyte of References becomes one line: the first, and the last before the message', () => {
+  it('shorten a megabyte of References to one line: the first, and the last ones before the message', () => {
     const { References = '' } = fieldsOf('<a@x.example>', { references: words(30_000) });
     expect(References.length).toBeLessThanOrEqual(900);
     const ids = References.split(' ');
@@ -46,12 +46,12 @@ describe('what ties an answer to what it answers', () => {
     ]);
   });
 
-  it('a message without a usable id is answered without', () => {
+  it('are left out for a message without a usable id', () => {
     for (const id of [null, '', 'word', '<ä@x.example>', '<>', `<${'a'.repeat(800)}@x>`])
       expect(fieldsOf(id)).toEqual({});
   });
 
-  it('no line of a stranger gets into our head', () => {
+  it('contain no line that the sender made up', () => {
     const fields = fieldsOf('<a@x>\r\nBcc: <eve@evil.example>', {
       references: '<r@x>\r\nX-Evil: 1\0 <s@x>',
       'thread-index': 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==',
@@ -74,7 +74,7 @@ describe('what ties an answer to what it answers', () => {
     expect(composeMessage(input).headers.map(([name]) => name)).not.toContain('Bcc');
   });
 
-  it('Outlook gets a child block behind what it wrote', () => {
+  it('append a child block to the Thread-Index of Outlook', () => {
     const root = 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==';
     const index = fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '';
     const before = readThreadIndex(root);
@@ -88,7 +88,7 @@ describe('what ties an answer to what it answers', () => {
     expect(after?.bytes[26]).toBe(7);
   });
 
-  it('a conversation of years is counted in larger units, and one of the future begins now', () => {
+  it('count a conversation of years in larger units, and one from the future from now', () => {
     const blockOf = (root: string) =>
       readThreadIndex(fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '')?.bytes.readUInt32BE(22);
     const rootAt = (hex: string) => Buffer.from(`${hex}00112233445566778899aabbccddeeff`, 'hex').toString('base64');
@@ -97,7 +97,7 @@ describe('what ties an answer to what it answers', () => {
   });
 });
 
-describe('subjects', () => {
+describe('the subject of a reply', () => {
   it.each([
     ['Printer', 'Re: Printer', 'Fwd: Printer'],
     ['Re: Printer', 'Re: Printer', 'Fwd: Printer'],
@@ -110,20 +110,20 @@ describe('subjects', () => {
     ['Regarding: Printer', 'Re: Regarding: Printer', 'Fwd: Regarding: Printer'],
     ['', 'Re:', 'Fwd:'],
     ['Printer\r\nBcc: eve@evil.example', 'Re: Printer Bcc: eve@evil.example', 'Fwd: Printer Bcc: eve@evil.example'],
-  ])('%j', (subject, reply, forward) => {
+  ])('is derived from %j', (subject, reply, forward) => {
     expect(replySubject(subject)).toBe(reply);
     expect(forwardSubject(subject)).toBe(forward);
     expect(readSubject(reply).base).toBe(readSubject(subject).base);
   });
 
-  it('a subject of a megabyte is cut between characters', () => {
+  it('is truncated between characters when it has a megabyte', () => {
     const subject = replySubject('Re: '.repeat(100_000) + '😀'.repeat(100_000));
     expect(Buffer.byteLength(subject)).toBeLessThanOrEqual(800);
     expect(subject.isWellFormed()).toBe(true);
   });
 });
 
-describe('recipients', () => {
+describe('the recipients of a reply are', () => {
   const own = new Set(['support@shop.example']);
   const ann = 'Ann <ann@home.example>';
   const answered = {
@@ -135,43 +135,43 @@ describe('recipients', () => {
   const token = `support+r${'0'.repeat(42)}@shop.example`;
 
   it.each([
-    ['who wrote', {}, false, [ann], []],
-    ['all', {}, true, [ann], ['bob@home.example', 'cat@home.example']],
+    ['the sender', {}, false, [ann], []],
+    ['the sender and all recipients for a reply to all', {}, true, [ann], ['bob@home.example', 'cat@home.example']],
     [
-      'Reply-To',
+      'the address of Reply-To',
       { replyTo: ['desk@home.example'] },
       true,
       ['desk@home.example'],
       ['bob@home.example', 'cat@home.example'],
     ],
     [
-      'two of Reply-To',
+      'both addresses of Reply-To',
       { replyTo: ['a@x.example', 'b@x.example', 'a@x.example'] },
       false,
       ['a@x.example', 'b@x.example'],
       [],
     ],
-    ['From, where Reply-To is ourselves', { replyTo: ['Support@shop.example'] }, false, [ann], []],
-    ['From, where Reply-To is a reply address of ours', { replyTo: [token] }, false, [ann], []],
-    ['From, where Reply-To is no address', { replyTo: ['nobody', '<>'] }, false, [ann], []],
-    ['those it went to, where we wrote it', { from: 'support@shop.example', to: [ann] }, false, [ann], []],
+    ['the sender when Reply-To is our own address', { replyTo: ['Support@shop.example'] }, false, [ann], []],
+    ['the sender when Reply-To is one of our reply addresses', { replyTo: [token] }, false, [ann], []],
+    ['the sender when Reply-To is no address', { replyTo: ['nobody', '<>'] }, false, [ann], []],
+    ['the recipients when we wrote the message', { from: 'support@shop.example', to: [ann] }, false, [ann], []],
     [
-      'nobody twice',
+      'listed only once',
       { to: ['ANN@home.example', 'bob@home.example', 'Bob <bob@home.example>'] },
       true,
       [ann],
       ['bob@home.example', 'cat@home.example'],
     ],
-    ['nobody, where there is nobody else', { from: 'support@shop.example', to: [token], cc: [] }, true, [], []],
+    ['empty when there is nobody else', { from: 'support@shop.example', to: [token], cc: [] }, true, [], []],
     [
-      'the address, where its name is another',
+      'the bare address when its name is a different address',
       { from: '"ceo@bank.example" <eve@evil.example>' },
       false,
       ['eve@evil.example'],
       [],
     ],
     [
-      'the name without marks of direction',
+      'named without text direction marks',
       { from: '"Ann \u202eevil" <ann@home.example>' },
       false,
       ['Ann evil <ann@home.example>'],
@@ -182,7 +182,7 @@ describe('recipients', () => {
   });
 });
 
-it('ids of a field that is no list of them', () => {
+it('message ids are read from a field that is not a list of them', () => {
   const taken = { first: 5, last: 5 };
   expect(messageIdsIn('word', taken)).toEqual([]);
   expect(messageIdsIn('', taken)).toEqual([]);
@@ -194,7 +194,7 @@ it('ids of a field that is no list of them', () => {
   expect(messageIdsIn('<< a@x >> < <b @x>', taken)).toEqual(['a@x', 'b@x']);
 });
 
-it('blanks around an id, and brackets around it, are no part of it', () => {
+it('white space and extra brackets around a message id are ignored', () => {
   const taken = { first: 5, last: 5 };
   expect(messageIdsIn('< a@x >\r\n <<b@x>> <c\r\n @x> <<< d@x >', taken)).toEqual(['a@x', 'b@x', 'c@x', 'd@x']);
   expect(messageIdsIn(`<${' '.repeat(400)}a@x${' '.repeat(400)}>`, taken)).toEqual(['a@x']);
@@ -202,7 +202,7 @@ it('blanks around an id, and brackets around it, are no part of it', () => {
 
 it.each(['<', `<${' '.repeat(5000)}`, '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
   // Quadratic work would take minutes, which is longer than a test may take.
-  'a field of a megabyte of %j is read to its end',
+  'a header field of a megabyte of %j is parsed to its end',
   (piece) => {
     const field = piece.repeat(1_000_000 / piece.length);
     expect(messageIdsIn(field, { first: 5, last: 30 }).length).toBeLessThanOrEqual(35);

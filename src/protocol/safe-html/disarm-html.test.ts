@@ -48,8 +48,8 @@ const piece = fc.oneof(
 );
 const text = fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(''));
 
-describe('disarming and escaping in bytes', () => {
-  it('say what the patterns say', () => {
+describe('disarming and escaping of bytes', () => {
+  it('equals the result of the patterns', () => {
     fc.assert(
       fc.property(text, (html) => {
         expect(disarmHtml(html)).toBe(disarmedByPatterns(html));
@@ -60,7 +60,7 @@ describe('disarming and escaping in bytes', () => {
   });
 
   const repeats = ['<a', '</a', '<z', '<base ', 'href=', 'href ', '"', '&', "'", 'ä', '<abbr ', 'href a ', 'href a= '];
-  it.each([...repeats, '<href=', '<href>', '</href '])('say it of two megabytes of %j', (repeated) => {
+  it.each([...repeats, '<href=', '<href>', '</href '])('equals it for two megabytes of %j', (repeated) => {
     const html = repeated.repeat((2 * 1024 * 1024) / repeated.length);
     expect(disarmHtml(html) === disarmedByPatterns(html)).toBe(true);
     expect(escapeHtml(html) === escapedByPatterns(html)).toBe(true);
@@ -69,7 +69,7 @@ describe('disarming and escaping in bytes', () => {
 
 const MAX = 100_000;
 
-describe('HTML of a stranger inside of ours', () => {
+describe('HTML of an untrusted sender inside our own page', () => {
   it.each([
     ['<p style="color:red" onclick="x()">Hi <b>you</b></p>', '<p>Hi <b>you</b></p>'],
     ['<html><head><title>x</title><style>p{}</style></head><body>a</body></html>', 'a'],
@@ -104,7 +104,7 @@ describe('HTML of a stranger inside of ours', () => {
     ['<style></stylex>a</style>b', 'b'],
     ['<p title="a" =\'>\'>b', "<p>'&gt;b</p>"],
     ['<table background=x><tr><td width=1>a</td></tr></table>', '<table><tr><td>a</td></tr></table>'],
-  ])('%j', (html, plain) => {
+  ])('is reduced to safe elements: %j', (html, plain) => {
     expect(plainHtml(html, MAX)).toBe(plain);
   });
 
@@ -144,7 +144,7 @@ describe('HTML of a stranger inside of ours', () => {
     'alt="<b>"',
   );
 
-  it('has no attribute, no other element, and closes what it opens', () => {
+  it('has no attributes, no other elements, and closes what it opens', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const plain = plainHtml(pieces.join(''), MAX);
@@ -163,7 +163,7 @@ describe('HTML of a stranger inside of ours', () => {
   });
 
   it.each(['<div>', '<a href="https://a.example/">', '<b "', '<!--', '</div>', '<style>', '<', '<p ="'])(
-    'however broken, it ends soon: %j',
+    'is processed in bounded time, however broken: %j',
     (one) => {
       const plain = plainHtml(one.repeat(1_000_000 / one.length), 1_000_000);
       expect(plain.length).toBeLessThan(30_000_000);
@@ -171,11 +171,11 @@ describe('HTML of a stranger inside of ours', () => {
     },
   );
 
-  it('of a long text there is the beginning', () => {
+  it('is truncated to its beginning when it is long', () => {
     expect(plainHtml('<p>abc</p><p>def</p>', 14)).toBe('<p>abc</p><p>d</p>');
   });
 });
 
-it('plain HTML keeps what follows an image that ends itself', () => {
+it('plain HTML keeps what follows a self-closing image', () => {
   expect(plainHtml('a<svg/>b<p>c</p><math/>d', 100)).toBe('ab<p>c</p>d');
 });

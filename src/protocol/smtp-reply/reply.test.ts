@@ -3,14 +3,14 @@ import { expect, test, describe } from 'vitest';
 import { dotStuff, MalformedReply, ReplyParser, replyText } from './index.ts';
 import { parseReplyLine } from './reply.ts';
 
-test('dots at line starts are doubled, and no others', () => {
+test('dot stuffing doubles dots at line starts, and no others', () => {
   expect(Buffer.concat(dotStuff(Buffer.from('.a\r\n.\r\n..b\r\nc.\r\n'))).toString()).toBe(
     '..a\r\n..\r\n...b\r\nc.\r\n',
   );
   expect(Buffer.concat(dotStuff(Buffer.from('a\n.\r\nRSET\r\n'))).toString()).toBe('a\n..\r\nRSET\r\n');
 });
 
-test('a body without such lines is passed on, not copied', () => {
+test('a body without leading dots is passed on without a copy', () => {
   const body = Buffer.from('a.b\r\nc\r\n');
   expect(dotStuff(body)).toEqual([body]);
   expect(dotStuff(body)[0]).toBe(body);
@@ -29,7 +29,7 @@ test('a receiver that removes one dot per line gets the body back', () => {
 
 const read = (text: string | Buffer) => new ReplyParser().push(Buffer.from(text as string));
 
-describe('a line', () => {
+describe('an SMTP reply line', () => {
   test.each([
     ['250 OK', { code: 250, isLast: true, text: 'OK' }],
     ['250', { code: 250, isLast: true, text: '' }],
@@ -39,14 +39,15 @@ describe('a line', () => {
     ['550 5.1.10', { code: 550, isLast: true, enhanced: '5.1.10', text: '' }],
     ['550 4.1.1 odd', { code: 550, isLast: true, text: '4.1.1 odd' }],
     ['220 2.mail.example', { code: 220, isLast: true, text: '2.mail.example' }],
-  ])('%j is read', (line, expected) => expect(parseReplyLine(line)).toEqual(expected));
+  ])('is read from %j', (line, expected) => expect(parseReplyLine(line)).toEqual(expected));
 
-  test.each(['', '25', '2500 x', '150 x', '650 x', '250x', 'HTTP/1.1 200', ' 250 OK'])('%j is refused', (line) =>
-    expect(parseReplyLine(line)).toBeUndefined(),
+  test.each(['', '25', '2500 x', '150 x', '650 x', '250x', 'HTTP/1.1 200', ' 250 OK'])(
+    'is refused when it is %j',
+    (line) => expect(parseReplyLine(line)).toBeUndefined(),
   );
 });
 
-test('replies are the same however the stream is cut', () => {
+test('replies are parsed the same however the stream is cut', () => {
   const stream = Buffer.from('220 hi\r\n250-a\r\n250-b\n250 c\r\n550-5.1.1 Grüße\r\n550 5.1.1 x\r\n');
   const whole = read(stream);
   expect(whole).toEqual([
@@ -64,7 +65,7 @@ test('replies are the same however the stream is cut', () => {
   );
 });
 
-test('a chunk that its socket reuses does not change a waiting line', () => {
+test('a chunk whose buffer the socket reuses does not change a pending line', () => {
   const parser = new ReplyParser();
   const chunk = Buffer.from('250 he');
   parser.push(chunk);
@@ -72,14 +73,14 @@ test('a chunk that its socket reuses does not change a waiting line', () => {
   expect(parser.push(Buffer.from('llo\r\n'))).toEqual([{ code: 250, lines: ['hello'] }]);
 });
 
-test('text that is not UTF-8 is read as Latin-1, and nothing unsafe survives', () => {
+test('a reply that is not UTF-8 is read as Latin-1, and unsafe characters are replaced', () => {
   expect(read(Buffer.from([0x35, 0x35, 0x30, 0x20, 0xfc, 0x1b, 0x5b, 0x0d, 0x0a]))).toEqual([
     { code: 550, lines: ['ü?['] },
   ]);
   expect(read('550 a\u202eb\u2028c\td\r\n')).toEqual([{ code: 550, lines: ['a?b?c d'] }]);
 });
 
-describe('a peer that breaks the protocol', () => {
+describe('a reply that breaks the protocol', () => {
   const kindOf = (text: string): string => {
     try {
       read(text);
@@ -97,18 +98,18 @@ describe('a peer that breaks the protocol', () => {
     ['250-a\r\n'.repeat(257), 'too_many_lines'],
   ])('%#: %s is refused as %s', (text, kind) => expect(kindOf(text)).toBe(kind));
 
-  test('of more replies at once than anybody asks for, the first are handed out and the rest is not read', () => {
+  test('as too many replies at once is reported after the first ones, and the remaining ones are not read', () => {
     const parser = new ReplyParser();
     expect(parser.push(Buffer.from('250 ok\r\n'.repeat(5000)))).toHaveLength(128);
     expect(parser.fault?.kind).toBe('too_many_replies');
   });
 
-  test('the limits themselves are accepted', () => {
+  test('starts beyond the limits, which are accepted themselves', () => {
     expect(kindOf(`250 ${'a'.repeat(4091)}\r\n`)).toBe('none');
     expect(read(`${'250-a\r\n'.repeat(255)}250 a\r\n`)[0]?.lines).toHaveLength(256);
   });
 
-  test('what was complete before the fault is handed out, and the fault stays', () => {
+  test('does not hide complete replies before it, and its fault stays', () => {
     const parser = new ReplyParser();
     expect(parser.push(Buffer.from('250 queued\r\ngarbage\r\n'))).toEqual([{ code: 250, lines: ['queued'] }]);
     expect(parser.fault?.kind).toBe('malformed');

@@ -19,8 +19,8 @@ const mac = macOf('click');
 const mail = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', domainId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02' };
 const click = { ...mail, target: 'https://example.com/?a=1&b=2#ü' };
 
-describe('a token', () => {
-  it('of a click gives back what it was made of, any web address there is', () => {
+describe('a tracking token', () => {
+  it('of a click can be read back, with any web address', () => {
     fc.assert(
       fc.property(
         fc.webUrl({ withFragments: true, withQueryParameters: true }),
@@ -35,11 +35,11 @@ describe('a token', () => {
     );
   });
 
-  it('of an opening gives back the email and its domain', () => {
+  it('of an open can be read back as the email and its domain', () => {
     expect(readOpenToken(openToken(mail, mac), mac)).toEqual(mail);
   });
 
-  it('is worth nothing when any letter of it is another one, or one is missing or added', () => {
+  it('is refused when any of its letters is changed, missing or added', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const token = clickToken(click, mac);
     for (let at = 0; at < token.length; at++) {
@@ -53,34 +53,34 @@ describe('a token', () => {
     }
   });
 
-  it.each(['', '=', 'AAAA', '+/', 'A'.repeat(38), 'A'.repeat(37), '\0', 'ü'.repeat(60)])('%j is none', (token) => {
+  it.each(['', '=', 'AAAA', '+/', 'A'.repeat(38), 'A'.repeat(37), '\0', 'ü'.repeat(60)])('cannot be %j', (token) => {
     expect(readClickToken(token, mac)).toBeUndefined();
     expect(readOpenToken(token, mac)).toBeUndefined();
   });
 
-  it('in another spelling of the same bytes is none', () => {
+  it('is refused in another spelling of the same bytes', () => {
     const token = clickToken({ ...click, target: 'https://example.com/??>' }, mac);
     for (const spelling of [`${token}=`, `${token}==`, ` ${token}`, `${token.slice(0, 5)}\n${token.slice(5)}`]) {
       expect(readClickToken(spelling, mac)).toBeUndefined();
     }
   });
 
-  it('serves one purpose and one installation', () => {
+  it('is valid for one purpose and one installation only', () => {
     expect(readClickToken(clickToken(click, mac), macOf('open'))).toBeUndefined();
     expect(readOpenToken(openToken(mail, mac), macOf('other key'))).toBeUndefined();
-    // Even if one key is used for both.
+    // One kind of token is no token of the other kind, even if one key is used for both.
     expect(readOpenToken(clickToken(click, mac), mac)).toBeUndefined();
     expect(readClickToken(openToken(mail, mac), mac)).toBeUndefined();
   });
 
   it.each(['javascript:alert(1)', '//evil.test', 'https://a.test/\r\nset-cookie: x', 'ftp://a.test/', 'x', 'http://'])(
-    'for %j leads nowhere, even with a genuine MAC',
+    'with the target %j is refused, even with a genuine MAC',
     (target) => {
       expect(readClickToken(clickToken({ ...click, target }, mac), mac)).toBeUndefined();
     },
   );
 
-  it('from before tokens named their domain is read as such, and as nothing else', () => {
+  it('from before tokens contained their domain is read only as such', () => {
     const sealed = (content: Buffer): string =>
       Buffer.concat([mac(content).subarray(0, 12), content]).toString('base64url');
     const id = Buffer.from(mail.emailId.replaceAll('-', ''), 'hex');
@@ -92,7 +92,7 @@ describe('a token', () => {
     expect(readOpenToken(sealed(id), mac)).toBeUndefined();
   });
 
-  it('is made for nothing but the id of an email', () => {
+  it('is created only for the id of an email', () => {
     expect(() => openToken({ ...mail, emailId: 'x' }, mac)).toThrow(
       'a tracked link was requested for x, which is not a UUID',
     );

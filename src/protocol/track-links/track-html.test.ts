@@ -148,12 +148,12 @@ describe('a link that is tracked', () => {
       '<noscript><a href="@0"></noscript>',
       'http://a.test/',
     ],
-  ])('%s', (_name, html, expected, ...targets) => {
+  ])('is recognized %s', (_name, html, expected, ...targets) => {
     expect(track(html)).toEqual({ html: expected.replace(/@(\d)/g, 'http://t.test/c/$1'), targets });
   });
 });
 
-describe('what stays as it is', () => {
+describe('an unchanged part of the HTML is', () => {
   it.each([
     ['a relative link', '<a href="/x">'],
     ['a link without scheme', '<a href="//a.test/x">'],
@@ -202,25 +202,25 @@ describe('what stays as it is', () => {
     expect(track(html)).toEqual({ html, targets: [] });
   });
 
-  it('links beyond the five thousandth', () => {
+  it('any link beyond the five thousandth', () => {
     const { targets } = track('<a href="http://a.test/">'.repeat(5001));
     expect(targets).toHaveLength(5000);
   });
 
-  it('a page over two million characters, and no smaller one', () => {
+  it('a page of more than two million characters, and no smaller one', () => {
     const html = '<a href="http://a.test/">'.padEnd(2 * 1024 * 1024);
     expect(track(html).targets).toHaveLength(1);
     expect(track(`${html} `)).toEqual({ html: `${html} `, targets: [] });
     expect(trackHtml(`${html} `, { pixel: PIXEL })).toBe(`${html} `);
   });
 
-  it('an address of the longest tracked length is tracked', () => {
+  it('no address of the longest tracked length, which is tracked', () => {
     const target = `http://a.test/${'x'.repeat(4096 - 14)}`;
     expect(track(`<a href="${target}">`).targets).toEqual([target]);
   });
 });
 
-describe('the pixel', () => {
+describe('the tracking pixel', () => {
   const withPixel = (html: string): string => trackHtml(html, { pixel: PIXEL }).replace(/<img src="[^>]*>/, '◆');
 
   it.each([
@@ -235,17 +235,17 @@ describe('the pixel', () => {
     ['before a tag without end', '<p>x<a href="', '<p>x◆<a href="'],
     ['before a style without end', '<p>x<style>y', '<p>x◆<style>y'],
     ['not in a value', '<p title="</body>">x', '<p title="</body>">x◆'],
-  ])('stands %s', (_name, html, expected) => {
+  ])('is inserted %s', (_name, html, expected) => {
     expect(withPixel(html)).toBe(expected);
   });
 
-  it('is one transparent dot that a reader of the text does not hear of', () => {
+  it('is one transparent dot that screen readers skip', () => {
     expect(trackHtml('', { pixel: PIXEL })).toBe(
       `<img src="${PIXEL}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`,
     );
   });
 
-  it('and the links are written together', () => {
+  it('is inserted together with the tracked links', () => {
     expect(
       trackHtml('<body><a href="http://a.test/"></body><a href="http://b.test/">', {
         link: (target) => `${target}&"'<>t`,
@@ -258,7 +258,7 @@ describe('the pixel', () => {
   });
 });
 
-describe('any text', () => {
+describe('any HTML', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '<a href="http://a.test/">',
@@ -297,7 +297,7 @@ describe('any text', () => {
   );
   const someHtml = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-  it('is what it was when the tracked addresses are taken out again', () => {
+  it('is restored when the tracked addresses are replaced by the original ones', () => {
     fc.assert(
       fc.property(someHtml, (html) => {
         expect(untrack(track(html).html, html)).toBe(html);
@@ -306,7 +306,7 @@ describe('any text', () => {
     );
   });
 
-  it('keeps its links apart from the pixel, which stands outside of everything', () => {
+  it('keeps its links separate from the pixel, which is outside every element', () => {
     fc.assert(
       fc.property(someHtml, (html) => {
         const tracked = trackHtml(html, { pixel: PIXEL });
@@ -334,7 +334,7 @@ describe('any text', () => {
     '&',
     "<a '",
     '<a\n',
-  ])('of two megabytes of %j is looked at a few times and no more', (repeated) => {
+  ])('of two megabytes of %j is scanned a few times at most', (repeated) => {
     const html = repeated.repeat(Math.floor((2 * 1024 * 1024) / repeated.length));
     expect(scanHtml(html).read).toBeLessThan(html.length * 4);
     expect(track(html).html).toBe(html);

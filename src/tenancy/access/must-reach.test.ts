@@ -56,7 +56,7 @@ const table: Record<keyof typeof actors, string[]> = {
   job: [YES, YES, YES, YES, YES, YES, YES, YES, YES],
 };
 
-it.each(Object.entries(actors))('what a %s reaches', (name, actor) => {
+it.each(Object.entries(actors))('a %s can call exactly the operations of the table', (name, actor) => {
   const verdicts = Object.values(requirements).map((requirement) => verdictOn(actor, requirement));
   expect(verdicts).toEqual(table[name as keyof typeof actors]);
 });

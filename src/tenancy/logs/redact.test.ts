@@ -25,16 +25,16 @@ describe('redactBody', () => {
     ['authorization', 'Basic abc'],
     ['private_key', 'abc'],
     ['download_url', 'https://mail.example.com/files/abc'],
-  ])('the value of %s is taken out, whatever it is', (name, value) => {
+  ])('removes the value of %s, whatever it is', (name, value) => {
     expect(kept({ [name]: value, id: 1 })).toEqual({ [name]: '[redacted]', id: 1 });
   });
 
-  it('a secret that is absent or switched off reads as it was', () => {
+  it('keeps null and false in place of a secret', () => {
     expect(kept({ token: null, password: false })).toEqual({ token: null, password: false });
   });
 
   it.each(['rk_', 'rko_', 'rkor_', 'rkoc_', 'rs_', 'whsec_'])(
-    'a token that begins with %s is found in any text',
+    'removes a token that starts with %s from any text',
     (prefix) => {
       const token = `${prefix}abcdefghijklmnopqrstuvwx`;
       expect(kept({ subject: `use ${token}!`, list: [token], [token]: 1 })).toEqual({
@@ -45,7 +45,7 @@ describe('redactBody', () => {
     },
   );
 
-  it('the prefix of a key that people are shown, and words with underscores, stay', () => {
+  it('keeps the public prefix of a key, and words with underscores', () => {
     const body = {
       key_prefix: 'rk_4fGh2kLm',
       note: 'a work_item and my_mark_up',
@@ -54,7 +54,7 @@ describe('redactBody', () => {
     expect(kept(body)).toEqual(body);
   });
 
-  it('the content of an attachment is its size, as base64, as a Buffer, and where it does not belong', () => {
+  it('replaces the content of an attachment by its size, as base64, as a Buffer, and in wrong places', () => {
     const content = Buffer.from('twelve bytes').toString('base64');
     const buffer = Buffer.from('twelve bytes').toJSON();
     const size = '[redacted: 12 bytes]';
@@ -79,11 +79,11 @@ describe('redactBody', () => {
     });
   });
 
-  it('content outside of attachments stays', () => {
+  it('keeps content outside of attachments', () => {
     expect(kept({ content: 'hello' })).toEqual({ content: 'hello' });
   });
 
-  it('the address a file is fetched from is kept without what lets in', () => {
+  it('keeps the address of a file without its credentials', () => {
     const path = 'https://user:pass@files.example.com/a.pdf?X-Signature=abc#part';
     expect(kept({ attachments: [{ path }] })).toEqual({
       attachments: [{ path: 'https://files.example.com/a.pdf?[redacted]' }],
@@ -91,13 +91,13 @@ describe('redactBody', () => {
     expect(kept({ errors: [{ path: 'tags.0.name' }] })).toEqual({ errors: [{ path: 'tags.0.name' }] });
   });
 
-  it('a share link is taken out whole', () => {
+  it('removes a whole share link', () => {
     const url = 'https://mail.example.com/share/abc';
     expect(kept({ object: 'email', url }, { isShare: true })).toEqual({ object: 'email', url: '[redacted]' });
     expect(kept({ url })).toEqual({ url });
   });
 
-  it('a body over the limit becomes its size and a preview', () => {
+  it('replaces a body over the limit by its size and a preview', () => {
     const body = {
       from: 'a@example.com',
       to: Array.from({ length: 50 }, (_, i) => `n${i}@example.org`),
@@ -114,7 +114,7 @@ describe('redactBody', () => {
     });
   });
 
-  it('attachments do not count, so that what is left of a large request stays', () => {
+  it('does not count attachments, so that the other fields of a large request are kept', () => {
     const body = { subject: 'Hello', attachments: [{ filename: 'a', content: 'A'.repeat(4_000_000) }] };
     expect(kept(body)).toEqual({
       subject: 'Hello',
@@ -122,14 +122,14 @@ describe('redactBody', () => {
     });
   });
 
-  it('a clipped body keeps the beginning of each long text', () => {
+  it('keeps the beginning of each long text in a clipped body', () => {
     expect(kept({ subject: 'Hello', html: 'x'.repeat(121) }, { isClipped: true })).toEqual({
       subject: 'Hello',
       html: `${'x'.repeat(120)}… [121 characters]`,
     });
   });
 
-  it('a token at the edge of what is clipped is not kept by half', () => {
+  it('keeps no half of a token at the edge of a clipped text', () => {
     for (let at = 60; at <= 120; at++) {
       const text = redactBody(
         { html: `${'.'.repeat(at)}${TOKEN}${'.'.repeat(2000)}` },
@@ -139,50 +139,50 @@ describe('redactBody', () => {
     }
   });
 
-  it('nothing that was taken out moves a half token into what is kept', () => {
+  it('keeps no half of a token that removals move into the kept part', () => {
     for (let length = 19; length < 60; length++) {
       const html = `rk_${'a'.repeat(length - 3)} `.repeat(200);
       expect(redactBody({ html }, { bytesMax: 8192, bytes: 1, isClipped: true })).not.toContain('rk_');
     }
   });
 
-  it.each([0, 1, 100, 8192])('with a limit of %i bytes there is always an answer, and it is small', (bytesMax) => {
+  it.each([0, 1, 100, 8192])('always returns a small result with a limit of %i bytes', (bytesMax) => {
     const body = { a: { b: ['x'.repeat(500), 'ä'.repeat(500), '\u0000'.repeat(500)] }, c: 'y'.repeat(5000) };
     const text = redactBody(body, { bytesMax, bytes: 7 });
     expect(text.length).toBeLessThan(Math.max(bytesMax + 1, 2048));
     expect(JSON.parse(text)).toBeTypeOf('object');
   });
 
-  it('letters and escapes beyond one byte count as many', () => {
+  it('counts characters and escapes of several bytes fully', () => {
     expect(kept({ text: 'ä'.repeat(60) }, { bytesMax: 100, bytes: 5 })).toMatchObject({ truncated: true });
     expect(kept({ text: '\u0001'.repeat(60) }, { bytesMax: 100, bytes: 5 })).toMatchObject({ truncated: true });
   });
 
-  it('a field named __proto__ is kept as a field and its secret taken out', () => {
+  it('keeps a field named __proto__ as a field without its secret', () => {
     const body: unknown = JSON.parse(`{"__proto__": {"token": "abc"}, "constructor": "${TOKEN}"}`);
     expect(redactBody(body, { bytesMax: 8192, bytes: 1 })).toBe(
       '{"__proto__":{"token":"[redacted]"},"constructor":"[redacted]"}',
     );
   });
 
-  it('thirty thousand levels are no more than forty', () => {
+  it('cuts thirty thousand levels down to forty', () => {
     const body: unknown = JSON.parse(`${'['.repeat(30_000)}"${TOKEN}"${']'.repeat(30_000)}`);
     expect(redactBody(body, { bytesMax: 8192, bytes: 1 })).toBe(`${'['.repeat(40)}"[too deep]"${']'.repeat(40)}`);
   });
 
-  it('a huge body costs no more time than a small one', () => {
+  it('takes no more time for a huge body than for a small one', () => {
     const html = Array.from({ length: 100_000 }, () => 'rk_a whsec_ "').join('');
     const body: unknown = JSON.parse(
       JSON.stringify({ html, list: Array.from({ length: 100_000 }, (_, i) => `n${i}`) }),
     );
-    // Enough repetitions that the test would time out if each read the whole body.
+    // There are enough repetitions that the test would time out if each read the whole body.
     for (let i = 0; i < 20_000; i++) redactBody(body, { bytesMax: 8192, bytes: 1 });
   });
 
   it.each([
     ['fields', (field: object) => Object.defineProperties({}, Object.fromEntries(names.map((name) => [name, field])))],
     ['items', (field: object) => Object.defineProperties([], Object.fromEntries(names.map((_, i) => [i, field])))],
-  ])('of ten thousand %s no more are looked at than can be kept', (_, make) => {
+  ])('reads no more of ten thousand %s than it can keep', (_, make) => {
     let looks = 0;
     const body = make({ enumerable: true, get: () => `value ${++looks}` });
     redactBody(body, { bytesMax: 500, bytes: 1 });
@@ -190,7 +190,7 @@ describe('redactBody', () => {
     expect(looks).toBeLessThan(200);
   });
 
-  it('whatever the body and the limit: what comes out is JSON and says no token', () => {
+  it('returns JSON without a token for any body and limit', () => {
     const token = fc.constantFrom(
       TOKEN,
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
@@ -228,7 +228,7 @@ describe('redactPath', () => {
     [`/api-keys/${TOKEN.replace('_', '%5F')}`, '/api-keys/[redacted]'],
     [`/share/${TOKEN.replace('rk_', 'rs_')}`, '/share/[redacted]'],
     ['/emails/%E0%A4%A', '/emails/%E0%A4%A'],
-  ])('%s → %s', (path, wanted) => expect(redactPath(path)).toBe(wanted));
+  ])('turns %s into %s', (path, wanted) => expect(redactPath(path)).toBe(wanted));
 });
 
 describe('redactUrl', () => {
@@ -243,5 +243,5 @@ describe('redactUrl', () => {
     ['mailto:a@example.com', 'mailto:[redacted]'],
     ['not a url?', '[redacted]'],
     ['plain words', 'plain words'],
-  ])('%s → %s', (url, wanted) => expect(redactUrl(url)).toBe(wanted));
+  ])('turns %s into %s', (url, wanted) => expect(redactUrl(url)).toBe(wanted));
 });

@@ -8,8 +8,8 @@ it.each([
   ['\uff41da@example.com', 'ada@example.com'],
   ['e\u0301@example.com', '\u00e9@example.com'],
   ['ada@b\u00fccher.example', 'ada@xn--bcher-kva.example'],
-])('%s and %s are one person', (one, other) => expect(emailKeyOf(one)).toBe(emailKeyOf(other)));
+])('%s and %s belong to one person', (one, other) => expect(emailKeyOf(one)).toBe(emailKeyOf(other)));
 
-it('other addresses are other people', () => {
+it('different addresses belong to different people', () => {
   expect(emailKeyOf('ada+1@example.com')).not.toBe(emailKeyOf('ada@example.com'));
 });

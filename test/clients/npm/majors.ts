@@ -11,7 +11,7 @@ const called = new Set<string>();
 async function call(method: string, args: unknown[], expected: Expected = {}): Promise<Answer> {
   called.add(method);
   const [family = '', own = ''] = method.split('.');
-  // What a version does not have is not called.
+  // A method that a version does not have is not called.
   if (typeof resend[family]?.[own] !== 'function') return undefined;
   return report(method, { file: name, ...expected }, async () => {
     const { error } = await resend[family][own](...args);

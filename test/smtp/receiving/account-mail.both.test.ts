@@ -24,7 +24,7 @@ const WITHHELD = {
 let scene: Scene;
 /** Everybody else's server. */
 let elsewhere: Sink;
-/** Whose domain such mail is sent from. */
+/** The team whose domain such mail is sent from. */
 let host: Team;
 let team: Team;
 let domain: string;
@@ -81,8 +81,8 @@ async function reset(email: string): Promise<AnyBody> {
   return data.find(({ to }: AnyBody) => to.includes(email));
 }
 
-describe('mail about an account to an address that is received here', () => {
-  it('comes, of every kind, and nobody reads its token: not by API, files, search, webhooks or rules', async () => {
+describe('account email to an address that is received here', () => {
+  it('arrives, and nobody can read its token: not by API, files, search, webhooks or rules', async () => {
     await plantWebhook(scene, team, { events: ['email.received'] });
     const rule = { pattern: `guest@${domain}`, action: 'forward', forward_to: ['else@away.example.org'] };
     expect((await scene.api('POST', '/inbound-rules', { key: team.key, body: rule })).status).toBe(201);
@@ -113,7 +113,7 @@ describe('mail about an account to an address that is received here', () => {
     expect(await db.all("select * from received_bodies where text like '%token=%'")).toEqual([]);
   });
 
-  it('is withheld from a team that has it by a detour, as an answer or as a bounce with all of it', async () => {
+  it('is withheld from a team that gets it indirectly, in a reply or in a full bounce', async () => {
     const { message_id: id } = await reset(`bob${domains}@away.example.org`);
     const [mail = ''] = elsewhere.messages
       .filter(({ rcptTo }) => rcptTo.includes(`bob${domains}@away.example.org`))
@@ -140,7 +140,7 @@ describe('mail about an account to an address that is received here', () => {
     for (const one of all) expect(one).toMatchObject(WITHHELD);
   });
 
-  it('is shown in the development profile, where all mail is that of whoever runs it', async () => {
+  it('is shown in the development profile, where all mail belongs to the developer', async () => {
     await using one = await startScene({
       roles: ['http', 'delivery', 'receiving'],
       profile: 'development',
@@ -162,7 +162,7 @@ describe('mail about an account to an address that is received here', () => {
     expect(body).not.toHaveProperty('content_withheld');
   });
 
-  it('is no reason to withhold other mail, which may name emails of the team', async () => {
+  it('does not make other mail be withheld, which may name emails of the team', async () => {
     const body = { from: `app@${domain}`, to: `desk@${domain}`, subject: 'Mine', text: 'Mine.' };
     await scene.api('POST', '/emails', { key: team.key, body });
     await scene.settled();

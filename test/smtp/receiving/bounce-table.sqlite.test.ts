@@ -29,13 +29,13 @@ const ROWS: Row[] = readFileSync(new URL('../../../docs/receiving.md', import.me
     })),
   );
 
-test('every cause has a row in the table, and the table names no other', () => {
+test('every cause has a row in the table of bounces, and the table has no other', () => {
   // No reply of a receiver means this one: it is what a relay of the settings says of this server's login.
   const ofReceivers = Object.keys(CAUSES).filter((cause) => cause !== 'relay_misconfigured');
   expect(new Set(ROWS.map(({ cause }) => cause))).toEqual(new Set(ofReceivers));
 });
 
-test.each(ROWS)('$said on the connection means $cause', ({ said, cause, type, subType, suppresses }) => {
+test.each(ROWS)('the reply $said on the connection means $cause', ({ said, cause, type, subType, suppresses }) => {
   const [reply = { code: 0, lines: [] }] = new ReplyParser().push(Buffer.from(`${said}\r\n`));
   const found = classifyReply({ reply, stage: 'RCPT TO' }).cause;
   expect(found).toBe(cause);
@@ -43,7 +43,7 @@ test.each(ROWS)('$said on the connection means $cause', ({ said, cause, type, su
   expect(type === 'Permanent').toBe(suppresses);
 });
 
-describe('the table by mail', () => {
+describe('the table of bounces in reports', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -69,7 +69,7 @@ describe('the table by mail', () => {
     return { last, isSuppressed: suppression.status === 200 };
   }
 
-  it.each(ROWS)('$said in a report means the same', async ({ said, type, subType, suppresses }) => {
+  it.each(ROWS)('has the same meaning for $said', async ({ said, type, subType, suppresses }) => {
     const status = /^\d{3} ([45]\.\d+\.\d+) /.exec(said)?.[1] ?? '5.0.0';
     const { last, isSuppressed } = await bounce((to) =>
       report({
@@ -89,7 +89,7 @@ describe('the table by mail', () => {
   });
 
   it.each(ROWS.filter(({ suppresses }) => suppresses))(
-    '$said as a temporary one suppresses nobody',
+    'suppresses nobody for $said as a temporary reply',
     async ({ said }) => {
       const later = said.replace(/^\d{3}/, '450').replace(/ 5\.(?=\d+\.\d+ )/, ' 4.');
       const { last, isSuppressed } = await bounce((to) =>

@@ -27,8 +27,8 @@ async function open(scene: Scene, to: string, from: string): Promise<Dialogue> {
   return client;
 }
 
-describe('the memory of messages that come in', () => {
-  it('is not kept from others by one who ends no message', async () => {
+describe('the memory for incoming messages', () => {
+  it('is not used up by a client that ends no message', async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { memory_bytes: 16 * MB, spool_bytes: 16 * MB, judge_seconds: 5 } },
@@ -49,7 +49,7 @@ describe('the memory of messages that come in', () => {
       expect(await client.say(dotted(text(bytes))), `${bytes} bytes`).toMatch(/^250 /);
       client.end();
     }
-    // What came fast does not pay for silence.
+    // Bytes that came fast do not pay for silence.
     scene.clock.advance(61_000);
     for (const client of greedy) expect(await client.hear()).toMatch(/^4\d\d /);
     const after = await open(scene, `g@${name}`, GREEDY);
@@ -57,7 +57,7 @@ describe('the memory of messages that come in', () => {
     for (const client of [...greedy, witness, after]) client.end();
   });
 
-  it('does not bound how much may come: what is large waits in files, and is taken in turns', async () => {
+  it('does not limit the total: large messages wait in files, and are processed in turns', async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { memory_bytes: 2 * MB, judge_seconds: 5 } },
@@ -75,7 +75,7 @@ describe('the memory of messages that come in', () => {
     expect(openScratchFiles()).toEqual([]);
   });
 
-  it('a message announced as larger than there is room for is told at MAIL to come again', async () => {
+  it('makes MAIL of an announced message that is too large for the free space fail temporarily', async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { spool_bytes: 2 * MB } },

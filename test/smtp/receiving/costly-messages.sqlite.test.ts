@@ -24,7 +24,7 @@ const COSTLY: Record<string, string> = {
   'a field of many folds': `From: a@evil.example\r\nSubject: costly\r\nX-A: a\r\n${' a\r\n'.repeat(60_000)}\r\nx\r\n`,
 };
 
-/** Without an end, so that an address is looked for at each at sign. */
+/** A string without an end, so that an address is looked for at each at sign. */
 const ENDLESS = `<${'@'.repeat(400_000)}`;
 const report = (type: string, fields: string): string =>
   `From: a@evil.example\r\nContent-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: ${type}\r\n\r\n${fields}\r\n--b--\r\n`;
@@ -44,8 +44,8 @@ const REPORTS: Record<string, string> = {
 };
 
 /**
- * How long the thread that answers everybody has worked for one answer at the most while a message is brought, in the
- * processor time of a plain answer: a count that no other load of the machine changes.
+ * Returns how long the thread that answers everybody worked for one answer at most while a message is brought, in the processor
+ * time of a plain answer: a ratio that no other load of the machine changes.
  */
 async function longestAnswer(scene: Scene, bringing: Promise<unknown>): Promise<number> {
   const answered = async (): Promise<number> => {
@@ -65,10 +65,10 @@ async function longestAnswer(scene: Scene, bringing: Promise<unknown>): Promise<
   return longest / (plain / 100);
 }
 
-/** What is costly works for minutes, or as long as it is let; a part of it that is as long as so many answers keeps nobody. */
+/** Costly content works for minutes, or as long as it is allowed to; a part of it that is as long as so many answers delays nobody. */
 const ANSWERS_MAX = 300;
 
-it('reports that are costly to read keep nobody else waiting', { timeout: 480_000 }, async () => {
+it('reports that are costly to read delay nobody else', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   for (const [what, raw] of Object.entries(REPORTS)) {
     const bringing = bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw });
@@ -86,7 +86,7 @@ const THREADED: Record<string, string> = {
   'quotes that stay open': '"\\'.repeat(30_000),
 };
 
-it('mail to an inbox whose ids are costly to read keeps nobody else waiting', { timeout: 480_000 }, async () => {
+it('mail to an inbox with ids that are costly to read delays nobody else', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   const inbox = await inboxOf(scene, await scene.team());
   for (const [what, field] of Object.entries(THREADED)) {
@@ -137,7 +137,7 @@ it('texts and files of 5 MB in short lines are read', { timeout: 480_000 }, asyn
   }
 });
 
-it('messages of very many lines keep no other message waiting', { timeout: 480_000 }, async () => {
+it('messages with very many lines delay no other message', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'], config: { receiving: { read_seconds: 4 } } });
   const { name } = await receivingDomainOf(scene, await scene.team());
   const to = [`a@${name}`];
@@ -154,8 +154,8 @@ it('messages of very many lines keep no other message waiting', { timeout: 480_0
   expect(ended.slice(0, 5)).toEqual(Array(5).fill('small'));
 });
 
-describe('messages that are costly to check', () => {
-  it('keep nobody else waiting, and are taken', { timeout: 480_000 }, async () => {
+describe('messages that are costly to authenticate', () => {
+  it('delay nobody else, and are accepted', { timeout: 480_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { judge_seconds: 2 } },
@@ -173,7 +173,7 @@ describe('messages that are costly to check', () => {
     expect(data).toHaveLength(4);
   });
 
-  it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 480_000 }, async () => {
+  it('are deferred when DMARC is enforced, because its result is unknown', { timeout: 480_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { judge_seconds: 2, dmarc: 'refuse' } },

@@ -64,7 +64,7 @@ const received = async (): Promise<AnyBody[]> => {
 };
 const emails = async (): Promise<AnyBody[]> => (await scene.api('GET', '/emails', { key: team.key })).body.data;
 
-/** What the next server finds. */
+/** Returns the auth results of the next server. */
 async function judged(got: SinkMessage | undefined) {
   const dns = new Resolver();
   dns.setServers([scene.dns.server]);
@@ -78,8 +78,8 @@ async function judged(got: SinkMessage | undefined) {
   });
 }
 
-describe('forward', () => {
-  it('keeps the message and passes it on unchanged, with a sender that leads back and a seal', async () => {
+describe('forwarding', () => {
+  it('keeps the message and passes it on unchanged, with a reversible sender and an ARC seal', async () => {
     const id = await forward(`support@${domain.name}`, 'office@dest.example.org', 'second@dest.example.org');
     const raw = await signed(message());
     const { reply, onward } = await bring(raw);
@@ -105,7 +105,7 @@ describe('forward', () => {
     ]);
   });
 
-  it('passes DMARC at the next server: by the signature that came with it, and by the seal where there is none', async () => {
+  it('passes DMARC at the next server: by the original signature, or by the seal without one', async () => {
     await forward('*', 'office@dest.example.org');
     const [bySignature] = (await bring(await signed(message()))).onward;
     expect((await judged(bySignature)).dmarc).toMatchObject({ status: { result: 'pass' } });
@@ -118,7 +118,7 @@ describe('forward', () => {
     );
   });
 
-  it('adds to a chain of seals, and says so where one is broken', async () => {
+  it('extends a chain of seals, and says when one is broken', async () => {
     await forward('*', 'office@dest.example.org');
     const [first] = (await bring(message())).onward;
     const again = first?.data.toString().replace(/^Delivered-To:.*\r\n/m, '') ?? '';
@@ -130,7 +130,7 @@ describe('forward', () => {
     expect(third?.data.toString()).toMatch(/^ARC-Seal: i=2;[\s\S]{1,300}cv=fail/);
   });
 
-  it('is idempotent: a message that comes again is passed on once', async () => {
+  it('passes a repeated message on once', async () => {
     await forward('*', 'office@dest.example.org');
     const raw = message();
     expect((await bring(raw)).onward).toHaveLength(1);
@@ -138,7 +138,7 @@ describe('forward', () => {
     expect(await received()).toHaveLength(1);
   });
 
-  it('ends where it comes to an address again, and after too many servers', async () => {
+  it('ends when a message returns to an address, and after too many servers', async () => {
     await forward('*', 'office@dest.example.org');
     const [once] = (await bring(message())).onward;
     const { reply, onward } = await bring(once?.data.toString('latin1') ?? '');
@@ -148,7 +148,7 @@ describe('forward', () => {
     expect(await received()).toHaveLength(3);
   });
 
-  it('two rules that forward to each other end', async () => {
+  it('ends between two rules that forward to each other', async () => {
     const other = await scene.team();
     const theirs = await other.domain();
     await forward(`a@${domain.name}`, `b@${theirs.name}`);
@@ -174,7 +174,7 @@ describe('forward', () => {
     expect(kept.not_forwarded_reason).toBe('received_here');
   });
 
-  it('passes on nothing that says what this server alone may say', async () => {
+  it('removes headers that only this server may add', async () => {
     await forward('*', 'office@dest.example.org');
     const { host } = scene.app.world.config.instance;
     const claims = [
@@ -192,13 +192,13 @@ describe('forward', () => {
     for (const claim of claims) expect(text).not.toContain(claim);
   });
 
-  it('a notice has no sender before and none behind', async () => {
+  it('keeps the empty sender of a notice', async () => {
     await forward('*', 'office@dest.example.org');
     const [got] = (await bring(message(['Auto-Submitted: auto-replied']), undefined, '')).onward;
     expect(got).toMatchObject({ mailFrom: '', rcptTo: ['office@dest.example.org'] });
   });
 
-  it('what cannot stand in 64 bytes comes back to a return path of ours', async () => {
+  it('uses a return path of ours for a sender that does not fit into 64 bytes', async () => {
     await forward('*', 'office@dest.example.org');
     const from = `bounces+123456-abcd-someone=example.org@em.longer-name.example`;
     const [got] = (await bring(message(), undefined, from)).onward;
@@ -223,7 +223,7 @@ describe('a bounce of forwarded mail', () => {
     return (await bring(message())).onward[0]?.mailFrom ?? '';
   }
 
-  it('goes to whoever sent the message, without a sender', async () => {
+  it('is sent to the sender of the message, with an empty sender', async () => {
     const address = (await sender()).toLowerCase();
     const { reply, onward } = await bring(bounce(), [address], '');
     expect(reply).toMatch(/^250/);
@@ -233,7 +233,7 @@ describe('a bounce of forwarded mail', () => {
     expect(await received()).toHaveLength(1);
   });
 
-  it('is no way to write to anybody: not with a sender, not forged, not after some weeks', async () => {
+  it('cannot be used to write to anybody: not with a sender, not forged, not after weeks', async () => {
     const address = await sender();
     expect((await bring(bounce(), [address], 'x@example.org')).reply).toMatch(
       /^550 5\.7\.1 This address takes bounces/,
@@ -251,14 +251,14 @@ describe('a bounce of forwarded mail', () => {
     ['a list', 'From: x@example.org\r\nList-Id: <x.example.org>\r\n\r\nBuy now\r\n', false],
     ['an answer from a holiday', 'From: x@example.org\r\nAuto-Submitted: auto-replied\r\n\r\nI am away\r\n', true],
     ['a report of success', 'Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nRead\r\n--b--\r\n', true],
-  ])('is what comes back for mail and nothing else: %s', async (_, raw, passes) => {
+  ])('is accepted only when it is a report: %s', async (_, raw, passes) => {
     const { reply, onward } = await bring(raw, [await sender()], '');
     const says = /^550 5\.7\.1 This address takes bounces of forwarded mail alone; this is none$/;
     expect(reply).toMatch(passes ? /^250 / : says);
     expect(onward).toHaveLength(passes ? 1 : 0);
   });
 
-  it('has one recipient, and comes sixty times an hour at the most', async () => {
+  it('has one recipient, and is accepted sixty times an hour at most', async () => {
     const address = await sender();
     const client = await callMx(scene);
     await client.hear();
@@ -279,8 +279,8 @@ describe('a bounce of forwarded mail', () => {
   });
 });
 
-describe('other rules', () => {
-  it('webhook_only tells who wrote what and keeps no content', async () => {
+describe('other inbound rules', () => {
+  it('include webhook_only, which reports the envelope and keeps no content', async () => {
     await rule(`news@${domain.name}`, 'webhook_only');
     await bring(message(), [`news@${domain.name}`]);
     const [item] = await received();
@@ -291,7 +291,7 @@ describe('other rules', () => {
     expect((await received())[0]).toMatchObject({ dropped_reason: null });
   });
 
-  it('drop takes the message and keeps nothing; the most specific rule decides', async () => {
+  it('include drop, which accepts the message and keeps nothing, and the most specific rule applies', async () => {
     await rule('*', 'drop');
     await forward(`*@${domain.name}`, 'all@dest.example.org');
     await forward(`support+*@${domain.name}`, 'tagged@dest.example.org');
@@ -315,7 +315,7 @@ it.each([
     1,
   ],
   ['this month, it is kept and the log says so', { included_emails: 1 }, /^250 /, 2],
-])('where the team may send no more %s', async (_, plan, says, kept) => {
+])('forwarding without quota: %s', async (_, plan, says, kept) => {
   await using small = await startScene({ roles: ['http', 'receiving'], config: { plans: { standard: plan } } });
   const { key, ...owner } = await small.team();
   const { name } = await receivingDomainOf(small, { key, ...owner });
@@ -329,7 +329,7 @@ it.each([
   expect(small.log.some((line) => line.includes('mail not forwarded'))).toBe(kept === 2);
 });
 
-it('while sending is switched off, the message is to come again, and mail that is not passed on is taken', async () => {
+it('while sending is switched off, mail to be forwarded is deferred, and other mail is accepted', async () => {
   const { name } = await receivingDomainOf(scene, await scene.team());
   await forward('*', 'office@dest.example.org');
   await setSending(scene.app.world, { isOn: false });

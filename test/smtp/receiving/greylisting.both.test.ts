@@ -30,7 +30,7 @@ const rows = async (): Promise<number> => {
   return Number(found?.n);
 };
 
-it('asks a stranger to come again, and knows the network once it has', async () => {
+it('greylisting defers an unknown sender, and knows the network after the retry', async () => {
   expect(await come()).toBe('451 4.7.1 You are not known here yet; come again in 300 seconds');
   scene.clock.advance(4 * MINUTE);
   expect(await come()).toMatch(/^451 4\.7\.1 .* 60 seconds$/);
@@ -46,13 +46,13 @@ it('asks a stranger to come again, and knows the network once it has', async () 
   expect(await come('third@example.org')).toMatch(/^451 /);
 });
 
-it('who comes again too late begins anew', async () => {
+it('greylisting starts again for a sender that returns too late', async () => {
   expect(await come()).toMatch(/^451 /);
   scene.clock.advance(25 * 60 * MINUTE);
   expect(await come()).toMatch(/^451 4\.7\.1 .* 300 seconds$/);
 });
 
-it('what is remembered is bounded, and forgotten', async () => {
+it('greylisting remembers a bounded number of senders, and forgets them', async () => {
   for (const n of [1, 2, 3]) expect(await come(`n${n}@example.org`)).toMatch(/^451 /);
   expect(await rows()).toBe(3);
   expect(await come('n4@example.org')).toMatch(/^250 /);

@@ -8,7 +8,7 @@ import { hearGreeting } from './opened.ts';
 const MESSAGES = hostileMessages(9);
 const AT_ONCE = 4;
 
-describe('hostile messages through the port', () => {
+describe('hostile messages at the receiving port', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -19,9 +19,9 @@ describe('hostile messages through the port', () => {
   });
   afterAll(() => scene.close());
 
-  it('are at least two hundred', () => expect(MESSAGES.length).toBeGreaterThanOrEqual(200));
+  it('are at least two hundred in number', () => expect(MESSAGES.length).toBeGreaterThanOrEqual(200));
 
-  it('each is stored byte for byte or refused, and the next client is answered', { timeout: 480_000 }, async () => {
+  it('are stored byte for byte or refused, and the next client is served', { timeout: 480_000 }, async () => {
     const failed: string[] = [];
     const reasons = new Map<string, number>();
     const left = MESSAGES.entries();
@@ -89,7 +89,7 @@ describe('hostile messages through the port', () => {
     'HELP',
   ];
 
-  it('dialogues without sense end in replies, and what was taken is there', { timeout: 480_000 }, async () => {
+  it('and senseless dialogues end in replies, and accepted messages are stored', { timeout: 480_000 }, async () => {
     const before = await stored();
     let taken = 0;
     let unheard = 0;
@@ -99,7 +99,7 @@ describe('hostile messages through the port', () => {
       else taken += heard;
     }
     expect(taken).toBeGreaterThan(5);
-    // Of a connection that was broken off nobody knows what had been taken.
+    // When a connection was broken off, nobody knows what had been taken.
     expect((await stored()) - before - taken).toBeGreaterThanOrEqual(0);
     expect((await stored()) - before - taken).toBeLessThanOrEqual(unheard * 5);
     const client = await callMx(scene);
@@ -153,7 +153,7 @@ describe('hostile messages through the port', () => {
     return isEnded ? undefined : taken;
   }
 
-  /** Whoever said STARTTLS is heard no more. */
+  /** After STARTTLS the server answers nothing in clear, so the wait for the end has a limit. */
   const quiet = async (client: { isOpen(): boolean }): Promise<void> => {
     for (let n = 0; n < 20_000 && client.isOpen(); n++) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -16,7 +16,7 @@ const peakBytes = (): number =>
 
 // runs only where the system keeps the peak of a process.
 it.skipIf(!existsSync(PEAK))(
-  'the first message of 50 MB that comes in costs less than 350 MB of memory, client included',
+  'the first received message of 50 MB costs less than 350 MB of memory, client included',
   async () => {
     await using scene = await startScene({ roles: ['http', 'receiving'] });
     const team = await scene.team();

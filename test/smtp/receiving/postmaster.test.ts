@@ -22,7 +22,7 @@ async function receivedFor(): Promise<string[]> {
   return (await scene.api('GET', `/emails/receiving/${id}`, { key: team.key })).body.received_for;
 }
 
-it('mail to postmaster goes to whom the configuration names, once the domain receives', async () => {
+it('mail to postmaster goes to the configured address, once its domain receives', async () => {
   expect(await bring('postmaster')).toMatch(/^550 5\.7\.1/);
   const ours = await team.domain('ours.example.com');
   const body = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
@@ -33,7 +33,7 @@ it('mail to postmaster goes to whom the configuration names, once the domain rec
   }
 });
 
-it('postmaster of a domain that receives is its own', async () => {
+it('postmaster of a receiving domain belongs to its team', async () => {
   expect(await bring(`postmaster@${domain}`)).toMatch(/^250 /);
   expect(await receivedFor()).toEqual([`postmaster@${domain}`]);
   expect(await bring('postmaster@elsewhere.example')).toMatch(/^550 5\.7\.1/);

@@ -10,7 +10,7 @@ const LAST = {
   nothing: 'email.delivered',
 };
 
-describe('what mail servers send back', () => {
+describe('a report of a mail server', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -22,7 +22,7 @@ describe('what mail servers send back', () => {
   });
   afterAll(() => scene.close());
 
-  it.each(REAL_REPORTS)('$name: $becomes', async ({ raw, becomes, isShared = false, from = '' }) => {
+  it.each(REAL_REPORTS)('$name is recorded as: $becomes', async ({ raw, becomes, isShared = false, from = '' }) => {
     const to = `n${++count}@dest.example.org`;
     const other = `other${count}@${isShared ? 'dest' : 'elsewhere'}.example.org`;
     const body = { from: `a@${domain}`, to: [to, other], subject: 'Out', text: 'x' };

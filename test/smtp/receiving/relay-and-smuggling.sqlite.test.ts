@@ -17,7 +17,7 @@ afterAll(() => scene.close());
 const received = async (): Promise<number> =>
   (await scene.api('GET', '/emails/receiving?limit=100', { key: team.key })).body.data.length;
 
-describe('nothing is passed on', () => {
+describe('nothing is relayed:', () => {
   it.each([
     'victim@example.net',
     'victim@EXAMPLE.NET',
@@ -81,7 +81,7 @@ describe('nothing is passed on', () => {
     'SRS1=AAAA=example.net==AAAA=AA=example.org=victim@send.DOMAIN',
     'prvs=0123456789=victim@example.net',
     'fbl%example.net@rasket.test',
-  ])('RCPT TO:<%s>', async (address) => {
+  ])('RCPT TO:<%s> is refused', async (address) => {
     const client = await callMx(scene);
     await hearGreeting(client);
     await client.say('MAIL FROM:<a@example.org>');
@@ -108,7 +108,7 @@ describe('nothing is passed on', () => {
     },
   );
 
-  it('who tries out addresses is sent off', async () => {
+  it('a client that guesses addresses is disconnected', async () => {
     const client = await callMx(scene);
     await hearGreeting(client);
     await client.say('MAIL FROM:<a@example.org>');
@@ -119,7 +119,7 @@ describe('nothing is passed on', () => {
     expect(await client.hear()).toBe('closed');
   });
 
-  it('a hundred recipients at a time, and the next is told to come again', async () => {
+  it('a client may name a hundred recipients at a time, and is asked to send the next separately', async () => {
     const client = await callMx(scene);
     await hearGreeting(client);
     await client.say('MAIL FROM:<a@example.org>');
@@ -130,7 +130,7 @@ describe('nothing is passed on', () => {
   });
 });
 
-describe('no message hides in another', () => {
+describe('no message can be smuggled into another', () => {
   it.each(ENDINGS)('after %s', async (_, end) => {
     const before = await received();
     const client = await callMx(scene);
@@ -147,7 +147,7 @@ describe('no message hides in another', () => {
     expect(await received()).toBe(before + (isFaulty ? 0 : 1));
   });
 
-  it('content that comes with DATA at once is content', async () => {
+  it('with content that is sent together with DATA', async () => {
     const before = await received();
     const client = await callMx(scene);
     await hearGreeting(client);
@@ -177,7 +177,7 @@ describe('no message hides in another', () => {
     expect(await received()).toBe(before + 1);
   });
 
-  it('what is said in clear before a handshake is never heard', async () => {
+  it('by commands in clear text before a TLS handshake', async () => {
     const client = await callMx(scene);
     await hearGreeting(client);
     client.send(`STARTTLS\r\nEHLO a.example\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<b@${domain}>\r\n`);
@@ -191,7 +191,7 @@ describe('no message hides in another', () => {
     client.end();
   });
 
-  it('who speaks before the greeting is sent off', async () => {
+  it('by a client that speaks before the greeting, which is disconnected', async () => {
     await using patient = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { greeting_delay_ms: 500 } },

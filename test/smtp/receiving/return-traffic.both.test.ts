@@ -3,7 +3,7 @@ import { formatReturnPath, returnPathPrefix } from '../../../src/protocol/addres
 import { bringMail } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
-describe('what comes back by mail', () => {
+describe('returned mail:', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -68,7 +68,7 @@ describe('what comes back by mail', () => {
   const suppression = async (address: string) =>
     (await scene.api('GET', `/suppressions/${address}`, { key: team.key })).body;
 
-  it('a hard bounce is told, suppresses and names its email; told once, however often it comes', async () => {
+  it('a hard bounce is recorded once, suppresses, and names its email, however often it arrives', async () => {
     const to = fresh();
     const { id, paths } = await send([to]);
     for (let n = 0; n < 3; n++) expect(await back(paths.get('dest.example.org'), dsn(to))).toMatch(/^250 /);
@@ -98,7 +98,7 @@ describe('what comes back by mail', () => {
     expect(await suppression(to)).toMatchObject({ statusCode: 404 });
   });
 
-  it('a warning delays, and what is relayed or answered changes nothing', async () => {
+  it('a warning is a delay, and a relayed message or an automatic reply changes nothing', async () => {
     const to = fresh();
     const { id, paths } = await send([to]);
     const path = paths.get('dest.example.org');
@@ -112,7 +112,7 @@ describe('what comes back by mail', () => {
     expect((await account(id)).state).toBe('delivered');
   });
 
-  it('what was taken for the members of a list is no event, and the log says so', async () => {
+  it('an expansion to the members of a list is no event, and is logged', async () => {
     const to = fresh();
     const { id, paths } = await send([to]);
     const before = scene.log.length;
@@ -133,7 +133,7 @@ describe('what comes back by mail', () => {
     const there = fresh('two.example.org');
     const { id, paths } = await send([here, there]);
     expect(new Set(paths.values()).size).toBe(2);
-    // Whoever has mail for one destination says what became of a recipient at the other, or of a stranger.
+    // A server with mail for one destination may report about a recipient at the other, or about an address that got none.
     for (const victim of [there, 'victim@example.net']) await back(paths.get('one.example.org'), dsn(victim));
     expect(await suppression(there)).toMatchObject({ statusCode: 404 });
     expect(await suppression('victim@example.net')).toMatchObject({ statusCode: 404 });
@@ -142,7 +142,7 @@ describe('what comes back by mail', () => {
     expect(await suppression(here)).toMatchObject({ statusCode: 404 });
   });
 
-  it('among several at one destination, one that is not named is nobody', async () => {
+  it('a report that names none of several recipients at one destination changes nothing', async () => {
     const all = [fresh(), fresh()];
     const { id, paths } = await send(all);
     await back(paths.get('dest.example.org'), dsn('other@dest.example.org'));
@@ -151,7 +151,7 @@ describe('what comes back by mail', () => {
     expect((await scene.events(id)).at(-1)).toMatchObject({ type: 'email.bounced', data: { to: [all[1]] } });
   });
 
-  it('a return path that was changed is refused', async () => {
+  it('a modified return path is refused', async () => {
     const to = fresh();
     const { id, paths } = await send([to]);
     const path = paths.get('dest.example.org') ?? '';
@@ -168,7 +168,7 @@ describe('what comes back by mail', () => {
     expect((await account(id)).state).toBe('bounced');
   });
 
-  it('a complaint is told and suppresses, when its return path is ours and it is one', async () => {
+  it('a complaint is recorded and suppresses when its return path is ours and it is a complaint', async () => {
     const to = fresh();
     const { id, paths } = await send([to]);
     const path = paths.get('dest.example.org') ?? '';

@@ -7,7 +7,7 @@ import type { AnyBody } from '../../rig/api.ts';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
-/** What clamd is sent, and what it says; the messages decide. */
+/** Starts a clamd that records what it is sent; the messages decide what it answers. */
 async function startClamd(): Promise<{ port: number; seen: Buffer[]; close(): Promise<void> }> {
   const seen: Buffer[] = [];
   const server = net.createServer((socket) => {
@@ -55,7 +55,7 @@ async function startRspamd(): Promise<{ port: number; asked: http.IncomingHttpHe
   return { port, asked, close: () => void server.close() };
 }
 
-describe('what is said of a message', () => {
+describe('the screening of a message', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -111,12 +111,12 @@ describe('what is said of a message', () => {
     ['addresses of two domains', 'From: a@good.example, x@evil.example'],
     ['two From', 'From: a@good.example\r\nFrom: x@evil.example'],
     ['an address in an encoded word', 'From: =?utf-8?q?a=40good=2Eexample?='],
-  ])('a From that names no single domain is refused: %s', async (_, from) => {
+  ])('refuses a From that does not name a single domain: %s', async (_, from) => {
     const { reply } = await bring(`${from}\r\nSubject: x\r\nMessage-ID: <${Math.random()}@x>\r\n\r\nx\r\n`);
     expect(reply).toMatch(/^550 5\.7\.26 Its From names no single domain/);
   });
 
-  it('SPF, DKIM and DMARC that pass', async () => {
+  it('records SPF, DKIM and DMARC that pass', async () => {
     const { email } = await bring(await signed(message('good.example')), 'a@good.example');
     expect(email.authentication).toMatchObject({
       spf: { result: 'pass', domain: 'good.example' },
@@ -127,7 +127,7 @@ describe('what is said of a message', () => {
     });
   });
 
-  it('what a domain disowns is refused where it asks for it, and marked where it asks for less', async () => {
+  it('refuses what the policy of a domain rejects, and marks it under a weaker policy', async () => {
     expect((await bring(message('good.example'), 'a@bad.example')).reply).toMatch(/^550 5\.7\.26 .*good\.example/);
     const altered = (await signed(message('good.example'))).replace('Subject: good', 'Subject: evil');
     expect((await bring(altered)).reply).toMatch(/^550 5\.7\.26 /);
@@ -142,7 +142,7 @@ describe('what is said of a message', () => {
     });
   });
 
-  it('a message that nothing speaks for is no pass', async () => {
+  it('does not pass a message without any authentication', async () => {
     const { email } = await bring(message('unknown.example'));
     expect(email.authentication).toMatchObject({
       spf: { result: 'none' },
@@ -159,7 +159,7 @@ describe('what is said of a message', () => {
     expect(sender).toMatchObject({ spf: { result: 'pass' }, dmarc: { result: 'none' }, verdict: 'pass' });
   });
 
-  it('nothing that somebody else says in the name of this server', async () => {
+  it('ignores headers in which somebody else uses the name of this server', async () => {
     const { host } = scene.app.world.config.instance;
     const claims = [
       `Authentication-Results: ${host}; dkim=pass header.d=bank.example`,
@@ -180,7 +180,7 @@ describe('what is said of a message', () => {
     expect(await source.text()).toContain(first);
   });
 
-  it('a virus is told and not stored; what clamd does not look at is told to come again', async () => {
+  it('reports a virus without storing it, and defers what clamd cannot check', async () => {
     const { reply, email } = await bring(message('unknown.example', 'EICAR'));
     expect(reply).toMatch(/^250 /);
     expect(email).toMatchObject({ dropped_reason: 'virus', text: null, html: null, attachments: [], raw: null });
@@ -192,7 +192,7 @@ describe('what is said of a message', () => {
     }
   });
 
-  it('a spam score marks, and no answer marks nothing', async () => {
+  it('marks by a spam score, and marks nothing without one', async () => {
     const { email } = await bring(message('unknown.example', 'SPAM'), 'a@bounces.example');
     expect(email.authentication).toMatchObject({
       spam: { score: 16.5, required_score: 15, is_spam: true },
@@ -204,7 +204,7 @@ describe('what is said of a message', () => {
     expect((await bring(message('unknown.example', 'BROKEN'))).email.authentication.spam).toBeNull();
   });
 
-  it('a message with a hundred signatures is not hashed a hundred times', async () => {
+  it('does not compute a hundred hashes for a message with a hundred signatures', async () => {
     const forged = 'DKIM-Signature: v=1; a=rsa-sha256; d=good.example; s=s1; h=from; bh=x; b=x\r\n'.repeat(100);
     // Nothing is known of it then, and this scene refuses what is disowned.
     expect((await bring(forged + message('unknown.example'))).reply).toMatch(
@@ -212,7 +212,7 @@ describe('what is said of a message', () => {
     );
   });
 
-  it('a field of ten thousand folds is not put together, and one of a thousand is', async () => {
+  it('does not join a header of ten thousand folds, and does join one of a thousand', async () => {
     const folded = (folds: number) => `X-Folded: a\r\n${' b\r\n'.repeat(folds)}${message('unknown.example')}`;
     expect((await bring(folded(10_001))).reply).toMatch(/^451 4\.7\.0 /);
     expect((await bring(`not a field\r\n${'nor this\r\n'.repeat(10_001)}${message('unknown.example')}`)).reply).toMatch(

@@ -1,4 +1,4 @@
-/** What comes back to a return path, in the shape in which mail servers and programs write it. TO stands for the recipient. */
+/** A message that comes back to a return path, in the form in which mail servers and programs write it. TO stands for the recipient. */
 export interface RealReport {
   name: string;
   raw: string;

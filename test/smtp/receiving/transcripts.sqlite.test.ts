@@ -3,7 +3,7 @@ import { callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { TRANSCRIPTS } from './transcripts.ts';
 
-describe('dialogues with the MX port', () => {
+describe('the dialogue with the MX port', () => {
   let scene: Scene;
   let team: Team;
   let domain = '';
@@ -24,7 +24,7 @@ describe('dialogues with the MX port', () => {
       .replaceAll('LONG', 'x'.repeat(13_000));
   const unescaped = (text: string): string => text.replaceAll('\\r', '\r').replaceAll('\\n', '\n');
 
-  /** Those that are about STARTTLS itself say it themselves, and what is offered changes with it. */
+  /** Transcripts that are about STARTTLS use it themselves, and the offered extensions change with it. */
   const overTls = Object.entries(TRANSCRIPTS).filter(
     ([name, transcript]) => !transcript.includes('STARTTLS') && name !== 'extensions are said',
   );
@@ -54,12 +54,12 @@ describe('dialogues with the MX port', () => {
     }
   }
 
-  it.each(Object.entries(TRANSCRIPTS))('in clear: %s', (_, transcript) => play(transcript, false));
+  it.each(Object.entries(TRANSCRIPTS))('in clear text: %s', (_, transcript) => play(transcript, false));
   it.each(overTls)('encrypted: %s', (_, transcript) => play(transcript, true));
-  it('there are at least eighty', () =>
+  it('has at least eighty variants', () =>
     expect(Object.keys(TRANSCRIPTS).length + overTls.length).toBeGreaterThanOrEqual(80));
 
-  it('of a domain that is deleted while a message comes, the message is put off', async () => {
+  it('defers a message whose domain is deleted meanwhile', async () => {
     const own = await scene.team();
     const { id, name } = await receivingDomainOf(scene, own);
     const client = await callMx(scene);
@@ -76,7 +76,7 @@ describe('dialogues with the MX port', () => {
     expect((await scene.api('GET', '/emails/receiving', { key: own.key })).body.data).toEqual([]);
   });
 
-  it('what was taken is there, byte for byte and for whom it was', async () => {
+  it('stores an accepted message byte for byte and for its recipients', async () => {
     const own = await scene.team();
     const { name } = await receivingDomainOf(scene, own);
     const client = await callMx(scene);

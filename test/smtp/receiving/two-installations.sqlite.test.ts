@@ -57,7 +57,7 @@ async function received({ scene, team: { key } }: Awaited<ReturnType<typeof open
 const reasonTold = async (scene: Scene, id: string): Promise<unknown> =>
   (await scene.events(id)).map(({ type, data }) => [type, (data as AnyBody).not_forwarded_reason]);
 
-it('a message between two installations that forward to each other ends, and says why', async () => {
+it('a message between two installations that forward to each other ends, with the reason', async () => {
   let otherPort = 0;
   await using wayToOther = await openWayTo(() => otherPort);
   const one = await open('one.test', wayToOther.port);
@@ -84,7 +84,7 @@ it('a message between two installations that forward to each other ends, and say
   expect(await reasonTold(one.scene, first?.id)).toEqual([['email.received', undefined]]);
 });
 
-it('that it has passed too many servers is told as well', async () => {
+it('a message that passed too many servers is reported as well', async () => {
   const at = await open('one.test', 1);
   await using scene = at.scene;
   await forward(at, 'office@dest.example.org');

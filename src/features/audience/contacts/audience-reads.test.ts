@@ -5,7 +5,7 @@ import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
 
 const sqlite = (): Executor => ({ dialect: 'sqlite' }) as Executor;
 
-it('of many readers one reads at a time, and each turn of the event loop comes between two batches', async () => {
+it('only one audience reader runs at a time, and the event loop turns between two batches', async () => {
   const db = sqlite();
   const turns: number[] = [];
   let turn = 0;

@@ -21,28 +21,33 @@ const known = (properties: PropertyRow[]) => ({ properties, fallbacks: fallbacks
 const merged = (text: string, contact = ADA, properties = PROPERTIES, escape: 'html' | 'none' = 'none'): string =>
   renderMerge(text, rendered(mergeValuesOf(contact, known(properties), keysOf(parseMerge(text))), LINKS), { escape });
 
-describe('a value is', () => {
+describe('a merge value is', () => {
   it.each([
-    ['a field', '{{{FIRST_NAME|x}}} {{{EMAIL}}}', 'Ada ada@example.org'],
-    ['a field in lower case', '{{{first_name}}}', 'Ada'],
-    ['the default, where the field is empty', '{{{LAST_NAME|friend}}}', 'friend'],
-    ['nothing, where there is no default', '[{{{LAST_NAME}}}]', '[]'],
-    ['a property in either case', '{{{plan}}} {{{PLAN}}} {{{Plan|x}}}', 'pro pro pro'],
-    ['the default before the fallback of the property', '{{{SEATS|one}}} {{{SEATS}}}', 'one 5'],
-    ['an empty default before the fallback', '[{{{SEATS|}}}]', '[]'],
-    ['nothing, where the property has no fallback', '[{{{NOTE}}}]', '[]'],
-    ['nothing of what is not declared', '[{{{OTHER}}}] {{{OTHER|d}}}', '[] d'],
+    ['the value of the field', '{{{FIRST_NAME|x}}} {{{EMAIL}}}', 'Ada ada@example.org'],
+    ['the value of a field in lower case', '{{{first_name}}}', 'Ada'],
+    ['the default when the field is empty', '{{{LAST_NAME|friend}}}', 'friend'],
+    ['empty when there is no default', '[{{{LAST_NAME}}}]', '[]'],
+    ['the value of a property in any letter case', '{{{plan}}} {{{PLAN}}} {{{Plan|x}}}', 'pro pro pro'],
+    ['the default rather than the fallback of the property', '{{{SEATS|one}}} {{{SEATS}}}', 'one 5'],
+    ['an empty default rather than the fallback', '[{{{SEATS|}}}]', '[]'],
+    ['empty when the property has no fallback', '[{{{NOTE}}}]', '[]'],
+    ['empty for a property that is not declared', '[{{{OTHER}}}] {{{OTHER|d}}}', '[] d'],
     ['a link', '{{{UNSUBSCRIBE_URL}}}', 'https://example.com/u'],
-    ['never merged again', '{{{FIRST_NAME}}}', '{{{EMAIL}}}', { ...ADA, first_name: '{{{EMAIL}}}' }],
-    ['false and zero too', '{{{PLAN}}} {{{SEATS}}}', 'false 0', { ...ADA, properties: '{"1":false,"2":0}' }],
-    ['as PostgreSQL reads it', '{{{PLAN}}}', 'gold', { ...ADA, properties: { '1': 'gold' } }],
-    ['the default, where a property is empty', '{{{PLAN|x}}} {{{PLAN}}}', 'x free', { ...ADA, properties: '{"1":""}' }],
+    ['not merged a second time', '{{{FIRST_NAME}}}', '{{{EMAIL}}}', { ...ADA, first_name: '{{{EMAIL}}}' }],
+    [
+      'shown when it is false or zero',
+      '{{{PLAN}}} {{{SEATS}}}',
+      'false 0',
+      { ...ADA, properties: '{"1":false,"2":0}' },
+    ],
+    ['read from an object as PostgreSQL returns it', '{{{PLAN}}}', 'gold', { ...ADA, properties: { '1': 'gold' } }],
+    ['the default when a property is empty', '{{{PLAN|x}}} {{{PLAN}}}', 'x free', { ...ADA, properties: '{"1":""}' }],
   ] as [string, string, string, MergedContact?][])('%s', (_, text, expected, contact) => {
     expect(merged(text, contact)).toBe(expected);
   });
 });
 
-it.each(['UNSUBSCRIBE_URL', 'EMAIL', 'first_name'])('no property takes the place of %s', (key) => {
+it.each(['UNSUBSCRIBE_URL', 'EMAIL', 'first_name'])('no property overrides %s', (key) => {
   const stolen = [property(key, 1)];
   const contact = { ...ADA, properties: '{"1":"https://evil.example"}' };
   expect(merged('{{{UNSUBSCRIBE_URL}}} {{{EMAIL}}} {{{FIRST_NAME}}}', contact, stolen)).toBe(
@@ -50,7 +55,7 @@ it.each(['UNSUBSCRIBE_URL', 'EMAIL', 'first_name'])('no property takes the place
   );
 });
 
-it.each(['__proto__', 'constructor', 'toString'])('a key called %s is one like any other', (key) => {
+it.each(['__proto__', 'constructor', 'toString'])('a property with the key %s is treated like any other', (key) => {
   expect(merged(`[{{{${key}}}}]`)).toBe('[]');
   const values = mergeValuesOf({ ...ADA, properties: '{"1":"v"}' }, known([property(key, 1)]), [key]);
   expect(merged(`{{{${key}}}} {{{FIRST_NAME}}}`, { ...ADA, properties: '{"1":"v"}' }, [property(key, 1)])).toBe(
@@ -60,13 +65,13 @@ it.each(['__proto__', 'constructor', 'toString'])('a key called %s is one like a
   expect(renderMerge(`{{{${key}}}}`, rendered(JSON.parse(JSON.stringify(values)), {}), { escape: 'none' })).toBe('v');
 });
 
-it('is escaped in html and raw in text', () => {
+it('a merge value is escaped in HTML and raw in text', () => {
   const contact = { ...ADA, first_name: `<b>"'&` };
   expect(merged('{{{FIRST_NAME}}}', contact, PROPERTIES, 'html')).toBe('&lt;b&gt;&quot;&#39;&amp;');
   expect(merged('{{{FIRST_NAME}}}', contact)).toBe(`<b>"'&`);
 });
 
-it('only the keys that are used are stored', () => {
+it('only the merge values that the content uses are stored', () => {
   expect(mergeValuesOf(ADA, known(PROPERTIES), ['PLAN', 'SEATS'])).toEqual({
     given: { PLAN: 'pro' },
     fallbacks: { SEATS: '5' },
@@ -74,7 +79,7 @@ it('only the keys that are used are stored', () => {
 });
 
 it.each(['Ada\r\nBcc: evil@example.org', 'Ada\n', 'Ada\u2028x', 'A\0b\tc'])(
-  'a subject stays one line with %j',
+  'a subject stays on one line with the name %j',
   (name) => {
     const values = rendered(mergeValuesOf({ ...ADA, first_name: name }, known([]), ['FIRST_NAME']), {});
     const subject = renderSubject('Hi {{{FIRST_NAME}}}!', values);

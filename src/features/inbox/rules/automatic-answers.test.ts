@@ -14,7 +14,7 @@ const rounds = (count: number, everyMs: number, to = ['Ada <Ada@example.org>']):
     { direction: 'outbound', at: i * everyMs + 1, to },
   ]).flat();
 
-it('ten answers to new mail within an hour are a loop, until the first of them is an hour old', () => {
+it('ten automatic answers within an hour are a loop, until the first of them is an hour old', () => {
   expect(answerLoopOf(rounds(9, MINUTE), 9 * MINUTE)).toBeUndefined();
   const loop = { address: 'ada@example.org', until: 60 * MINUTE + 1, rounds: 10, within: 'an hour' };
   expect(answerLoopOf(rounds(10, MINUTE), 10 * MINUTE)).toEqual(loop);
@@ -22,12 +22,12 @@ it('ten answers to new mail within an hour are a loop, until the first of them i
   expect(answerLoopOf(rounds(10, MINUTE), 60 * MINUTE + 1)).toBeUndefined();
 });
 
-it('slow ones are a loop as well, by the day', () => {
+it('thirty automatic answers within a day are a loop', () => {
   expect(answerLoopOf(rounds(29, 20 * MINUTE), 29 * 20 * MINUTE)).toBeUndefined();
   expect(answerLoopOf(rounds(30, 20 * MINUTE), 30 * 20 * MINUTE)).toMatchObject({ rounds: 30, within: 'a day' });
 });
 
-it('messages with nothing new before them, or to other people, are no answer loop', () => {
+it('messages without new mail before them, or to other people, are no loop', () => {
   const many = Array.from({ length: 40 }, (_, i): Passed => ({
     direction: 'outbound',
     at: i,
@@ -56,23 +56,23 @@ const ASK: AutomaticAnswerAsk = {
 };
 
 const rows: [name: string, ask: Partial<AutomaticAnswerAsk>, because: NoAutomaticAnswer | undefined][] = [
-  ['a person', {}, undefined],
-  ['a proved person', { mail: { ...MAIL, proof: 'proved' } }, undefined],
-  ['the third mail of a day', { counts: { ...COUNTS, toSenderOfDay: 2 } }, undefined],
-  ['the fourth mail of a day', { counts: { ...COUNTS, toSenderOfDay: 3 } }, 'limit'],
-  ['a limit of none', { limits: { perSenderAndDay: 0 } }, 'limit'],
-  ['nobody', { to: '' }, 'no-sender'],
-  ['the inbox itself', { to: 'support@shop.example' }, 'own-inbox'],
-  ['another inbox here, which has marked nothing', { to: 'sales@shop.example' }, 'own-inbox'],
-  ['a machine', { signs: ['auto-submitted', 'suppressed'] }, 'auto-submitted'],
-  ['a list', { signs: ['list'] }, 'list'],
-  ['spam', { isSpam: true }, 'spam'],
-  ['a forged sender', { mail: { ...MAIL, proof: 'forged' } }, 'forged-sender'],
-  ['a hidden copy', { named: ['list@l.example'] }, 'not-addressed'],
-  ['a mail that another inbox has answered', { counts: { ...COUNTS, toMessage: 1 } }, 'answered'],
-  ['a thread that has its answer', { counts: { ...COUNTS, inThread: 1 } }, 'answered-thread'],
+  ['is sent to a person', {}, undefined],
+  ['is sent to an authenticated person', { mail: { ...MAIL, proof: 'proved' } }, undefined],
+  ['is sent to the third mail of a day', { counts: { ...COUNTS, toSenderOfDay: 2 } }, undefined],
+  ['is not sent to the fourth mail of a day', { counts: { ...COUNTS, toSenderOfDay: 3 } }, 'limit'],
+  ['is not sent with a limit of zero', { limits: { perSenderAndDay: 0 } }, 'limit'],
+  ['is not sent without a sender', { to: '' }, 'no-sender'],
+  ['is not sent to the inbox itself', { to: 'support@shop.example' }, 'own-inbox'],
+  ['is not sent to another inbox of this server, even without a mark', { to: 'sales@shop.example' }, 'own-inbox'],
+  ['is not sent to a machine', { signs: ['auto-submitted', 'suppressed'] }, 'auto-submitted'],
+  ['is not sent to a mailing list', { signs: ['list'] }, 'list'],
+  ['is not sent to spam', { isSpam: true }, 'spam'],
+  ['is not sent to a forged sender', { mail: { ...MAIL, proof: 'forged' } }, 'forged-sender'],
+  ['is not sent to mail that does not name the inbox', { named: ['list@l.example'] }, 'not-addressed'],
+  ['is not sent to mail that another inbox has answered', { counts: { ...COUNTS, toMessage: 1 } }, 'answered'],
+  ['is not sent twice in a thread', { counts: { ...COUNTS, inThread: 1 } }, 'answered-thread'],
 ];
 
-it.each(rows)('an automatic answer to %s', (_name, ask, because) => {
+it.each(rows)('an automatic answer %s', (_name, ask, because) => {
   expect(whyNoAutomaticAnswer({ ...ASK, ...ask })).toBe(because);
 });

@@ -210,7 +210,7 @@ const rows: Row[] = [
 ];
 
 describe('the thread of a message that follows a conversation', () => {
-  it.each(rows)('%s', async (_name, mail, by) => {
+  it.each(rows)('is chosen as expected for %s', async (_name, mail, by) => {
     const inbox = await conversation();
     const { choice } = await inbox.arrive({ id: '<next@x.example>', ...mail });
     if (choice.kind === 'thread') expect([choice.by, choice.threadId]).toEqual([by, thread(0)]);
@@ -338,7 +338,7 @@ const courses: [name: string, mails: Mail[], threads: number[]][] = [
   ],
 ];
 
-it.each(courses)('%s', async (_name, mails, expected) => {
+it.each(courses)('messages are put into threads as expected: %s', async (_name, mails, expected) => {
   const inbox = inMemory();
   const found: string[] = [];
   for (const [at, mail] of mails.entries())
@@ -346,7 +346,7 @@ it.each(courses)('%s', async (_name, mails, expected) => {
   expect(found).toEqual(expected.map(thread));
 });
 
-it('a million of ids costs no more look-ups than a few', async () => {
+it('a million message ids cost no more lookups than a few', async () => {
   const mail = await read({
     re: words(1000, 'r'),
     refs: words(50_000, 'w'),

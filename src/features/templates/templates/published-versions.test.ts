@@ -19,19 +19,19 @@ function cacheOver(rows: Record<string, string>, bytesMax: number) {
 
 const KB = 'x'.repeat(512);
 
-it('a version is read once', async () => {
+it('a published version is loaded once', async () => {
   const { loads, read } = cacheOver({ a: KB }, 1_000_000);
   expect(await read('a')).toBe(await read('a'));
   expect(loads).toEqual(['a']);
 });
 
-it('what was not found is asked for again', async () => {
+it('a version that was not found is queried again', async () => {
   const { loads, read } = cacheOver({}, 1_000_000);
   expect([await read('a'), await read('a')]).toEqual([undefined, undefined]);
   expect(loads).toEqual(['a', 'a']);
 });
 
-it('the longest unused goes first when memory runs out', async () => {
+it('the least recently used version is evicted when memory runs out', async () => {
   // Each takes a good 2 KB; four fit.
   const { loads, read } = cacheOver({ a: KB, b: KB, c: KB, d: KB, e: KB }, 9000);
   for (const id of ['a', 'b', 'c', 'd', 'a', 'e', 'a', 'c', 'd', 'e']) await read(id);
@@ -40,7 +40,7 @@ it('the longest unused goes first when memory runs out', async () => {
   expect(loads).toEqual(['a', 'b', 'c', 'd', 'e', 'b']);
 });
 
-it('one that would need much of the memory is read each time and drives nothing out', async () => {
+it('a version that would take much of the memory is loaded each time and evicts nothing', async () => {
   const { loads, read } = cacheOver({ a: KB, large: KB.repeat(3) }, 9000);
   await read('a');
   expect((await read('large'))?.html).toEqual([KB.repeat(3)]);
@@ -48,13 +48,13 @@ it('one that would need much of the memory is read each time and drives nothing 
   expect(loads).toEqual(['a', 'large', 'large']);
 });
 
-it('many variables cost memory too', async () => {
+it('variables count towards the memory of a version', async () => {
   const { loads, read } = cacheOver({ a: '{{{A}}}'.repeat(100) }, 40_000);
   for (const id of ['a', 'a']) await read(id);
   expect(loads).toEqual(['a', 'a']);
 });
 
-it('read by many at once it is counted once', async () => {
+it('a version that many callers read at once is counted once', async () => {
   const { loads, read } = cacheOver({ a: KB, b: KB, c: KB, d: KB }, 9000);
   await Promise.all([read('a'), read('a'), read('a'), read('a')]);
   for (const id of ['b', 'c', 'd', 'a', 'b', 'c', 'd']) await read(id);

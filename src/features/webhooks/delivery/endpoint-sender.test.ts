@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nextTryAt, TRIES_MAX, WAITS_MS, createSendWindow } from './endpoint-sender.ts';
 
-test('nine waits stand between ten tries, and none after the tenth', () => {
+test('there are nine waits between ten attempts, and none after the tenth', () => {
   const seconds = WAITS_MS.map((_, i) => (nextTryAt(i + 1, 0, () => 0.5) ?? 0) / 1000);
   expect(seconds).toEqual([5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800]);
   expect(TRIES_MAX).toBe(10);
@@ -10,7 +10,7 @@ test('nine waits stand between ten tries, and none after the tenth', () => {
   expect(nextTryAt(11, 0, () => 0.5)).toBeUndefined();
 });
 
-test('every wait is a tenth shorter or longer at the most', () => {
+test('every wait deviates by at most a tenth', () => {
   const dice = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 9 }), fc.nat(), dice, (tries, now, roll) => {
@@ -28,7 +28,7 @@ const grown = (answers: number, tookMs = 5) => {
   return window;
 };
 
-test('it begins with one, doubles with each round, and never exceeds its limit', () => {
+test('the send window starts at one, doubles with each round, and never exceeds its limit', () => {
   expect(createSendWindow(32).size).toBe(1);
   expect(grown(1).size).toBe(2);
   expect(grown(3).size).toBe(4);
@@ -36,7 +36,7 @@ test('it begins with one, doubles with each round, and never exceeds its limit',
   expect(grown(1000).size).toBe(32);
 });
 
-test('it does not grow while nothing waits, nor when answers are slow or become slow', () => {
+test('the send window does not grow while nothing waits, or when responses are or become slow', () => {
   const window = createSendWindow(32);
   window.succeeded(5, false);
   expect(window.size).toBe(1);
@@ -46,7 +46,7 @@ test('it does not grow while nothing waits, nor when answers are slow or become 
   expect(grown(100, 1001).size).toBe(1);
 });
 
-test('a failure halves it, and after that it grows by one a round', () => {
+test('a failure halves the send window, which then grows by one each round', () => {
   const window = grown(15);
   expect(window.size).toBe(16);
   window.failed();
@@ -57,7 +57,7 @@ test('a failure halves it, and after that it grows by one a round', () => {
   expect(window.size).toBe(1);
 });
 
-test('each answer that takes more than a second halves it, although it is a success', () => {
+test('each response that takes more than a second halves the send window, although it is a success', () => {
   const window = grown(31);
   expect(window.size).toBe(32);
   window.succeeded(1000, true);
@@ -70,7 +70,7 @@ test('each answer that takes more than a second halves it, although it is a succ
   expect(window.size).toBe(2);
 });
 
-test('whatever happens, it is a whole number from one to its limit', () => {
+test('the send window is always a whole number from one to its limit', () => {
   const steps = fc.array(fc.oneof(fc.constant('failed'), fc.nat({ max: 2000 })));
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), steps, (max, all) => {

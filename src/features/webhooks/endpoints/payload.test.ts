@@ -36,7 +36,7 @@ const envelope = {
   created_at: '2026-01-02T03:04:04.678Z',
 };
 
-describe('what an endpoint is told of an email', () => {
+describe('the payload of an email event', () => {
   test('is the envelope, in a fixed order', () => {
     const event = { id: 'e', teamId: 't', type: 'email.sent', at: AT, subjectId: EMAIL_ID } as const;
     expect(renderPayload(event, email)).toBe(
@@ -44,7 +44,7 @@ describe('what an endpoint is told of an email', () => {
     );
   });
 
-  test('names the recipients an event concerns, and carries tags, headers and template where there are any', () => {
+  test('contains the recipients of the event, and tags, headers and the template if there are any', () => {
     const row = { ...email, tags: '[{"name":"k","value":"v"}]', headers: '[["X-A","1"]]', template_id: 't' };
     const event = { type: 'email.delivered', at: AT, subjectId: EMAIL_ID, data: { to: ['two@example.org'] } } as const;
     expect(told(event, row)).toEqual({
@@ -63,26 +63,26 @@ describe('what an endpoint is told of an email', () => {
     ['email.failed', 'failed'],
     ['email.suppressed', 'suppressed'],
     ['email.delivery_delayed', 'delay'],
-  ] as const)('%s adds %s, and nothing else that was recorded', (type, key) => {
+  ] as const)('for %s adds %s, and no other recorded field', (type, key) => {
     const data = { [key]: { detail: 1 }, secret: 'ours' };
     expect(told({ type, at: AT, subjectId: EMAIL_ID, data })).toEqual({ ...envelope, [key]: { detail: 1 } });
   });
 
-  test('is what its event knows when its content is past retention', () => {
+  test('contains only what the event recorded when the email is past its retention', () => {
     const event = { type: 'email.delivered', at: AT, subjectId: EMAIL_ID, data: { to: ['x@y.example'] } } as const;
     const gone = { ...envelope, from: '', to: ['x@y.example'], subject: '', message_id: '' };
     expect(told(event, 'gone')).toEqual({ ...gone, created_at: expect.stringMatching(/^2026-01-0\dT/) });
   });
 });
 
-test('a tag called __proto__ is a tag', () => {
+test('a tag named __proto__ is included like any other', () => {
   const row = { ...email, tags: '[{"name":"__proto__","value":"v"}]' };
   expect(renderPayload({ id: 'e', teamId: 't', type: 'email.sent', at: AT, subjectId: EMAIL_ID }, row)).toContain(
     '"tags":{"__proto__":"v"}',
   );
 });
 
-test('of a domain only what is documented is told; of a suppression what was recorded', () => {
+test('a domain event contains only documented fields, and a suppression event what was recorded', () => {
   const data = { object: 'domain', id: 'd', name: 'n', status: 's', created_at: 'c', region: 'r', records: [], x: 1 };
   expect(told({ type: 'domain.updated', at: AT, subjectId: 'd', data }, 'gone')).toEqual({
     id: 'd',

@@ -9,12 +9,12 @@ const found = (...records: string[]) => judge({ kind: 'found', records });
 
 describe('the proof of a claim', () => {
   it.each([
-    ['alone', [wanted]],
-    ['beside others', ['v=spf1 -all', wanted, 'some-proof=1']],
-    ['beside that of another claim', [proofText('0'), wanted]],
-    ['in the quotation marks of a panel', [`"${wanted}"`]],
+    ['as the only record', [wanted]],
+    ['next to other records', ['v=spf1 -all', wanted, 'some-proof=1']],
+    ['next to the proof of another claim', [proofText('0'), wanted]],
+    ['in the quotation marks that some DNS panels add', [`"${wanted}"`]],
     ['with white space around it', [` ${wanted}\t`]],
-  ])('stands %s', (_, records) => {
+  ])('is accepted %s', (_, records) => {
     expect(found(...records)).toEqual({ status: 'verified', diagnosis: null });
   });
 
@@ -26,18 +26,18 @@ describe('the proof of a claim', () => {
     ['a text that contains it', [`x ${wanted}`], 'pending', 'one TXT record'],
     ['other texts', ['v=spf1 -all', 'some-proof=1'], 'pending', '2 TXT records'],
     ['an empty text', [''], 'pending', 'one TXT record'],
-  ])('does not stand as %s', (_, records, status, says) => {
+  ])('is not accepted with %s', (_, records, status, says) => {
     expect(found(...records)).toEqual({ status, diagnosis: expect.stringContaining(says) as string });
   });
 
-  it.each(['nxdomain', 'nodata'] as const)('is not there yet: %s', (why) => {
+  it.each(['nxdomain', 'nodata'] as const)('is pending: %s', (why) => {
     expect(judge({ kind: 'none', why })).toEqual({
       status: 'pending',
       diagnosis: 'There is no TXT record at example.com yet; publish this one there.',
     });
   });
 
-  it('is unknown while nobody can say', () => {
+  it('is undecided while DNS does not answer', () => {
     const { status, diagnosis } = judge({ kind: 'failed', reason: 'timeout' });
     expect(status).toBe('temporary_failure');
     expect(diagnosis).toContain('timeout');

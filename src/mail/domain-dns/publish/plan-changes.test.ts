@@ -11,7 +11,7 @@ const inZone = (record: PlainRecord, ttl = 60): ZoneRecord => ({ ...record, ttl,
 const plan = (given: Partial<PlanInput>) => planChanges({ wanted: [], ours: [], seen: [], ttlSeconds: 300, ...given });
 
 describe('planChanges', () => {
-  it('one of ours that goes and one that comes at the same name are one replacement', () => {
+  it('replaces one of our records with a new one at the same name', () => {
     const old = txt('k.example', 'v=DKIM1; p=old');
     const next = txt('k.example', 'v=DKIM1; p=new');
     const { changes, deletes, creates } = plan({ wanted: [next], ours: [old], seen: [inZone(old)] });
@@ -20,19 +20,19 @@ describe('planChanges', () => {
     expect(creates).toEqual([{ ...next, ttl: 300 }]);
   });
 
-  it('a name in other letters, with its final dot or in another order is the same record', () => {
+  it('treats a name in other letters, with its final dot or in another order as the same record', () => {
     const seen = [inZone(mx('Send.Example.', 'MX.test')), inZone(txt('send.example', 'other'))];
     expect(plan({ wanted: [mx('send.example', 'mx.test')], seen }).changes).toEqual([]);
     expect(plan({ wanted: [txt('send.example', 'OTHER')], seen }).changes).toHaveLength(1);
   });
 
-  it('one of ours that somebody removed is forgotten, and made again when it is wanted', () => {
+  it('forgets one of our records that somebody removed, and creates it again when it is wanted', () => {
     const gone = txt('a.example', 'x');
     expect(plan({ ours: [gone] })).toMatchObject({ changes: [], forgotten: [gone] });
     expect(plan({ ours: [gone], wanted: [gone] })).toMatchObject({ changes: [{ action: 'create' }], forgotten: [] });
   });
 
-  it('an SPF record of somebody else is in the way although ours stands there already, and ours twice is not', () => {
+  it('reports a conflict for a foreign SPF record although ours exists already, and none for ours twice', () => {
     const own = txt('send.example', 'v=spf1 include:a.test ~all');
     const foreign = inZone(txt('send.example', 'v=spf1 include:b.test -all'));
     for (const ours of [[own], []]) {
@@ -44,14 +44,14 @@ describe('planChanges', () => {
     expect(plan({ wanted: [own], seen: [inZone(own)] })).toMatchObject({ inTheWay: [], changes: [] });
   });
 
-  it('our own CNAME that goes is not in the way of what comes', () => {
+  it('reports no conflict with our own CNAME that is about to be deleted', () => {
     const old = cname('send.example', 'x.test');
     const { inTheWay, changes } = plan({ wanted: [mx('send.example', 'mx.test')], ours: [old], seen: [inZone(old)] });
     expect(inTheWay).toEqual([]);
     expect(changes.map(({ action }) => action)).toEqual(['create', 'delete']);
   });
 
-  it('a CNAME is looked at with all types that may stand in its way, other names with theirs', () => {
+  it('queries every type that can conflict for a CNAME, and only its own types for another name', () => {
     expect(queriesFor([cname('t.example', 'x'), mx('s.example', 'y'), txt('S.example', 'z')], [])).toEqual([
       { name: 't.example', types: ['CNAME', 'A', 'AAAA', 'TXT', 'MX', 'NS', 'CAA'] },
       { name: 's.example', types: ['CNAME', 'MX', 'TXT'] },
@@ -71,14 +71,14 @@ describe('planChanges', () => {
     [cname('a', 'x'), txt('a', 'y'), 'needs a name for itself'],
     [cname('a', 'x'), cname('a', 'y'), 'leaves no room'],
     [txt('a', 'y'), mx('a', 'x'), undefined],
-  ])('%j beside %j: %s', (wanted, other, why) => {
+  ])('with %j next to %j: %s', (wanted, other, why) => {
     const { inTheWay, deletes } = plan({ wanted: [wanted], seen: [inZone(other)] });
     if (why === undefined) expect(inTheWay).toEqual([]);
     else expect(inTheWay.join()).toContain(why);
     expect(deletes).toEqual([]);
   });
 
-  it('nothing that is not ours is ever deleted, and afterwards the zone holds what is wanted', () => {
+  it('never deletes a foreign record, and leaves the zone with what is wanted', () => {
     const anyRecord = fc.oneof(
       fc.tuple(fc.constantFrom('a', 'b', 'A'), fc.constantFrom('x', 'y', 'v=spf1 a ~all')).map(([n, v]) => txt(n, v)),
       fc

@@ -43,13 +43,13 @@ const FOREIGN = [
   `/${'a'.repeat(2000)}`,
 ];
 
-describe('where a person is led on to', () => {
-  it.each(OWN)('%j is ours', (path) => {
+describe('the page a person is sent to next', () => {
+  it.each(OWN)('may be %j', (path) => {
     expect(ownPath(path)).toBe(path);
     expect(new URL(path, 'https://mail.example.com').host).toBe('mail.example.com');
   });
 
-  it.each(FOREIGN)('%j is not', (path) => expect(ownPath(path)).toBeUndefined());
+  it.each(FOREIGN)('may not be %j', (path) => expect(ownPath(path)).toBeUndefined());
 
   it('is kept whole in a query', () => {
     const led = withNext('/sign-in?said=x', '/account?a=1&b=2');

@@ -16,7 +16,7 @@ const rendered = (bytes = 1): RenderedEmail => ({
 const small = (id: string) => ({ id, isLarge: false });
 const large = (id: string) => ({ id, isLarge: true });
 
-it('those who open an email while it is being rendered wait for the same rendering', async () => {
+it('callers who open an email while it is being rendered wait for the same rendering', async () => {
   const here = world();
   let renders = 0;
   const gate = Promise.withResolvers<RenderedEmail>();
@@ -29,13 +29,13 @@ it('those who open an email while it is being rendered wait for the same renderi
   expect(renders).toBe(1);
 });
 
-it.each([small, large])('an email that could not be rendered is rendered again', async (email) => {
+it.each([small, large])('an email whose rendering failed is rendered again', async (email) => {
   const here = world();
   await expect(renderedOnce(here, email('a'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await renderedOnce(here, email('a'), () => Promise.resolve(rendered()))).toEqual(rendered());
 });
 
-it('64 MiB are kept and 256 emails; what was opened longest ago goes first', async () => {
+it('at most 64 MiB and 256 emails are cached, and the least recently opened one is dropped first', async () => {
   const here = world();
   let made: string[] = [];
   const open = (id: string, bytes = 1) =>
@@ -61,7 +61,7 @@ it('64 MiB are kept and 256 emails; what was opened longest ago goes first', asy
   expect(made.slice(-2)).toEqual(['n256', 'n0']);
 });
 
-it('large emails are rendered one after the other, sixteen may wait, and small ones wait for nobody', async () => {
+it('large emails are rendered one after the other, sixteen may wait, and small ones do not wait', async () => {
   const here = world();
   const gates = Array.from({ length: 17 }, () => Promise.withResolvers<RenderedEmail>());
   const started: number[] = [];
