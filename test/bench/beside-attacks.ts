@@ -49,13 +49,13 @@ export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<v
     await sink.stop();
   }
   bench.add({
-    name: `another team's small mail beside ${attack.name}, p99`,
+    name: `another team's small mail alongside ${attack.name}, p99`,
     value: median(beside),
     unit: 'ms',
     baseline: { name: 'ms without it', value: median(without) },
     target: { is: 'at most', value: 2, of: 'ratio' },
     rounds: { value: beside, baseline: without },
-    note: `from POST to the sink; the median beside it ${shown(median(middles))} ms, the slowest ${shown(median(worst))} ms`,
+    note: `from POST to the sink; the median during it ${shown(median(middles))} ms, the slowest ${shown(median(worst))} ms`,
   });
 }
 

@@ -44,7 +44,7 @@ export async function benchBesideBatches(bench: Bench): Promise<void> {
     await field.appliance.stop();
   }
   bench.add({
-    name: 'POST /emails beside another team’s batches, p99',
+    name: 'POST /emails alongside another team’s batches, p99',
     value: median(beside),
     unit: 'ms',
     baseline: { name: 'ms without them', value: median(without) },

@@ -97,7 +97,7 @@ async function benchDelivered(bench: Bench): Promise<void> {
     target: { is: 'at most', value: 1.5, of: 'value' },
   });
   bench.add({
-    name: 'the same team’s small mail beside it, p99',
+    name: 'the same team’s small mail during it, p99',
     value: percentile(beside, 0.99),
     unit: 'ms',
     baseline: { name: 'ms without it', value: percentile(without, 0.99) },

@@ -64,7 +64,7 @@ async function benchDeadEndpoint(bench: Bench, receiver: Helper): Promise<void> 
     beside.push(perSecond);
   }
   bench.add({
-    name: `webhook deliveries to ${ENDPOINTS - 1} endpoints beside a dead one`,
+    name: `webhook deliveries to ${ENDPOINTS - 1} endpoints alongside a dead one`,
     value: median(beside),
     unit: '/s',
     baseline: { name: 'without it', value: median(alive) },
