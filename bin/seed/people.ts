@@ -55,7 +55,7 @@ const MAILINGS: ((dice: Dice) => Mailing)[] = [
   (dice) => {
     const order = 10_000 + Math.floor(dice.roll() * 90_000);
     return {
-      subject: `Order ${order} has left us`,
+      subject: `Order ${order} has shipped`,
       text: 'It is on its way.',
       from: 'Shop <orders@',
       kind: 'shipping',
