@@ -77,7 +77,7 @@ describe('signing up', () => {
     const page = await visitor.open('/sign-up');
     const typed = { email: 'a@people.example', name: 'A"<b>', password: 'short' };
     const wrong = await visitor.send(page, 'Create account', typed);
-    expect(wrong).toMatchObject({ status: 400, title: 'Error: Make an account – rasket' });
+    expect(wrong).toMatchObject({ status: 400, title: 'Error: Create your account – rasket' });
     expect(wrong.forms[0]).toMatchObject({
       faults: { password: 'Password must have 6 to 4096 characters.' },
       fields: { email: 'a@people.example', password: '' },

@@ -241,7 +241,7 @@ describe('the need for approval', () => {
     const { data } = (await call(token, 'GET', '/approvals?status=pending')).body;
     const id = data.find((one: { operation_id: string }) => one.operation_id === 'sendInboxDraft').id as string;
     expect((await desk.call('PATCH', at, { signature: 'Changed by the team' })).status).toBe(200);
-    expect(refusalOf(await approve(id))).toMatch(/^422 .*was changed/);
+    expect(refusalOf(await approve(id))).toMatch(/^422 .*has changed/);
     expect((await desk.call('PATCH', at, { signature: '' })).status).toBe(200);
     expect(refusalOf(await owner.call('POST', `/approvals/${id}/reject`, {}))).toBe('200');
     expect((await call(token, 'PATCH', `${at}/drafts/${draftId}`, { subject: 'Changed' })).status).toBe(200);
@@ -255,7 +255,7 @@ describe('the need for approval', () => {
     const other = { html: '<p>Something else</p>' };
     expect(refusalOf(await call(token, 'PATCH', at, other))).toMatch(/^403 .*until a person has decided/);
     const asked = (await call(await tokenFor('none'), 'PATCH', at, other)).status;
-    expect([asked, refusalOf(await approve(id))]).toEqual([200, expect.stringMatching(/^422 .*was changed/)]);
+    expect([asked, refusalOf(await approve(id))]).toEqual([200, expect.stringMatching(/^422 .*has changed/)]);
     expect((await desk.call('GET', at)).body.status).toBe('draft');
     const { approval_id: again } = (await call(token, 'POST', `${at}/publish`)).body.details;
     expect((await approve(again)).body.status).toBe('done');

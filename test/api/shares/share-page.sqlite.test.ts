@@ -145,7 +145,7 @@ describe('GET /share/{token}', () => {
     for (const expires_in of ['1 hour', '2 hours']) {
       const { text } = await scene.api('GET', await share(scene, team, id, { expires_in }));
       expect(framed(text)).toContain('<img src="data:image/png;base64,');
-      times.push(/works until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '');
+      times.push(/view it until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '');
       // A page that is rendered again would have to read the image.
       await scene.app.world.blobs.remove(id);
     }
