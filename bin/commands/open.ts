@@ -79,7 +79,7 @@ export async function whereListed<T>(
   } catch (error) {
     if (!(error instanceof Refusal) || !/not found|already/.test(error.message)) throw error;
     const isMissing = error.errorName === 'not_found';
-    const says = `${error.message} See what there is with: ${await onSameFolder(isMissing ? list : listOfTaken, options)}`;
+    const says = `${error.message} List them with: ${await onSameFolder(isMissing ? list : listOfTaken, options)}`;
     throw new OperatorFault(says, isMissing ? 'notFound' : 'refused');
   }
 }

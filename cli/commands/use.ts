@@ -10,7 +10,7 @@ export function useProfile(
 ): void {
   if ((profile === undefined) !== isNone)
     throw new CliFault('name a profile, or --none for what login kept without one', 'usage', {
-      words: 'See what there is with',
+      words: 'List them with',
       command: ['profiles'],
     });
   if (profile === undefined) {

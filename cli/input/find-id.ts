@@ -181,7 +181,7 @@ export async function findLabels(client: Client, inbox: string, named: readonly 
     const found = data.find(({ id, name }) => id === one || name.toLowerCase() === one.toLowerCase());
     if (found) return found.id;
     throw new CliFault(`there is no label ${one} in this inbox.`, 'notFound', [
-      { words: 'See what there is with', command: ['listInboxLabels', inbox] },
+      { words: 'List them with', command: ['listInboxLabels', inbox] },
       { words: 'Make it with', command: ['createInboxLabel', inbox, one] },
     ]);
   });

@@ -80,7 +80,7 @@ it.each([
   ['to (number 2): The address "c" has no @', '› to'],
   ['Some fields are wrong (validation_error). subject: must not be empty', '› subject'],
   ['attach /x cannot be read: there is no such file', '› attach'],
-  ['Nothing answers at http://127.0.0.1:3000. Next: start it', '› html'],
+  ['No server is listening at http://127.0.0.1:3000. Next: start it', '› html'],
 ])('a refusal puts the cursor where it is wrong: %s', (fault, field) => {
   const { form, fields, press } = formOf(send);
   press('ctrl-o');

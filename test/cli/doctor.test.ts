@@ -161,6 +161,6 @@ it('a backup is known once it is whole', async () => {
 it('the help says how it ends', async () => {
   const help = (await desk.rasket(['doctor', '--help'])).stdout.replaceAll(/\s+/g, ' ');
   expect(help).toContain(
-    'It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work',
+    'Exits with 0 if nothing is wrong or there are only warnings, and with 1 if something does not work',
   );
 });

@@ -54,7 +54,7 @@ it('stops where no line would get through, and says from where to go on', async 
   expect(code).toBe(77);
   expect(asked.length).toBeLessThanOrEqual(8);
   expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 0, next_line: 1, apart: [] });
-  expect(stderr).toContain('Go on with --from-line 1:');
+  expect(stderr).toContain('Continue with --from-line 1:');
 });
 
 it('goes on behind the last line that was sent, and names those before it that were not', async () => {
@@ -115,7 +115,7 @@ it('stopped by Ctrl-C, names the line to go on with: no line is sent twice, and 
     expect(told).toMatchObject({ failed: 0, apart: [] });
     if (told['next_line'] === null) break;
     expect(heard.code).toBe(1);
-    expect(heard.stderr).toContain(`Go on with --from-line ${told['next_line']}:`);
+    expect(heard.stderr).toContain(`Continue with --from-line ${told['next_line']}:`);
     from = Number(told['next_line']);
   }
   expect(stops).toBeGreaterThan(2);

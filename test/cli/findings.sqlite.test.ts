@@ -215,7 +215,7 @@ describe('on the machine of an installation', () => {
     const server = await desk.serve(['serve', '--data', 'typed', '--config', 'typed.toml'], { env: database });
     const running = await doctor('--config', 'typed.toml');
     expect(running.code, running.stdout).toBe(0);
-    expect(running.stdout).toMatch(/^Server +http:\/\/127\.0\.0\.1:\d+ \(that of this machine\)$/m);
+    expect(running.stdout).toMatch(/^Server +http:\/\/127\.0\.0\.1:\d+ \(this machine\)$/m);
     expect(running.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
     expect(running.stdout).toMatch(/database.*ok/);
     await server.stop();

@@ -133,7 +133,7 @@ describe('login --password', () => {
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     const done = await rasket('login --password', emailAnd('ada@people.example'), { url });
     expect(done.code).not.toBe(0);
-    expect(done.stderr.replaceAll(/\s+/g, ' ')).toContain(`${url} answered 404, but not as this API does`);
+    expect(done.stderr.replaceAll(/\s+/g, ' ')).toContain(`${url} returned 404, but not in the format of this API`);
     expect(heard).toEqual([]);
     expect(done.shown).not.toContain('Email: ');
   });

@@ -87,7 +87,7 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
   await typed(['operators', 'revoke', 'Ada', ...data]);
   expectOneLine(await desk.rasket(['queue', ...there], { env }), /has been revoked/);
   expect(await typed(['operators', 'list', ...data])).toMatch(/\tAda\trevoked\t[^]*\tBob\tactive\t/);
-  const gone = /called "Ada" not found\. See what there is with: rasket operators list --data /;
+  const gone = /called "Ada" not found\. List them with: rasket operators list --data /;
   expectOneLine(await desk.rasket(['operators', 'revoke', 'Ada', ...data], { env }), gone, 66);
   expect(await server.stop()).toMatchObject({ code: 0 });
 });

@@ -141,7 +141,7 @@ describe('answers that are none', () => {
         : { status: 502, body: '<html>Bad gateway</html>' },
     );
     expectOneLine(await desk.rasket(['emails', 'list'], around), new RegExp(`redirects to ${other.url}; use that`));
-    expectOneLine(await desk.rasket(['health'], around), /answered 502, but not as this API does/);
+    expectOneLine(await desk.rasket(['health'], around), /returned 502, but not in the format of this API/);
     expect(other.asked).toEqual([]);
     other.close();
   });
@@ -151,16 +151,16 @@ describe('answers that are none', () => {
     const ended = await desk.rasket(['emails', 'cancel', String(email().id)], around);
     expect(ended).toMatchObject({ code: 69, stdout: '' });
     expect(ended.stderr).toMatch(
-      /^rasket: The connection to \S+ broke before the answer came .*\nThe request may have been/,
+      /^rasket: The connection to \S+ was lost before the response arrived .*\nThe request may have been/,
     );
     // What is only read changes nothing.
-    expectOneLine(await desk.rasket(['emails', 'list'], around), /broke before the answer came/);
+    expectOneLine(await desk.rasket(['emails', 'list'], around), /was lost before the response arrived/);
     const { url = '' } = server ?? {};
     server?.close();
     await vi.waitFor(async () => {
       const { stderr } = await desk.rasket(['health'], { env: { RASKET_URL: url } });
       expect(stderr).toMatch(
-        /^rasket: Nothing answers at .*Next: start the server again, with its --data: rasket serve\nOr one .*: rasket dev\n$/,
+        /^rasket: No server is listening at .*Next: start the server again with its --data: rasket serve\nOr one .*: rasket dev\n$/,
       );
     });
   });

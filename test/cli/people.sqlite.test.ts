@@ -148,7 +148,7 @@ describe('a person at a terminal', () => {
     expect(shown).toContain('Signed in as jean@people.example, in no team.');
     expect(await rasket(['invitations', 'list'])).toMatchObject({
       code: 77,
-      stderr: expect.stringContaining('This session works in no team.'),
+      stderr: expect.stringContaining('This session has no team.'),
     });
     await ada.call('POST', `/teams/${team.id}/invitations`, { email: 'jean@people.example', role: 'viewer' });
     await scene.sink.waitFor(({ messages }) => messages.some(({ rcptTo }) => rcptTo.includes('jean@people.example')));

@@ -159,7 +159,7 @@ describe('rasket dev', () => {
     taker.close();
     expectOneLine(
       ended,
-      /No development server runs from \S+\/dev\. .* Next: start this one with: rasket dev --data dev/,
+      /No development server is running on \S+\/dev\. .* Next: start this one with: rasket dev --data dev/,
       69,
     );
     const again = await desk.serve(['dev', '--data', 'dev'], { env });

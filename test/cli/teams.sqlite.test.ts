@@ -117,7 +117,7 @@ describe('rasket teams', () => {
     expectOneLine(await rasket('teams', 'update', 'my-team', '--plan', 'huge'), /no plan "huge".* standard, small/);
     expectOneLine(
       await rasket('teams', 'suspend', 'nobody'),
-      /Team "nobody" not found\. See what there is with: rasket teams list --data /,
+      /Team "nobody" not found\. List them with: rasket teams list --data /,
       66,
     );
     expectOneLine(await rasket('teams', 'update', 'my-team'), /--name, --plan, --admin or --no-admin/, 64);

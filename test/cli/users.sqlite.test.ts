@@ -37,7 +37,7 @@ it('the first person is made on the machine, and signs in with the password that
   const again = await desk.rasket(create, { env });
   expect(again.code).toBe(65);
   expect(again.stderr).toContain('There is a user with the address ada@example.com already.');
-  expect(again.stderr).toContain('See what there is with: rasket users list');
+  expect(again.stderr).toContain('List them with: rasket users list');
   const nowhere = await desk.rasket(['users', 'create', 'bob@example.com', '--team', 'none', ...data], { env });
   expect(nowhere).toMatchObject({ code: 66, stderr: expect.stringContaining('Team not found.') });
   const badRole = await desk.rasket([...create, '--role', 'king'], { env });

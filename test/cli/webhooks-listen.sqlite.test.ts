@@ -181,6 +181,6 @@ describe('rasket webhooks listen', () => {
 
   it('without a server it does not wait for one', async () => {
     const ended = await desk.rasket(['webhooks', 'listen', '--url', 'http://127.0.0.1:1', '--api-key', 'rk_x']);
-    expectOneLine(ended, /Port 1 belongs to another protocol|Nothing answers/);
+    expectOneLine(ended, /Port 1 belongs to another protocol|No server is listening/);
   });
 });

@@ -61,7 +61,7 @@ describe('an item that is opened by its id', () => {
   it.each(['emails', 'domains', 'templates', 'contacts', 'received', 'logs'])(
     'of %s that does not exist',
     async (section) => {
-      const list = new RegExp(`^ {2}.*\\(not_found\\)\\. See what there is with: :${section}$`, 'm');
+      const list = new RegExp(`^ {2}.*\\(not_found\\)\\. List them with: :${section}$`, 'm');
       await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, list);
       await leave(seat, section);
     },

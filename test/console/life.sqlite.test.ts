@@ -37,7 +37,7 @@ describe('the console and its server', () => {
   ])('%s in answer to everything ends no screen', async (_, status, body) => {
     const server = await startAnswering(() => ({ status, body }));
     await using seat = await Screen.take({ url: server.url, key: 'rk_x' });
-    await seat.sees(/^ overview/m, status === 200 ? 'is no rasket: another program listens' : server.url);
+    await seat.sees(/^ overview/m, status === 200 ? 'is not a rasket server: another program listens' : server.url);
     for (const [at, name] of SECTIONS.entries()) {
       await seat.press(String((at + 2) % 10));
       await seat.sees(new RegExp(`^ ${name}`, 'm'));
@@ -62,7 +62,7 @@ describe('the console and its server', () => {
     await seat.sees(IS_THERE);
     isStrange = true;
     await seat.press('r');
-    await seat.sees('is no rasket: another program listens');
+    await seat.sees('is not a rasket server: another program listens');
     isStrange = false;
     await seat.press('r');
     await seat.sees('✓ ready', IS_THERE);
@@ -123,8 +123,13 @@ describe('the console and its server', () => {
     await line.cut();
     await seat.sees('✗ no answer since');
     await seat.press('Up', 'Enter');
-    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /one\s+for\s+development/);
-    expect(told.match(/Nothing answers at/g)).toHaveLength(1);
+    const told = await seat.sees(
+      'create: create a key',
+      'Typed once',
+      'No server is listening at',
+      /one\s+for\s+development/,
+    );
+    expect(told.match(/No server is listening at/g)).toHaveLength(1);
     await line.mend();
     const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
     expect(frame).toContain('Typed once');

@@ -40,7 +40,7 @@ describe('a development server that comes back on another port', () => {
     const stranger = await takePort(after.url);
     await seat.press('Escape');
     await seat.press('5');
-    await seat.sees('✗ no answer since', 'No development server runs from');
+    await seat.sees('✗ no answer since', 'No development server is running on');
     expect(stranger.asked).toBe(0);
     stranger.close();
   });

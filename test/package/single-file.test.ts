@@ -55,7 +55,7 @@ it('says what it cannot carry', () => {
     env,
     encoding: 'utf8',
   });
-  expect(told.stdout + told.stderr).toContain('the single file cannot carry keytar and @napi-rs/keyring');
+  expect(told.stdout + told.stderr).toContain('the single executable does not include keytar and @napi-rs/keyring');
   const watched = spawnSync(file, ['dev', '--watch'], { env, encoding: 'utf8' });
   expect(watched.stderr).toMatch(/^rasket: --watch restarts on a change of the sources, and this single file has none/);
 });

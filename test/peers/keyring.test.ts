@@ -43,7 +43,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
 
   it('has each profile’s key, no file has one, and logout takes it away', async () => {
     expect((await login('rk_plain')).stdout).toMatch(
-      / is kept in the keyring \((keytar\)|Secret Service\); keytar: not installed on this machine)\.$/m,
+      / is kept in the keyring \((keytar\)|Secret Service\); keytar: it is not installed on this machine)\.$/m,
     );
     await login('rk_live', '--profile', 'live');
     for (const file of [fileOf(), fileOf('live')]) {
@@ -69,7 +69,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     const ask = (verb: 'get' | 'set' | 'remove', secret?: string) =>
       askKeyring(env, { verb, account: '/a file', from, ...(secret !== undefined && { secret }) });
     const kept = ask('set', 'schlüssel\n"x"');
-    if (from === 'keytar' && kept.why.keytar === 'not installed on this machine') return;
+    if (from === 'keytar' && kept.why.keytar === 'it is not installed on this machine') return;
     expect(kept).toEqual({ by: from, why: {}, secret: 'schlüssel\n"x"' });
     expect(ask('get')).toEqual(kept);
     expect(ask('remove')).toEqual({ by: from, why: {} });

@@ -21,7 +21,7 @@ function declareRaw(parent: Command): void {
 
 function declareDownload(parent: Command): void {
   const command = declareCommand(parent, 'download', {
-    summary: 'save the file of an attachment',
+    summary: 'save an attachment to a file',
     description:
       'Saves the file in this folder under the name it came with, as far as that is harmless, or wherever --output says. A file that is there already is kept unless --force is given.',
     example:
@@ -36,5 +36,5 @@ function declareDownload(parent: Command): void {
 
 const withOutput = (command: Command): Command =>
   command
-    .option('--output <file>', 'where to save it; - is standard output')
-    .option('--force', 'replace a file of that name');
+    .option('--output <file>', 'the file to write; - for standard output')
+    .option('--force', 'replace an existing file');
