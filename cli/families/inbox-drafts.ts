@@ -50,7 +50,7 @@ export const inboxDrafts = withRest({
     }),
     actionOf('sendInboxDraft', {
       done: 'Sent',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
+      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
     actionOf('deleteInboxDraft', { done: 'Deleted' }),
   ],

@@ -47,12 +47,12 @@ export const inboxEmails = {
     actionOf('replyToInboxEmail', {
       isOnce: true,
       done: 'Answered',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
+      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
     actionOf('forwardInboxEmail', {
       isOnce: true,
       done: 'Forwarded',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
+      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
   ],
 } satisfies Family;

@@ -50,7 +50,7 @@ describe('what cannot be undone', () => {
     const { code, stdout, stderr, asked, url } = await speak(words, answer);
     expect({ code, stdout, asked }).toEqual({ code: 64, stdout: '', asked: [] });
     expect(stderr).toBe(
-      `rasket: this cannot be undone, and nobody can be asked here; to do it, type: rasket ${words.join(' ')} --url ${url} --yes (with the key of RASKET_API_KEY)\n`,
+      `rasket: this cannot be undone, and there is no terminal to ask for confirmation; to do it, run: rasket ${words.join(' ')} --url ${url} --yes (with the key of RASKET_API_KEY)\n`,
     );
   });
 

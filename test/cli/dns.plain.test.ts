@@ -60,8 +60,8 @@ describe('domains zone', () => {
 describe('domains configure', () => {
   it('where nobody can be asked, nothing is, and nothing is changed', async () => {
     const around = await configured();
-    expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /say --yes .* or --dry-run/, 64);
-    expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /say --yes/, 64);
+    expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /give --yes .* or --dry-run/, 64);
+    expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /give --yes/, 64);
     expect(bodies()).toEqual([]);
   });
 

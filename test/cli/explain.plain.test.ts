@@ -230,7 +230,7 @@ it.each([
 it('says so where nothing was tried', async () => {
   const answer = telling(email({ last_event: 'suppressed' }), [], { data: [], pending: [] });
   const { stdout } = await speak(['explain', ID, '--transcript'], answer);
-  expect(stdout).toMatch(/^There is no dialogue: no delivery was tried\.$/m);
+  expect(stdout).toMatch(/^There is no SMTP dialogue: no delivery was attempted\.$/m);
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('dialogue');
 });
 

@@ -179,7 +179,7 @@ describe('on the machine of an installation', () => {
     expect(running.stdout).toMatch(/The certificate .*expired\.pem expired at/);
     expect(running.stdout).toMatch(/This machine +\S*data, /);
     expect(running.stdout).not.toContain('rasket doctor');
-    expect(running.stdout).toMatch(/Not asked, without a key: .*rasket login --url http:\/\/127\.0\.0\.1:\d+/);
+    expect(running.stdout).toMatch(/Not checked, without a key: .*rasket login --url http:\/\/127\.0\.0\.1:\d+/);
     expect(running.stdout).toMatch(/database.*ok/);
     await server.stop();
     await new Promise<void>((done) => other.close(() => done()));
@@ -206,7 +206,7 @@ describe('on the machine of an installation', () => {
     expect(stopped.code, stopped.stdout).toBe(1);
     expect(stopped.stdout).toMatch(new RegExp(`^This machine +${data}$`, 'm'));
     expect(stopped.stdout).toContain(`rasket serve --data ${data} --config ${file}`);
-    expect(stopped.stdout).toMatch(/Not asked: the server.*http\.port is 0/);
+    expect(stopped.stdout).toMatch(/Not checked: the server.*http\.port is 0/);
     for (const asked of ['login', 'API key is set', '127.0.0.1:', 'rasket doctor'])
       expect(stopped.stdout).not.toContain(asked);
     const { url, problems } = JSON.parse((await doctor('--config', 'typed.toml', '--json')).stdout);

@@ -53,7 +53,7 @@ describe('a key without a keyring', () => {
   ])('stands in a file that only its owner reads: $why', async ({ env, says }) => {
     const kept = await login(env);
     expect(kept, kept.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(says) });
-    expect(kept.stdout).toMatch(new RegExp(`^The key for ${server.url} is kept in ${file()}; `));
+    expect(kept.stdout).toMatch(new RegExp(`^The key for ${server.url} is stored in ${file()}; `));
     expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
     expect(fs.statSync(desk.at('config/rasket')).mode & 0o777).toBe(0o700);
     expect(await desk.run(send, { env })).toMatchObject({ code: 0 });

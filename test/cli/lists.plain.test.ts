@@ -93,12 +93,12 @@ describe('--limit and --all', () => {
   });
 
   it.each([
-    [['--all', '--limit', '5'], /--all lists all of them and --limit not; choose one/],
-    [['--all', '--before', 'id-5'], /--before takes one page/],
-    [['--limit', '101', '--before', 'id-5'], /--before takes one page/],
-    [['--since', '2h', '--start-date', '2026-01-01'], /--since and --start-date say the same/],
+    [['--all', '--limit', '5'], /--all and --limit cannot be used together/],
+    [['--all', '--before', 'id-5'], /--before lists one page/],
+    [['--limit', '101', '--before', 'id-5'], /--before lists one page/],
+    [['--since', '2h', '--start-date', '2026-01-01'], /--since and --start-date mean the same/],
     [['--since', 'yesterday'], /--since must be a number and s, m, h or d/],
-    [['--limit', '0'], /whole number from 1/],
+    [['--limit', '0'], /whole number of at least 1/],
   ])('%j is misuse, and nothing is asked', async (words, says) => {
     const { code, stderr, asked } = await speak(['emails', 'list', ...words], holding(5));
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
@@ -158,7 +158,7 @@ describe('--limit and --all', () => {
       /^There are no emails yet\. Send one with: rasket send --url \S+ --from .*'It works\.'\n$/,
     );
     const narrowed = await speak(['emails', 'list', '--status', 'bounced'], holding(0), { columns: 500 });
-    expect(narrowed.stderr).toBe(`Nothing matches. See all there are with: rasket emails list --url ${narrowed.url}\n`);
+    expect(narrowed.stderr).toBe(`Nothing matches. List all with: rasket emails list --url ${narrowed.url}\n`);
     const { stdout, stderr } = await speak(['emails', 'list'], holding(0));
     expect({ stdout, stderr }).toEqual({ stdout: 'ID\tCREATED\tSTATE\tTO\tSUBJECT\n', stderr: '' });
   });

@@ -252,7 +252,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       expect.stringMatching(
         /^4c1f2e77 {2}(?:11-20 \d\d:\d\d|\d\d:\d\d|2026-11-20) {2,}bounced {2}b@example\.org {2}Grüße x+…$/,
       ),
-      expect.stringMatching(/^Some of it is cut; see it whole with: rasket emails list --url http:\S+ --wide$/),
+      expect.stringMatching(/^Some values are cut; show all with: rasket emails list --url http:\S+ --wide$/),
       '(with the key of RASKET_API_KEY)',
       'There are more; go on with:',
       expect.stringMatching(/^rasket emails list --url http:\S+ --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77$/),
@@ -269,7 +269,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     }));
     const refused = await shown('rasket received raw x --output -', around);
     expect(refused.code).toBe(64);
-    expect(refused.stdout).toMatch(/take --output FILE, or --output\s+- \| less/);
+    expect(refused.stdout).toMatch(/use --output FILE, or --output\s+- \| less/);
     expect(refused.stdout).not.toContain('\u001B');
     const { stdout } = await desk.sh('rasket received raw x --output -', around);
     expect(stdout).toBe('\u001B]52;c;eA==');
@@ -387,7 +387,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_hiddem\u007Fn\r');
     const ended = await running.ended;
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is kept in') });
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is stored in') });
     expect(ended.stdout).not.toContain('hidde');
     expect(JSON.parse(fs.readFileSync(desk.at('config/rasket/credentials.json'), 'utf8'))).toEqual({
       url: server?.url,

@@ -71,9 +71,9 @@ describe('a person at a terminal', () => {
   it('signs in with a browser, and the token stands where a key would, for its owner alone', async () => {
     const { shown, fault } = await signIn(scene.url, decide('approve'));
     expect(fault).toBeUndefined();
-    expect(shown).toMatch(/^Open http\S+\/device where you are signed in, and type: [A-Z]{4}-[A-Z]{4}$/m);
+    expect(shown).toMatch(/^Open http\S+\/device in a browser and enter the code: [A-Z]{4}-[A-Z]{4}$/m);
     expect(shown).toContain('Signed in as ada@people.example, in the team Engines.');
-    expect(shown).toContain(`The session for ${scene.url} is kept in ${file()}; not in a keyring`);
+    expect(shown).toContain(`The session for ${scene.url} is stored in ${file()}; not in a keyring`);
     expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
     expect(tokenIn()).toMatch(/^rks_/);
     expect(shown).not.toContain(tokenIn());
@@ -83,7 +83,7 @@ describe('a person at a terminal', () => {
     for (const says of [/Sent +the session of a person/, /You are +ada@people.example/, /Team +Engines/, /Role +owner/])
       expect(who.stdout).toMatch(says);
     const doctor = await rasket(['doctor', '--json']);
-    expect(JSON.parse(doctor.stdout)).toMatchObject({ key_state: 'accepted, of a person' });
+    expect(JSON.parse(doctor.stdout)).toMatchObject({ key_state: 'accepted, for a person' });
     const sent = JSON.parse((await rasket(['sessions', 'list', '--json'])).stdout);
     expect(sent.data.find((one: { is_current: boolean }) => one.is_current)).toMatchObject({
       kind: 'device',
@@ -98,7 +98,7 @@ describe('a person at a terminal', () => {
     const who = await rasket(['whoami'], env);
     expect(who.stdout).toMatch(/Sent +an API key \(RASKET_API_KEY\)/);
     expect(who.stdout).toMatch(/Role +full access/);
-    expect(who.stdout).toContain(`${file()} has another one, for ${scene.url}; RASKET_API_KEY wins.`);
+    expect(who.stdout).toContain(`${file()} has another one, for ${scene.url}; RASKET_API_KEY takes precedence.`);
     expect(JSON.parse((await rasket(['whoami', '--json'], env)).stdout)).toMatchObject({
       kind: 'api_key',
       key_from: 'RASKET_API_KEY',
@@ -203,13 +203,13 @@ describe('a person at a terminal', () => {
 
   it('who denies it in the browser keeps nothing here', async () => {
     const { fault } = await signIn(scene.url, decide('deny'));
-    expect(String(fault)).toContain('it was denied in the browser, and nothing was changed.');
+    expect(String(fault)).toContain('the sign-in was denied in the browser; nothing was changed.');
     expect(fs.existsSync(file())).toBe(false);
   });
 
   it('who waits too long is told, and begins anew', async () => {
     const { fault } = await signIn(scene.url, async () => scene.clock.advance(10 * 60_000));
-    expect(String(fault)).toContain('the code has expired, and nothing was changed.');
+    expect(String(fault)).toContain('the code has expired; nothing was changed.');
   });
 
   it('a key is told once that this takes a person, and how to be one', async () => {
@@ -264,7 +264,7 @@ describe('a server that is not as it should be', () => {
   it('that is older says how a key is kept', async () => {
     const body = { statusCode: 404, name: 'not_found', message: 'There is no POST /auth/device.' };
     const { fault } = await answering(() => ({ status: 404, body }));
-    expect(String(fault)).toContain('this server signs nobody in at a terminal');
+    expect(String(fault)).toContain('this server does not support signing in from a terminal');
   });
 
   it('that does not answer keeps nobody signed in here, and says that the session lives on', async () => {
@@ -272,7 +272,7 @@ describe('a server that is not as it should be', () => {
     fs.writeFileSync(file(), JSON.stringify({ url: 'http://127.0.0.1:1', api_key: 'rks_z' }), { mode: 0o600 });
     const out = await rasket(['logout']);
     expect(out).toMatchObject({ code: 69, stdout: `The token of the session was removed from ${file()}.\n` });
-    expect(out.stderr).toContain('The session itself was not ended: ');
+    expect(out.stderr).toContain('The session did not end on the server: ');
     expect(fs.existsSync(file())).toBe(false);
   });
 });

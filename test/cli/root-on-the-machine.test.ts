@@ -116,7 +116,7 @@ describe('rasket doctor', () => {
   it('rasket doctor reports RASKET_API_KEY as the key only when it is in force', async () => {
     const named = await run(`doctor --data ${desk.at('data')}`, { RASKET_API_KEY: teamKey });
     expect(named.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
-    expect(named.stdout).not.toContain('RASKET_API_KEY, which wins');
+    expect(named.stdout).not.toContain('RASKET_API_KEY, which takes precedence');
   });
 });
 
@@ -239,6 +239,6 @@ describe('operator commands', () => {
     });
     const silent = await run('queue', own);
     expect(silent, silent.stderr).toMatchObject({ code: 69, stdout: '' });
-    expect(silent.stderr).toMatch(/^rasket: No server runs from \S+\/stopped\. Look at it with: rasket doctor\n$/);
+    expect(silent.stderr).toMatch(/^rasket: No server is running on \S+\/stopped\. Check it with: rasket doctor\n$/);
   });
 });

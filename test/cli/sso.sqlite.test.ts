@@ -50,10 +50,10 @@ describe('the single sign-on of a team', () => {
   it('is set up with a secret from a file, which no list of processes shows', async () => {
     const wrong = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret', SECRET);
     expect(wrong).toMatchObject({ code: 64, stderr: expect.stringContaining("unknown option '--client-secret'") });
-    expect((await rasket('sso', 'set')).stderr).toContain('name at least one thing to set.');
+    expect((await rasket('sso', 'set')).stderr).toContain('give at least one setting to change.');
     fs.writeFileSync(path.join(home, 'empty'), '\n');
     const empty = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret-file', 'empty');
-    expect(empty).toMatchObject({ code: 64, stderr: expect.stringContaining('--client-secret-file holds nothing') });
+    expect(empty).toMatchObject({ code: 64, stderr: expect.stringContaining('--client-secret-file is empty') });
     const made = await good(
       'sso',
       'set',
@@ -103,7 +103,7 @@ describe('the single sign-on of a team', () => {
     const [{ record }] = domains;
     expect(added).toBe(`Publish this TXT record:\n${record.name}\n${record.value}\n`);
     const unproven = await rasket('sso', 'verify-domain', 'example.com');
-    expect(unproven).toMatchObject({ code: 1, stderr: expect.stringContaining('example.com is not proven: ') });
+    expect(unproven).toMatchObject({ code: 1, stderr: expect.stringContaining('example.com is not verified: ') });
     scene.dns.set(record.name, 'TXT', [[record.value]]);
     expect(await good('sso', 'verify-domain', 'example.com')).toBe('example.com is proven.\n');
     const table = await good('sso', 'get');

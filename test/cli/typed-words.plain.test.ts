@@ -153,7 +153,7 @@ describe('rasket use', () => {
       /http:\/\/127\.0\.0\.1:\d+(?:\/\w+)?/.exec((await desk.rasket(words, { env: { ...env, ...more } })).stderr)?.[0];
     expect(await desk.rasket(['use', 'office'], { env })).toMatchObject({
       code: 0,
-      stdout: 'Later commands go to http://127.0.0.1:9/office, with profile office.\n',
+      stdout: 'Later commands use http://127.0.0.1:9/office, with profile office.\n',
     });
     expect(await reached(['emails'])).toBe('http://127.0.0.1:9/office');
     expect(await reached(['emails', '--profile', 'home'])).toBe('http://127.0.0.1:9/home');

@@ -111,7 +111,7 @@ describe('rasket webhooks listen', () => {
     expect(code).toBe(0);
     // Explained once, however many there are.
     expect(stderr).toMatch(
-      /^rasket: http:\/\/127\.0\.0\.1:\d+\/hook did not take msg_[0-9a-f]{32}: connection refused\. .* not sent again: .*\n$/,
+      /^rasket: http:\/\/127\.0\.0\.1:\d+\/hook did not accept msg_[0-9a-f]{32}: connection refused\. .* not sent again: .*\n$/,
     );
   });
 
@@ -144,7 +144,7 @@ describe('rasket webhooks listen', () => {
     expect(program.got.map(emailIn)).toEqual(['d@example.org', 'e@example.org']);
     const [, { body, headers }] = program.got as [Got, Got];
     expect(new StandardWebhook(running.secret).verify(body, headers)).toBeTruthy();
-    expect(running.stderr).toMatch(/^rasket: The stream broke off; connecting again in \d+ s\.\n/);
+    expect(running.stderr).toMatch(/^rasket: The stream was interrupted; connecting again in \d+ s\.\n/);
     running.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 0 });
   });
@@ -175,7 +175,7 @@ describe('rasket webhooks listen', () => {
     async (host) => {
       const { port } = new URL(server.url);
       const ended = await desk.rasket(['webhooks', 'listen', '--forward-to', `${host}:${port}/hook`], { env: env() });
-      expectOneLine(ended, /--forward-to \S+ is this server itself; name the port that your program listens on/, 64);
+      expectOneLine(ended, /--forward-to \S+ is this server itself; give the port that your program listens on/, 64);
     },
   );
 

@@ -49,7 +49,7 @@ describe('the console of a development server', () => {
     });
     expect(doctor, doctor.stderr).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/It is +accepted, of an operator/),
+      stdout: expect.stringMatching(/It is +accepted, for an operator/),
     });
   });
 });

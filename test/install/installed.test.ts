@@ -114,14 +114,14 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     const keyless = machine.type('rasket doctor');
     expect(keyless).toMatchObject(portsMissing);
     expect(keyless.stdout).toMatch(/^This machine +\/var\/lib\/rasket, /m);
-    expect(keyless.stdout).toContain('Not asked, without a key');
+    expect(keyless.stdout).toContain('Not checked, without a key');
     const anybody = machine.type('HOME=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups rasket doctor');
     expect(anybody, anybody.stderr).toMatchObject({
       status: 77,
       stdout: expect.stringContaining('sudo rasket doctor'),
     });
     expect(anybody.stdout).toMatch(/port_not_open/);
-    expect(typed('rasket login --api-key', `${key}\n`).stdout).toMatch(/is kept in/);
+    expect(typed('rasket login --api-key', `${key}\n`).stdout).toMatch(/is stored in/);
     // Nothing gave its account the capability that the unit gives.
     expect(machine.type('rasket doctor')).toMatchObject(portsMissing);
     // Nobody has published anything, which is said of this very domain.

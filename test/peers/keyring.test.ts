@@ -43,7 +43,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
 
   it('has each profile’s key, no file has one, and logout takes it away', async () => {
     expect((await login('rk_plain')).stdout).toMatch(
-      / is kept in the keyring \((keytar\)|Secret Service\); keytar: it is not installed on this machine)\.$/m,
+      / is stored in the keyring \((keytar\)|Secret Service\); keytar: it is not installed on this machine)\.$/m,
     );
     await login('rk_live', '--profile', 'live');
     for (const file of [fileOf(), fileOf('live')]) {
@@ -97,7 +97,7 @@ describePeers('the keyring of a desktop', ['dbus-daemon', 'gnome-keyring-daemon'
     expect(fs.readFileSync(fileOf('live'), 'utf8')).toContain('rk_live');
     env = desktop;
     const moved = await login('rk_new');
-    expect(moved.stdout).toContain('The key of profile live was moved there from its file.');
+    expect(moved.stdout).toContain('The key of profile live was moved from its file into the keyring.');
     expect(fs.readFileSync(fileOf('live'), 'utf8')).not.toContain('rk_live');
     expect([await keyOf(), await keyOf('--profile', 'live')]).toEqual(['Bearer rk_new', 'Bearer rk_live']);
   });
