@@ -8,7 +8,7 @@ type Message = Content['messages'][number];
 const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', done: 'good', failed: 'bad' };
 
 const isPending = ({ status }: Summary): boolean => status === 'pending';
-const ONLY = { when: isPending, says: 'only what waits' };
+const ONLY = { when: isPending, says: 'only for a request that is pending' };
 
 const columns = [
   { name: 'id' as const, label: 'Id', kind: 'id' as const },
@@ -41,9 +41,9 @@ function messageText(message: Message): string {
     Bcc: message.bcc.join(', '),
     'Reply to': message.reply_to.join(', '),
     Subject: message.subjects.join(' / '),
-    'Shown after the subject': message.preview_text ?? '',
+    'Preview text': message.preview_text ?? '',
     Template: kind === 'template' ? '' : (message.template ?? ''),
-    'Without a value': Object.entries(fallbacks)
+    'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
     Files: files.join(', '),
@@ -56,15 +56,15 @@ function messageText(message: Message): string {
 function contentText({ messages, sender, audience, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
   const before = audience?.subscribed_before ?? audience?.subscribed;
-  const earlier = before === audience?.subscribed ? '' : `; ${before} when the app asked`;
+  const earlier = before === audience?.subscribed ? '' : `; ${before} at the time of the request`;
   const whom = lines({
     Segment: audience?.segment_name ?? '',
     Topic: audience?.topic_name ?? '',
-    Contacts: audience ? `${audience.contacts}, of whom ${audience.subscribed} want mail${earlier}` : '',
-    'Sender named below': [...(sender ? [sender.name] : []), ...address].join(', '),
+    Contacts: audience ? `${audience.contacts}, ${audience.subscribed} of them subscribed${earlier}` : '',
+    'Sender in the footer': [...(sender ? [sender.name] : []), ...address].join(', '),
   });
   const changed = changes.map(
-    ({ field, before: was, after }) => `CHANGES ${field}\nNow: ${jsonOrText(was)}\nAfter it: ${jsonOrText(after)}`,
+    ({ field, before: was, after }) => `CHANGES ${field}\nNow: ${jsonOrText(was)}\nThen: ${jsonOrText(after)}`,
   );
   const parts = [whom.join('\n'), ...messages.map(messageText), ...changed].filter((part) => part !== '');
   return parts.length === 0 ? null : parts.join('\n\n');
@@ -72,7 +72,7 @@ function contentText({ messages, sender, audience, changes }: Content): string |
 
 export const approvals = withRest({
   command: 'approvals',
-  summary: 'what apps want to do, until a person has approved it',
+  summary: 'approve or reject requests of apps',
   noun: 'an approval',
   list: listOf('listApprovals', {
     columns: [
@@ -83,7 +83,7 @@ export const approvals = withRest({
       { name: 'operation_id', label: 'Operation', shown: 'wide' },
       { name: 'grant.id', label: 'Grant', shown: 'asked', value: ({ grant }) => grant.id },
     ],
-    empty: 'No app has asked for anything.',
+    empty: 'No app has requested anything.',
   }),
   get: detailOf('getApproval', {
     fields: [
@@ -95,7 +95,7 @@ export const approvals = withRest({
       {
         name: 'content.is_changed',
         label: 'Changed',
-        value: ({ content }) => (content?.is_changed ? 'since the app asked; it cannot be approved' : null),
+        value: ({ content }) => (content?.is_changed ? 'since the request; it cannot be approved' : null),
       },
       { name: 'reason', label: 'Reason' },
       { name: 'error', label: 'Error', value: ({ error }) => error?.message },

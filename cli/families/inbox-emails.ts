@@ -36,11 +36,11 @@ const emailFields: readonly Field<Email>[] = [
 
 export const inboxEmails = {
   command: 'inbox',
-  summary: 'the emails of a thread',
+  summary: 'list and show the emails of a thread',
   noun: 'an email',
   list: listOf('listInboxThreadEmails', {
     columns: [...emailFields, ...asked(...moreOfEmail)],
-    empty: 'There are no emails in it.',
+    empty: 'The thread has no emails.',
   }),
   get: detailOf('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
   actions: [

@@ -112,7 +112,7 @@ it('the filter of a segment is a condition in words, or JSON', () => {
   press('enter');
   expect(filled[0]?.typed.fields).toEqual({ name: 'Paying', filter: 'properties.plan = pro' });
   press('up');
-  form.refuse('filter, at character 3: = is wanted here');
+  form.refuse('filter, at character 3: = is expected here');
   expect(fields()).toContain('› filter');
 });
 

@@ -289,7 +289,7 @@ export class InboxScreen implements Screen {
   draw({ columns, rows }: Size): string[] {
     const { isLoaded, rows: threads } = this.#list;
     if (threads.length === 0) {
-      const none = this.#list.filterText === '' ? 'There is no mail here.' : 'Nothing is found.';
+      const none = this.#list.filterText === '' ? 'There is no mail here.' : 'Nothing was found.';
       return ['', isLoaded ? `  ${none}` : faint('  Loading …')];
     }
     if (this.#isWide) return this.#drawThread(columns - 3, rows).map((line) => ` ${line}`);

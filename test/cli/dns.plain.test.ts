@@ -108,7 +108,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('domains config
     const running = desk.start('script', ['-qec', line, '/dev/null'], { isOpen: true, ...around });
     await vi.waitFor(() => expect(running.stdout).toContain('Change example.com? [y/N]'));
     expect(running.stdout).toContain('send.example.com');
-    expect(running.stdout).toContain('This would change the zone example.com by the provider office.');
+    expect(running.stdout).toContain('This would change the zone example.com at the provider office.');
     expect(bodies()).toEqual([{ dry_run: true }]);
     running.write(typed);
     const { stdout } = await running.ended;

@@ -102,7 +102,7 @@ it('a server that runs examines its machine, without a key; what it finds stands
   };
   expect((await doctor(1, operator)).findings, 'from another machine').toMatchObject([{ code: 'address_listed' }]);
   const all = await desk.rasket(['findings', 'examine'], { env: operator });
-  expect(all.stdout + all.stderr).toMatch(/checks were made\. Cannot be known: port25\. There is 1 finding\./);
+  expect(all.stdout + all.stderr).toMatch(/checks ran\. Unknown: port25\. There is 1 finding\./);
 
   dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
   expect((await doctor(0)).findings).toEqual([]);

@@ -96,7 +96,7 @@ describe('threads at the command line', () => {
     expect((await rasket(['label', inbox.address, threadId, 'billing'])).stdout).toContain('Billing');
     const { stderr } = await rasket(['label', inbox.address, threadId, 'nothing']);
     expect(stderr).toContain('there is no label nothing');
-    expect(stderr).toContain('Make it with: rasket inbox create-label ');
+    expect(stderr).toContain('Create it with: rasket inbox create-label ');
     expect((await ask()).labels).toMatchObject([{ name: 'Billing' }]);
     await rasket(['unlabel', inbox.address, threadId, 'Billing']);
     expect((await ask()).labels).toEqual([]);

@@ -45,7 +45,7 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
 
   const server = await desk.serve(['serve', ...data], { env });
   const there = ['--url', server.url, '--api-key', token];
-  expect(await typed(['queue', ...there])).toContain('Nothing waits.');
+  expect(await typed(['queue', ...there])).toContain('The queue is empty.');
   const hold = ['queue', 'hold', '--destination', 'example.org', '--reason', 'Their move'];
   const held = (await typed([...hold, ...there])).trim();
   expect(await typed(['queue', 'holds', ...there])).toContain('example.org');

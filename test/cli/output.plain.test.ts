@@ -195,7 +195,7 @@ describe('warnings', () => {
     {
       words: ['contact-properties', 'delete', id, '--yes'],
       answer: { id, segments: [{ id, name: 'Payers' }], broadcasts: [] },
-      warning: 'Segments whose filter names it: Payers.',
+      warning: 'Segments that filter by it: Payers.',
     },
   ])(
     'the warnings of "$words.0 $words.1" stand on standard error where the answer goes into a pipe',
@@ -308,7 +308,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(stdout).toContain(value);
     expect(stdout).toContain(record.name);
     expect(stdout).toMatch(
-      /Publish its records in its DNS; then look them up with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
+      /Publish its records in DNS; then verify the domain with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
     );
   });
 

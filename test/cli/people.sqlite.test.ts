@@ -130,7 +130,7 @@ describe('a person at a terminal', () => {
     await signIn(scene.url, decide('approve'));
     expect(await rasket(['team', 'create', 'Looms'])).toMatchObject({ code: 0 });
     const switched = await rasket(['team', 'switch', 'looms']);
-    expect(switched, switched.stderr).toMatchObject({ code: 0, stdout: 'You work in the team Looms now.\n' });
+    expect(switched, switched.stderr).toMatchObject({ code: 0, stdout: 'Switched to the team Looms.\n' });
     expect((await rasket(['team', 'get', '--fields', 'name'])).stdout).toContain('Looms');
     expect((await rasket(['invitations', 'list', '--json'])).stdout).toContain('"data":[]');
     expect(await rasket(['team', 'switch', 'nowhere'])).toMatchObject({
@@ -158,7 +158,7 @@ describe('a person at a terminal', () => {
     const accepted = await rasket(['invitations', 'accept', token]);
     expect(accepted, accepted.stderr).toMatchObject({
       code: 0,
-      stdout: 'You are in the team Engines now, as viewer.\n',
+      stdout: 'You are now in the team Engines, as viewer.\n',
     });
     expect(await rasket(['team', 'switch', 'Engines'])).toMatchObject({ code: 0 });
     expect(await rasket(['keys', 'create', 'x'])).toMatchObject({

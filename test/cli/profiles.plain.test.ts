@@ -177,7 +177,7 @@ it('a refused key is named by where it stands, with the command that replaces it
   const inVariable = { RASKET_API_KEY: 'rk_shell', RASKET_URL: server.url };
   const plain = `rasket login --url ${server.url}`;
   const staging = `rasket login --profile staging --url ${server.url}`;
-  const correct = 'Correct it there, or take it away and keep one with: ';
+  const correct = 'Correct it there, or remove it and store a key with: ';
   const refused: [args: string[], env: Record<string, string>, where: string, next: string][] = [
     [[], {}, kept('credentials.json'), `Set one with: ${plain}`],
     [['--profile', 'staging'], {}, kept('profiles/staging.json'), `Set one with: ${staging}`],
@@ -186,7 +186,7 @@ it('a refused key is named by where it stands, with the command that replaces it
       ['--data', data],
       {},
       `${data}/run/dev.json`,
-      `Start that server again, which makes one that works: rasket dev --data ${data}`,
+      `Restart that server, which creates a valid key: rasket dev --data ${data}`,
     ],
     [['--data', data, '--api-key', 'rk_typed'], {}, '--api-key', `${correct + plain} --api-key`],
     [['--profile', 'staging', '--api-key', 'rk_typed'], {}, '--api-key', `${correct + staging} --api-key`],

@@ -129,7 +129,7 @@ describe('operator commands', () => {
     (JSON.parse(await done('audit all --json', more)) as { data: Entry[] }).data;
 
   it('operator commands work without a key, and the audit log names the account that typed them', async () => {
-    expect(await done('queue')).toContain('Nothing waits.');
+    expect(await done('queue')).toContain('The queue is empty.');
     expect(await done('queue list')).toBeDefined();
     const hold = (await done('queue hold --destination example.org --reason Moves', { SUDO_USER: 'ada' })).trim();
     expect(await done('queue holds')).toContain('example.org');
@@ -156,8 +156,8 @@ describe('operator commands', () => {
     async (how) => {
       if (how === 'kept for the server') await keep(local, teamKey);
       const more = how === 'kept for the server' ? {} : { RASKET_API_KEY: teamKey };
-      expect(await done('queue', more)).toContain('Nothing waits.');
-      expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('Nothing waits.');
+      expect(await done('queue', more)).toContain('The queue is empty.');
+      expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('The queue is empty.');
     },
   );
 
@@ -190,8 +190,8 @@ describe('operator commands', () => {
   it('operator commands with a team’s key name the credential that works, and do not advise a login', async () => {
     const refused = await run(`queue --url ${local} --api-key ${teamKey}`);
     expect(refused.code).toBe(77);
-    expect(refused.stderr).toContain('As root on the server’s machine it takes no key.');
-    expect(refused.stderr).toMatch(/One is made on the server with: rasket operators create NAME/);
+    expect(refused.stderr).toContain('As root on the server’s machine, this command needs no key.');
+    expect(refused.stderr).toMatch(/Create one on the server’s machine with: rasket operators create NAME/);
     expect(refused.stderr).not.toContain('login --url');
   });
 
@@ -203,7 +203,7 @@ describe('operator commands', () => {
       const around = { env: { ...env, HOME: '/nonexistent', XDG_CONFIG_HOME: undefined, XDG_CACHE_HOME: undefined } };
       const refused = await desk.start('setpriv', [...words, ...more], around).ended;
       expect(refused, refused.stderr).toMatchObject({ code: 77, stdout: '' });
-      expect(refused.stderr).toContain('As root on the server’s machine it takes no key.');
+      expect(refused.stderr).toContain('As root on the server’s machine, this command needs no key.');
       expect(refused.stderr).not.toContain('login --url');
     }
   });

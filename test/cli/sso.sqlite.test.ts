@@ -64,8 +64,12 @@ describe('the single sign-on of a team', () => {
       '--client-secret-file',
       'secret',
     );
-    expect(made).toContain(`Single sign-on is by ${ISSUER}: nobody signs in through it before a domain is proven.`);
-    expect(made).toContain(`The client there needs the redirect address ${scene.app.world.origin()}/auth/sso/callback`);
+    expect(made).toContain(
+      `Single sign-on is by ${ISSUER}: nobody can sign in through it before a domain is verified.`,
+    );
+    expect(made).toContain(
+      `Register this redirect address with the provider: ${scene.app.world.origin()}/auth/sso/callback`,
+    );
     const { db, secrets } = scene.app.world;
     const row = await db.get<{ id: string; client_secret: string }>('select id, client_secret from sso_connections');
     expect(secrets.open(row?.client_secret ?? '', SEALED_SSO_SECRETS.purpose, row?.id ?? '')).toBe(SECRET);
@@ -121,13 +125,13 @@ describe('the single sign-on of a team', () => {
       'ada@people.example is owner now, and exempt from single sign-on.\n',
     );
     expect((await rasket('members', 'update', ada.email)).stderr).toContain('name at least one thing to change.');
-    const unlinked = 'The next sign-in of ada@people.example through the provider links anew.\n';
+    const unlinked = 'The next sign-in of ada@people.example through the provider links the account again.\n';
     expect(await good('members', 'unlink', ada.email)).toBe(unlinked);
   });
 
   it('is removed once that is agreed to', async () => {
     expect((await rasket('sso', 'remove')).stderr).toContain('--yes');
-    expect(await good('sso', 'remove', '--yes')).toBe('The team has no single sign-on any more.\n');
+    expect(await good('sso', 'remove', '--yes')).toBe('The team no longer has single sign-on.\n');
     expect((await ada.call('GET', `/teams/${team.id}/sso`)).status).toBe(404);
   });
 

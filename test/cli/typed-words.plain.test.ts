@@ -203,6 +203,6 @@ describe('segments create --where', () => {
   it('tells where it cannot be read, before anything is asked', async () => {
     const { asked, code, stderr } = await speak(['segments', 'preview', '--where', 'plan is'], () => none);
     expect({ asked, code }).toEqual({ asked: [], code: 64 });
-    expect(stderr).toMatch(/^rasket: --where, at character 8: a value is wanted here\n {2}plan is\n {9}\^/);
+    expect(stderr).toMatch(/^rasket: --where, at character 8: a value is expected here\n {2}plan is\n {9}\^/);
   });
 });

@@ -165,7 +165,7 @@ describe('rasket webhooks listen', () => {
   it.each([
     ['--forward-to', 'localhost:3000', 64, /--forward-to must be an http or https URL.*"localhost:3000"/],
     ['--forward-to', 'ftp://localhost/', 64, /--forward-to must be an http or https URL/],
-    ['--events', 'email.delivred', 64, /"email\.delivred" is no event type\. Did you mean email\.delivered\?/],
+    ['--events', 'email.delivred', 64, /"email\.delivred" is not an event type\. Did you mean email\.delivered\?/],
   ])('%s %s is refused in one line', async (flag, value, code, line) => {
     expectOneLine(await desk.rasket(['webhooks', 'listen', flag, value], { env: env() }), line, code);
   });

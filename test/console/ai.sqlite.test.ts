@@ -46,7 +46,7 @@ it('the screen of the AI helpers shows what is left, suggests subjects and draft
   await seat.sees('› brief');
   await seat.type('We are closed.');
   await seat.press('C-s');
-  await seat.sees('Look at these addresses', 'https://evil.example/', '998 of 1000');
+  await seat.sees('Check these addresses', 'https://evil.example/', '998 of 1000');
   await seat.press('Escape');
 });
 

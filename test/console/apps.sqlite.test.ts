@@ -33,7 +33,7 @@ describe('apps in the console', () => {
     person = await Screen.take({ url: scene.url, key: await people.program(owner, team.id) });
     operator = await Screen.take({ url: scene.url, key: await scene.operator() });
     await person.sees('Mail of the last');
-    await operator.sees('Nothing waits.');
+    await operator.sees('The queue is empty.');
   });
   afterAll(async () => {
     await person?.[Symbol.asyncDispose]();

@@ -84,7 +84,7 @@ describe('an audience in the console', () => {
     await go('test', '› to');
     await fill('me@example.org');
     await seat.press('C-s');
-    await seat.sees('A test is on its way');
+    await seat.sees('A test email is being sent');
     expect((await ask('/emails')).data).toMatchObject([{ to: ['me@example.org'], subject: '[Test] For you' }]);
   });
 
@@ -96,7 +96,7 @@ describe('an audience in the console', () => {
     await seat.type('n');
     await seat.press('C-u', 'Right', 'Right');
     await seat.press('C-s');
-    await seat.sees('fallback of a number takes a number; got "old"', '› fallback');
+    await seat.sees('fallback of a number must be a number; got "old"', '› fallback');
     await seat.press('C-u');
     await seat.type('30');
     await seat.press('C-s');
@@ -170,7 +170,7 @@ describe('an audience in the console', () => {
     await go('preview', 'the filter, such as properties.plan = pro');
     await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
     await seat.press('Enter');
-    await seat.sees('1 contact matches; nothing was kept.');
+    await seat.sees('1 contact matches; nothing was stored.');
     await go('preview', 'the filter, such as properties.plan = pro');
     await fill('email includes example.org');
     await seat.press('Enter');
@@ -178,7 +178,7 @@ describe('an audience in the console', () => {
     await seat.press('C-u');
     await fill('topic News = opt_out and email = nobody@example.org');
     await seat.press('Enter');
-    await seat.sees('0 contacts match; nothing was kept.');
+    await seat.sees('0 contacts match; nothing was stored.');
     expect((await ask('/segments')).data).toEqual([]);
   });
 
@@ -200,7 +200,7 @@ describe('an audience in the console', () => {
     await seat.press('C-s');
     await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1));
     await scene.settled();
-    await seat.sees('completed  2 rows: 1 created', 'Not imported: "Notiz".', 'Skipped: they are contacts already');
+    await seat.sees('completed  2 rows: 1 created', 'Not imported: "Notiz".', 'Skipped: these contacts exist already');
     expect(await ask('/contacts/bob@example.org')).toMatchObject({ first_name: 'Bob', properties: { seats: 7 } });
     const { data } = await ask('/contacts/bob@example.org/topics');
     expect(data.find(({ id }: { id: string }) => id === news.id).subscription).toBe('opt_out');

@@ -40,7 +40,7 @@ describe('an item that is opened by its id', () => {
     (await scene.api('GET', path, { key: team.key })).body.data[0].id as string;
 
   it.each([
-    ['emails', '/emails?search=receipt', 'emails › Your receipt', 'Its first delivery began'],
+    ['emails', '/emails?search=receipt', 'emails › Your receipt', 'The first delivery started'],
     ['domains', '/domains', 'domains › news.example.com', 'Tracking label'],
     ['webhooks', '/webhooks', 'webhooks › https://hooks.example.com/rasket', '✓ success'],
     ['templates', '/templates', 'templates › Receipt', 'Created'],

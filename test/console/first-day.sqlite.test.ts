@@ -64,7 +64,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.press('C-s');
     await seat.sees('domains › new.example.com', /^› DKIM/m, 'Registered  new.example.com');
     await seat.press('j');
-    await seat.sees('Publish its records in its DNS; then look them up with: v (verify)', /^› SPF/m);
+    await seat.sees('Publish its records in DNS; then verify the domain with: v (verify)', /^› SPF/m);
     await seat.press('v');
     await seat.sees('y do it');
     await seat.press('n', 'Escape');
@@ -85,9 +85,9 @@ describe('whoever sits at the console for the first time', () => {
     await go('webhooks', 'off.example.com');
     await go(
       `webhooks ${id}`,
-      'What happens meanwhile is parked',
+      'Events are parked while it is disabled',
       /Enable it with: u \(update\)/,
-      /send what was parked, with: → parked/,
+      /send the parked events with: → parked/,
     );
     await seat.press('h');
     await seat.sees(/· pending/, /! parked/, /✓ success/);
@@ -124,7 +124,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.press('Enter');
     await seat.sees(/^› .*Your receipt/m);
     await seat.press('Right');
-    await seat.sees('emails › Your receipt', 'Its first delivery began');
+    await seat.sees('emails › Your receipt', 'The first delivery started');
   });
 
   it('] and [ lead from what is open to the next and the previous item of its list, on the same side', async () => {

@@ -39,14 +39,14 @@ describe('the keys of the console', () => {
     await seat.press('k');
     await seat.sees(/^› .*Your invoice/m);
     await seat.press('j', 'Enter');
-    await seat.sees('emails › Your receipt', 'Its first delivery began');
+    await seat.sees('emails › Your receipt', 'The first delivery started');
     await seat.press('Escape');
     await seat.sees(/^› .*Your receipt/m);
   });
 
   it('who is quicker than the server is not held up', async () => {
     await seat.press('2', 'Enter');
-    await seat.sees('emails › Your invoice', 'Its first delivery began');
+    await seat.sees('emails › Your invoice', 'The first delivery started');
   });
 
   it('? shows the keys of this screen, with what is done by them', async () => {
@@ -158,7 +158,7 @@ describe('the keys of the console', () => {
     await seat.press('v');
     await seat.sees('y do it');
     await seat.press('y');
-    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it, → shows/);
+    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it and press → to\s+see/);
     await seat.press('Enter');
     await seat.sees('› news.example.com', 'Tracking label');
     await seat.press('l');
@@ -310,8 +310,8 @@ describe('the keys of the console', () => {
     await seat.press('2');
     await seat.sees(/^› .*Your invoice/m, /^ \? (?:more|keys) .*s send +w diagnose/m);
     await seat.press('c');
-    await seat.sees('cancel: only an email that is still scheduled.');
-    await go('reschedule', 'reschedule: only an email that is still scheduled.');
+    await seat.sees('cancel: only for an email that is still scheduled.');
+    await go('reschedule', 'reschedule: only for an email that is still scheduled.');
     const later = new Date(scene.clock.now() + 3_600_000).toISOString();
     const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'Later', text: 'T' };
     await scene.api('POST', '/emails', { key: team.key, body: { ...body, scheduled_at: later } });
@@ -373,6 +373,6 @@ describe('the keys of the console', () => {
     await go('publish', 'y do it');
     await seat.press('y');
     await seat.sees('Published  ', /Status +published/);
-    await go('publish', 'publish: only a template with changes that are not published.');
+    await go('publish', 'publish: only for a template with unpublished changes.');
   });
 });

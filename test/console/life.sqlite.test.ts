@@ -232,7 +232,7 @@ String.prototype.padEnd = function (...given) {
     await seat.press('Down', 'Up', 'Down');
     await seat.sees(/^› .*The first/m);
     await seat.press('Enter');
-    await seat.sees('emails › The first', 'Its first delivery began');
+    await seat.sees('emails › The first', 'The first delivery started');
     await seat.press('Right');
     await seat.sees(/^ emails › The first/m);
     await seat.press('Escape');

@@ -23,8 +23,8 @@ describe('the console of a development server', () => {
     await using seat = await Screen.take({ url: '', key: '', columns: 100, env });
     await seat.sees('Mail of the last', '1 overview', 'dev.json', /Queue +nothing waits/);
     for (const [name, sees] of [
-      ['destinations', 'Nothing waits.'],
-      ['queue', 'Nothing waits.'],
+      ['destinations', 'The queue is empty.'],
+      ['queue', 'The queue is empty.'],
       ['operator-audit', /^ operator-audit/m],
       ['domains', 'playground.test'],
     ] as const) {
@@ -37,7 +37,7 @@ describe('the console of a development server', () => {
     const typed = { env: { RASKET_DATA: desk.at('dev') } };
     expect(await desk.rasket(['queue'], typed)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Nothing waits.'),
+      stdout: expect.stringContaining('The queue is empty.'),
     });
     const tokenNow = () => JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')).operator_token as string;
     const token = tokenNow();
@@ -224,7 +224,7 @@ describe('the console of an operator', () => {
     await seat.sees('› reason *');
     await seat.type('Sent by a stolen key');
     await seat.press('Enter');
-    await seat.sees('This will drop all mail in the queue that is for example.net.', 'Type example.net to do it');
+    await seat.sees('This will drop all queued mail to example.net.', 'Type example.net to do it');
     await seat.type('example.com');
     await seat.press('Enter');
     await seat.sees('That is not the name; nothing was changed.');

@@ -67,7 +67,7 @@ describe('what the console writes', () => {
     await seat.press('C-u', 'Up');
     await fill('cloud', '', '');
     await seat.press('Enter');
-    await seat.sees('This would change the zone example.com by the provider cloud.', 'create', 'y do it   n leave it');
+    await seat.sees('This would change the zone example.com at the provider cloud.', 'create', 'y do it   n leave it');
     await keepFrame(seat, 'dns-plan', 'This would change');
     await seat.press('End', 'n');
     await seat.sees(/^(?![\s\S]*y do it)/);
@@ -76,11 +76,11 @@ describe('what the console writes', () => {
     await seat.press('Up', 'Enter');
     await seat.sees('y do it');
     await seat.press('y');
-    await seat.sees('Changed the zone example.com by the provider cloud.');
+    await seat.sees('Changed the zone example.com at the provider cloud.');
     expect(stub.lines('example.com').join('\n')).toContain('_domainkey.mail.example.com');
     await go('configure', 'the DNS provider to publish with');
     await seat.press('Up', 'Enter');
-    await seat.sees('The zone example.com holds everything already; nothing changes.', 'y do it');
+    await seat.sees('The zone example.com already has all records; nothing changes.', 'y do it');
     await seat.press('n');
   });
 
@@ -105,7 +105,7 @@ describe('what the console writes', () => {
     await seat.sees(
       'held.example.com: pending',
       'Publish this TXT record at held.example.com:',
-      'It is checked again every hour',
+      'The server checks the claim every hour',
     );
     await keepFrame(seat, 'domain-claim', 'Publish this TXT record');
     await seat.press('y');
@@ -181,7 +181,7 @@ describe('what the console writes', () => {
     await go('batch', 'the file, on this machine');
     await fill(write('one.json', '{}'));
     await seat.press('C-s');
-    await seat.sees('the file must hold a JSON list of emails');
+    await seat.sees('the file must contain a JSON list of emails');
     await seat.press('C-u');
     await fill(write('two.json', JSON.stringify([mail, mail])));
     await seat.press('C-s');
