@@ -55,12 +55,12 @@ it('a send is short, and longer for whoever asks for more, in the place where th
 it('what something else supplies need not be filled', () => {
   const { press, type, seen, filled } = formOf(send);
   press('ctrl-s');
-  expect(seen()).toContain('from has to be filled.');
+  expect(seen()).toContain('from is required.');
   type('a@example.com');
   press('enter');
   type('b@example.org, c@example.org');
   press('enter', 'ctrl-s');
-  expect(seen()).toContain('subject has to be filled.');
+  expect(seen()).toContain('subject is required.');
   press('ctrl-o', ...Array<string>(3).fill('enter'));
   expect(seen()).toContain('› template');
   type('welcome');
@@ -135,6 +135,6 @@ it('where there is no room for all fields, which is in hand is told, and the key
   expect(form.where).toBe('');
   form.draw(70, 10);
   expect(form.where).toBe('1 of 10');
-  expect(form.keys).toBe('enter next   ctrl-s do it   ctrl-o more   ↑↓ tab other fields   esc leave it');
+  expect(form.keys).toBe('enter next   ctrl-s submit   ctrl-o more   ↑↓ tab other fields   esc cancel');
   expect(form.keys.length).toBeLessThan(80);
 });

@@ -54,7 +54,7 @@ it('a key on an email says what became of it', async () => {
   model.says({ summary: 'Nobody lives there.', likely_causes: ['No such address.'], next_steps: ['Remove it.'] });
   await go('emails', /^› .*permfail@example\.org/m);
   await seat.press('w');
-  await seat.sees('y do it');
+  await seat.sees('y confirm');
   await seat.press('y');
   await seat.sees('Nobody lives there.', 'Likely causes', 'No such address.', 'Remove it.');
 });

@@ -76,7 +76,7 @@ describe('apps in the console', () => {
     await operator.sees(/^ oauth-clients › Report builder +\d+\/\d+/m);
     await operator.press('d');
     // A form of one field has no others to go to.
-    expect(await operator.sees('› reason *')).toMatch(/^ enter do it {3}esc leave it$/m);
+    expect(await operator.sees('› reason *')).toMatch(/^ enter submit {3}esc cancel$/m);
     await operator.press('Escape');
   });
 });

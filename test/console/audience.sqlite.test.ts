@@ -50,9 +50,9 @@ describe('an audience in the console', () => {
   it('a contact chooses its topics by their names, and only what was changed is sent', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('set-topics', 'News', '週報 weekly', /opt_in/, /opt_out/);
-    await keepFrame(seat, 'topics-form', 'Only what you change is sent.');
+    await keepFrame(seat, 'topics-form', 'Only changed fields are sent.');
     await seat.press('C-s');
-    await seat.sees('Nothing is changed yet.');
+    await seat.sees('Nothing has been changed yet.');
     await seat.press('Right', 'C-s');
     await seat.sees('Set  one topic');
     const { data } = await ask('/contacts/ada@example.org/topics');
@@ -123,7 +123,7 @@ describe('an audience in the console', () => {
   it('a form to change something begins with what is set; an emptied field takes it away', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('update', /› email +ada@example\.org/, /first name +Ada/, /unsubscribed +false/, /property +seats:=3/);
-    await keepFrame(seat, 'contact-form', 'Only what you change is sent.');
+    await keepFrame(seat, 'contact-form', 'Only changed fields are sent.');
     // In the meantime somebody else changes what is not changed here.
     await scene.api('PATCH', '/contacts/ada@example.org', { key: team.key, body: { last_name: 'Lovelace' } });
     await seat.press('C-u', 'C-s');

@@ -68,7 +68,7 @@ describe('an item that is opened by its id', () => {
   );
 
   it.each(['keys', 'audit'])('of %s, whose items have no page of their own, that does not exist', async (section) => {
-    await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `There is none with the id ${ABSENT}`);
+    await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `No item has the id ${ABSENT}`);
     await leave(seat, section);
   });
 

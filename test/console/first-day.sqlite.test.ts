@@ -66,7 +66,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.press('j');
     await seat.sees('Publish its records in DNS; then verify the domain with: v (verify)', /^› SPF/m);
     await seat.press('v');
-    await seat.sees('y do it');
+    await seat.sees('y confirm');
     await seat.press('n', 'Escape');
     await seat.sees(/^ domains +\d+\/3$/m);
     await go('segments', 'Customers');
@@ -141,7 +141,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.press(']');
     await seat.sees('emails › Your receipt', 'This is the last of the list.');
     await seat.press('?');
-    await seat.sees(/\] +\[ +the next and the previous item of the list/);
+    await seat.sees(/\] +\[ +next and previous item of the list/);
     await seat.press('Escape');
     await seat.sees('emails › Your receipt', /^(?![^]*previous item)/);
     await seat.press('Escape');
@@ -195,7 +195,10 @@ describe('whoever sits at the console for the first time', () => {
     await go('topics', /^› .*crowd-59/m, /^ topics +1\/50\+$/m);
     await seat.type('/sought-out');
     await seat.press('Enter');
-    await seat.sees('Nothing matches in the 50 that are loaded; ↓ searches on.', /\/sought-out · 0 of 50 loaded$/m);
+    await seat.sees(
+      'Nothing matches in the 50 that are loaded; ↓ searches further.',
+      /\/sought-out · 0 of 50 loaded$/m,
+    );
     await seat.press('Down');
     await seat.sees(/^› .*sought-out/m);
   });

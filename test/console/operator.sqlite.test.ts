@@ -154,7 +154,7 @@ describe('the console of an operator', () => {
     await seat.sees(/│ › team /, /│ {3}email /, /│ {3}reason \* /);
     await seat.press('Up', 'Up');
     await seat.press('Enter');
-    await seat.sees('reason has to be filled.');
+    await seat.sees('reason is required.');
     await seat.type('On fire');
     await seat.press('Enter');
     await seat.sees('Held');
@@ -165,7 +165,7 @@ describe('the console of an operator', () => {
     await go('release', `End a hold: ${first}, on http://127.0.0.1`);
     await seat.press('n');
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length);
-    await go('release', 'y do it');
+    await go('release', 'y confirm');
     await seat.press('y');
     await seat.sees(/^ Released; \d+ deliver/m);
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length - 1);
@@ -227,7 +227,7 @@ describe('the console of an operator', () => {
     await seat.sees('This will drop all queued mail to example.net.', 'Type example.net to do it');
     await seat.type('example.com');
     await seat.press('Enter');
-    await seat.sees('That is not the name; nothing was changed.');
+    await seat.sees('The name does not match; nothing was changed.');
     expect(await destinationsNow()).toContain('example.net');
     await seat.press('C-u');
     await seat.type('example.net');
