@@ -314,7 +314,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(scene.log.join('\n')).toContain('backup failed');
     const [failed] = (await findings(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(failed).toMatchObject({ severity: 'error', advice: { command: 'rasket backups' } });
-    expect(failed?.summary).toMatch(/A backup failed: .*kept.*The last one is of 2/);
+    expect(failed?.summary).toMatch(/A backup failed: .*kept.*The last one was made at 2/);
     const ready = await scene.api('GET', '/ready');
     expect(JSON.stringify(ready.body)).not.toContain('kept');
 

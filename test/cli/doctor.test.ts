@@ -92,7 +92,7 @@ it('a server that runs examines its machine, without a key; what it finds stands
   const ready = await desk.rasket(['ready'], { env: key });
   expect(ready).toMatchObject({ code: 0, stdout: expect.stringMatching(/error\s+address_listed/) });
   await using seat = await Screen.take({ url: server.url, key: env.KEY ?? '', columns: 120, rows: 30 });
-  await seat.sees(/An address that mail is sent from stands on a list of blocked/);
+  await seat.sees(/An address that mail is sent from is on a blocklist/);
 
   const made = await desk.rasket(['operators', 'create', 'Ada', '--data', 'data', '--json'], { env });
   const operator = {
@@ -153,7 +153,7 @@ it('a backup is known once it is whole', async () => {
   const isPostgres = env.RASKET_DATABASE_DRIVER === 'pg';
   expect(made.code, made.stderr).toBe(isPostgres ? 1 : 0);
   const { checks } = await doctor(1);
-  const says = isPostgres ? /^There is no backup yet/ : /^The last backup is of 20/;
+  const says = isPostgres ? /^There is no backup yet/ : /^The last backup was made at 20/;
   const known = { state: 'passed', summary: expect.stringMatching(says) };
   expect(checks.find(({ name }) => name === 'backups')).toMatchObject(known);
 });

@@ -48,7 +48,7 @@ const attempt = (outcome: string, given: object = {}) => ({
       reason: 'refused_for_now',
       reply: '450 4.2.0 Greylisted',
       explanation: 'It turns unknown senders away once.',
-      advice: 'Nothing to do.',
+      advice: 'No action is needed.',
     },
   ],
   transcript: ['S: 220 mx.example.org', 'C: EHLO us'],
@@ -95,7 +95,7 @@ ${at(2)}
   deferred  b@example.org
     450 4.2.0 Greylisted
     It turns unknown senders away once.
-    Nothing to do.
+    No action is needed.
 
 Next: attempt 2 to deliver it to example.org is at ${at(9)}.
 `);

@@ -88,13 +88,16 @@ describe('at all four places', () => {
 
   it('a hold', async () => {
     const mend = await trouble.hold({ team_id: trouble.team.id });
-    await expectEverywhere('mail_held', /^! Mail is held back: .*Their server is being moved/);
+    await expectEverywhere('mail_held', /^! Mail is on hold: .*Their server is being moved/);
     await mend();
   });
 
   it('a webhook that answers 500', async () => {
     const { id, mend } = await trouble.failingWebhook();
-    const { doctor } = await expectEverywhere('webhook_failing', /^! The webhook https:.* no attempt with success/);
+    const { doctor } = await expectEverywhere(
+      'webhook_failing',
+      /^! All attempts to deliver to the webhook https:.* fail/,
+    );
     expect(doctor, 'at the server that was asked').toContain(`rasket webhooks get --url ${trouble.scene.url} ${id}`);
     await mend();
   });

@@ -103,9 +103,9 @@ it('what comes and goes is told four times an hour, and in the end how it stands
     machine.scene.clock.advance(3 * MINUTE_MS);
   }
   expect(ofDisk()).toEqual([['+disk_low'], ['-disk_low'], ['+disk_low'], ['-disk_low']]);
-  expect(machine.scene.log.filter((line) => line.includes('comes and goes') && line.includes('disk_low'))).toHaveLength(
-    1,
-  );
+  expect(
+    machine.scene.log.filter((line) => line.includes('changes too often') && line.includes('disk_low')),
+  ).toHaveLength(1);
   fillDisk(true);
   await glance();
   expect(ofDisk(), 'still within the hour').toHaveLength(4);
