@@ -238,7 +238,7 @@ describe('rasket setup by flags', () => {
 
 describe('what cannot be taken', () => {
   it.each<[flag: string, value: string, says: RegExp]>([
-    ['--host', 'mail', /--host: instance\.host is "mail", which no mail server out there can look up/],
+    ['--host', 'mail', /--host: instance\.host is "mail", which other mail servers cannot look up/],
     ['--host', 'a b.example.com', /--host: must be a host name such as mail\.example\.com; got "a b\.example\.com"/],
     ['--host', '192.0.2.1', /--host: must be a host name such as mail\.example\.com; got "192\.0\.2\.1"/],
     ['--public-address', 'mail.example.com', /--public-address: must be an IPv4 or IPv6 address/],
@@ -297,7 +297,7 @@ describe('rasket setup at a terminal', () => {
     };
     let seen = 0;
     await answer(/host name of this machine.*: $/, 'mail');
-    await answer(/That cannot be: .*no mail server[\s\S]*host name of this machine.*: $/, 'mail.example.com');
+    await answer(/That cannot be: .*other mail servers[\s\S]*host name of this machine.*: $/, 'mail.example.com');
     await answer(/Public addresses.*: $/, '192.0.2.10');
     await answer(/HTTPS: .*: $/, 'none');
     await answer(/Name of the first team \[My team\]: $/, '');

@@ -222,7 +222,7 @@ it('a stop sends what is in hand', async () => {
   collector.close();
 });
 
-it('of a hundred traces as many are kept as the settings say, whole or not at all', async () => {
+it('per cent of traces as many are kept as the settings say, whole or not at all', async () => {
   const collector = await openCollector();
   const scene = await startScene({ config: { traces: { endpoint: collector.url, sample_percent: 25 } } });
   const { ids, tracer } = scene.app.world;
