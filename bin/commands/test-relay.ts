@@ -41,8 +41,8 @@ export async function testRelay(name: string, options: Options): Promise<void> {
   if (!options.json)
     console.log(
       settings.user === ''
-        ? `\nThe relay ${name} can be connected to. It is used without a login; whether it takes mail so, the first email shows.`
-        : `\nThe relay ${name} lets this server send, logged in as ${clean(settings.user)}.`,
+        ? `\nThe relay ${name} accepts connections. It is used without a login; the first email shows whether it accepts mail.`
+        : `\nThe relay ${name} allows this server to send, logged in as ${clean(settings.user)}.`,
     );
 }
 

@@ -134,7 +134,7 @@ describe('rasket serve', () => {
 
   it('takes no role that does not exist, and no folder of the development profile', async () => {
     const misused = await desk.rasket(['serve', '--roles', 'http,smpt'], { env });
-    expectOneLine(misused, /"smpt" is no role; the roles are http, delivery, scheduler/, 64);
+    expectOneLine(misused, /"smpt" is not a role; the roles are http, delivery, scheduler/, 64);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     await server.stop();
     expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development profile/);

@@ -132,7 +132,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
   it('changes nothing when it is set up again', () => {
     const before = typed('cat /etc/rasket/rasket.toml; cat /var/lib/rasket/pid').stdout;
     const again = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
-    expect(again).toContain('Everything was there already; nothing was changed.');
+    expect(again).toContain('Everything was set up already; nothing was changed.');
     expect(again).not.toMatch(/^API key {2}rk_/m);
     expect(typed('cat /etc/rasket/rasket.toml; cat /var/lib/rasket/pid').stdout).toBe(before);
     expect(strangers()).toBe('');
@@ -141,14 +141,14 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
   it('is started again where a setting became another one', () => {
     const before = typed('cat /var/lib/rasket/pid').stdout;
     const moved = typed('rasket setup --yes --public-address 192.0.2.10 --api-port 3100').stdout;
-    expect(moved).toContain('The service runs: http://127.0.0.1:3100.');
+    expect(moved).toContain('The service is running: http://127.0.0.1:3100.');
     expect(typed('cat /var/lib/rasket/pid').stdout).not.toBe(before);
     expect(typed('curl -s http://127.0.0.1:3100/health').stdout).toContain('ok');
     // As after a call that was broken off between the settings and the restart.
     typed(`sed -i 's/^port = 3100$/port = 3000/' /etc/rasket/rasket.toml`);
     const late = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
-    expect(late).toContain('has all of this; it stays as it is.');
-    expect(late).toContain('The service runs: http://127.0.0.1:3000.');
+    expect(late).toContain('already has all of this; it is not changed.');
+    expect(late).toContain('The service is running: http://127.0.0.1:3000.');
   });
 
   it('leaves the commands of the operator, which find what is installed from anywhere', () => {

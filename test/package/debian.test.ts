@@ -97,7 +97,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       typed(`cat >>/etc/rasket/rasket.toml <<'TOML'\n${NETWORK}TOML`);
       const up = typed(SETUP);
       key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
-      expect(up).toContain('The service runs: http://127.0.0.1:3000.');
+      expect(up).toContain('The service is running: http://127.0.0.1:3000.');
       expect(health()).toContain('ok');
       const pid = typed('systemctl show -p MainPID --value rasket').trim();
       expect(typed(`ps -o user= -p ${pid}`).trim()).toBe('rasket');
@@ -201,7 +201,7 @@ chmod 755 /srv/tools/${tool}`);
     it('installs from a path with a blank, under any umask, into a folder that is a link', () => {
       typed('mkdir /srv/settings && ln -s /srv/settings /etc/rasket');
       expect(typed(`umask 077; ${INSTALL}`)).toMatch(/^ {2}rasket setup$/m);
-      expect(typed(SETUP)).toContain('The service runs: http://127.0.0.1:3000.');
+      expect(typed(SETUP)).toContain('The service is running: http://127.0.0.1:3000.');
       expect(typed('stat -c "%a %U:%G" /srv/settings /srv/settings/rasket.toml /var/lib/rasket').split('\n')).toEqual([
         '750 root:rasket',
         '640 root:rasket',

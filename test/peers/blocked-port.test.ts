@@ -32,7 +32,9 @@ describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpa
   afterAll(() => at.stop());
 
   it('learns from rasket setup and rasket doctor that it is blocked, and what to type', () => {
-    expect(setUp).toMatch(/^Port 25 is blocked here: .*rasket setup --relay smtp\.example\.com:587 --relay-user NAME/m);
+    expect(setUp).toMatch(
+      /^Outgoing port 25 is blocked: .*rasket setup --relay smtp\.example\.com:587 --relay-user NAME/m,
+    );
     expect(setUp).toMatch(
       /^port25\tfailed\t.*\(gmail\.com: ETIMEDOUT, .*\), although other outgoing connections work\.$/m,
     );
@@ -47,7 +49,7 @@ describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpa
     const { status, stderr } = at.tryTo(command);
     expect({ status, stderr }).toMatchObject({ status: 64, stderr: expect.stringContaining('(EACCES)') });
     expect(at.type('cat /etc/rasket/rasket.toml')).toBe(before);
-    at.type(/has to read it: (.*)$/m.exec(stderr)?.[1] ?? 'false');
+    at.type(/must be able to read it: (.*)$/m.exec(stderr)?.[1] ?? 'false');
     at.type(`setpriv --reuid=rasket --regid=rasket --clear-groups cat ${file}`);
   });
 
@@ -58,7 +60,7 @@ describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpa
     const said = at.type(
       `${step} --yes --relay-spf spf.relay.example --relay-ca-file ${at.internet.folder}/relay-ca.pem`,
     );
-    expect(said).toContain(`The relay main (${RELAY}) lets this server send.`);
+    expect(said).toContain(`The relay main (${RELAY}) allows this server to send.`);
     expect(said).not.toContain('port25_blocked');
     expect(said).toMatch(/^relays\tpassed\tThe relay main \(smtp\.example\.com\) allows this server to send/m);
     expect(said).toContain('"v=spf1 include:spf.relay.example a:mail.example.com ~all"');
