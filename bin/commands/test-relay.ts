@@ -79,6 +79,6 @@ export const explainFault = (name: string, faults: readonly string[]): string =>
 
 function unknownRelay({ relays }: Config, name: string): OperatorFault {
   const known = Object.entries(relays).flatMap(([one, { host }]) => (host === '' ? [] : [one]));
-  const there = known.length === 0 ? 'there are none' : `there are ${known.join(', ')}`;
+  const there = known.length === 0 ? 'there are no relays' : `the relays are ${known.join(', ')}`;
   return new OperatorFault(`the settings have no relay ${name} with a host; ${there}`, 'notFound');
 }

@@ -63,10 +63,10 @@ describe('rasket config check', () => {
       ),
       expect.stringMatching(/^rasket: rasket\.toml:21: \S+none\.key \(tls\.key_file\) cannot be read \(ENOENT\)/),
       expect.stringMatching(
-        /^rasket: rasket\.toml:9: \S+half\.key \(dns_providers\.own\.key_secret_file\) holds neither/,
+        /^rasket: rasket\.toml:9: \S+half\.key \(dns_providers\.own\.key_secret_file\) must contain only/,
       ),
       expect.stringMatching(
-        /^rasket: rasket\.toml:14: \S+token \(dns_providers\.cloud\.token_file\) holds no API token/,
+        /^rasket: rasket\.toml:14: \S+token \(dns_providers\.cloud\.token_file\) must contain only an API token/,
       ),
       expect.stringMatching(/^rasket: rasket\.toml:19: \S+none \(dns_providers\.other\.token_file\) cannot be read/),
     ]);

@@ -139,7 +139,7 @@ it('where no server runs it says so, and looks by itself', async () => {
     'reverse_dns_wrong',
     'certificate_self_signed',
   ]);
-  expect(stopped.not_asked.join('\n')).toMatch(/^No server runs, so this command has looked outside by itself/m);
+  expect(stopped.not_asked.join('\n')).toMatch(/^No server is running, so this command has run the checks itself/m);
   expect([stateOf(stopped, 'files'), stateOf(stopped, 'certificates')]).toEqual(['unknown', 'skipped']);
   dns.set(reverseName(ADDRESS), 'PTR', [HOST]);
   expect((await doctor(1)).findings.map(({ code }) => code)).toEqual([

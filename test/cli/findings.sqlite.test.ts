@@ -169,7 +169,7 @@ describe('on the machine of an installation', () => {
       'delivery_not_running',
       'certificate_expired',
     ]);
-    expect(said.findings[0].summary).toContain(`No server runs on ${desk.at('data')}`);
+    expect(said.findings[0].summary).toContain(`No server is running on ${desk.at('data')}`);
 
     const server = await desk.serve(['serve', '--data', 'data'], {
       env: { ...env, RASKET_SUBMISSION_PORTS: `${port}` },

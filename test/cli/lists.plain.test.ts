@@ -115,7 +115,7 @@ describe('--limit and --all', () => {
     const words = ['emails', 'list', '--status', 'delivered', '--search', 'two words', '--limit', '2'];
     const { stderr, url } = await speak(words, holding(30), { columns: 500 });
     expect(stderr).toBe(
-      `There are more; go on with: rasket emails list --url ${url} --limit 2 --status delivered --search 'two words' --after id-1 (with the key of RASKET_API_KEY)\n`,
+      `There are more; continue with: rasket emails list --url ${url} --limit 2 --status delivered --search 'two words' --after id-1 (with the key of RASKET_API_KEY)\n`,
     );
   });
 
@@ -141,7 +141,7 @@ describe('--limit and --all', () => {
     expect([all.code, all.stderr, linesOf(all.stdout).length]).toEqual([0, '', 127]);
     const words = ['contacts', 'list', '--limit', '150'];
     expect((await speak(words, holds(126), { columns: 500 })).stderr).not.toContain('more');
-    expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; go on with');
+    expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; continue with');
   });
 
   it.each(LISTED_AND_MADE)('%s, where there is none, says how the first one is made', async (words, command) => {

@@ -48,7 +48,7 @@ describe('rasket init', () => {
       '700',
       '600',
     ]);
-    expectOneLine(await desk.rasket(['init', '--data', 'data'], { env }), /has a team already; .*--team NAME/);
+    expectOneLine(await desk.rasket(['init', '--data', 'data'], { env }), /already has a team; .*--team NAME/);
 
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     const other = await init('data', '--team', 'Marketing');

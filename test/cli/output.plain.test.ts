@@ -254,7 +254,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       ),
       expect.stringMatching(/^Some values are cut; show all with: rasket emails list --url http:\S+ --wide$/),
       '(with the key of RASKET_API_KEY)',
-      'There are more; go on with:',
+      'There are more; continue with:',
       expect.stringMatching(/^rasket emails list --url http:\S+ --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77$/),
       '(with the key of RASKET_API_KEY)',
     ]);

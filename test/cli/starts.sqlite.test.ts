@@ -27,7 +27,7 @@ const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {
   it.each([
-    { why: 'another program’s folder', data: 'home', says: /has other files in it; choose an empty or a new folder/ },
+    { why: 'another program’s folder', data: 'home', says: /contains other files; choose an empty or a new folder/ },
     { why: 'a file', data: 'home/note', says: /cannot be made a folder/ },
     { why: 'a folder below a file', data: 'home/note/data', says: /cannot be made a folder/ },
   ])('refuses $why in one line', async ({ data, says }) => {
@@ -63,7 +63,7 @@ describe('rasket serve', () => {
     {
       why: 'no data folder',
       args: ['--data', 'absent'],
-      says: /absent is no data folder of rasket; make one with: rasket init --data/,
+      says: /absent is not a data folder of rasket; create one with: rasket init --data/,
     },
     { why: 'a configuration file that is not there', args: ['--config', 'absent.toml'], says: /absent\.toml/ },
     {
@@ -195,10 +195,14 @@ describe('rasket dev', () => {
   it('has nothing to show where nothing was begun or caught', async () => {
     expectOneLine(
       await desk.rasket(['playground', '--data', 'dev'], { env }),
-      /is no data folder .*rasket dev --data dev/,
+      /is not a data folder .*rasket dev --data dev/,
     );
     const server = await desk.serve(['dev', '--data', 'dev'], { env });
-    expectOneLine(await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }), /nothing was caught yet/, 66);
+    expectOneLine(
+      await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }),
+      /no message was captured yet/,
+      66,
+    );
     expect(await desk.rasket(['playground', '--data', 'dev'], { env })).toMatchObject({
       code: 0,
       stdout: 'ID\tCAUGHT\tTO\tSUBJECT\n',
@@ -206,7 +210,7 @@ describe('rasket dev', () => {
     });
     expectOneLine(
       await desk.rasket(['playground', 'abc', '--data', 'dev'], { env }),
-      /nothing caught has the id abc/,
+      /no captured message has the id abc/,
       66,
     );
     expectOneLine(await desk.rasket(['playground', '--limit', '0'], { env }), /whole number from 1 to 1000/, 64);

@@ -171,7 +171,7 @@ describe('a data folder on another database', () => {
       await install();
       fs.renameSync(desk.at('data/instance.key'), desk.at('kept.key'));
       const refused = await rasket([...words, '--data', 'data']);
-      expectOneLine(refused, /data\/instance\.key is missing, and .*data is a data folder that was in use/);
+      expectOneLine(refused, /data\/instance\.key is missing, but .*data is a data folder that was in use/);
       expect(fs.existsSync(desk.at('data/instance.key'))).toBe(false);
     },
   );

@@ -24,7 +24,7 @@ describe.runIf(isPossible)('before anything is installed', () => {
       expect(typed(`cd ${at} && /opt/rasket/bin/rasket teams list`).stdout.trim().split('\n')).toHaveLength(2);
     }
     const elsewhere = machine.type('cd / && /opt/rasket/bin/rasket teams list');
-    expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is no data folder') });
+    expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is not a data folder') });
     typed(`kill $(cat /var/lib/dev.pid)`);
     // The last that goes is the database's journal.
     const left = [ready, '/opt/rasket/.rasket/rasket.db-wal'];
@@ -42,7 +42,7 @@ describe.runIf(isPossible)('an installed Debian package', () => {
       const refused = machine.type(`sh /opt/rasket/install.sh --uninstall${more}`);
       expect(refused).toMatchObject({ status: 1, stdout: '' });
       expect(refused.stderr).toMatch(
-        /the package rasket is installed, and this script removes nothing of it: apt remove/,
+        /the Debian package rasket is installed, and this script cannot remove it: apt remove/,
       );
     }
     typed('test -e /usr/local/bin/rasket && test -e /opt/rasket/bin/rasket');

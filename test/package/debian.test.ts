@@ -209,7 +209,7 @@ chmod 755 /srv/tools/${tool}`);
         '',
       ]);
       const before = pid();
-      expect(typed(`umask 000; ${INSTALL}`)).toContain('upgraded; the service runs again');
+      expect(typed(`umask 000; ${INSTALL}`)).toContain('upgraded; the service is running again');
       expect(pid()).not.toBe(before);
       expect(health()).toContain('ok');
       expect(typed(OPEN)).toBe('');
@@ -224,7 +224,7 @@ chmod 755 /srv/tools/${tool}`);
       ] as const) {
         const ended = callOff(signal, tool, nth);
         expect(ended.stderr, `${signal} at ${tool} ${nth}`).toContain(
-          'the service was stopped for the upgrade and runs again. Run install.sh again to complete it.',
+          'the service was stopped for the upgrade and is running again. Run install.sh again to complete the upgrade.',
         );
         expect(ended.status).not.toBe(0);
         expect(health()).toContain('ok');
@@ -234,14 +234,14 @@ chmod 755 /srv/tools/${tool}`);
     it('killed while the service is stopped, the next run starts it', () => {
       expect(callOff('KILL', 'mv', 1).status).not.toBe(0);
       expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
-      expect(typed(INSTALL)).toContain('upgraded; the service runs again');
+      expect(typed(INSTALL)).toContain('upgraded; the service is running again');
       expect(health()).toContain('ok');
       expect(typed('ls -A /opt')).toBe('rasket\n');
     });
 
     it('leaves the machine to the package where that is installed, and removes what it has installed', () => {
       typed('mkdir -p /usr/lib/systemd/system && touch /usr/lib/systemd/system/rasket.service');
-      expect(machine.type(INSTALL).stderr).toContain('the package rasket is installed: upgrade it with apt');
+      expect(machine.type(INSTALL).stderr).toContain('the Debian package rasket is installed: upgrade it with apt');
       typed('rm /usr/lib/systemd/system/rasket.service');
       expect(typed(`sh '${CHECKOUT}/install.sh' --uninstall`)).toContain('rasket is removed.');
       expect(typed('ls -A /opt; find /usr/local /etc/systemd -name "*rasket*"')).toBe('');

@@ -149,7 +149,7 @@ describe.runIf(process.getuid?.() === 0)('root, on data of another account', () 
     expect(told()).toContain(path.join(folder, 'planted'));
     fs.chownSync(note, stranger, stranger);
     expect(told()).not.toContain('planted');
-    expect(told()).toContain('is no data folder of rasket');
+    expect(told()).toContain('is not a data folder of rasket');
     fs.rmSync(downloads, { recursive: true });
   });
 
