@@ -65,7 +65,7 @@ describe('the single sign-on of a team', () => {
       'secret',
     );
     expect(made).toContain(
-      `Single sign-on is by ${ISSUER}: nobody can sign in through it before a domain is verified.`,
+      `Single sign-on through ${ISSUER}: nobody can sign in through it before a domain is verified.`,
     );
     expect(made).toContain(
       `Register this redirect address with the provider: ${scene.app.world.origin()}/auth/sso/callback`,

@@ -55,7 +55,7 @@ describe('rasket serve', () => {
     server.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 1 });
     // Not at the end of its grace, which it says in other words.
-    expect(server.stderr).toContain('"msg":"stopped at once"');
+    expect(server.stderr).toContain('"msg":"stopped immediately"');
     caller.destroy();
   });
 
@@ -234,7 +234,7 @@ describe.skipIf(npmMajor < 10)('npm start', () => {
       npm.kill(signal);
       expect(await npm.ended).toMatchObject({ code: 0 });
       expect(npm.stderr).toContain('stopped');
-      expect(npm.stderr).not.toContain('stopped at once');
+      expect(npm.stderr).not.toContain('stopped immediately');
       expect(() => process.kill(pid, 0), 'the server is gone').toThrow('ESRCH');
     } finally {
       if (fs.existsSync(file)) process.kill(pid, 'SIGKILL');

@@ -195,7 +195,7 @@ it('a reading that no database takes is given up alone', async () => {
   const counts = [];
   for (const mail of mails) counts.push((await engagements(scene, mail.id)).length);
   expect(counts).toEqual([1, 1, 0, 1, 1]);
-  expect(scene.log.filter((line) => line.includes('a reading could not be recorded'))).toHaveLength(1);
+  expect(scene.log.filter((line) => line.includes('an open or click could not be recorded'))).toHaveLength(1);
 });
 
 it('a journal that is full keeps nobody from the target, and is told of once', async () => {

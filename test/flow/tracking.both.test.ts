@@ -317,7 +317,7 @@ describe('behind a proxy that is believed', () => {
       (await follow(scene.url, `http://inside.test${new URL((await send()).links[0] ?? '').pathname}`, forwarded))
         .status,
     ).toBe(404);
-    expect(proxied.log.filter((line) => line.includes('has to pass on the Host header'))).toHaveLength(1);
+    expect(proxied.log.filter((line) => line.includes('must forward the Host header'))).toHaveLength(1);
   });
 
   it('the reader’s address is the last one that the proxy did not write about itself', async () => {

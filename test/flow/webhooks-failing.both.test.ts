@@ -111,7 +111,7 @@ describe('five days without success', () => {
       await scene.settled();
       await tryOnce(scene, mail);
       expect(await statusOf(scene, mail, hookId)).toBe('disabled');
-      const told = scene.log.filter((line) => line.includes('a webhook was disabled and no admin could be told'));
+      const told = scene.log.filter((line) => line.includes('a webhook was disabled and no admin could be notified'));
       expect(told).toHaveLength(1);
       expect(told[0]).toContain('rasket teams update --admin');
       expect(told[0]).toContain(hookId);

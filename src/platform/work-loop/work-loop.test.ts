@@ -202,7 +202,7 @@ test('a carry that throws is logged, keeps no other, and is not tried again befo
   await settle();
   ends.get('b')?.reject(new Error('planted'));
   await settle();
-  expect([loop.inFlight(), logged]).toEqual([1, ['test: work could not be carried through']]);
+  expect([loop.inFlight(), logged]).toEqual([1, ['test: work could not be processed']]);
   ends.get('a')?.reject(new Error('planted'));
   await settle();
   expect([loop.inFlight(), claims.length]).toEqual([0, 1]);

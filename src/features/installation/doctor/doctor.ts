@@ -152,7 +152,7 @@ async function runCheck(name: CheckName, examination: Examination): Promise<Chec
       const says = `it did not end within ${world.config.doctor.seconds} seconds`;
       return { ...nothing, unknown: [{ says }] };
     }
-    world.log.error({ err: error, check: name }, 'a check of the examination failed');
+    world.log.error({ err: error, check: name }, 'a check failed with an error');
     return { ...nothing, unknown: [{ says: 'the check itself failed; see the log' }] };
   }
 }

@@ -57,7 +57,7 @@ async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint:
     const { id: webhookId, team_id: teamId } = endpoint;
     world.log.error(
       { webhookId, teamId, host: hostOf(endpoint) },
-      `a webhook was disabled and no admin could be told: ${why}`,
+      `a webhook was disabled and no admin could be notified: ${why}`,
     );
   }
   await noteTold(world.db, endpoint.id, world.clock.now());
@@ -123,7 +123,7 @@ class DeferredEndpoints {
     for (const [known, { until }] of this.#deferred) if (until + FORGET_MS < now) this.#deferred.delete(known);
     const isKnown = this.#deferred.get(id)?.reason === error.message;
     this.#deferred.set(id, { until: now + DEFER_MS, reason: error.message });
-    if (!isKnown) this.#world.log.error({ err: error, webhookId: id }, 'a webhook cannot be sent to and is held back');
+    if (!isKnown) this.#world.log.error({ err: error, webhookId: id }, 'a webhook cannot be sent to and is paused');
   }
 
   has(id: string): boolean {
