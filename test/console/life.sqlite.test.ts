@@ -94,7 +94,7 @@ describe('the console and its server', () => {
     await seat.press('2');
     await seat.sees('Kept');
     await line.cut();
-    await seat.sees('✗ no response since', 'trying again', 'Kept');
+    await seat.sees('✗ no response since', 'retrying', 'Kept');
     await send('Meanwhile');
     await line.mend();
     await seat.sees('✓ connected', 'Meanwhile');
@@ -131,7 +131,7 @@ describe('the console and its server', () => {
     );
     expect(told.match(/No server is listening at/g)).toHaveLength(1);
     await line.mend();
-    const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
+    const frame = await seat.sees('✓ connected', /^(?![^]*No server is listening)/);
     expect(frame).toContain('Typed once');
     await seat.press('Enter');
     await seat.sees('This is the only time the key is shown');
