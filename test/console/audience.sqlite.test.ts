@@ -174,7 +174,7 @@ describe('an audience in the console', () => {
     await go('preview', 'the filter, such as properties.plan = pro');
     await fill('email includes example.org');
     await seat.press('Enter');
-    await seat.sees('filter, at character 7: = != > >= < <= contains, in or exists is wanted');
+    await seat.sees('filter, at character 7: = != > >= < <= contains, in or exists is');
     await seat.press('C-u');
     await fill('topic News = opt_out and email = nobody@example.org');
     await seat.press('Enter');
@@ -193,7 +193,7 @@ describe('an audience in the console', () => {
     await fill(file, 'email=Mail, nickname=X');
     await keepFrame(seat, 'import-form', 'nickname=X');
     await seat.press('C-s');
-    await seat.sees('column takes email=, first_name=');
+    await seat.sees('column must be a field and a column');
     await seat.press('C-u');
     await seat.type('email=Mail, first_name=Name, first');
     await fill('', 'seats:number=Plätze', '', '', `${news.id}=opt_out`);

@@ -139,7 +139,7 @@ describe('an inbox in the console', () => {
     await seat.sees('Labels:', '[ ] Billing');
     await keepFrame(seat, 'inbox-labels', '[ ] Billing', SIZES);
     await seat.press('1');
-    await seat.sees('Labelled  Billing', '[Billing]');
+    await seat.sees('Added  Billing', '[Billing]');
     await seat.press('s');
     await seat.sees('Snooze until', 'in 3 hours');
     await seat.press('2');

@@ -193,7 +193,7 @@ describe('keys that are pressed while something loads', () => {
     await door.isAsked();
     await seat.press('1');
     door.open();
-    await seat.sees('Labelled  Urgent');
+    await seat.sees('Added  Urgent');
     door.close();
   });
 });
