@@ -59,7 +59,7 @@ describe('a condition in words', () => {
     [
       'properties.plan = pro unsubscribed = false',
       23,
-      /and, or, or the end of the condition is wanted here, not "unsubscribed"/,
+      /and, or, or the end of the condition is expected here, not "unsubscribed"/,
     ],
     ['(a = 1', 7, /\) is expected here/],
     ['a = "open', 5, /close a quote/],

@@ -36,7 +36,11 @@ function readColumns(given: readonly string[], nameOf: NameOption): Record<strin
   const map: Record<string, string> = {};
   for (const text of given) {
     const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
-    if (!FIELDS.includes(field)) throw wrong(`${nameOf('column')} must be a field and a column, such as email=Mail; the fields are ${FIELDS.join(', ')}`, text);
+    if (!FIELDS.includes(field))
+      throw wrong(
+        `${nameOf('column')} must be a field and a column, such as email=Mail; the fields are ${FIELDS.join(', ')}`,
+        text,
+      );
     map[field] = column;
   }
   return map;

@@ -160,7 +160,7 @@ describe('answers that are none', () => {
     await vi.waitFor(async () => {
       const { stderr } = await desk.rasket(['health'], { env: { RASKET_URL: url } });
       expect(stderr).toMatch(
-        /^rasket: No server is listening at .*Next: start the server again with its --data: rasket serve\nOr one .*: rasket dev\n$/,
+        /^rasket: No server is listening at .*Next: start the server again with its --data: rasket serve\nOr start a development server.*: rasket dev\n$/,
       );
     });
   });
