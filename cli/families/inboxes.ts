@@ -62,7 +62,7 @@ export const inboxes = withRest({
   actions: [
     actionOf('createInbox', {
       hint: ({ id: inboxId }) => ({
-        words: 'See the address to forward its mail to with',
+        words: 'See its forwarding address with',
         command: ['getInbox', inboxId],
       }),
     }),

@@ -74,7 +74,7 @@ describe('what cannot be undone', () => {
     const { stderr, asked } = await speak(['templates', 'delete', 'order', ...chosen], answer);
     expect(asked).toEqual([]);
     expect(stderr).toMatch(
-      /type: rasket templates delete order --json --url http:\/\/127\.0\.0\.1:9 --yes \(with the key of --api-key\)\n$/,
+      /run: rasket templates delete order --json --url http:\/\/127\.0\.0\.1:9 --yes \(with the key of --api-key\)\n$/,
     );
   });
 });

@@ -269,7 +269,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     }));
     const refused = await shown('rasket received raw x --output -', around);
     expect(refused.code).toBe(64);
-    expect(refused.stdout).toMatch(/use --output FILE, or --output\s+- \| less/);
+    expect(refused.stdout).toMatch(/use --output FILE,\s+or --output\s+- \| less/);
     expect(refused.stdout).not.toContain('\u001B');
     const { stdout } = await desk.sh('rasket received raw x --output -', around);
     expect(stdout).toBe('\u001B]52;c;eA==');

@@ -237,7 +237,7 @@ it('a profile that is damaged stops neither a login nor the list of the others',
   desk.write('config/rasket/profiles/bad.json', '{"url":');
   fs.chmodSync(desk.at('config/rasket/profiles/bad.json'), 0o600);
   const says =
-    /bad\.json does not hold a url and an api_key\. Write it again with: rasket login --url URL --profile bad\n$/;
+    /bad\.json does not contain a url and an api_key\. Write it again with: rasket login --url URL --profile bad\n$/;
   expect(await login(server, 'rk_mine')).toMatchObject({ code: 0, stderr: '' });
   const shown = await desk.rasket(['profiles']);
   expect(shown).toMatchObject({ code: 77, stdout: expect.stringContaining(server.url) });

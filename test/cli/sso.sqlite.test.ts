@@ -109,7 +109,7 @@ describe('the single sign-on of a team', () => {
     const unproven = await rasket('sso', 'verify-domain', 'example.com');
     expect(unproven).toMatchObject({ code: 1, stderr: expect.stringContaining('example.com is not verified: ') });
     scene.dns.set(record.name, 'TXT', [[record.value]]);
-    expect(await good('sso', 'verify-domain', 'example.com')).toBe('example.com is proven.\n');
+    expect(await good('sso', 'verify-domain', 'example.com')).toBe('example.com is verified.\n');
     const table = await good('sso', 'get');
     expect(table).toContain('example.com');
     expect(table).toContain(record.value);

@@ -164,7 +164,7 @@ describe('rasket use', () => {
     );
     expectOneLine(
       await desk.rasket(['use', 'nowhere'], { env }),
-      /there is no profile nowhere; there are home, office\./,
+      /there is no profile nowhere; the profiles are home, office\./,
       66,
     );
     expect(await reached(['emails'])).toBe('http://127.0.0.1:9/office');

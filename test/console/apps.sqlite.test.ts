@@ -54,7 +54,7 @@ describe('apps in the console', () => {
     await person.press('Enter');
     await person.sees(/^ approvals › Change your team +\d+\/\d+/m, '[details]');
     await person.press('Right');
-    await person.sees('[content]', 'CHANGES ai_assist_enabled', 'Now: false', 'After it: true');
+    await person.sees('[content]', 'CHANGES ai_assist_enabled', 'Now: false', 'Then: true');
     await person.press('Right');
     await person.sees('[call]', '"ai_assist_enabled": true');
   });

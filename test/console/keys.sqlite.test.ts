@@ -199,7 +199,7 @@ describe('the keys of the console', () => {
     await seat.press('Enter');
     await seat.sees(/Billing · \d+\/1$/m);
     await seat.press('x');
-    await seat.sees('What to do');
+    await seat.sees('Actions');
     await seat.press('e');
     await seat.sees('revoke the key at once and for good', 'Type Billing to do it on');
     await seat.type('Biling');

@@ -77,7 +77,7 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     const up = typed(`rasket setup ${words} --domain example.com --email ada@example.com`).stdout;
     key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
     expect(key).not.toBe('');
-    expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is good.\n');
+    expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is valid.\n');
     expect(typed('rasket config show').stdout).toContain('host = "mail.example.com"  # from the file\n');
     expect(typed('stat -c "%a %U %G" /etc/rasket/rasket.toml').stdout).toBe('640 root rasket\n');
     // Behind the line that shows how it is written.

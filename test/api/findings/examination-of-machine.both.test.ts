@@ -172,7 +172,7 @@ describe('the certificate', () => {
         code: 'certificate_wrong_name',
         severity: 'warning',
         subjects: [HOST],
-        summary: 'The certificate is for www.rasket.test, other.test, and not for rasket.test.',
+        summary: 'The certificate is for www.rasket.test, other.test, not for rasket.test.',
       },
     ]);
     of(['other.test', HOST]);

@@ -147,7 +147,7 @@ describe('port 25', () => {
     expect(await look('port25', hasty)).toMatchObject({
       state: 'unknown',
       findings: [],
-      summary: expect.stringContaining('large.example: it says "554 5.7.1 no"'),
+      summary: expect.stringContaining('large.example: it greets with "554 5.7.1 no"'),
     });
     silent.close();
     hasty.scene.dns.forget('large.example');
