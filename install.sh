@@ -5,9 +5,9 @@
 #   sudo sh install.sh --uninstall     remove the program and the service; mail, keys and settings stay
 #
 #   --file FILE     install this executable, which `npm run package` makes: no Node.js and no npm are needed
-#   --dry-run       say what would be done, and do nothing
+#   --dry-run       show what would be done, and do nothing
 #   --help          show this
-#   --prefix DIR    folder of the program (default /opt/rasket)
+#   --prefix DIR    folder of the program (default: /opt/rasket)
 #   --destdir DIR   lay out the files under DIR and touch nothing else: no account, no service, no dependencies (for packages)
 #
 # What it creates: the system account `rasket`, the program (owned by root), /etc/rasket/rasket.toml (kept if it exists),
@@ -65,15 +65,15 @@ $synopsis
 
 Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program. As root.
 
-  sudo sh install.sh                 the checkout that it lies in
-  sudo sh install.sh --file FILE     one executable, which npm run package makes: no Node.js, no npm
-  sudo sh install.sh --uninstall     removes the program and the service; mail, keys and settings stay
+  sudo sh install.sh                 install the checkout that contains this script
+  sudo sh install.sh --file FILE     install one executable, made by npm run package; needs no Node.js and no npm
+  sudo sh install.sh --uninstall     remove the program and the service; mail, keys and settings stay
 
-  --prefix DIR    folder of the program (default /opt/rasket)
+  --prefix DIR    folder of the program (default: /opt/rasket)
   --destdir DIR   lay out the files under DIR and touch nothing else
-  --dry-run       say what would be done, and do nothing
+  --dry-run       show what would be done, and do nothing
 
-Broken off at any step, it can be run again.
+If it is interrupted at any step, run it again.
 HELP
       exit 0
       ;;
@@ -86,12 +86,12 @@ done
 # The prefix ends up in a unit file, and what lies there is replaced and removed: only a plain folder of its own will do.
 while [ "$prefix" != "${prefix%/}" ] && [ "$prefix" != / ]; do prefix=${prefix%/}; done
 case $prefix in
-  / | /usr | /opt | /etc | /var | /home | /bin | /lib | /usr/local | /srv | /root | /tmp | /run | /sbin | /boot | /mnt | /media) fail "--prefix $prefix is a folder of the system; name one of rasket's own." ;;
+  / | /usr | /opt | /etc | /var | /home | /bin | /lib | /usr/local | /srv | /root | /tmp | /run | /sbin | /boot | /mnt | /media) fail "--prefix $prefix is a system folder; choose a folder for rasket only." ;;
   /home/* | /root/* | /tmp/* | /var/tmp/* | /run/*)
-    fail "--prefix $prefix: the service sees no home folder and no temporary one; use /opt, /srv or /usr/local."
+    fail "--prefix $prefix: the service cannot access home folders and temporary folders; use /opt, /srv or /usr/local."
     ;;
-  /var/lib/rasket | /var/lib/rasket/* | /var/cache/*) fail "--prefix $prefix: the service may write there, and root runs the program." ;;
-  *[!A-Za-z0-9/._-]* | */../* | */.. | */./* | */. | *//*) fail "--prefix takes letters, digits and / . _ - only; got $prefix." ;;
+  /var/lib/rasket | /var/lib/rasket/* | /var/cache/*) fail "--prefix $prefix: the service can write to this folder, but root runs the program." ;;
+  *[!A-Za-z0-9/._-]* | */../* | */.. | */./* | */. | *//*) fail "--prefix may contain only letters, digits and / . _ -; got $prefix." ;;
   /*) ;;
   *) fail "--prefix must be an absolute path; got $prefix." ;;
 esac
@@ -101,7 +101,7 @@ case $destdir in
 esac
 
 if [ -n "$file" ]; then
-  [ -f "$file" ] && [ -x "$file" ] || fail "--file $file is no executable file; make one with: npm run package"
+  [ -f "$file" ] && [ -x "$file" ] || fail "--file $file is not an executable file; make one with: npm run package"
   # A name without a slash would be looked for in PATH.
   case $file in
     /*) ;;
@@ -112,7 +112,7 @@ fi
 staged=no
 [ -z "$destdir" ] || staged=yes
 if [ $staged = no ] && [ $dry = no ] && [ "$(id -u)" -ne 0 ]; then
-  fail 'it creates a system account and a service and must run as root: sudo sh install.sh'
+  fail 'this script creates a system account and a service and must run as root: sudo sh install.sh'
 fi
 
 program=$destdir$prefix
@@ -156,12 +156,12 @@ check_installation() {
   source=$(cd "$source" && pwd -P)
   for part in bin/rasket package-lock.json systemd/rasket.service config/default.toml; do
     [ -f "$source/$part" ] ||
-      fail "$source is not a copy of rasket: $part is missing.${file:+ The executable does not replace it: copy the whole checkout, with install.sh in it, to this machine.}"
+      fail "$source is not a copy of rasket: $part is missing.${file:+ The executable does not replace it: copy the whole checkout, including install.sh, to this machine.}"
   done
   if [ $staged = no ]; then
-    [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
+    [ "$(uname -s)" = Linux ] || fail "rasket can only be installed on Linux; this is $(uname -s)."
     [ ! -e "$package_unit" ] ||
-      fail 'the package rasket is installed: upgrade it with apt, or remove it first, which keeps mail, keys and settings: apt remove rasket'
+      fail 'the Debian package rasket is installed: upgrade it with apt, or remove it first (mail, keys and settings stay): apt remove rasket'
     tools='npm node useradd'
     [ -z "$file" ] || tools=useradd
     for tool in $tools; do
@@ -172,18 +172,18 @@ check_installation() {
     version=$(env -i "$file" --version) || fail "$file does not start on this machine."
     case $version in
       [0-9]*.[0-9]*.[0-9]*) ;;
-      *) fail "--file $file is not rasket: --version says no version; make the executable with: npm run package" ;;
+      *) fail "--file $file is not rasket: --version prints no version; make the executable with: npm run package" ;;
     esac
   fi
   in_place=no
   if [ "$source" = "$program" ]; then
     # The checkout would be moved away under this script, and be removed at the end.
-    [ -z "$file" ] || fail "this checkout lies in $program, where the file would go; name another --prefix, or move the checkout first."
+    [ -z "$file" ] || fail "this checkout is in $program, where the file would be installed; choose another --prefix, or move the checkout first."
     in_place=yes
   elif [ -e "$program/.git" ]; then
-    fail "$program is a checkout, which would be removed; run its own install.sh, move it, or name another --prefix."
+    fail "$program is a checkout, which would be removed; run its own install.sh, move it, or choose another --prefix."
   elif [ -e "$program" ] && ! is_program "$program" && [ -n "$(ls -A "$program")" ]; then
-    fail "$program has something else in it, which would be removed; name a folder of rasket's own with --prefix."
+    fail "$program contains other files, which would be removed; choose a folder for rasket only with --prefix."
   fi
   for one in "$fresh" "$previous"; do
     if [ $in_place = no ] && is_there "$one" && ! is_own "$one"; then
@@ -197,7 +197,7 @@ check_installation() {
 # What apt installed is removed by apt alone.
 check_removal() {
   if [ $staged = no ] && [ -e "$package_unit" ]; then
-    fail 'the package rasket is installed, and this script removes nothing of it: apt remove rasket, which keeps mail, keys and settings'
+    fail 'the Debian package rasket is installed, and this script cannot remove it: apt remove rasket (mail, keys and settings stay)'
   fi
 }
 if [ $uninstall = yes ]; then check_removal; else check_installation; fi
@@ -209,7 +209,7 @@ if [ $dry = yes ]; then
     say "would install ${file:-the checkout of this script} to $program, with $unit, $link, the manual and the completions"
     if [ -e "$settings" ]; then say "would keep $settings"; else say "would write $settings"; fi
     if [ $staged = no ] && ! id rasket >/dev/null 2>&1; then say 'would create the system account rasket'; fi
-    if has_systemd && systemctl is-active --quiet rasket.service; then say 'would stop the service for seconds and start it again'; fi
+    if has_systemd && systemctl is-active --quiet rasket.service; then say 'would stop the service for a few seconds and start it again'; fi
   fi
   exit 0
 fi
@@ -251,7 +251,7 @@ if command -v flock >/dev/null 2>&1; then
   else
     exec 9<"${program%/*}"
   fi
-  flock -n 9 || flock -w 30 9 || fail 'another installation is at work; run it again once that has ended.'
+  flock -n 9 || flock -w 30 9 || fail 'another installation is running; run this one again when it has ended.'
 fi
 
 # Another run may have come first.
@@ -330,9 +330,9 @@ start_again() {
     systemctl daemon-reload
     if systemctl start rasket.service; then
       rm -f "$stopped"
-      printf 'install.sh: broken off; the service was stopped for the upgrade and runs again. Run install.sh again to complete it.\n' >&2
+      printf 'install.sh: interrupted; the service was stopped for the upgrade and is running again. Run install.sh again to complete the upgrade.\n' >&2
     else
-      printf 'install.sh: the service was stopped for the upgrade and does not start. The reason: journalctl -u rasket -n 20\n' >&2
+      printf 'install.sh: the service was stopped for the upgrade and does not start. See: journalctl -u rasket -n 20\n' >&2
     fi
   fi
   exit $status
@@ -391,7 +391,7 @@ chmod 640 "$settings"
 
 if [ $staged = yes ]; then
   remove_own "$previous"
-  say "laid out under $destdir; account, dependencies and service are left to the installation on the machine itself"
+  say "wrote all files under $destdir; the account, the dependencies and the service are set up by the installation on the machine itself"
   exit 0
 fi
 
@@ -441,9 +441,9 @@ lay_completion zsh "$zsh_completion"
 lay_completion fish "$fish_completion"
 
 if [ $upgraded = yes ]; then
-  say 'upgraded; the service runs again'
+  say 'upgraded; the service is running again'
 elif [ $first = no ]; then
-  say 'upgraded; the service was not running and was left so: systemctl start rasket'
+  say 'upgraded; the service was not running and was not started: systemctl start rasket'
 fi
 if [ $first = yes ]; then
   cat <<'NEXT'
@@ -452,12 +452,12 @@ rasket is installed. Next, as root:
 
   rasket setup
 
-It finds host name, addresses and taken ports and asks for what it cannot know, writes /etc/rasket/rasket.toml, makes the first team with
-its API key, prints the DNS records of your domain, starts the service, gets a certificate and ends with the first email. Stop it whenever
-you like and run it again. Without questions: rasket setup --help. By hand: edit /etc/rasket/rasket.toml, rasket init, and
+It finds the host name, addresses and ports in use, asks for the rest, writes /etc/rasket/rasket.toml, creates the first team with
+its API key, prints the DNS records of your domain, starts the service, gets a certificate and shows how to send the first email. You can
+stop it at any time and run it again. Without questions: rasket setup --help. By hand: edit /etc/rasket/rasket.toml, rasket init, and
 systemctl enable --now rasket.
 
-Back up with rasket backup FOLDER: a copy of /var/lib/rasket while the service runs is none.
+Back up with rasket backup FOLDER: a plain copy of /var/lib/rasket while the service is running is not a backup.
 NEXT
 fi
 }

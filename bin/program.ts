@@ -128,6 +128,6 @@ async function addClientHalf(program: Command, first: string | undefined): Promi
   const codes = EXIT_CODES.map(({ code, says }) => `  ${String(code).padStart(2)}  ${says}`).join('\n');
   program.addHelpText(
     'after',
-    `\nStart here:\n  rasket dev          everything on this machine, to try things out\n  rasket setup        this machine, for real mail\n\nExit codes:\n${codes}`,
+    `\nStart here:\n  rasket dev          try everything out on this machine\n  rasket setup        set up this machine for real mail\n\nExit codes:\n${codes}`,
   );
 }

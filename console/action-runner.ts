@@ -74,15 +74,15 @@ export class ActionRunner {
     const bound = { action, label };
     // A preview of changes is shown only for a single item.
     if (paths.length > 1 && (planOf(action.operation) || action.lines))
-      return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
+      return this.#stage.say(`${label} works on one item at a time: unmark the others (space).`);
     if (!isForm) return this.#confirm({ bound, paths, names, typed: NOTHING });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
-    const stays = action.current && !isAsking ? ['What is left empty stays as it is.'] : [];
+    const stays = action.current && !isAsking ? ['Empty fields are not changed.'] : [];
     // Uses the names of the options for fields, without their dashes.
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
-    const which = paths.length > 1 ? [`Of ${inALine(names)}.`] : [];
+    const which = paths.length > 1 ? [`For ${inALine(names)}.`] : [];
     const note = [...which, ...stays, said].join(' ').trim();
     const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
@@ -162,7 +162,7 @@ export class ActionRunner {
   /** Shows the planned changes and asks for confirmation. */
   #plan(task: Task, planned: Promise<Plan>): Promise<void> {
     const { bound, names, form } = task;
-    this.#stage.say(`${bound.label} … asking what would change`);
+    this.#stage.say(`${bound.label} … loading the changes`);
     const show = ({ question, draw, work }: Plan): void => {
       this.#stage.say('');
       this.#stage.dialog = new AskDialog(

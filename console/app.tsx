@@ -80,7 +80,7 @@ function header({ client, lostSince, terminal }: Navigator, version: string, url
   const state =
     lostSince === undefined
       ? terminal.paint('green', '✓ connected')
-      : terminal.paint('red', `✗ no answer since ${since}, trying again`);
+      : terminal.paint('red', `✗ no response since ${since}, retrying`);
   return apart(` ${bold('rasket')} ${faint(version)}  ${where}`, `${state} `, columns);
 }
 
@@ -117,7 +117,7 @@ function body({ screens, dialog, prompt, faults }: Navigator, size: { columns: n
     const offered = prompt && prompt.entries.length > 0 ? prompt.draw(width - 4, size.rows - 3) : [];
     return offered.length === 0
       ? lines
-      : over(lines, boxed('Go to a screen, or do', offered, width, prompt?.where), size.rows);
+      : over(lines, boxed('Go to a screen, or run an action', offered, width, prompt?.where), size.rows);
   }
   const inside = faults
     .orInWords(

@@ -57,7 +57,7 @@ const FAILURES_SHOWN = 100;
 function importContacts(body: Body): Work {
   return async (client, { tell, signal }) => {
     const form = await importForm(body, process.cwd());
-    tell(0, 'the file is sent');
+    tell(0, 'uploading the file');
     const { id } = (await client.upload('createContactImport', form)) as { id: string };
     for (;;) {
       const read = await client.call('getContactImport', { path: { import_id: id } }, signal);
@@ -82,7 +82,7 @@ function uploadImages({ file }: Body): Work {
   return async (client, { tell }) => {
     const addresses: string[] = [];
     for (const one of file as string[]) {
-      tell(addresses.length, `${clean(one)} is sent`);
+      tell(addresses.length, `uploading ${clean(one)}`);
       addresses.push((await uploadImage(client, one, process.cwd())).url);
     }
     return addresses.join('\n');
@@ -119,8 +119,8 @@ async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {
   return {
     question:
       planned.changes.length === 0
-        ? `${tellChange(planned)} Publish it from now on by itself?`
-        : `${tellChange(planned)} Change it, on ${client.url}?`,
+        ? `${tellChange(planned)} Publish changes automatically from now on?`
+        : `${tellChange(planned)} Change it on ${client.url}?`,
     draw: (terminal, columns) =>
       planned.changes.length === 0
         ? []
@@ -134,7 +134,7 @@ async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {
       const isSame = JSON.stringify(made.changes) === JSON.stringify(planned.changes);
       return isSame
         ? tellChange(made)
-        : `${tellChange(made)} It was not quite what was shown: the zone had changed meanwhile.`;
+        : `${tellChange(made)} The changes differ from those that were shown, because the zone had changed.`;
     },
   };
 }
@@ -184,7 +184,7 @@ export async function mendOf(
   const what = paths.length === 1 ? 'the event' : `the ${paths.length} events`;
   return {
     title: 'enable and replay',
-    question: `${clean(endpoint)} is disabled and is sent nothing. Enable it, and send ${what} again?`,
+    question: `${clean(endpoint)} is disabled and receives no events. Enable it, and send ${what} again?`,
     work: () => client.call('updateWebhook', { path, body: { status: 'enabled' } }),
   };
 }
@@ -227,7 +227,7 @@ export async function carryOut(
         )
           throw error;
         for (let left = error.retryAfterSeconds; left > 0; left--) {
-          tell(answers.length, `the limit lets go on in ${left} s`);
+          tell(answers.length, `rate limit: continues in ${left} s`);
           await sleep(1000, undefined, { signal });
         }
       }

@@ -31,8 +31,8 @@ const FIRST = [
 ];
 
 const every: readonly Section[] = [
-  { name: 'overview', summary: 'how things are', isOperators: false, kind: 'overview' } as const,
-  { name: 'metrics', summary: 'what became of your mail, in numbers', isOperators: false, kind: 'metrics' } as const,
+  { name: 'overview', summary: 'show the state of everything', isOperators: false, kind: 'overview' } as const,
+  { name: 'metrics', summary: 'show counts and rates of sent mail', isOperators: false, kind: 'metrics' } as const,
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
 

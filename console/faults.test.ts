@@ -34,7 +34,7 @@ it.each([{ object: 'list', has_more: false, data: [{}] }, null, { wrong: true },
   async (answer) => {
     const { faults, folder } = await faultsAfter(answer);
     expect(faults.inWords(new TypeError('x is undefined'))).toBe(
-      'The server answered something that is not rasket’s (x is undefined).',
+      'The server sent a response that is not from rasket (x is undefined).',
     );
     expect(fs.readdirSync(folder)).toEqual([]);
   },
@@ -44,7 +44,7 @@ it('a crash after valid responses is reported as a defect of the console, and it
   const { faults, folder } = await faultsAfter(KEYS);
   const file = path.join(folder, 'rasket', 'console.log');
   const defect = new TypeError('x is undefined');
-  const said = `This is a defect of the console, not of the server (x is undefined). Its trace is in ${file}; all else goes on.`;
+  const said = `This is a bug in the console, not in the server (x is undefined). The stack trace is in ${file}; the console keeps running.`;
   expect([faults.inWords(defect), faults.inWords(defect)]).toEqual([said, said]);
   const kept = fs.readFileSync(file, 'utf8');
   expect(kept).toMatch(/^\S+Z rasket 1\.2\.3, Node\.js v24.*\nTypeError: x is undefined\n {4}at /);
@@ -56,7 +56,9 @@ it('a trace that cannot be saved is reported', async () => {
   const folder = makeFolder();
   fs.writeFileSync(path.join(folder, 'rasket'), '');
   const { faults } = await faultsAfter(KEYS, { XDG_STATE_HOME: folder });
-  expect(faults.inWords(new Error('planted'))).toMatch(/\(planted\)\. Its trace could not be kept: .*EEXIST|ENOTDIR/);
+  expect(faults.inWords(new Error('planted'))).toMatch(
+    /\(planted\)\. The stack trace could not be saved: .*EEXIST|ENOTDIR/,
+  );
 });
 
 it('a drawing error before the contract is loaded is shown again after it is loaded', async () => {
@@ -70,9 +72,9 @@ it('a drawing error before the contract is loaded is shown again after it is loa
       },
       (fault) => fault,
     );
-  expect(draw()).toBe('Something cannot be shown; looking why …');
+  expect(draw()).toBe('Something cannot be shown; finding the reason …');
   await isReady;
-  expect(faults.waiting()).toContain('a defect of the console');
+  expect(faults.waiting()).toContain('a bug in the console');
   expect(draw()).toContain('(planted)');
 });
 

@@ -18,7 +18,7 @@ interface FaultsInput {
 }
 
 /** Shown until the contract is loaded, which happens only after a fault. */
-export const LOOKING = 'Something cannot be shown; looking why …';
+export const LOOKING = 'Something cannot be shown; finding the reason …';
 
 /** For this time the screen may show a response that was not rasket's. */
 const STRANGE_MS = 30_000;
@@ -92,11 +92,11 @@ export class Faults {
       if (judge(operation, answer).length > 0) this.#strangeUntil = Date.now() + STRANGE_MS;
     }
     if (Date.now() > this.#strangeUntil) return undefined;
-    return clean(`The server answered something that is not rasket’s (${messageOf(fault)}).`);
+    return clean(`The server sent a response that is not from rasket (${messageOf(fault)}).`);
   }
 
   #ofOurs(fault: unknown): string {
-    return clean(`This is a defect of the console, not of the server (${messageOf(fault)}). ${this.#keep(fault)}`);
+    return clean(`This is a bug in the console, not in the server (${messageOf(fault)}). ${this.#keep(fault)}`);
   }
 
   /** Drawing fails again and again: one trace of it is enough. */
@@ -115,9 +115,9 @@ export class Faults {
       mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
       const head = [new Date().toISOString(), 'rasket', `${this.#input.version}, Node.js ${process.version}`].join(' ');
       appendFileSync(file, `${head}\n${trace}\n\n`, { mode: 0o600 });
-      return `Its trace is in ${file}; all else goes on.`;
+      return `The stack trace is in ${file}; the console keeps running.`;
     } catch (error) {
-      return `Its trace could not be kept: ${messageOf(error)}.`;
+      return `The stack trace could not be saved: ${messageOf(error)}.`;
     }
   }
 }

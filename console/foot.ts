@@ -6,11 +6,11 @@ type Pair = readonly [key: string, says: string];
 
 /** Short descriptions of keys, for those whose full description is longer. */
 const BRIEF: Readonly<Record<string, string>> = {
-  'other sides': 'sides',
+  'other tabs': 'tabs',
   'copy the value': 'copy',
-  'other sides of what is beside the list': 'its sides',
-  'scroll what is beside the list': 'scroll it',
-  'mark, to do something to several': 'mark',
+  'other tabs of the item beside the list': 'its tabs',
+  'scroll the item beside the list': 'scroll it',
+  'mark, to act on several items': 'mark',
 };
 
 /** Longer descriptions are only shown by ?. */
@@ -19,8 +19,8 @@ const SAYS_MAX = 16;
 /** The keys of the last line: each whole, and of more than fit those that are needed first. */
 export function keysLine({ dialog, prompt, screen }: Navigator, columns: number): string {
   if (dialog) return ` ${keysThatFit(dialog.keys, columns - 1)}`;
-  if (prompt?.sign === ':') return ' enter do it   ↑↓ choose   tab complete   ↑ what was typed before   esc leave it';
-  if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
+  if (prompt?.sign === ':') return ' enter run   ↑↓ choose   tab complete   ↑ history   esc cancel';
+  if (prompt) return ' enter apply   tab complete   ↑↓ history   esc cancel';
   return fitting(screen ? pairsOf(screen) : [[':', 'go to']], columns);
 }
 

@@ -5,21 +5,21 @@ type Pairs = readonly (readonly [keys: string, says: string])[];
 
 const MOVING: Pairs = [
   ['↑ ↓  k j', 'move'],
-  ['PgUp PgDn  Ctrl-B Ctrl-F', 'a page; half of one with Ctrl-U and Ctrl-D'],
-  ['Home End  g G', 'to the beginning, to the end'],
-  ['Enter  →  l', 'open the row in hand; on what is open → leads to its other sides'],
-  ['Esc  ←  h', 'back; Esc takes marks and a filter away first'],
+  ['PgUp PgDn  Ctrl-B Ctrl-F', 'move by a page; by half a page with Ctrl-U and Ctrl-D'],
+  ['Home End  g G', 'go to the beginning, to the end'],
+  ['Enter  →  l', 'open the selected row; in an open item, → goes to the next tab'],
+  ['Esc  ←  h', 'go back; Esc first removes marks and a filter'],
 ];
 
 const GLOBAL: Pairs = [
-  [':', 'go to a screen or do something by its name; ↑ ↓ choose, Tab completes'],
-  ['/', 'filter; Tab completes names and values, an empty line shows everything again'],
-  ['↑ ↓', 'behind : and /: what was typed before'],
-  ['x', 'what can be done here'],
+  [':', 'go to a screen or run an action by name; ↑ ↓ choose, Tab completes'],
+  ['/', 'filter; Tab completes names and values, an empty filter shows everything again'],
+  ['↑ ↓', 'after : and /: earlier input'],
+  ['x', 'show the actions'],
   ['y', 'copy the id, or the value of a record'],
-  ['r', 'ask again now'],
-  ['q', 'back, and out of the console from a first screen'],
-  ['Ctrl-C', 'out of the console'],
+  ['r', 'refresh now'],
+  ['q', 'go back; on a first screen, quit the console'],
+  ['Ctrl-C', 'quit the console'],
 ];
 
 const KEYS = 28;

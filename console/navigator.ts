@@ -206,7 +206,7 @@ export class Navigator implements Host, Stage {
   #applyFilter(screen: Screen | undefined, text: string): void {
     try {
       if (screen?.filter) screen.filter.apply(text);
-      else this.say('Nothing is to be filtered here.');
+      else this.say('This screen has no filter.');
     } catch (error) {
       this.#ask('/', text, clean((error as Error).message));
     }
@@ -331,7 +331,7 @@ export class Navigator implements Host, Stage {
 
   #menu(): void {
     const all = this.#offeredActions();
-    if (all.length === 0) return this.say('Nothing is to be done here.');
+    if (all.length === 0) return this.say('There are no actions here.');
     this.dialog = new MenuDialog(
       all.map(({ bound }) => bound),
       (bound) => {
@@ -375,7 +375,7 @@ export class Navigator implements Host, Stage {
           ),
         );
       case 'surplus':
-        return this.say(`${command.label} takes nothing behind it; it asks for what it needs.`);
+        return this.say(`${command.label} takes no arguments; it opens a form if it needs values.`);
     }
   }
 }
@@ -383,6 +383,6 @@ export class Navigator implements Host, Stage {
 /** Says where else an action exists, or that there is none. */
 function sayWhere(word: string, isOperators: boolean): string {
   const places = placesOf(word, isOperators);
-  if (places.length === 0) return `There is no ${word} here; : alone shows what there is.`;
-  return `${word} is not done here, but at ${places.join(' and ')}.`;
+  if (places.length === 0) return `There is no ${word} here; press : to see what is available.`;
+  return `${word} is not available here, but on ${places.join(' and ')}.`;
 }

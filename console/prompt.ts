@@ -50,7 +50,7 @@ export function entriesFor(
       return { name: label, key, says: action.summary, command: { kind: 'action', label } };
     }),
     { name: 'help', key: '?', says: 'the keys of this screen', command: { kind: 'help' } } as const,
-    { name: 'quit', key: '', says: 'leave the console', command: { kind: 'quit' } } as const,
+    { name: 'quit', key: '', says: 'quit the console', command: { kind: 'quit' } } as const,
   ];
   const ranked = all.map((entry) => ({ entry, rank: rankOf(entry, typed) }));
   return ranked
@@ -188,7 +188,7 @@ export class Prompt {
   /** The position of the selected entry, if not all entries are visible. */
   get where(): string {
     const count = this.entries.length;
-    return count <= SEEN ? '' : this.#at < 0 ? `${count} in all` : `${this.#at + 1} of ${count}`;
+    return count <= SEEN ? '' : this.#at < 0 ? `${count} in total` : `${this.#at + 1} of ${count}`;
   }
 
   /** Draws the entries from top to bottom, each with its key and what it does. */

@@ -33,7 +33,8 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
       query.start_date = readSince(value, now);
       since = value;
     } else if (field) query[field[0]] = field[1].isNumber ? Number(value) : value;
-    else if (name !== '') throw new Error(`There is no filter ${name}; there are: ${namesOf(filters).join(', ')}`);
+    else if (name !== '')
+      throw new Error(`There is no filter ${name}; the filters are: ${namesOf(filters).join(', ')}`);
     else rest.push(word);
   }
   const text = rest.join(' ');

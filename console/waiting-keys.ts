@@ -43,7 +43,7 @@ export class WaitingKeys {
   #tell(): void {
     const count = this.#keys.length;
     const [keys, them] = count === 1 ? ['1 key waits', 'it'] : [`${count} keys wait`, 'them'];
-    this.#keyboard.say(count === 0 ? '' : `${keys} for what is loading; esc takes ${them} back.`);
+    this.#keyboard.say(count === 0 ? '' : `${keys} for the screen to load; esc drops ${them}.`);
   }
 
   /**

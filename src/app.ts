@@ -323,7 +323,10 @@ async function openToPrometheus(
 async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
   const off = await db.unsafeSettings();
   if (off.length > 0)
-    log.warn({ off }, 'PostgreSQL may lose accepted mail in a power cut; switch these on in its configuration');
+    log.warn(
+      { off },
+      'PostgreSQL may lose accepted mail in a power failure; turn these settings on in its configuration',
+    );
 }
 
 interface HttpStages extends Pick<
@@ -438,7 +441,9 @@ async function startDelivery(
   const recovery = await recoverDeliveries(world, runDir, { marks, runtimeDir });
   const handOffLog = openHandOffLog(runDir, world.ids.uuid(), { marks, runtimeDir });
   if (handOffLog.memory === undefined)
-    world.log.warn('no tmpfs accepts the marks of hand-offs; after a crash every message in delivery is in doubt');
+    world.log.warn(
+      'no tmpfs is available for hand-off marks; after a crash, every message that was being delivered is in doubt',
+    );
   const delivery = createDeliver({
     ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
     clock: networkClock,

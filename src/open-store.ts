@@ -177,7 +177,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
   const clock = options.clock ?? systemClock;
   const openedTo = closeInstanceKey(dataDir);
   if (openedTo !== undefined)
-    log.warn({ mode: openedTo }, 'instance.key could be used by other accounts; it is mode 600 now');
+    log.warn({ mode: openedTo }, 'instance.key could be read by other accounts; its mode is now 600');
   const secrets = openSecrets(dataDir);
   const tracer = createTracer({
     percent: config.traces.endpoint === '' ? 0 : config.traces.sample_percent,

@@ -50,7 +50,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
   removeCopyMark(dataDir);
   log.warn(
     { broadcasts, madeAt: madeAt ?? null, at: isoTime(at) },
-    'this installation is a restored copy and sends nothing; once the original sends no more, confirm it with: rasket sending on',
+    'this installation is a restored copy and sends nothing; once the original no longer sends mail, confirm it with: rasket sending on',
   );
   return true;
 }

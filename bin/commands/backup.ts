@@ -28,7 +28,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
   mustBeInitialised(dataDir);
   const programs = config.backup.pg_programs;
   const folder = path.resolve(target);
-  if (!isVacant(folder)) throw new OperatorFault(`${folder} has files in it; name a new or an empty folder`);
+  if (!isVacant(folder)) throw new OperatorFault(`${folder} contains files; choose a new or an empty folder`);
   const work = async (store: Store): Promise<void> => {
     const madeAt = store.clock.now();
     const named = filesOfSettings(config, dataDir);
@@ -41,7 +41,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
     const content = facts.content_in
       ? ''
       : ` and ${facts.content} ${facts.content === 1 ? 'file' : 'files'} of content`;
-    console.log(`${folder} holds the database, the keys${content}, and was read again.`);
+    console.log(`${folder} contains the database, the keys${content}, and was verified.`);
     sayLacks(facts);
   };
   await withStore(config, dataDir, work, { asFound: true });
@@ -58,11 +58,12 @@ const noted = ({ db, clock }: Store, { madeAt, folder }: { madeAt: number; folde
   noteBackup(db, { madeAt, folder, at: clock.now() });
 
 const withoutContent = (place: string): string =>
-  `Content stays in ${place}, and was not looked at: let the bucket keep former versions for as long as you keep backups.`;
+  `Content stays in ${place} and was not checked: let the bucket keep old versions for as long as you keep backups.`;
 
 function sayLacks({ content_in: place, not_held: lacks = [] }: BackupFacts): void {
   if (place) console.log(withoutContent(place));
-  if (lacks.length > 0) console.log(`Not held: ${lacks.join(', ')}; nor the settings file. Keep copies of your own.`);
+  if (lacks.length > 0)
+    console.log(`Not included: ${lacks.join(', ')}, and the settings file. Back these up yourself.`);
 }
 
 /** Once this process is another account, that may have no folder from which it is loaded. */
@@ -79,7 +80,7 @@ function loadAddonFirst(): void {
 export async function verify(target: string, options: DataOptions & { json?: boolean }): Promise<void> {
   const folder = path.resolve(target);
   if (!existsSync(folder))
-    throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups`, 'notFound');
+    throw new OperatorFault(`${folder} does not exist; list the backups with: rasket backups`, 'notFound');
   const { pg_programs: programs } = readConfig(options).backup;
   loadAddonFirst();
   becomeFirstOtherOn(folder);
@@ -90,7 +91,7 @@ export async function verify(target: string, options: DataOptions & { json?: boo
   if (faults.length > 0) throw new BackupNotWhole(folder, faults);
   if (options.json) return;
   console.log(
-    `${folder} is whole: its files are as they were written, the database is sound, and its key opens all secrets.`,
+    `${folder} is undamaged: all files are unchanged, the database is intact, and its key decrypts all secrets.`,
   );
   const facts = readFacts(folder);
   if (facts) sayLacks(facts);
@@ -100,7 +101,7 @@ export async function verify(target: string, options: DataOptions & { json?: boo
 export async function restore(source: string, options: DataOptions): Promise<void> {
   const folder = path.resolve(source);
   if (!existsSync(folder))
-    throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups list FOLDER`, 'notFound');
+    throw new OperatorFault(`${folder} does not exist; list the backups with: rasket backups list FOLDER`, 'notFound');
   const config = readConfig(options);
   const dataDir = dataFolder(options);
   loadAddonFirst();
@@ -110,8 +111,8 @@ export async function restore(source: string, options: DataOptions): Promise<voi
   if (found.faults.length > 0) throw new BackupNotWhole(folder, found.faults);
   warnOfDamaged(found);
   const facts = await restoreBackup({ folder, dataDir, config });
-  const database = facts.dump ? ', and the database of the settings its rows' : '';
-  console.log(`${dataDir} holds the installation as of ${facts.made_at}${database}.`);
+  const database = facts.dump ? ', and the database in the settings contains its rows' : '';
+  console.log(`${dataDir} contains the installation as of ${facts.made_at}${database}.`);
   sayLacks(facts);
   console.log('Start the server; it sends nothing until you confirm it with: rasket sending on');
 }

@@ -14,7 +14,7 @@ type Options = DataOptions & { json?: boolean; wide?: boolean };
 /** Lists the backups in the folder of the settings, or in another one. */
 export function printBackups(directory: string | undefined, options: Options): void {
   const where = directory === undefined ? ownBackups(options) : namedBackups(path.resolve(directory));
-  const none = `There are no backups in ${where}. Make one with: rasket backup FOLDER; or every day with backup.schedule`;
+  const none = `There are no backups in ${where}. Make one with: rasket backup FOLDER; or daily with backup.schedule`;
   printRows(listBackups(where).map(shown), columnsFor, { ...options, none });
 }
 
@@ -29,7 +29,7 @@ function ownBackups(options: Options): string {
 /** Works even on a machine that has only the backups so far. */
 function namedBackups(where: string): string {
   if (!existsSync(where))
-    throw new OperatorFault(`${where} is not there; name the folder that backups are in`, 'notFound');
+    throw new OperatorFault(`${where} does not exist; give the folder with the backups`, 'notFound');
   becomeFirstOtherOn(where);
   return where;
 }
@@ -75,14 +75,14 @@ export async function noteMade(options: DataOptions & { at?: string }): Promise<
   const at = options.at === undefined ? undefined : Date.parse(options.at);
   if (at !== undefined && (Number.isNaN(at) || at > systemClock.now()))
     throw new OperatorFault(
-      `--at must be a time that is past, such as 2026-11-26T03:30:00Z; got ${options.at}`,
+      `--at must be a time in the past, such as 2026-11-26T03:30:00Z; got ${options.at}`,
       'usage',
     );
   const work = async (store: Parameters<Parameters<typeof withStore>[2]>[0]): Promise<void> => {
     const madeAt = at ?? store.clock.now();
     if (!(await noteBackup(store.db, { madeAt, folder: null, at: store.clock.now() })))
-      throw new OperatorFault('this database is so old that it has no place for that; use rasket migrate --no-backup');
-    console.log(`The last backup of this installation is of ${new Date(madeAt).toISOString()}.`);
+      throw new OperatorFault('this database is too old to record a backup; use rasket migrate --no-backup');
+    console.log(`The last backup of this installation was made at ${new Date(madeAt).toISOString()}.`);
   };
   await withStore(readConfig(options), dataFolder(options), work, { asFound: true });
 }

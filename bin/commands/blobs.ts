@@ -60,7 +60,8 @@ async function endEarlierMove(
         console.log(
           JSON.stringify({ from: left.place, to: store.blobs.place, copied: 0, found: 0, bytes: 0, missing: 0 }),
         );
-      else console.log(`This was done already: ${store.blobs.place} holds all content. ${left.place} can be removed.`);
+      else
+        console.log(`This was done already: ${store.blobs.place} contains all content. You can remove ${left.place}.`);
     } finally {
       await left.close();
     }
@@ -92,7 +93,7 @@ function mustNameStore({ endpoint, bucket, access_key, secret_key, secret_key_fi
     .filter(([, value]) => value === '')
     .map(([name]) => `blobs.${name}`);
   if (missing.length === 0) return;
-  throw new OperatorFault(`the settings do not say which store it is: ${missing.join(', ')} must be set`);
+  throw new OperatorFault(`the settings do not define the store: ${missing.join(', ')} must be set`);
 }
 
 async function move(
@@ -115,14 +116,12 @@ async function move(
     await store.blobs.removeMark();
     if (json) return console.log(JSON.stringify({ from: store.blobs.place, to: target.place, ...sum }));
     console.log(
-      `${target.place} holds all content: ${sum.copied} copied, ${sum.found} there before, ${sum.bytes} bytes, each compared.`,
+      `${target.place} contains all content: ${sum.copied} copied, ${sum.found} already there, ${sum.bytes} bytes, all compared.`,
     );
     if (sum.missing > 0)
-      console.log(
-        `${sum.missing} contents that the database names were not in ${store.blobs.place}, before this either.`,
-      );
+      console.log(`${sum.missing} contents in the database were already missing in ${store.blobs.place}.`);
     console.log(
-      `Set blobs.store to "${settings.store}" on every node, then start them. ${store.blobs.place} can be removed.`,
+      `Set blobs.store to "${settings.store}" on every node, then start the nodes. You can remove ${store.blobs.place}.`,
     );
   } finally {
     await target.close();
@@ -143,7 +142,7 @@ async function mustBeAlone(store: Store): Promise<void> {
   const [node] = await liveNodes(store);
   if (!node) return;
   throw new OperatorFault(
-    `${node.name} runs on this database; stop all nodes first: one that was killed is forgotten after two minutes`,
+    `${node.name} is running on this database; stop all nodes first: a node that was killed expires after two minutes`,
   );
 }
 

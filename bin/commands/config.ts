@@ -35,7 +35,7 @@ export async function checkConfig(given: string | undefined): Promise<void> {
     else faults.push(line);
   }
   if (faults.length > 0) throw new ConfigFault(faults);
-  console.log(file === undefined ? 'The settings of the environment are good.' : `${file} is good.`);
+  console.log(file === undefined ? 'The settings in the environment are valid.' : `${file} is valid.`);
 }
 
 export async function printConfig(options: { config?: string; profile: 'production' | 'development' }): Promise<void> {
@@ -151,9 +151,9 @@ function examineSecret(file: string, key: string, isTsig: boolean): string | und
   }
   if (isTsig)
     return tsigSecretIn(secret) === undefined
-      ? `${file} (${key}) holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it`
+      ? `${file} (${key}) must contain only a base64 secret of 16 to 128 bytes, or one key as printed by tsig-keygen`
       : undefined;
   return /^[\x21-\x7e]{1,500}$/.test(secret)
     ? undefined
-    : `${file} (${key}) holds no API token alone, of 1 to 500 characters without spaces`;
+    : `${file} (${key}) must contain only an API token of 1 to 500 characters without spaces`;
 }

@@ -68,10 +68,13 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
     const isKnown = http.public_url !== '' || http.port !== 0;
     const url = isKnown ? addressOf(data, settings()) : runningUrl(data);
     if (url !== undefined) return { url };
-    return { url, whyNoUrl: 'http.port is 0, so that the system chooses a port when it starts, and none runs' };
+    return {
+      url,
+      whyNoUrl: 'http.port is 0, so the system chooses a port when the server starts, and no server is running',
+    };
   } catch {
     // The check reports the reason.
-    return { url: undefined, whyNoUrl: 'where it listens stands in settings that cannot be read' };
+    return { url: undefined, whyNoUrl: 'the settings with its address cannot be read' };
   }
 }
 
@@ -141,7 +144,7 @@ async function look(options: Named, { settings, examination }: Looking): Promise
   const { data } = options;
   const nothing: MachineLook = { data, nodes: [], findings: [], checks: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
-    const says = `Not looked at: the installation in ${data}, which root and the account of its service may read. Do that with: sudo rasket doctor`;
+    const says = `Not checked: the installation in ${data}, which only root and the account of its service may read. Check it with: sudo rasket doctor`;
     return { ...nothing, notAsked: [says] };
   }
   try {
@@ -156,13 +159,12 @@ async function look(options: Named, { settings, examination }: Looking): Promise
   }
 }
 
-const BY_ITSELF =
-  'this command has looked outside by itself, with the settings that it was given; what was seen is not kept.';
-const NOT_KNOWN = `No server runs, so ${BY_ITSELF}`;
+const BY_ITSELF = 'this command has run the checks itself, with its own settings; the results are not stored.';
+const NOT_KNOWN = `No server is running, so ${BY_ITSELF}`;
 const BY_EXAMINATION: Readonly<Record<Examination, string[]>> = {
   done: [],
   refused: [`So ${BY_ITSELF}`],
-  'no server': [`No server with an API runs on this machine, so ${BY_ITSELF}`],
+  'no server': [`No server with an API is running on this machine, so ${BY_ITSELF}`],
 };
 
 async function lookWith(config: Config, options: Named, examination: Examination): Promise<Look> {
@@ -217,7 +219,7 @@ const startOf = async (options: Named): Promise<string> =>
 
 const notRunning = (data: string, command: string): Finding =>
   findingOf('delivery_not_running', {
-    summary: `No server runs on ${data}, or it has said nothing for two minutes.`,
+    summary: `No server is running on ${data}, or it has not reported for two minutes.`,
     advice: { words: 'Start one', command },
   });
 

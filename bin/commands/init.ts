@@ -55,7 +55,7 @@ export async function makeTeam(
       const teams = await listTeams(store.db);
       if (teams.length > 0 && options.team === undefined) {
         throw new OperatorFault(
-          `${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`,
+          `${dataDir} already has a team; add another one with: rasket init --data ${dataDir} --team NAME`,
         );
       }
       const team = await createTeam(store, { name: options.team ?? FIRST_TEAM });
@@ -94,7 +94,7 @@ export function makeDataFolder(dataDir: string): boolean {
   mustNotLackKey(dataDir);
   if (existsSync(dataDir) && readdirSync(dataDir).some((name) => !LEFT_BY_AN_ATTEMPT.includes(name))) {
     if (existsSync(instanceKeyPath(dataDir))) throw emptyKey(dataDir);
-    throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
+    throw new OperatorFault(`${dataDir} contains other files; choose an empty or a new folder with --data`);
   }
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   // A folder that was created beforehand has the default mode of the system.

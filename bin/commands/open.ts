@@ -79,7 +79,7 @@ export async function whereListed<T>(
   } catch (error) {
     if (!(error instanceof Refusal) || !/not found|already/.test(error.message)) throw error;
     const isMissing = error.errorName === 'not_found';
-    const says = `${error.message} See what there is with: ${await onSameFolder(isMissing ? list : listOfTaken, options)}`;
+    const says = `${error.message} List them with: ${await onSameFolder(isMissing ? list : listOfTaken, options)}`;
     throw new OperatorFault(says, isMissing ? 'notFound' : 'refused');
   }
 }
@@ -107,14 +107,14 @@ export function mustBeInitialised(dataDir: string, make = howToMake(dataDir)): v
   // Throws if this account may not read the folder, because nothing is known about it then.
   if (statSync(key, { throwIfNoEntry: false }) === undefined) {
     mustNotLackKey(dataDir);
-    throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: ${make}`);
+    throw new OperatorFault(`${dataDir} is not a data folder of rasket; create one with: ${make}`);
   }
   try {
     readInstanceKeys(dataDir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== undefined || error instanceof InstanceKeyFault) throw error;
     throw new OperatorFault(
-      `${key} is damaged; restore it from a backup, because what the database holds encrypted cannot be read without it`,
+      `${key} is damaged; restore it from a backup, because the encrypted values in the database cannot be read without it`,
     );
   }
 }
@@ -126,13 +126,13 @@ const howToMake = (dataDir: string): string =>
 export function mustNotLackKey(dataDir: string): void {
   if (existsSync(path.join(dataDir, RESTORING_KEY)) && !existsSync(instanceKeyPath(dataDir))) {
     throw new OperatorFault(
-      `${dataDir} is half of a restore that was broken off; complete it with: rasket restore FOLDER --data ${dataDir}`,
+      `${dataDir} is an incomplete restore; complete it with: rasket restore FOLDER --data ${dataDir}`,
     );
   }
   const held = [MARK_FILE, 'blobs', 'rasket.db'].filter((name) => existsSync(path.join(dataDir, name)));
   if (held.length === 0 || existsSync(instanceKeyPath(dataDir))) return;
   throw new OperatorFault(
-    `${instanceKeyPath(dataDir)} is missing, and ${dataDir} is a data folder that was in use (it holds ${held.join(', ')}); restore the key from a backup or copy it from another node, because what the database holds encrypted cannot be read without it`,
+    `${instanceKeyPath(dataDir)} is missing, but ${dataDir} is a data folder that was in use (it contains ${held.join(', ')}); restore the key from a backup or copy it from another node, because the encrypted values in the database cannot be read without it`,
   );
 }
 

@@ -17,10 +17,10 @@ export async function createNamedOperator(name: string, options: Options): Promi
   const open = [readConfig(options), dataFolder(options)] as const;
   const made = await withStore(...open, (store) => createOperator(store, name), { audit });
   if (options.json) return console.log(cleanJson(made));
-  console.log(`${clean(made.name)} is an operator now. The token is shown this once:\n\n  ${made.token}\n`);
+  console.log(`${clean(made.name)} is now an operator. The token is shown only once:\n\n  ${made.token}\n`);
   const url = addressOf(dataFolder(options), open[0]);
   console.log(
-    `Keep it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url} --api-key`,
+    `Store it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url} --api-key`,
   );
 }
 
@@ -52,7 +52,7 @@ export async function revokeNamedOperator(operator: string, options: Options): P
   const row = await whereListed('rasket operators list', options, () =>
     withStore(...open, (store) => revokeOperator(store, operator), { audit }),
   );
-  console.log(options.json ? cleanJson(shown(row)) : `The token of ${clean(row.name)} is not accepted any more.`);
+  console.log(options.json ? cleanJson(shown(row)) : `The token of ${clean(row.name)} is no longer accepted.`);
 }
 
 const shown = (row: OperatorRow) => ({

@@ -73,7 +73,7 @@ export async function waitForMessage(options: WaitOptions): Promise<void> {
   if (!message) {
     const wanted = [to && ` to ${to}`, subject && ` with "${subject}" in its subject`, email && ` of email ${email}`];
     throw new OperatorFault(
-      `no message${wanted.filter(Boolean).join('')} came within ${timeout}; list what there is with: rasket playground`,
+      `no message${wanted.filter(Boolean).join('')} arrived within ${timeout}; list the captured messages with: rasket playground`,
       'notFound',
     );
   }
@@ -90,7 +90,7 @@ function asOperatorFault(error: unknown): never {
 
 export async function clearPlayground(options: DataOptions & { json?: boolean }): Promise<void> {
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
-  const dataDir = findDevelopmentData(options, 'nothing is removed from another');
+  const dataDir = findDevelopmentData(options, 'other folders are not changed');
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   const count = await withStore(config, dataDir, clearCaptured);
   if (options.json) terminal.printJson({ object: 'playground', deleted: true, count });
@@ -110,8 +110,8 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
     if (!caught) {
       throw new OperatorFault(
         id === 'latest'
-          ? 'nothing was caught yet; send an email to any address and look again'
-          : `nothing caught has the id ${id}; list what there is with: rasket playground`,
+          ? 'no message was captured yet; send an email to any address and try again'
+          : `no captured message has the id ${id}; list them with: rasket playground`,
         'notFound',
       );
     }
@@ -119,7 +119,7 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
     else if (options.raw) {
       if (terminal.isTty)
         throw new OperatorFault(
-          `the source would reach the terminal as it is; write it into a file or a pipe, such as: rasket playground ${caught.row.id} --raw | less`,
+          `the source would be printed to the terminal unchanged; write it to a file or a pipe, such as: rasket playground ${caught.row.id} --raw | less`,
           'usage',
         );
       process.stdout.write(caught.message);
@@ -137,7 +137,7 @@ async function wholeOf(db: Parameters<typeof listCaptured>[0], word: string): Pr
   const found = rows.filter((row) => row.id.endsWith(end) || row.email_id?.endsWith(end));
   if (found.length < 2) return found[0]?.id ?? word;
   throw new OperatorFault(
-    `several ids end in ${word}:\n${found.map((row) => `  ${row.id}  ${row.subject}`).join('\n')}`,
+    `more than one id ends in ${word}:\n${found.map((row) => `  ${row.id}  ${row.subject}`).join('\n')}`,
     'usage',
   );
 }
@@ -170,13 +170,13 @@ function list(
 ): void {
   const caught = rows.map(present);
   if (isJson) return terminal.printJson(caught);
-  if (caught.length === 0) terminal.hint('Nothing was caught yet. Send an email to any address and look again.');
+  if (caught.length === 0) terminal.hint('No message was captured yet. Send an email to any address and try again.');
   const table = openTable(terminal, columnsFor(terminal, isWide), { isWide, isOneLine: true });
   if (caught.length > 0 || !terminal.isTty) terminal.print(table.write(caught));
   const again = ['rasket', 'playground', ...(data === undefined ? [] : ['--data', data]), '--wide']
     .map(quoted)
     .join(' ');
-  if (table.hasCut()) terminal.hint(`Some of it is cut; see it whole with: ${again}`);
+  if (table.hasCut()) terminal.hint(`Some values are cut; show all with: ${again}`);
   const page = pageOf(dataDir);
   if (page !== undefined) terminal.hint(`In a browser: ${page}`);
 }

@@ -34,7 +34,7 @@ async function replaceKey(store: Store, again: string): Promise<string> {
     if (resumed && resumed.sealed > 0) return told(store, again, resumed);
     if (db.dialect === 'pg') {
       writeInstanceKeys(dataDir, { current, next: newInstanceKey(), former });
-      return `${instanceKeyPath(dataDir)} holds a new key beside the one in force. Copy the file into the data folder of every other node, then run this again here: ${again}`;
+      return `${instanceKeyPath(dataDir)} contains a new key in addition to the current one. Copy the file into the data folder of every other node, then run this again here: ${again}`;
     }
   }
   writeInstanceKeys(dataDir, { current: next ?? newInstanceKey(), former: [current, ...former] });
@@ -42,8 +42,9 @@ async function replaceKey(store: Store, again: string): Promise<string> {
 }
 
 function told({ dataDir }: Store, again: string, { sealed, unreadable }: SealedAnew): string {
-  const lost = unreadable === 0 ? '' : ` ${unreadable} could not be read by any key and were left as they are.`;
-  return `The new key is in force; it has sealed ${sealed} values anew.${lost} Back up ${instanceKeyPath(dataDir)}. The key before it still reads links in mail that was sent; end that with: ${again} --forget-former`;
+  const lost =
+    unreadable === 0 ? '' : ` ${unreadable} values could not be decrypted with any key and were not changed.`;
+  return `The new key is in use; ${sealed} values were encrypted again.${lost} Back up ${instanceKeyPath(dataDir)}. The old key is kept for tracked links in mail that was sent; remove it with: ${again} --forget-former`;
 }
 
 /** A process with such a key in memory would continue to sign with it. */
@@ -54,12 +55,12 @@ async function forgetFormer(store: Store, again: string): Promise<string> {
   try {
     const { current, next } = readInstanceKeys(dataDir);
     if (next !== undefined) {
-      throw new OperatorFault(`instance.key holds a next key that is not in force yet; first run: ${again}`);
+      throw new OperatorFault(`instance.key contains a new key that is not in use yet; first run: ${again}`);
     }
     await sealAnew(store, SEALED_COLUMNS);
     writeInstanceKeys(dataDir, { current, former: [] });
   } finally {
     letGo();
   }
-  return `${instanceKeyPath(dataDir)} holds one key. Tracked links in mail that was sent before it came into force are dead now.`;
+  return `${instanceKeyPath(dataDir)} contains one key. Tracked links in mail that was sent before this key no longer work.`;
 }

@@ -27,7 +27,7 @@ export async function printRelays(options: Options): Promise<void> {
     .map(([name, settings]) => describeRelay(config, name, settings));
   printRows(rows, () => COLUMNS, {
     ...options,
-    none: 'There are no relays: mail goes straight to the recipients’ servers. docs/relays.md says how to add one.',
+    none: 'There are no relays: mail is sent directly to the recipients’ servers. See docs/relays.md to add one.',
   });
 }
 

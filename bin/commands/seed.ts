@@ -6,7 +6,7 @@ import { findDevelopmentData, readConfig, withStore, type DataOptions } from './
 
 export async function seed(options: DataOptions & { json?: boolean; tellWebhooks?: boolean }): Promise<void> {
   const isTold = options.tellWebhooks ?? false;
-  const dataDir = findDevelopmentData(options, 'made-up mail goes to no other');
+  const dataDir = findDevelopmentData(options, 'sample mail is added to no other folder');
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   if (!options.json) await sayWhere(options, dataDir);
   const isWatched = process.stderr.isTTY && !options.json;
@@ -25,12 +25,13 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
   });
   if (options.json) return console.log(JSON.stringify(made));
   const { emails, contacts, received } = made;
-  if (emails + contacts + received === 0) return console.log('Everything is there already; nothing was added.');
-  console.log(`Added ${emails} emails of four weeks, ${contacts} contacts and ${received} received messages.`);
+  if (emails + contacts + received === 0) return console.log('All sample data exists already; nothing was added.');
+  console.log(`Added ${emails} emails from four weeks, ${contacts} contacts and ${received} received messages.`);
   console.log(
-    'With them: an endpoint with failed events, an inbox, an automation, and broadcasts: sent, for tomorrow, a draft.',
+    'Also added: an endpoint with failed events, an inbox, an automation, and three broadcasts: one sent, one for tomorrow, one draft.',
   );
-  if (!isTold) console.log('No webhook and no listener of the team is told of them; --tell-webhooks would.');
+  if (!isTold)
+    console.log('The webhooks and listeners of the team were not notified; use --tell-webhooks to notify them.');
   const { quoted } = await import('../../cli/client/index.ts');
   // After somebody has logged in to a server, commands that name no folder go to that server.
   const data = `--data ${quoted(options.data ?? dataDir)}`;

@@ -22,9 +22,10 @@ interface SendingOptions extends DataOptions {
 export async function sending(wanted: string | undefined, options: SendingOptions): Promise<void> {
   const { reason, marketing = false, broadcasts = false } = options;
   const words = `sending${marketing ? ' off --marketing' : ' off'}`;
-  if (reason !== undefined && wanted !== 'off') throw new OperatorFault(`--reason goes with: rasket ${words}`);
+  if (reason !== undefined && wanted !== 'off')
+    throw new OperatorFault(`--reason can only be used with: rasket ${words}`);
   if (broadcasts && (wanted !== 'on' || marketing))
-    throw new OperatorFault('--broadcasts goes with: rasket sending on');
+    throw new OperatorFault('--broadcasts can only be used with: rasket sending on');
   const name: SendSwitchName = marketing ? 'sending.marketing' : 'sending';
   const [all, toMany, restored] = await withStore(
     readConfig(options),
@@ -58,10 +59,10 @@ export async function sending(wanted: string | undefined, options: SendingOption
   }
   if (!marketing) console.log(sentenceOf('Sending', all));
   if (marketing || !toMany.isOn) console.log(sentenceOf('Marketing mail', toMany));
-  if (!marketing && !toMany.isOn) console.log('It is switched on with: rasket sending on --marketing');
+  if (!marketing && !toMany.isOn) console.log('Turn it on with: rasket sending on --marketing');
   if (restored > 0) {
-    const them = restored === 1 ? '1 broadcast is held' : `${restored} broadcasts are held`;
-    console.log(`${them} since this copy was restored; all of them go on with: rasket sending on --broadcasts`);
+    const them = restored === 1 ? '1 broadcast is on hold' : `${restored} broadcasts are on hold`;
+    console.log(`${them} since this copy was restored; resume all with: rasket sending on --broadcasts`);
   }
 }
 

@@ -130,7 +130,7 @@ export function listenForStop(log: Log): Stop {
       isEchoHeard = true;
       return;
     }
-    log.warn({ signal }, 'stopped at once');
+    log.warn({ signal }, 'stopped immediately');
     process.exit(1);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
@@ -160,7 +160,7 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   forgetOwnReady(dataDir);
   // A database that does not respond must not block the stop: unfinished work is continued after the next start.
   const cut = setTimeout(() => {
-    log.error({ graceMs }, 'what was in hand did not end in time: stopped at once');
+    log.error({ graceMs }, 'running work did not finish in time: stopped immediately');
     process.exit(1);
   }, graceMs + AFTER_GRACE_MS).unref();
   try {
@@ -169,7 +169,7 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   } catch (error) {
     // The database is gone, so unfinished work cannot be recorded there any more.
     if (!('gone' in asked)) throw error;
-    log.warn({ err: error }, 'could not end everything');
+    log.warn({ err: error }, 'could not stop everything');
   } finally {
     clearInterval(keepUp);
   }

@@ -94,7 +94,7 @@ async function askForFirst(options: SetupOptions, asker: Asker, known: Known): P
   const domain = await asker.ask<string | undefined>({
     flag: '--domain or --no-domain',
     label: 'First domain to send from (or none)',
-    says: 'Mail is sent from addresses of a domain of yours, such as example.com or mail.example.com. Its records are printed.',
+    says: 'Mail is sent from addresses at one of your domains, such as example.com or mail.example.com. Setup prints the DNS records for it.',
     given: options.domain === false ? 'none' : options.domain,
     found: known.domain === undefined ? undefined : { value: known.domain, from: 'the team has it' },
     read: (text) => (text === 'none' ? undefined : readDomainName(text)),
@@ -103,10 +103,10 @@ async function askForFirst(options: SetupOptions, asker: Asker, known: Known): P
 }
 
 function tellTeam(options: SetupOptions, asker: Asker, team: NonNullable<Known['team']>): Omit<First, 'domain'> {
-  asker.tell(`Team: ${team.name} (${team.slug}) is there already.`);
+  asker.tell(`Team: ${team.name} (${team.slug}) exists already.`);
   if (typeof options.team === 'string' && ![team.name, team.slug].includes(options.team)) {
     throw new OperatorFault(
-      `--team ${JSON.stringify(options.team)}: the first team is ${team.name} (${team.slug}); make another one with: rasket teams create`,
+      `--team ${JSON.stringify(options.team)}: the first team is ${team.name} (${team.slug}); create another one with: rasket teams create`,
       'usage',
     );
   }
@@ -117,15 +117,15 @@ async function askForTeam(options: SetupOptions, asker: Asker): Promise<Omit<Fir
   const team = await asker.ask({
     flag: '--team',
     label: 'Name of the first team',
-    says: 'A team holds domains, keys and mail; there may be more of them later.',
+    says: 'A team has domains, keys and mail; you can add more teams later.',
     given: options.team,
-    found: { value: FIRST_TEAM, from: 'a name to begin with' },
+    found: { value: FIRST_TEAM, from: 'a name to start with' },
     read: readTeamName,
   });
   const owner = await asker.ask<string | undefined>({
     flag: '--email or --no-email',
     label: 'Your email address (or none)',
-    says: 'Who owns the team signs in with it in a browser, and the first email is written to it. The password is shown once.',
+    says: 'You own the team and sign in with this address in a browser; the first email is sent to it. The password is shown once.',
     given: options.email === false ? 'none' : options.email,
     read: (text) => (text === 'none' ? undefined : readUserEmail(text)),
   });
@@ -133,22 +133,24 @@ async function askForTeam(options: SetupOptions, asker: Asker): Promise<Omit<Fir
 }
 
 function tellSettings(asker: Asker, file: string, { changed }: Edited): void {
-  asker.tell(changed.length === 0 ? `\n${file} has all of this; it stays as it is.` : `\nSettings for ${file}:`);
+  asker.tell(
+    changed.length === 0 ? `\n${file} already has all of this; it is not changed.` : `\nSettings for ${file}:`,
+  );
   if (changed.length > 0) process.stdout.write(`${settingsInWords(changed)}\n`);
 }
 
 function tellDryRun(asker: Asker, { team, owner, domain }: First): void {
   const made = [
     team === undefined ? '' : `the team ${team}${owner === undefined ? '' : `, owned by ${owner}`}`,
-    domain === undefined ? '' : `the domain ${domain}, unless it is there`,
+    domain === undefined ? '' : `the domain ${domain}, unless it exists`,
   ].filter((one) => one !== '');
-  asker.tell(`${made.length === 0 ? '' : `To be made: ${made.join('; ')}. `}Nothing was changed (--dry-run).`);
+  asker.tell(`${made.length === 0 ? '' : `To be created: ${made.join('; ')}. `}Nothing was changed (--dry-run).`);
 }
 
 async function write({ text, changed }: Edited, { file, dataDir }: Standing, asker: Asker): Promise<void> {
   if (changed.length === 0) return;
   if (asker.isInteractive && !(await asker.agree(`Write ${file}?`)))
-    throw new OperatorFault('called off; nothing was changed');
+    throw new OperatorFault('canceled; nothing was changed');
   replaceFile(file, text, dataDir);
   asker.tell(`${file} is written.`);
 }

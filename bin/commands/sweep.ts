@@ -11,8 +11,8 @@ export async function sweep(options: DataOptions & { yes?: boolean; json?: boole
   });
   const { looked, orphans, removed } = swept;
   if (options.json) console.log(JSON.stringify(swept));
-  else if (orphans === 0) console.log(`All content is some email's (${looked} older than a day).`);
-  else if (remove) console.log(`Removed the content of ${removed} emails that do not exist, of ${looked}.`);
+  else if (orphans === 0) console.log(`All content belongs to an email (${looked} folders older than a day).`);
+  else if (remove) console.log(`Removed ${removed} of ${looked} folders of content, which belonged to no email.`);
   else {
     const line = await onSameFolder('rasket sweep', options, '--yes');
     console.log(

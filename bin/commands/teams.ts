@@ -39,7 +39,7 @@ export async function updateNamedTeam(
 ): Promise<void> {
   const { name, plan, admin } = options;
   if (name === undefined && plan === undefined && admin === undefined) {
-    throw new OperatorFault('name what to change: --name, --plan, --admin or --no-admin', 'usage');
+    throw new OperatorFault('give what to change: --name, --plan, --admin or --no-admin', 'usage');
   }
   const wanted = { name, plan, adminEmails: admin === false ? [] : admin };
   await change(team, { action: 'team.administered', wanted, tell: changedInWords }, options);
@@ -56,7 +56,7 @@ export const suspendTeam = (team: string, options: Options): Promise<void> =>
       action: 'team.suspended',
       wanted: { riskState: 'suspended' },
       tell: ({ name }) =>
-        `${name} is suspended: its keys are refused, and its accepted mail rests until it is resumed.`,
+        `${name} is suspended: its keys are refused, and its accepted mail is paused until it is resumed.`,
     },
     options,
   );
@@ -67,7 +67,7 @@ export const resumeTeam = (team: string, options: Options): Promise<void> =>
     {
       action: 'team.resumed',
       wanted: { riskState: 'normal' },
-      tell: ({ name }) => `${name} is resumed: its keys are accepted, and its mail goes on.`,
+      tell: ({ name }) => `${name} is resumed: its keys are accepted, and its mail is sent again.`,
     },
     options,
   );
@@ -86,8 +86,8 @@ export async function stopSso(team: string, options: Options & { reason: string;
   if (options.json) return console.log(cleanJson(row));
   openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(
     domain === undefined
-      ? `${clean(row.name)} does not enforce single sign-on any more: its people sign in with passwords as well, and who has none can have one mailed.`
-      : `Addresses at ${domain} do not sign in through ${clean(row.name)} any more, and the sessions that did have ended.`,
+      ? `${clean(row.name)} no longer enforces single sign-on: its people can also sign in with passwords, and those without one can reset it by email.`
+      : `Addresses at ${domain} no longer sign in through ${clean(row.name)}, and the sessions that did have ended.`,
   );
 }
 

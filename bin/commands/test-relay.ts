@@ -41,8 +41,8 @@ export async function testRelay(name: string, options: Options): Promise<void> {
   if (!options.json)
     console.log(
       settings.user === ''
-        ? `\nThe relay ${name} can be connected to. It is used without a login; whether it takes mail so, the first email shows.`
-        : `\nThe relay ${name} lets this server send, logged in as ${clean(settings.user)}.`,
+        ? `\nThe relay ${name} accepts connections. It is used without a login; the first email shows whether it accepts mail.`
+        : `\nThe relay ${name} allows this server to send, logged in as ${clean(settings.user)}.`,
     );
 }
 
@@ -79,6 +79,6 @@ export const explainFault = (name: string, faults: readonly string[]): string =>
 
 function unknownRelay({ relays }: Config, name: string): OperatorFault {
   const known = Object.entries(relays).flatMap(([one, { host }]) => (host === '' ? [] : [one]));
-  const there = known.length === 0 ? 'there are none' : `there are ${known.join(', ')}`;
+  const there = known.length === 0 ? 'there are no relays' : `the relays are ${known.join(', ')}`;
   return new OperatorFault(`the settings have no relay ${name} with a host; ${there}`, 'notFound');
 }

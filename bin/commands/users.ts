@@ -58,7 +58,7 @@ export async function createNamedUser(
   const user = await whereListed('rasket teams list', options, making, 'rasket users list');
   const { role } = details;
   if (options.json) return console.log(cleanJson({ ...shown(user), team, role, password }));
-  console.log(`${user.email} is ${role} of ${team}. The password is shown this once:\n\n  ${password}\n`);
+  console.log(`${user.email} is ${role} of ${team}. The password is shown only once:\n\n  ${password}\n`);
 }
 
 function readRole(wanted: string): Role {
@@ -85,7 +85,7 @@ export async function resetNamedUser(
   const url = `${addressOf(folder, config)}/reset-password?token=${made.token}`;
   if (options.json) return console.log(cleanJson({ email: made.user.email, url, expires_at: made.expiresAt }));
   console.log(
-    `With this link ${made.user.email} chooses a new password, once, until ${made.expiresAt}. It is shown this once:\n\n  ${url}\n`,
+    `With this link, ${made.user.email} can set a new password once, until ${made.expiresAt}. The link is shown only once:\n\n  ${url}\n`,
   );
 }
 
@@ -117,9 +117,9 @@ export async function inviteNamedUser(
   const url = mail ? null : `${addressOf(folder, config)}/invitation?token=${token}`;
   const expires_at = new Date(row.expires_at).toISOString();
   if (options.json) return console.log(cleanJson({ id: row.id, email: row.email, team, role, url, expires_at }));
-  if (url === null) return console.log(`The server mails ${row.email} an invitation to ${team} as ${role}.`);
+  if (url === null) return console.log(`The server sends ${row.email} an invitation to ${team} as ${role}.`);
   console.log(
-    `With this link ${row.email} comes into ${team} as ${role}, once, until ${expires_at}. It is shown this once:\n\n  ${url}\n`,
+    `With this link, ${row.email} can join ${team} as ${role} once, until ${expires_at}. The link is shown only once:\n\n  ${url}\n`,
   );
 }
 
@@ -135,7 +135,7 @@ export const disableNamedUser = (email: string, options: ChangeOptions): Promise
     action: 'user.disabled',
     change: disableUser,
     tell: ({ email: address, invitations_withdrawn: withdrawn }) =>
-      `${address} is disabled: every session has ended, and none begins. Open invitations of theirs that were withdrawn: ${withdrawn}.`,
+      `${address} is disabled: all sessions have ended, and sign-ins are refused. Open invitations from this person that were withdrawn: ${withdrawn}.`,
     more: ({ invitations_withdrawn }) => ({ invitations_withdrawn }),
     warn: warnOfLastWayIn,
   });
@@ -151,14 +151,14 @@ export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise
   change(email, options, {
     action: 'user.mfa_disabled',
     change: (store, address) => resetMfa(store, address, tellPerson),
-    tell: ({ email: address }) => `${address} signs in with the password alone now; every session has ended.`,
+    tell: ({ email: address }) => `${address} now signs in with the password only; all sessions have ended.`,
   });
 
 /** Only a warning, not a refusal: keeping somebody out comes first. */
 const warnOfLastWayIn = async ({ db }: Store, { id }: UserRow): Promise<string[]> =>
   (await teamsOfLastWayIn(db, id)).map(
     ({ name, slug }) =>
-      `The team ${name} enforces single sign-on, and no owner is left who signs in without it; when its provider does not answer, nobody of it gets in. To let its people sign in with passwords: rasket teams sso-off ${slug} --reason TEXT`,
+      `The team ${name} enforces single sign-on, and no remaining owner can sign in without it; if its provider does not respond, nobody can sign in. To allow passwords: rasket teams sso-off ${slug} --reason TEXT`,
   );
 
 type ChangeOptions = Options & { reason: string };

@@ -9,7 +9,7 @@ export async function vacuum(options: DataOptions): Promise<void> {
   const dataDir = dataFolder(options);
   if (config.database.driver === 'pg') {
     throw new OperatorFault(
-      'PostgreSQL reuses by itself what was removed (autovacuum); to give it back to the system, run VACUUM FULL there',
+      'PostgreSQL reuses free space automatically (autovacuum); to return it to the system, run VACUUM FULL there',
     );
   }
   mustBeInitialised(dataDir);

@@ -44,7 +44,7 @@ async function askRelay(around: Surroundings): Promise<Answers['relay']> {
     mustHaveRelay(options);
     if (config.delivery.relay !== '') {
       const from = fromOf('delivery.relay') ?? 'the default';
-      asker.tell(`Relay: all mail goes through ${config.delivery.relay} (${from}).`);
+      asker.tell(`Relay: all mail is sent through ${config.delivery.relay} (${from}).`);
       return undefined;
     }
     if (!(await isPort25Blocked(around))) return undefined;
@@ -80,8 +80,8 @@ export async function mustBeReadable({ relay }: Pick<Answers, 'relay'>, dataDir:
         const { code = '' } = error as NodeJS.ErrnoException;
         const advice =
           code === 'EACCES'
-            ? `the account of the service has to read it: chgrp --reference=${dataDir} ${file} && chmod 640 ${file}`
-            : 'name a file that is there';
+            ? `the account of the service must be able to read it: chgrp --reference=${dataDir} ${file} && chmod 640 ${file}`
+            : 'give an existing file';
         throw new OperatorFault(`${flag}: ${file} cannot be read (${code}); ${advice}`, 'usage');
       }
     });
@@ -99,7 +99,7 @@ export async function warnOfOpenPassword({ relay }: Pick<Answers, 'relay'>, data
 }
 
 const BLOCKED =
-  'Port 25 is blocked here: no mail server of a large provider can be connected to, while other connections lead out. Either ask whoever runs the network to open port 25 outbound, or let a relay pass your mail on: a provider such as Amazon SES, Postmark or Mailgun, or the mail server of your company. A relay is named by --relay HOST:PORT, at any later time too: rasket setup --relay smtp.example.com:587 --relay-user NAME --relay-password-file FILE (docs/relays.md).';
+  'Outgoing port 25 is blocked: no mail server of a large provider can be reached, although other outgoing connections work. Either ask the provider of the network to open outgoing port 25, or send through a relay: a provider such as Amazon SES, Postmark or Mailgun, or the mail server of your company. You can set the relay with --relay HOST:PORT, now or later: rasket setup --relay smtp.example.com:587 --relay-user NAME --relay-password-file FILE (docs/relays.md).';
 
 function mustHaveRelay({ relayUser, relayPasswordFile, relayCaFile, relaySpf }: SetupOptions): void {
   const given = Object.entries({
@@ -109,7 +109,7 @@ function mustHaveRelay({ relayUser, relayPasswordFile, relayCaFile, relaySpf }: 
     '--relay-spf': relaySpf,
   });
   const flag = given.find(([, value]) => value !== undefined)?.[0];
-  if (flag !== undefined) throw new OperatorFault(`${flag} goes with --relay HOST:PORT`, 'usage');
+  if (flag !== undefined) throw new OperatorFault(`${flag} needs --relay HOST:PORT`, 'usage');
 }
 
 /** The check that rasket doctor makes. */
@@ -132,7 +132,7 @@ function askServer({ options, asker }: Surroundings): Promise<Pick<RelayAnswer, 
   return asker.ask({
     flag: '--relay or --no-relay',
     label: 'Relay, as host:port (or none)',
-    says: `Without a port it is ${SUBMISSION_PORT}, with STARTTLS; port ${IMPLICIT_TLS_PORT} speaks TLS from the first byte. The relay needs a valid certificate for its name.`,
+    says: `The default port is ${SUBMISSION_PORT}, with STARTTLS; port ${IMPLICIT_TLS_PORT} uses TLS from the start. The relay needs a valid certificate for its name.`,
     given: options.relay === false ? undefined : options.relay,
     read(text) {
       if (text === 'none') return undefined;
@@ -177,12 +177,12 @@ function askSpfInclude({ options, asker }: Surroundings, host: string): Promise<
   const known = SPF_INCLUDES.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
   const found =
     known === undefined
-      ? { value: 'none', from: 'the relay’s addresses are not known here' }
+      ? { value: 'none', from: 'the addresses of this relay are unknown' }
       : { value: known, from: `what senders through ${host} include` };
   return asker.ask({
     flag: '--relay-spf',
-    label: 'Name that SPF includes for the relay (or none)',
-    says: 'Recipients see your mail come from the addresses of the relay. The SPF record of each sending domain has to include them, by the name that the relay’s documentation gives, such as amazonses.com; then rasket asks for it in the records of every domain.',
+    label: 'Domain to include in SPF records for the relay (or none)',
+    says: 'Recipients receive your mail from the addresses of the relay. The SPF record of each sending domain has to include the domain that the documentation of the relay names, such as amazonses.com. rasket then requires it in the records of every domain.',
     given: options.relaySpf ?? (asker.isInteractive ? undefined : found.value),
     found,
     read: (text) => (text === 'none' ? undefined : readSpfInclude(text)),
@@ -218,7 +218,9 @@ async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promis
     (port) => port !== 25 && around.listeners.some((one) => one.port === port),
   );
   for (const port of leftOut)
-    around.asker.tell(`Port ${port}, for applications, is taken by ${holder(around.listeners, port)}: it is left out.`);
+    around.asker.tell(
+      `Port ${port}, for applications, is used by ${holder(around.listeners, port)}, so rasket does not open it.`,
+    );
   return { https, apiPort, ...mail, leftOut };
 }
 
@@ -247,8 +249,8 @@ async function askHttps({ options, asker, config, fromOf, listeners }: Surroundi
     flag: '--https',
     label: 'HTTPS: own, proxy, none, or another port',
     says: taken
-      ? `Port 443 is taken by ${holder(listeners, HTTPS_PORT)}. What works then: proxy (it passes requests on; the lines for it are printed below), a port of rasket's own such as ${OTHER_HTTPS_PORT}, or none (the API on this machine alone). To give the port to rasket, ${howToFree(taken.program)}, and begin again.`
-      : 'The API and its pages over HTTPS: own (rasket opens 443 and 80 itself), proxy (a web server in front of it), none (the API on this machine alone), or another port.',
+      ? `Port 443 is taken by ${holder(listeners, HTTPS_PORT)}. Choose proxy (the web server forwards requests; its configuration is printed below), another port such as ${OTHER_HTTPS_PORT}, or none (the API is reachable on this machine only). To use port 443 for rasket, ${howToFree(taken.program)}, and start again.`
+      : 'The API and its pages over HTTPS: own (rasket opens 443 and 80 itself), proxy (a web server in front of it), none (the API is reachable on this machine only), or another port.',
     given: options.https,
     found: written ?? (taken ? foundWebServer || undefined : free),
     read: (text) => mustBeFree(readHttps(text), listeners),
@@ -284,7 +286,7 @@ async function askApiPort({ options, asker, config, fromOf, listeners }: Surroun
   return asker.ask({
     flag: '--api-port',
     label: 'Port of the API on this machine',
-    says: `Port ${port}${fromOf('http.port') === undefined ? ', the default,' : ''} is taken by ${holder(listeners, port)}; the API takes another one.`,
+    says: `Port ${port}${fromOf('http.port') === undefined ? ', the default,' : ''} is taken by ${holder(listeners, port)}; the API needs another one.`,
     given: options.apiPort,
     found:
       free === undefined
@@ -313,7 +315,7 @@ async function askMail(
   if (taken.length === 0) {
     const receives = options.receive ?? (written === undefined || wasReceiving);
     asker.tell(
-      `Port 25: ${receives ? 'free; rasket takes mail and bounces there' : 'left alone; no mail and no bounces are taken'}.`,
+      `Port 25: ${receives ? 'free; rasket receives mail and bounces there' : 'not used; rasket receives no mail and no bounces'}.`,
     );
     return { receives, smtpHost: undefined };
   }
@@ -322,13 +324,13 @@ async function askMail(
   // Debian's Postfix and Exim accept mail only from this machine unless they are configured otherwise.
   if (taken.every(({ isLoopback }) => isLoopback) && first && options.receive !== false) {
     const smtpHost = config.smtp.host === '' ? first.address : config.smtp.host;
-    asker.tell(`Port 25 of loopback is taken by ${who}; rasket listens at ${smtpHost} alone (smtp.host).`);
+    asker.tell(`Port 25 on loopback is taken by ${who}; rasket listens only on ${smtpHost} (smtp.host).`);
     return { receives: true, smtpHost };
   }
   const answer = await asker.ask({
     flag: '--receive or --no-receive',
     label: 'Receive mail: no, or yes once the port is free',
-    says: `Port 25 is taken by ${who}. Without it rasket sends, and takes neither mail nor bounces: no leaves the port out of its settings. To give it to rasket, ${howToFree(taken[0]?.program)}, and answer yes.`,
+    says: `Port 25 is taken by ${who}. Without it, rasket sends mail but receives neither mail nor bounces: answer no to leave the port out of the settings. To use it for rasket, ${howToFree(taken[0]?.program)}, and answer yes.`,
     given: options.receive === undefined ? undefined : options.receive ? 'yes' : 'no',
     found: { value: 'no', from: `port 25 is taken by ${who}` },
     read(text) {
@@ -461,7 +463,7 @@ async function askHost({ options, asker, config, fromOf, lookUps }: Surroundings
   return asker.ask({
     flag: '--host',
     label: 'Public host name of this machine',
-    says: `Mail servers greet this machine by its public name, and look it up. It has to lead here, and the address back to it.${more === '' ? '' : ` There is also: ${more}.`}`,
+    says: `Other mail servers look up the public name of this machine. The name has to resolve to this machine, and reverse DNS of the address back to the name.${more === '' ? '' : ` Also found: ${more}.`}`,
     given: options.host,
     found,
     read: hostReader(config.network),
@@ -479,14 +481,14 @@ async function askAddresses(
     flag: '--public-address',
     label: 'Public addresses',
     says: isBehindNat
-      ? `This machine has private addresses alone (${inWords(own)}): it stands behind NAT, and others see another address, which only your router or provider knows. Ports 25, 80, 443 and those for applications have to be passed on to it.`
-      : `By these addresses others reach this machine, and it sends from them: ${inWords(own)}.`,
+      ? `This machine has only private addresses (${inWords(own)}): it is behind NAT, and others see another address, which only your router or provider knows. Ports 25, 80, 443 and those for applications have to be forwarded to it.`
+      : `Others reach this machine at these addresses, and it sends from them: ${inWords(own)}.`,
     given: options.publicAddress?.join(' '),
     found: foundAddresses(own, host, published),
     read: readAddresses,
   });
   const isOwn = addresses.some((address) => own.some((one) => one.address === address));
-  if (!isOwn) asker.tell(`${addresses.join(', ')} is on no interface of this machine: it stands behind NAT.`);
+  if (!isOwn) asker.tell(`${addresses.join(', ')} is not on an interface of this machine, so it is behind NAT.`);
   return addresses;
 }
 
@@ -515,7 +517,9 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
   const { options, asker, config, fromOf } = around;
   if (options.acme === false) return 'none';
   if (config.tls.certificate_file !== '') {
-    asker.tell(`Certificate: the files of [tls] (${config.tls.certificate_file}); no authority is asked.`);
+    asker.tell(
+      `Certificate: the files in [tls] (${config.tls.certificate_file}); none is requested from an authority.`,
+    );
     return undefined;
   }
   const challenge = config.acme.challenge === 'dns-01' ? 'dns-01' : challengeFor(https);
@@ -524,7 +528,7 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
   const isRefused = !isWritten && fromOf('acme.directory') !== undefined;
   if (!isLed && !isRefused && options.acmeDirectory === undefined && !isWritten) {
     asker.tell(
-      'Certificate: none is asked for yet, because the host name does not lead here in DNS, and authorities count orders that fail. When it does, run rasket setup again (or say --acme-directory).',
+      'Certificate: none is requested yet, because the host name does not resolve to this machine, and authorities limit failed orders. When it does, run rasket setup again (or give --acme-directory).',
     );
     return undefined;
   }
@@ -533,7 +537,7 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
   if (!(await agrees(around, directory))) return 'none';
   const contact = await asker.ask({
     flag: '--acme-contact',
-    label: 'Address that the authority may write to (or none)',
+    label: 'Contact address for the authority (or none)',
     given: options.acmeContact ?? (asker.isInteractive ? undefined : config.acme.contact),
     found: { value: config.acme.contact, from: around.fromOf('acme.contact') ?? 'the default' },
     read: (text) => (text === 'none' ? '' : readContact(text)),
@@ -546,7 +550,7 @@ const askDirectory = ({ options, asker, config, fromOf }: Surroundings): Promise
   asker.ask({
     flag: '--acme-directory',
     label: 'Directory of the authority (or none)',
-    says: 'A certificate proves this machine to browsers and mail servers. An authority that speaks ACME issues it, and the name becomes public by it.',
+    says: 'A certificate proves the identity of this machine to browsers and mail servers. An ACME authority issues it, which makes the host name public.',
     given: options.acmeDirectory,
     found: foundDirectory(config.acme.directory, fromOf('acme.directory')),
     read: (text) => (text === 'none' ? '' : readDirectory(text)),
@@ -554,7 +558,7 @@ const askDirectory = ({ options, asker, config, fromOf }: Surroundings): Promise
 
 const foundDirectory = (written: string, from: string | undefined): Found<string> =>
   from === undefined
-    ? { value: LETS_ENCRYPT, from: "Let's Encrypt, which most use" }
+    ? { value: LETS_ENCRYPT, from: "Let's Encrypt, the usual choice" }
     : { value: written === '' ? 'none' : written, from };
 
 /** Only the operator can agree to the terms, so --yes does not. */
@@ -565,7 +569,7 @@ async function agrees({ options, asker, config: { acme } }: Surroundings, direct
     label: `Whether you agree to the terms of ${new URL(directory).host} (yes or no)`,
     read(text) {
       if (/^(yes|no)$/i.test(text)) return /^yes$/i.test(text);
-      throw new Unfit('must be yes or no, by the letter');
+      throw new Unfit('must be exactly yes or no');
     },
   });
 }
@@ -581,11 +585,11 @@ function challengeFor(https: Https): Acme['challenge'] | undefined {
 function withoutChallenge(options: SetupOptions, asker: Asker): undefined {
   if (options.acmeDirectory !== undefined)
     throw new OperatorFault(
-      '--acme-directory: an authority asks at port 80 or 443, and neither leads here; see --https',
+      '--acme-directory: an authority checks port 80 or 443, and rasket has neither; see --https',
       'usage',
     );
   asker.tell(
-    'Certificate: none can be issued, because neither port 80 nor 443 leads here. Mail goes encrypted with a self-signed one; files of your own go under [tls].',
+    'Certificate: none can be issued, because rasket has neither port 80 nor port 443. Mail is encrypted with a self-signed one; set your own files in [tls].',
   );
   return undefined;
 }

@@ -68,7 +68,7 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
       try {
         return question.read(typed === '' ? (found?.value ?? '') : typed);
       } catch (error) {
-        tell(`That cannot be: ${reasonOf(error)}.`);
+        tell(`Invalid answer: ${reasonOf(error)}.`);
       }
     }
   }
@@ -105,8 +105,8 @@ function unanswered({ flag, label, found }: Pick<Question<unknown>, 'flag' | 'la
   const offer =
     found === undefined
       ? ''
-      : ` (found: ${found.value || 'none'}, ${found.from}; --yes takes everything that was found)`;
-  return new OperatorFault(`${label}: nobody can be asked here; say it with ${flag}${offer}`, 'usage');
+      : ` (found: ${found.value || 'none'}, ${found.from}; --yes accepts all values that were found)`;
+  return new OperatorFault(`${label}: there is no terminal to ask at; give it with ${flag}${offer}`, 'usage');
 }
 
 interface Lines {
@@ -133,7 +133,7 @@ function openLines(): Lines {
   let isOver = false;
   let waiting: { resolve: (line: string) => void; reject: (error: unknown) => void } | undefined;
   const over = (): OperatorFault =>
-    new OperatorFault('called off; what was done stays, and rasket setup can be run again');
+    new OperatorFault('canceled; what was done so far stays, and you can run rasket setup again');
   reader.on('line', (line) => {
     if (screen.isHidden) process.stderr.write('\n');
     screen.isHidden = false;
@@ -207,7 +207,7 @@ function readAddress(word: string): string {
   if (isIP(word) === 0 || word.includes('%')) throw new Unfit('must be an IPv4 or IPv6 address, such as 192.0.2.10');
   const address = canonicalAddress(word);
   if (/^(127\.|0\.|169\.254\.|::1?$|fe80:|ff)/i.test(address))
-    throw new Unfit(`must be an address by which others reach this machine, and ${address} is none`);
+    throw new Unfit(`must be an address at which others reach this machine; ${address} is not`);
   return address;
 }
 

@@ -58,14 +58,14 @@ async function bringUp(service: Service, asker: Asker, { isChanged, start }: Wis
   if (!isManaged) {
     asker.tell(
       isRunning
-        ? `A server runs with the settings of before. Stop it and start it again: ${command}`
-        : `No systemd runs here. Start the server with: ${command}`,
+        ? `A server is running with the old settings. Stop it and start it again: ${command}`
+        : `systemd is not running. Start the server with: ${command}`,
     );
     return false;
   }
   const isWanted = start ?? (asker.isInteractive ? await asker.agree(`Run ${command}?`) : false);
   if (!isWanted) {
-    asker.tell(`Not done: ${command}`);
+    asker.tell(`Not run: ${command}`);
     return false;
   }
   return started(service, asker, command, isRunning ? runningPid(dataDir) : undefined);
@@ -77,8 +77,8 @@ async function started({ dataDir }: Service, asker: Asker, command: string, befo
   const address = runningUrl(dataDir);
   asker.tell(
     isUp
-      ? `The service runs${address === undefined ? '' : `: ${address}`}.`
-      : `${command} did not bring it up. Look at: journalctl -u rasket -n 20`,
+      ? `The service is running${address === undefined ? '' : `: ${address}`}.`
+      : `${command} did not start the service. See: journalctl -u rasket -n 20`,
   );
   return isUp;
 }
@@ -139,7 +139,7 @@ export async function finish(work: Work): Promise<void> {
   examine(work, key);
   if (domain) tellFirstEmail(work, domain, key);
   if (!isChanged && known.team && team.key === undefined && domain?.isNew !== true)
-    asker.tell('\nEverything was there already; nothing was changed.');
+    asker.tell('\nEverything was set up already; nothing was changed.');
 }
 
 /** --yes starts the service that it has set up. */
@@ -172,7 +172,7 @@ async function offerKey({ config, dataDir, known, options, asker }: Work, teamId
   const isOffered = known.isKeyUnused && asker.isInteractive;
   const isWanted =
     options.newKey ??
-    (isOffered && (await asker.agree('Nobody has used a key of this team yet. Make another one?', 'no')));
+    (isOffered && (await asker.agree('No key of this team has been used yet. Create another one?', 'no')));
   if (!isWanted) return undefined;
   const key = await makeKey({ config, dataDir }, teamId);
   process.stdout.write('\n');
@@ -183,7 +183,7 @@ async function offerKey({ config, dataDir, known, options, asker }: Work, teamId
 async function tellHostRecords({ config, answers, asker }: Work): Promise<void> {
   const { zone, lacks } = await hostRecords(answers.host, answers.addresses, createLookUps(config.dns));
   process.stdout.write(`\n; This machine\n${zone}\n`);
-  if (lacks.length === 0) asker.tell('DNS has this, and the way back.');
+  if (lacks.length === 0) asker.tell('DNS has these records, and reverse DNS is correct.');
   for (const one of lacks) asker.tell(`- ${one}`);
 }
 
@@ -221,7 +221,7 @@ async function tellRelay({ config, dataDir, asker }: Work): Promise<void> {
   const { isGood, faults } = await asOwnerOf(dataDir, () => examineConfiguredRelay(config, name, settings, dataDir));
   asker.tell(
     isGood
-      ? `\nThe relay ${name} (${settings.host}) lets this server send.`
+      ? `\nThe relay ${name} (${settings.host}) allows this server to send.`
       : `\nStill to do: ${explainFault(name, faults)}. Try again with: rasket relays test ${name}`,
   );
 }
@@ -232,14 +232,14 @@ function tellSpf({ asker, answers }: Work): void {
   const { spfInclude } = answers.relay;
   asker.tell(
     spfInclude === undefined
-      ? 'SPF: recipients see mail come from the addresses of the relay. Find in its documentation what SPF records include for it, add that to domains.spf in the settings, and publish the record that each domain then asks for; or let the relay use a return path of its own.'
-      : `SPF: the record of each sending domain includes ${spfInclude} from now on, as below. Domains that are verified already have to publish it anew; rasket domains verify says which.`,
+      ? 'SPF: recipients receive your mail from the addresses of the relay. Find the SPF include in its documentation, add it to domains.spf in the settings, and publish the new record of each domain; or let the relay use its own return path.'
+      : `SPF: the record of each sending domain now includes ${spfInclude}, as below. Domains that are already verified have to publish it again; rasket domains verify shows which ones.`,
   );
 }
 
 function tellProxy({ config, answers, asker }: Work, program: string | undefined): void {
   const behind = { host: answers.host, apiPort: config.http.port, asksAuthority: asksForCertificates(config) };
-  asker.tell('\nFor your web server, which passes requests on to the API:');
+  asker.tell('\nFor your web server, which forwards requests to the API:');
   process.stdout.write(`${proxySnippets(program, behind)}\n`);
 }
 
@@ -253,12 +253,12 @@ async function waitForCertificate({ config, dataDir, answers, asker }: Work): Pr
   if (last?.status === 'issued') return asker.tell(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
   const why = last?.last_error ? `: ${last.last_error}` : ' yet';
   asker.tell(
-    `Certificate: not issued${why}. It is tried again by itself${last ? ` at ${last.next_try_at}` : ''}; see rasket doctor and rasket tls.`,
+    `Certificate: not issued${why}. The server retries automatically${last ? ` at ${last.next_try_at}` : ''}; see rasket doctor and rasket tls.`,
   );
 }
 
 function examine({ config, dataDir, file, asker }: Work, key: string | undefined): void {
-  asker.tell('\nrasket doctor says:');
+  asker.tell('\nrasket doctor reports:');
   const words = ['doctor', '--data', dataDir, '--config', file];
   // The key that a variable names is sent only to an address that is named together with it. The public address may not
   // work yet.
@@ -266,7 +266,7 @@ function examine({ config, dataDir, file, asker }: Work, key: string | undefined
   const ended = isKeyTried
     ? runRasket([...words, '--url', urlFromHere(config)], { ...process.env, RASKET_API_KEY: key })
     : runRasket(words, { ...process.env, RASKET_API_KEY: undefined });
-  if (ended !== 0) asker.tell('What is said there is left to do. Nothing that was set up is lost by it.');
+  if (ended !== 0) asker.tell('Correct what it reports. The setup itself is complete.');
 }
 
 function tellFirstEmail(
@@ -276,7 +276,7 @@ function tellFirstEmail(
 ): void {
   const url = urlFromHere(config);
   const when = domain.status === 'verified' ? '' : `, once ${domain.name} is verified`;
-  const start = runningPid(dataDir) === undefined ? ' and the server runs' : '';
+  const start = runningPid(dataDir) === undefined ? ' and the server is running' : '';
   asker.tell(`\nThe first email${when}${start}:\n`);
   process.stdout.write(
     `${firstEmailLine({ url, key, domain: domain.name, to: first.owner ?? 'someone@example.com' })}\n`,

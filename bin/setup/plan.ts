@@ -137,7 +137,7 @@ function mustBeOurs({ key, value }: Edit, sources: Sources): void {
   if (sources.get(key) !== 'env') return;
   const variable = `RASKET_${key.toUpperCase().replaceAll(/[.-]/g, '_')}`;
   throw new OperatorFault(
-    `${variable} of the environment wins over the settings file, and is not ${JSON.stringify(value)}; change it there, or take it away`,
+    `${variable} in the environment takes precedence over the settings file, and is not ${JSON.stringify(value)}; change or remove it there`,
   );
 }
 

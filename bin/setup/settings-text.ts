@@ -132,7 +132,7 @@ function parseLines(lines: readonly string[], file: string): object {
 
 const notEditable = (file: string, edit: Edit): OperatorFault =>
   new OperatorFault(
-    `${file} writes ${sectionOf(edit.key)} in another form than a [${sectionOf(edit.key)}] section, which is left to you; change it so that ${sectionOf(edit.key)} has: ${settingLine(edit)}`,
+    `${file} does not write ${sectionOf(edit.key)} as a [${sectionOf(edit.key)}] section, so setup does not change it; edit it so that ${sectionOf(edit.key)} has: ${settingLine(edit)}`,
   );
 
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

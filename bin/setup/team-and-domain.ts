@@ -172,8 +172,7 @@ export async function hostRecords(host: string, addresses: readonly string[], lo
   const zone = addresses.map((address) => `${host}.\tIN\t${familyOf(address)}\t${address}`).join('\n');
   const published = await lookUps.addressesOf(host);
   const lacks: string[] = [];
-  if (published === 'unknown')
-    lacks.push(`Nobody could say which addresses ${host} has: the resolver does not answer.`);
+  if (published === 'unknown') lacks.push(`The addresses of ${host} are unknown: the resolver does not answer.`);
   const has = (Array.isArray(published) ? published : []).map(canonicalAddress);
   for (const address of addresses) {
     if (published !== 'unknown' && !has.includes(address))
@@ -181,11 +180,11 @@ export async function hostRecords(host: string, addresses: readonly string[], lo
     const names = await lookUps.namesOf(address);
     if (!names.includes(host))
       lacks.push(
-        `Reverse DNS of ${address} is ${names.length === 0 ? 'absent or cannot be looked up' : names.join(', ')}. Ask whoever gave you the address to set it to ${host}.`,
+        `Reverse DNS of ${address} is ${names.length === 0 ? 'absent or cannot be looked up' : names.join(', ')}. Ask the provider of the address to set it to ${host}.`,
       );
   }
   const strange = has.filter((address) => !addresses.includes(address));
-  if (strange.length > 0) lacks.push(`${host} also leads to ${strange.join(', ')}, which is not this machine.`);
+  if (strange.length > 0) lacks.push(`${host} also resolves to ${strange.join(', ')}, which is not this machine.`);
   return { zone, lacks };
 }
 

@@ -48,7 +48,7 @@ export const listOfAdvice = (advices: Advices): readonly Advice[] =>
   advices === undefined ? [] : 'words' in advices ? [advices] : advices;
 
 /** Advises to list what exists. */
-export const seeWhatThereIs = (...command: Advised): Advice => ({ words: 'See what there is with', command });
+export const seeWhatThereIs = (...command: Advised): Advice => ({ words: 'List them with', command });
 
 /** Quotes a word for a shell if necessary. */
 export const quoted = (word: string): string =>

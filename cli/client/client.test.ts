@@ -153,17 +153,17 @@ it.each([
   ['HTTP/1.1 204 No Content\r\n\r\n', '204 '],
   [
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-    'The connection to URL broke before the answer came (ECONNRESET). In doubt.',
+    'The connection to URL was lost before the response arrived (ECONNRESET). In doubt.',
   ],
   [
     'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}',
-    'The connection to URL broke before the answer came (ECONNRESET). In doubt.',
+    'The connection to URL was lost before the response arrived (ECONNRESET). In doubt.',
   ],
   [
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno\r\n',
-    'What listens at URL speaks another protocol than HTTP (HPE_INVALID_CHUNK_SIZE). In doubt.',
+    'The program at URL does not speak HTTP (HPE_INVALID_CHUNK_SIZE). In doubt.',
   ],
-  ['220 mail.example.com ESMTP\r\n', /^What listens at URL speaks another protocol than HTTP/],
+  ['220 mail.example.com ESMTP\r\n', /^The program at URL does not speak HTTP/],
 ])('the client handles the response %j', async (answer, says) => {
   expect(await heard(answer)).toEqual(typeof says === 'string' ? says : expect.stringMatching(says));
 });

@@ -130,8 +130,8 @@ function createTeamFill(
     if (!routeOf(operation)[1].includes('{team_id}')) return call;
     const { current_team: team } = await askSession(signal);
     if (team) return { ...call, path: { ...call.path, team_id: team.id } };
-    throw new CredentialsFault('This session works in no team.', {
-      advice: { words: 'Make one, or work in one of yours, with', command: ['switchTeam', 'TEAM'] },
+    throw new CredentialsFault('This session has no team.', {
+      advice: { words: 'Create one, or switch to one of yours, with', command: ['switchTeam', 'TEAM'] },
     });
   };
 }
@@ -260,7 +260,7 @@ export function createClient(options: ClientOptions): Client {
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
         readAnswer(file, options.url, response, response.ok ? '' : text);
-        throw lost(new Error(`the answer had the status ${response.status}`));
+        throw lost(new Error(`the response had the status ${response.status}`));
       }
       return orLost(response.body, lost);
     },
@@ -280,7 +280,7 @@ export function createClient(options: ClientOptions): Client {
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
         readAnswer({ operation, path: named }, options.url, response, response.ok ? '' : text);
-        throw lost(new Error(`the answer had the status ${response.status}`));
+        throw lost(new Error(`the response had the status ${response.status}`));
       }
       return orLost(response.body, lost);
     },
@@ -342,7 +342,7 @@ async function openStream(
   if (response.status !== 200 || !response.body) {
     const text = await response.text();
     readAnswer({ operation }, options.url, response, response.ok ? '' : text);
-    throw lost(new Error(`the answer had the status ${response.status}`));
+    throw lost(new Error(`the response had the status ${response.status}`));
   }
   return orLost(readFrames(response.body, isHeard), lost);
 }
@@ -417,7 +417,7 @@ function readAnswer(
     url,
     cause:
       location === null
-        ? `${url} answered ${response.status}, but not as this API does; is it the right address?`
+        ? `${url} returned ${response.status}, but not in the format of this API; is it the right address?`
         : `${url} redirects to ${location}; use that address itself.`,
     advice: location === null ? NAME_IT : { ...NAME_IT, command: ['login', '--url', location] },
   });

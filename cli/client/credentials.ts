@@ -37,7 +37,7 @@ export interface TargetInput {
 }
 
 /** The origin of an address that an installation on this machine reports. */
-export const OF_MACHINE = 'that of this machine';
+export const OF_MACHINE = 'this machine';
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
 /**
@@ -56,7 +56,7 @@ function namesServer({ url, data, profile }: Pick<TargetInput, 'url' | 'data' | 
 export function findTarget(given: TargetInput): Target {
   const { url, apiKey, data, profile, installation, needsKey = true, env, cwd = '' } = given;
   if (profile !== undefined && data !== undefined) {
-    const says = `--profile ${profile} is one server and --data ${data} another; name one of them`;
+    const says = `--profile ${profile} and --data ${data} name different servers; give only one of them`;
     throw new CredentialsFault(says, { isMisuse: true });
   }
   const isTyped = installation !== undefined || namesServer({ url, data, profile });
@@ -125,7 +125,7 @@ function storedTargets(
 ): Stored[] {
   const login = readLogin(env, profile, onUnreadable);
   if (profile && !login) {
-    const advice: Advice = { words: 'Make it with', command: ['login', '--url', 'URL', '--profile', profile] };
+    const advice: Advice = { words: 'Create it with', command: ['login', '--url', 'URL', '--profile', profile] };
     throw new CredentialsFault(`There is no profile ${profile}.`, { advice });
   }
   const kept = login ? [{ url: login.url, from: login.file, readKey: () => keptKey(env, login) }] : [];
@@ -256,12 +256,12 @@ const notRunning = ({ data, cwd, url = '' }: { data: string | undefined; cwd: st
   isInstallation(folderOf(data, cwd))
     ? new NoAnswer({
         url,
-        cause: `${folderOf(data, cwd)} is the folder of an installation, which says neither where its API is nor a key.`,
+        cause: `${folderOf(data, cwd)} is the data folder of an installation; it contains neither the address of its API nor a key.`,
         advice: [NAME_ANOTHER, NAME_IT],
       })
     : new NoAnswer({
         url,
-        cause: `No development server runs from ${folderOf(data, cwd)}.`,
+        cause: `No development server is running on ${folderOf(data, cwd)}.`,
         advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: startOf(data) }],
       });
 

@@ -63,20 +63,20 @@ interface Call {
   timeoutMs: number;
 }
 
-const LOOK: Advice = { words: 'Next: see what works with', command: ['doctor'] };
+const LOOK: Advice = { words: 'Next: find the cause with', command: ['doctor'] };
 /** Another server is selected when a command or the console is started. */
-export const NAME_ANOTHER: Advice = { words: 'Another server is named with --url or --profile.', isForLine: true };
+export const NAME_ANOTHER: Advice = { words: 'Choose another server with --url or --profile.', isForLine: true };
 export const NAME_IT: Advice = {
-  words: 'Next: keep the key for the right address with',
+  words: 'Next: log in at the right address with',
   command: ['login', '--url', 'URL'],
 };
 /** Reports that the responding program is not a server of this API. */
 export const anotherProgram = (url: string): NoAnswer =>
-  new NoAnswer({ url, cause: `${url} answered, but is no rasket: another program listens there.`, advice: NAME_IT });
+  new NoAnswer({ url, cause: `${url} is not a rasket server: another program listens there.`, advice: NAME_IT });
 
 const START: readonly Advice[] = [
-  { words: 'Next: start the server again, with its --data', command: ['serve'] },
-  { words: 'Or one for development, as npm start does, with', command: ['dev'] },
+  { words: 'Next: start the server again with its --data', command: ['serve'] },
+  { words: 'Or start a development server, as npm start does, with', command: ['dev'] },
 ];
 
 /** Reports whether hosts on the way can read what is sent there. */
@@ -104,7 +104,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
     case 'ECONNREFUSED':
       return new NoAnswer({
         url,
-        cause: `Nothing answers at ${url}.`,
+        cause: `No server is listening at ${url}.`,
         // A server cannot be started here for another machine's address.
         advice: isLoopback(hostname) ? START : [NAME_ANOTHER, { words: 'Next: start the server there.' }],
       });
@@ -128,20 +128,20 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
     return new NoAnswer({ url, cause: refused, advice: NAME_IT });
   }
   if (code.startsWith('HPE_')) {
-    const cause = `What listens at ${url} speaks another protocol than HTTP (${code}).`;
+    const cause = `The program at ${url} does not speak HTTP (${code}).`;
     return new NoAnswer({ url, cause, advice: NAME_IT, isInDoubt });
   }
   if (/EPROTO|CERT|SSL|TLS|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
     return new NoAnswer({
       url,
-      cause: `The certificate of ${url} is not trusted (${code}); name its authority in NODE_EXTRA_CA_CERTS.`,
-      advice: { words: 'Then look again with', command: ['doctor'] },
+      cause: `The certificate of ${url} is not trusted (${code}); set NODE_EXTRA_CA_CERTS to the certificate of its authority.`,
+      advice: { words: 'Then check again with', command: ['doctor'] },
     });
   }
   const what = code || (cause.message ?? String(error));
   return new NoAnswer({
     url,
-    cause: `The connection to ${url} broke before the answer came (${what}).`,
+    cause: `The connection to ${url} was lost before the response arrived (${what}).`,
     advice: LOOK,
     isInDoubt,
   });

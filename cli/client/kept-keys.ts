@@ -59,7 +59,7 @@ export const fileOf = (env: Environment, profile?: string): string =>
 export function checkProfile(name: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
   throw new CredentialsFault(
-    `A profile has 1 to 64 letters, digits, dots, underscores and hyphens, and begins with a letter or digit; got ${JSON.stringify(name)}`,
+    `A profile name has 1 to 64 letters, digits, dots, underscores and hyphens, and begins with a letter or digit; got ${JSON.stringify(name)}`,
     { isMisuse: true },
   );
 }
@@ -93,7 +93,7 @@ export function readEntry(env: Environment, profile?: string): Entry | undefined
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
   if ((found.mode & 0o077) !== 0) {
-    throw new CredentialsFault(`${file} can be read by other users; close it with: chmod 600 ${file}`);
+    throw new CredentialsFault(`${file} can be read by other users; restrict it with: chmod 600 ${file}`);
   }
   const held = readHeld(file);
   if (typeof held?.url !== 'string' || !URL.canParse(held.url)) throw damaged(file, profile);
@@ -113,9 +113,9 @@ function readHeld(file: string): Held | undefined {
 }
 
 const damaged = (file: string, profile: string | undefined): CredentialsFault =>
-  new CredentialsFault(`${file} does not hold a url and an api_key.`, {
+  new CredentialsFault(`${file} does not contain a url and an api_key.`, {
     advice: {
-      words: 'Write it anew with',
+      words: 'Write it again with',
       command: ['login', '--url', 'URL', ...(profile ? ['--profile', profile] : [])],
     },
   });
@@ -129,9 +129,10 @@ export function readKeptKey(env: Environment, entry: Entry): { apiKey: string; f
   if (entry.keyring === undefined) return { why: '' };
   const from = nameOfKeyring(entry.keyring);
   const { secret, why } = askKeyring(env, { verb: 'get', account: entry.file, from: entry.keyring });
-  if (Object.keys(why).length > 0) return { why: `The key is in ${from}, which cannot be read: ${formatWhy(why)}.` };
+  if (Object.keys(why).length > 0)
+    return { why: `The key is stored in ${from}, which cannot be read: ${formatWhy(why)}.` };
   const held = readSecret(secret);
-  if (!held) return { why: `The key is not in ${from} any more.` };
+  if (!held) return { why: `The key is no longer in ${from}.` };
   if (held.url !== entry.url) return { why: `The key in ${from} is for ${held.url}.` };
   return { apiKey: held.api_key, from };
 }

@@ -70,7 +70,7 @@ async function answer({ verb, account, secret, from }: KeyringAsk): Promise<Keyr
 /** Returns one line, without the paths of the require stack of a missing module. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  if (/Cannot find (module|package|native binding)/.test(text)) return 'not installed on this machine';
+  if (/Cannot find (module|package|native binding)/.test(text)) return 'it is not installed on this machine';
   return (text.split('\n')[0] ?? '').trim();
 }
 

@@ -27,7 +27,8 @@ export interface KeyringAnswer {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export const NO_SESSION = 'there is no D-Bus session here';
-export const NOT_CARRIED = 'the single file cannot carry keytar and @napi-rs/keyring, which speak to one';
+export const NOT_CARRIED =
+  'the single executable does not include keytar and @napi-rs/keyring, which give access to one';
 
 /** A keyring that has to be opened asks for its password on a screen. */
 const PATIENCE_MS = 5000;
@@ -57,7 +58,7 @@ export function askKeyring(env: Environment, ask: KeyringAsk): KeyringAnswer {
   try {
     return JSON.parse(ended.stdout) as KeyringAnswer;
   } catch {
-    return { why: { keyring: 'the program that speaks to the keyring broke off' } };
+    return { why: { keyring: 'the program that talks to the keyring crashed' } };
   }
 }
 

@@ -8,17 +8,20 @@ import type { FindMachine } from './machine.ts';
 export function addAccessCommands(program: Command, findMachine?: FindMachine): void {
   program
     .command('login')
-    .summary('sign in at a server, or keep a key for it, for later commands')
+    .summary('sign in to a server, or store a key for it, for later commands')
     .description(
-      'At a terminal it signs you in with a browser, on this machine or another one: it prints an address and a code, and waits until you have approved it there. With --password it asks for email, password and the code of your second factor here instead; single sign-on takes a browser. With --api-key, and where standard input is no terminal, it keeps a key instead, which is asked for or read from there. The address is kept in $XDG_CONFIG_HOME/rasket/credentials.json, session or key in the keyring of your desktop, or where there is none in the same file, which only you can read.',
+      'At a terminal, signs you in with a browser, on this machine or another one: prints an address and a code, and waits until you have approved the sign-in there. With --password, asks for your email address, your password and the code of your second factor at the terminal instead; single sign-on needs a browser. With --api-key, or if standard input is not a terminal, stores a key instead: asks for it, or reads it from standard input. The address is stored in $XDG_CONFIG_HOME/rasket/credentials.json. The session or the key is stored in the keyring of your desktop or, if there is none, in the same file, which only you can read.',
     )
     .option(
       '--url <url>',
-      'the server (RASKET_URL; default the development server that runs here, or http://127.0.0.1:3000)',
+      'the server (RASKET_URL; default: the development server that runs here, or http://127.0.0.1:3000)',
     )
-    .option('--profile <name>', 'keep them under a name, beside others (RASKET_PROFILE)')
-    .option('--api-key [key]', 'a key; better without its value, because other users of this machine can see it')
-    .addOption(new Option('--password', 'sign in with email and password, typed here').conflicts('apiKey'))
+    .option('--profile <name>', 'store them under this name (RASKET_PROFILE)')
+    .option(
+      '--api-key [key]',
+      'store a key; leave out the value to be asked for it, because other users of this machine can see the command line',
+    )
+    .addOption(new Option('--password', 'sign in with email address and password at the terminal').conflicts('apiKey'))
     .addHelpText('after', exampleOf('login --url https://mail.example.com'))
     .action(async (options: LoginOptions, command: Command) => {
       const { atTerminal, versionOf } = await import('./session.ts');
@@ -28,8 +31,8 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     });
   program
     .command('logout')
-    .summary('forget what login kept; a session ends')
-    .option('--profile <name>', 'of this profile (RASKET_PROFILE)')
+    .summary('end the session, or remove the stored key')
+    .option('--profile <name>', 'the profile to log out of (RASKET_PROFILE)')
     .addHelpText('after', exampleOf('logout'))
     .action(async (options: { profile?: string }, command: Command) => {
       const { atTerminal, versionOf } = await import('./session.ts');
@@ -38,14 +41,14 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
       );
     });
   declareCommand(program, 'whoami', {
-    summary: 'say who you are for the server: which session or key, whose, in which team',
+    summary: 'show which session or key is used, whose it is, and its team',
     description:
-      'Says which session or key is sent, where it comes from, whose it is, and in which team and role; where there is another one beside it, which of them wins.',
+      'Shows which session or key is used, where it comes from, whose it is, and its team and role. If another one is set as well, says which of them takes precedence.',
     example: 'whoami',
   }).action(act(async (session) => (await import('./whoami.ts')).tellWho(session)));
   program
     .command('profiles')
-    .summary('list the servers whose keys login kept')
+    .summary('list the servers that login stored keys for')
     .option('--json', 'print them as JSON')
     .addHelpText('after', exampleOf('profiles'))
     .action(async (options: { json?: boolean }, command: Command) => {
@@ -57,13 +60,13 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
   addUse(program);
   addNames(program);
   const doctor = declareCommand(program, 'doctor', {
-    summary: 'say which server and key are in force, whether they work, and what is wrong',
+    summary: 'check the server and the key in use, and show what is wrong',
     description:
-      'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. There, or with the token of an operator, it has the machine examined from outside as well: port 25, reverse DNS, the name in EHLO, lists of blocked addresses, the resolver, the clock, disk, open files, certificates, CAA and backups; the settings of [doctor] say which. What nobody can say is not known, and no finding. It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work, or root’s machine was not examined because another server was chosen, and as every command where the server or the key is at fault.',
+      'Shows which server and key are in use, whether they work, and what is wrong with the server, most severe first. On the machine of an installation, as root or as the account of its service, checks the installation itself, which needs no key. There, or with the token of an operator, also checks what other machines see: port 25, reverse DNS, the EHLO name, blocklists, the resolver, the clock, disk space, open files, certificates, CAA and backups; the settings in [doctor] select the checks. A check without a result is reported as unknown, not as a finding. Exits with 0 if nothing is wrong or there are only warnings, and with 1 if something does not work, or if the machine was not examined because another server was chosen. A fault of the server or the key has the same exit code as in every other command.',
     example: 'doctor',
   })
     .alias('status')
-    .option('--config <file>', 'the settings of the installation on this machine (RASKET_CONFIG)')
+    .option('--config <file>', 'the settings file of the installation on this machine (RASKET_CONFIG)')
     .action(async (options: DoctorOptions, command: Command) =>
       (await import('./doctor.ts')).runDoctor(command, options, findMachine),
     );
@@ -74,12 +77,12 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
 function addUse(program: Command): void {
   program
     .command('use')
-    .summary('choose the server that later commands are for')
+    .summary('choose the server for later commands')
     .description(
-      'Chooses one of the profiles that login kept, for all later commands. --profile, RASKET_PROFILE and the address of another server go before it; --none takes the choice back.',
+      'Chooses one of the profiles that login stored, for all later commands. --profile, RASKET_PROFILE and the address of another server take precedence. --none removes the choice.',
     )
-    .argument('[profile]', 'its name, as profiles lists it')
-    .option('--none', 'go back to what login kept without a name')
+    .argument('[profile]', 'the name of the profile, as profiles lists it')
+    .option('--none', 'go back to the login without a profile')
     .addHelpText('after', exampleOf('use office'))
     .action(async (profile: string | undefined, options: { none?: boolean }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
@@ -91,7 +94,7 @@ function addUse(program: Command): void {
 
 function addNames(program: Command): void {
   declareCommand(program, 'names <kind>', {
-    summary: 'list the words that name things of a kind, for the completion of shells',
+    summary: 'list names and ids of one kind, for shell completion',
     example: 'names domain_id',
   }).action(
     act(

@@ -20,11 +20,13 @@ export const isCommon = ({ long }: Option): boolean => COMMON.has(long ?? '');
 
 /** Adds the option for running a command again when its outcome is unknown. */
 export const addOnce = (command: Command): Command =>
-  command.option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours', headerText);
+  command.option('--idempotency-key <key>', 'make it safe to repeat the same command within 24 hours', headerText);
 
 function headerText(value: string): string {
   if (/^[\x20-\x7E]+$/.test(value)) return value;
-  throw new InvalidArgumentError('It takes ASCII letters, digits and signs, such as digest-2026-11-20.');
+  throw new InvalidArgumentError(
+    'It must consist of ASCII letters, digits and punctuation, such as digest-2026-11-20.',
+  );
 }
 
 /** For options that may be given several times. */

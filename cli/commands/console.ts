@@ -5,22 +5,22 @@ import { act, declareCommand } from './declare.ts';
 /** Loads the console only when the command is called, so that no other command pays for it. */
 export function addConsoleCommand(program: Command): void {
   declareCommand(program, 'console', {
-    summary: 'a full screen to watch and steer everything from',
+    summary: 'open a full-screen console to watch and control everything',
     description:
-      'Opens a full screen over the same API: what is sent, received and told, live, with everything that can be done about it. ? shows the keys, q leaves.',
+      'Opens a full-screen view over the same API: sent and received mail, webhooks and more, live, with all actions. ? shows the keys, q quits.',
     example: 'console',
   }).action(
     act(
       async ({ client, target, terminal, version, process, isJson }) => {
         if (isJson)
-          throw new CliFault('the console is for people.', 'usage', {
-            words: 'For JSON take the other commands, such as',
+          throw new CliFault('the console has no JSON output.', 'usage', {
+            words: 'For JSON, use another command, such as',
             command: ['listEmails', '--json'],
           });
         const { stdin, stdout, env } = process;
         if (!stdin.isTTY || !stdout.isTTY || env.TERM === 'dumb') {
           throw new CliFault('the console needs a terminal.', 'usage', {
-            words: 'Here take the other commands, such as',
+            words: 'Without one, use another command, such as',
             command: ['listEmails'],
           });
         }

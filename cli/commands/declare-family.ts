@@ -64,13 +64,16 @@ function declareList(parent: Command, family: Family, list: List, byHand?: ListB
   const declared = { ...list, ...(description === undefined ? {} : { description }) };
   const command = declareCommand(parent, list.verb, declared, { isDefault: family.isUsual === 'list' });
   addWords(command, list.path, true);
-  command.option('--limit <n>', 'how many to list; more than 100 come in several pages (default: 20)', countFromOne);
-  command.option('--all', 'list all of them, page by page');
-  command.option('--after <id>', `go on behind this one, towards ${list.isForward ? 'younger' : 'older'} ones`);
-  if (!list.isForward) command.option('--before <id>', 'end before this one, towards newer ones');
+  command.option('--limit <n>', 'how many to list; more than 100 take several requests (default: 20)', countFromOne);
+  command.option('--all', 'list all, page by page');
+  command.option('--after <id>', `list those after this one, towards ${list.isForward ? 'newer' : 'older'} ones`);
+  if (!list.isForward) command.option('--before <id>', 'list those before this one, towards newer ones');
   addFlags(command, list.filters);
   if ('start_date' in list.filters) {
-    command.option('--since <time>', 'not older than 30m, 2h, 7d or an ISO 8601 time: another way to say --start-date');
+    command.option(
+      '--since <time>',
+      'only those since 30m, 2h or 7d ago, or since an ISO 8601 time; the same as --start-date',
+    );
   }
   addFields(command).option('--wide', 'show every column, each row on one line');
   byHand?.add(command);
@@ -89,11 +92,12 @@ function declareList(parent: Command, family: Family, list: List, byHand?: ListB
 export function declareTail(parent: Command, list: List): Command {
   const name = parent.name();
   const command = declareCommand(parent, 'tail', {
-    summary: 'go on listing what is added, until Ctrl-C',
-    description: 'Lists the last few, oldest first, and then whatever is added. With --json each is one line.',
+    summary: 'list new items as they are added, until Ctrl-C',
+    description:
+      'Lists the last few, oldest first, and then new ones as they are added. With --json, each is one line.',
     example: `${name} tail`,
   });
-  command.option('--lines <n>', 'how many to begin with, 1 to 100 (default: 10)', wholeNumber);
+  command.option('--lines <n>', 'how many to list first, 1 to 100 (default: 10)', wholeNumber);
   const { start_date: _, end_date: __, ...filters } = list.filters;
   addFlags(command, filters);
   command.option('--wide', 'show every column, each row on one line');
@@ -126,13 +130,13 @@ const addFields = (command: Command): Command =>
 
 function countFromOne(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1.');
+  throw new InvalidArgumentError('It must be a whole number of at least 1.');
 }
 
 function namesIn(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every((name) => name !== '')) return [...new Set(names)];
-  throw new InvalidArgumentError('It takes names with commas between them, such as id,created_at.');
+  throw new InvalidArgumentError('It must be names separated by commas, such as id,created_at.');
 }
 
 /** Additions to the command of an action. */
@@ -160,11 +164,11 @@ function declareAction(parent: Command, family: Family, declared: Declared): voi
   addFlags(command, action.flags);
   if (action.clears) {
     const fields = `${action.clears.slice(0, -1).join(', ')} or ${action.clears.at(-1)}`;
-    command.option('--clear <field>', `take away ${fields}; repeatable`, collect);
+    command.option('--clear <field>', `remove ${fields}; repeatable`, collect);
   }
   add?.(command);
   if (action.isShown) shown?.add(command);
-  if (action.destroys ?? action.destroysNamed) command.option('--yes', 'do it without asking');
+  if (action.destroys ?? action.destroysNamed) command.option('--yes', 'do not ask for confirmation');
   command.action(
     act(async (session, words, options) => {
       const call: Call = { action, family, command, words, options, show: shown?.show };
@@ -217,7 +221,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
   command.addOption(option.makeOptionMandatory(isMandatory === true));
   if (no !== undefined) command.option(`--no-${name}`, no);
   if (fromFile !== undefined)
-    command.option(`--${name}-file <file>`, `a file with the ${fromFile}, - for standard input`);
+    command.option(`--${name}-file <file>`, `a file with the ${fromFile}; - for standard input`);
   if (clear?.value !== undefined)
     command.option(`--clear-${name} ${clear.value}`, `${clear.says}; repeatable`, collect);
   else if (clear) command.option(`--clear-${name}`, clear.says);

@@ -30,11 +30,11 @@ export function declareCommand(
     .configureHelp({ visibleOptions: commonLast })
     .summary(summary)
     .description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
-    .option('--json', 'print exactly what the API answered')
+    .option('--json', 'print the response of the API as JSON')
     .option('--url <url>', 'the server (RASKET_URL)')
-    .option('--api-key <key>', 'the key (RASKET_API_KEY, which other users of this machine cannot see)')
-    .option('--profile <name>', 'a server and key that login kept under this name (RASKET_PROFILE)')
-    .option('--data <dir>', 'the data folder of a development server, whose address and key are taken')
+    .option('--api-key <key>', 'the API key (better RASKET_API_KEY, which other users of this machine cannot see)')
+    .option('--profile <name>', 'use the server and the key that login stored under this name (RASKET_PROFILE)')
+    .option('--data <dir>', 'use the address and the key of the development server with this data folder')
     .addHelpText('after', exampleOf(example));
 }
 

@@ -70,8 +70,7 @@ export async function runDoctor(command: Command, options: DoctorOptions, findMa
   const { data: _, ...others } = options;
   await inSession(command, isNamed ? others : options, needs, async (session) => {
     if (config !== undefined && !machine) {
-      const says =
-        '--config goes with the installation of this machine, and there is none; name its folder with --data';
+      const says = 'there is no installation on this machine for --config; name its data folder with --data';
       throw new CliFault(says, 'usage');
     }
     await examine(session, machine, isNamed);
@@ -85,7 +84,7 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
   if (isJson) return terminal.printJson(examined);
   const pairs = formatPairs(terminal, [
     ['Version', examined.version],
-    ['Server', examined.url === null ? 'not known' : `${examined.url} (${examined.url_from})`],
+    ['Server', examined.url === null ? 'unknown' : `${examined.url} (${examined.url_from})`],
     [
       isSession(target.apiKey) ? 'Session' : 'API key',
       examined.key === null
@@ -203,7 +202,7 @@ async function examineHere({ session, examined }: Looking, machine: Machine): Pr
     return 'done';
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown';
-    examined.not_asked.push(`Not examined anew, as the server of this machine does not do it: ${why}`);
+    examined.not_asked.push(`The server of this machine did not run the checks again: ${why}`);
     return 'refused';
   }
 }
@@ -212,7 +211,7 @@ async function examineHere({ session, examined }: Looking, machine: Machine): Pr
 const notKnown = (machine: Machine | undefined): string[] =>
   machine?.whyNoUrl === undefined
     ? []
-    : [`Not asked: the server of this folder, as nobody knows where it listens: ${machine.whyNoUrl}.`];
+    : [`Not checked: the server of this folder, because its address is unknown: ${machine.whyNoUrl}.`];
 
 /** Returns the server's faults, in as much detail as the key allows. */
 async function askServer(looking: Looking, url: string, needsNoKey: boolean): Promise<Examined['findings']> {
@@ -227,7 +226,7 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
     // Examining the installation of this machine takes no key if the folder may be read.
     if (needsNoKey)
       examined.not_asked.push(
-        `Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`,
+        `Not checked, without a key: whether a key is accepted, and what is wrong for its team. ${says}`,
       );
     else add(says, EXIT.auth);
   } else if (examined.ready) {
@@ -237,15 +236,16 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
     else if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
       findings = await askFindings(client, findings).catch((error) => note(error) ?? findings);
   }
-  if (isInClear(url)) add(`${url} is not encrypted: every host on the way can read the key. Use https.`, EXIT.failed);
+  if (isInClear(url))
+    add(`${url} is not encrypted: every host on the network path can read the key. Use https.`, EXIT.failed);
   return findings;
 }
 
 const OF_TEAM = 'accepted';
-const OF_OPERATOR = 'accepted, of an operator';
-const OF_PERSON = 'accepted, of a person';
+const OF_OPERATOR = 'accepted, for an operator';
+const OF_PERSON = 'accepted, for a person';
 /** Findings of a team cannot be requested with this credential. */
-const OF_NO_TEAM = 'accepted, of a person who works in no team';
+const OF_NO_TEAM = 'accepted, for a person without a team';
 const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_PERSON]);
 
 /** Has the server examine its machine, as an operator; an older server only returns what it knows. */
@@ -313,7 +313,7 @@ async function tryKey(client: Client, apiKey: string): Promise<string> {
 
 const storeInForce = (env: Environment, { keyFrom }: Pick<Target, 'keyFrom'>): string =>
   keyFrom === 'RASKET_API_KEY'
-    ? 'RASKET_API_KEY, which wins; no keyring is asked'
+    ? 'RASKET_API_KEY, which takes precedence; the keyring is not used'
     : describeStore('files that only you can read', lookForStore(env));
 
 /** The prefix by which `rasket keys list` shows a key. */

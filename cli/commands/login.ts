@@ -58,23 +58,24 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
   const kept = keepKey(env, { url, api_key: apiKey }, profile);
   if (who !== undefined) terminal.print(who);
   const what = isSession(apiKey) ? 'session' : 'key';
-  terminal.print(`The ${what} for ${url} is kept in ${describeStore(kept.file, kept)}.`);
+  terminal.print(`The ${what} for ${url} is stored in ${describeStore(kept.file, kept)}.`);
   // The former token is not stored anywhere any more.
   if (before && before.api_key !== apiKey) await endKept(before, version);
   for (const moved of kept.by ? moveIntoKeyring(env) : [])
     terminal.print(
-      `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved there from its file.`,
+      `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved from its file into the keyring.`,
     );
   const say = sayOnLine();
   if (profile !== undefined)
     terminal.hint(
-      say({ words: `Use it with --profile ${profile}, or from now on with`, command: ['use', profile] }) ?? '',
+      say({ words: `Use it with --profile ${profile}, or make it the default with`, command: ['use', profile] }) ?? '',
     );
   else if (chosenProfile(env) !== undefined)
     terminal.hint(
-      say({ words: `Profile ${chosenProfile(env)} stays in use. End that with`, command: ['use', '--none'] }) ?? '',
+      say({ words: `Profile ${chosenProfile(env)} stays in use. Stop using it with`, command: ['use', '--none'] }) ??
+        '',
     );
-  if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
+  if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is also set, and takes precedence.');
 }
 
 async function readCredential(
@@ -131,8 +132,8 @@ export const isSendingKey = (fault: ApiFault): boolean =>
 
 function sayWhich(error: unknown): unknown {
   if (!(error instanceof ApiFault) || error.body.name !== 'invalid_api_key') return error;
-  return new CliFault('The API key was not accepted (invalid_api_key), and nothing was changed.', 'auth', {
-    words: 'A team and its first key are made on the server with',
+  return new CliFault('The server did not accept the API key (invalid_api_key); nothing was changed.', 'auth', {
+    words: 'On the server’s machine, create a team and its first key with',
     command: ['teams create', 'NAME'],
   });
 }

@@ -35,12 +35,12 @@ export async function logout(
   forgetChoice(process, profile);
   const say = sayOnLine();
   const where = places.join(' and ');
-  if (places.length === 0) terminal.print('No key was kept.');
-  else if (!session) terminal.print(`The key was removed from ${where}. The key itself still works. ${say(revoke)}`);
+  if (places.length === 0) terminal.print('No key was stored.');
+  else if (!session) terminal.print(`The key was removed from ${where}. The key itself is still valid. ${say(revoke)}`);
   else if (fault === undefined) terminal.print(`The session has ended, and its token was removed from ${where}.`);
   else {
     terminal.print(`The token of the session was removed from ${where}.`);
-    terminal.warn(`The session itself was not ended: ${fault} End it where you are signed in, or let it expire.`);
+    terminal.warn(`The session did not end on the server: ${fault} End it from another session, or let it expire.`);
     process.exitCode = EXIT.unreachable;
   }
   if (left !== undefined) terminal.print(`It may still be in the keyring, under rasket: ${left}. ${say(again)}`);

@@ -8,7 +8,7 @@ import {
 } from '../client/index.ts';
 import { formatTable, sayOnLine, type Terminal } from '../output/index.ts';
 
-const none: Advice = { words: 'No key is kept. Keep one with', command: ['login', '--url', 'URL', '--api-key'] };
+const none: Advice = { words: 'No key is stored. Store one with', command: ['login', '--url', 'URL', '--api-key'] };
 
 export async function showProfiles(terminal: Terminal, env: Environment, isJson: boolean): Promise<void> {
   const { profiles, faults } = listProfiles(env);

@@ -48,7 +48,7 @@ function readClearing(named: readonly Named[], fields: Options, options: Options
     const value = flag.clear && options[attributeOf(`clear-${option}`)];
     if (value === undefined) return [];
     if (value === true && field in fields)
-      throw new CliFault(`--${option} and --clear-${option} exclude each other; choose one`, 'usage');
+      throw new CliFault(`--${option} and --clear-${option} cannot be used together`, 'usage');
     return [[field, value as true | string[]] as const];
   });
   return Object.fromEntries(cleared);
@@ -58,9 +58,9 @@ function readClearing(named: readonly Named[], fields: Options, options: Options
 function readClears(clears: readonly string[], given: Options, fields: readonly string[] = []): Typed['cleared'] {
   for (const field of fields) {
     if (!clears.includes(field)) {
-      throw new CliFault(`--clear takes ${clears.join(', ')}; got ${JSON.stringify(field)}`, 'usage');
+      throw new CliFault(`--clear must be one of ${clears.join(', ')}; got ${JSON.stringify(field)}`, 'usage');
     }
-    if (field in given) throw new CliFault(`${field} is both given and cleared; choose one`, 'usage');
+    if (field in given) throw new CliFault(`${field} is both set and cleared; choose one`, 'usage');
   }
   return Object.fromEntries(fields.map((field) => [field, true] as const));
 }

@@ -167,7 +167,10 @@ export async function mustBeConfirmed(
   if (options.yes) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     const line = again(['--yes']);
-    throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 'usage');
+    throw new CliFault(
+      `this cannot be undone, and there is no terminal to ask for confirmation; to do it, run: ${line}`,
+      'usage',
+    );
   }
   const { readLine } = await import('./stdin.ts');
   const wanted = nameToType(await name());

@@ -109,7 +109,7 @@ function sayEmpty(
 ): Advice {
   if (isNarrowed) {
     const all = words.filter((word) => word !== undefined);
-    return { words: 'Nothing matches. See all there are with', command: [list.operation, ...all] };
+    return { words: 'Nothing matches. List all with', command: [list.operation, ...all] };
   }
   const maker = actions.find(({ verb, path }) => MAKERS[verb] !== undefined && Object.keys(path).length === 0);
   if (!maker) return { words: list.empty };
@@ -123,7 +123,7 @@ const wordsIn = (line: string): string[] =>
 
 const MAKERS: Readonly<Record<string, string>> = {
   add: 'Add one',
-  create: 'Make one',
+  create: 'Create one',
   import: 'Import a file',
   send: 'Send one',
 };
@@ -135,7 +135,7 @@ async function sayMore(
   { count, behind, isSure }: { count: number; behind: string; isSure: boolean },
 ): Promise<void> {
   const there = isSure ? 'There are more' : 'There may be more';
-  if (terminal.isTty) return terminal.hint(`${there}; go on with: ${again(['--after', behind])}`);
+  if (terminal.isTty) return terminal.hint(`${there}; continue with: ${again(['--after', behind])}`);
   if (limit !== undefined || before !== undefined) return;
   // A reader that has seen enough, or a full disk, ends the command instead.
   await new Promise<void>((resolve) => void process.stdout.write('', (error) => error ?? resolve()));
@@ -171,9 +171,9 @@ function mustAgree({ all, limit, before, since, startDate }: ListOptions): void 
   const refuse = (says: string): never => {
     throw new CliFault(says, 'usage');
   };
-  if (all && limit !== undefined) refuse('--all lists all of them and --limit not; choose one');
+  if (all && limit !== undefined) refuse('--all and --limit cannot be used together');
   if (before !== undefined && (all || (limit ?? 0) > PAGE)) {
-    refuse(`--before takes one page, of at most ${PAGE}; use --after for several`);
+    refuse(`--before lists one page of at most ${PAGE}; use --after for more`);
   }
-  if (since !== undefined && startDate !== undefined) refuse('--since and --start-date say the same; choose one');
+  if (since !== undefined && startDate !== undefined) refuse('--since and --start-date mean the same; choose one');
 }

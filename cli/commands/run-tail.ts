@@ -38,7 +38,7 @@ export async function runTail(session: Session, list: List, options: TailOptions
         limit: PAGE,
         ...(last === undefined ? {} : { before: last }),
       });
-      if (isAway) terminal.hint('The server is back.');
+      if (isAway) terminal.hint('The server responds again.');
       isAway = false;
       last = fresh[0]?.id ?? last;
       show(fresh.reverse());

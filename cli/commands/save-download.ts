@@ -56,7 +56,10 @@ export async function saveDownload(
   if (output === '-') {
     // Text of untrusted senders must not control the terminal, and a file must remain unchanged.
     if (process.stdout.isTTY)
-      throw new CliFault('this would reach the terminal as it is; take --output FILE, or --output - | less', 'usage');
+      throw new CliFault(
+        'the file would be printed to the terminal unchanged; use --output FILE, or --output - | less',
+        'usage',
+      );
     return pour(await client.download(linked, url), process.stdout);
   }
   const file = output ?? harmlessName(filename);
@@ -106,7 +109,7 @@ export async function mustBeFree({ cwd }: Pick<CommandProcess, 'cwd'>, file: str
 }
 
 const isThere = (file: string): CliFault =>
-  new CliFault(`${file} is there already; choose another name with --output, or replace it with --force`);
+  new CliFault(`${file} already exists; choose another name with --output, or replace it with --force`);
 
 const WHY: Record<string, string> = {
   ENOENT: 'there is no such folder',

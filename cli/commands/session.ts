@@ -154,7 +154,7 @@ async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>):
 
 /** Tells a person how to see values that were cut. */
 export function hintWide({ terminal, again }: Session, table: Pick<Table<never>, 'hasCut'>): void {
-  if (table.hasCut()) terminal.hint(`Some of it is cut; see it whole with: ${again(['--wide'])}`);
+  if (table.hasCut()) terminal.hint(`Some values are cut; show all with: ${again(['--wide'])}`);
 }
 
 /** The objects that a verb works with: the API, the terminal, and whether to print JSON. */
@@ -344,8 +344,8 @@ async function findPass(
 function writePass(machine: Machine): Target {
   const running = machine.running();
   if (!running) {
-    const advice = { words: 'Look at it with', command: ['doctor'] } as const;
-    throw new NoAnswer({ url: machine.url ?? '', cause: `No server runs from ${machine.data}.`, advice });
+    const advice = { words: 'Check it with', command: ['doctor'] } as const;
+    throw new NoAnswer({ url: machine.url ?? '', cause: `No server is running on ${machine.data}.`, advice });
   }
   const { url, pass } = running;
   // A question at the terminal may wait for longer than a pass is good for.

@@ -42,9 +42,12 @@ const TRIES = 3;
 export async function asPerson<T>(at: AtServer, email: string | undefined, work: (as: SignedIn) => Promise<T>) {
   const { url, process } = at;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CliFault('a password is typed at a terminal, and there is none here.', 'usage');
+    throw new CliFault('a password can only be typed at a terminal, and there is none.', 'usage');
   if (isInClear(url))
-    throw new CliFault(`${url} is not encrypted: every host on the way could read the password. Use https.`, 'usage');
+    throw new CliFault(
+      `${url} is not encrypted: every host on the network path could read the password. Use https.`,
+      'usage',
+    );
   at.mustBeThere?.();
   await mustSpeakThisApi(url, at.version, at.terminal);
   const browser: Browser = { origin: await originOf(at), cookies: new Map() };
@@ -71,7 +74,7 @@ async function originOf(at: AtServer): Promise<string> {
 }
 
 const answerChallenge = (process: CommandProcess, client: Client, challenge_token: string) =>
-  withCode(process, 'Code of your app, or a recovery code: ', (typed) =>
+  withCode(process, 'Code from your app, or a recovery code: ', (typed) =>
     /^[\d\s]+$/.test(typed)
       ? client.call('verifyMfa', { body: { challenge_token, code: typed } })
       : client.call('recoverMfa', { body: { challenge_token, recovery_code: typed } }),
@@ -99,7 +102,7 @@ const isWrongCode = (error: unknown): error is ApiFault =>
   (error.body.errors ?? []).some(({ path }) => path === 'code' || path === 'recovery_code');
 
 function needed(typed: string): string {
-  if (typed === '') throw new CliFault('nothing was typed, and nothing was changed.');
+  if (typed === '') throw new CliFault('nothing was typed; nothing was changed.');
   return typed;
 }
 
@@ -119,11 +122,11 @@ const PROGRAM = 'rasket';
 /** Signs a person in with a browser, of this machine or of any other; returns the token of the session. */
 export async function signIn({ client, terminal, env, wait = sleep }: SignIn): Promise<string> {
   const begun = await begin(client);
-  terminal.print(`Open ${clean(begun.verification_url)} where you are signed in, and type: ${clean(begun.user_code)}`);
+  terminal.print(`Open ${clean(begun.verification_url)} in a browser and enter the code: ${clean(begun.user_code)}`);
   const url = begun.verification_url_complete;
   const isOpened = isWeb(url) && (await openInBrowser(env, url));
   terminal.hint(
-    `${isOpened ? 'A browser shows it too. ' : ''}The code works for ten minutes. Ctrl-C stops; --password signs you in here instead, --api-key keeps a key.`,
+    `${isOpened ? 'The page was opened in your browser. ' : ''}The code expires in ten minutes. Press Ctrl-C to stop. To sign in at the terminal, use --password; to store a key, use --api-key.`,
   );
   try {
     return await waitForPerson({ client, terminal, env, wait }, begun);
@@ -141,7 +144,7 @@ export const signInByPassword = (at: AtServer): Promise<string> =>
     const { user_code, device_code } = await begin(client);
     await client.call('approveDeviceLogin', { body: { user_code } });
     const { token } = await client.call('pollDeviceLogin', { body: { device_code } });
-    if (token === null) throw new CliFault('the server began no session, and nothing was changed.');
+    if (token === null) throw new CliFault('the server did not start a session; nothing was changed.');
     return token;
   });
 
@@ -154,24 +157,28 @@ async function begin(client: Client): Promise<Begun> {
     return await client.call('beginDeviceLogin', { body: { client_name: name } });
   } catch (error) {
     if (!(error instanceof ApiFault) || (error.status !== 404 && error.status !== 405)) throw error;
-    throw new CliFault('this server signs nobody in at a terminal; it is older than this command.', 'refused', {
-      words: 'Keep a key with',
-      command: ['login', '--url', client.url, '--api-key'],
-    });
+    throw new CliFault(
+      'this server does not support signing in from a terminal; it is older than this command.',
+      'refused',
+      {
+        words: 'Store a key with',
+        command: ['login', '--url', client.url, '--api-key'],
+      },
+    );
   }
 }
 
 async function waitForPerson({ client, terminal, wait = sleep }: SignIn, begun: Begun): Promise<string> {
-  const again = { words: 'Begin anew with', command: ['login', '--url', client.url] } as const;
+  const again = { words: 'Start again with', command: ['login', '--url', client.url] } as const;
   for (;;) {
-    terminal.progress('Waiting for you to approve it in the browser …');
+    terminal.progress('Waiting for your approval in the browser …');
     await wait(begun.interval * 1000);
     const answer = await ask(client, begun.device_code);
     if (answer === undefined || answer.status === 'pending') continue;
     if (answer.status === 'approved' && answer.token !== null) return answer.token;
     if (answer.status === 'denied')
-      throw new CliFault('it was denied in the browser, and nothing was changed.', 'auth');
-    throw new CliFault('the code has expired, and nothing was changed.', 'failed', again);
+      throw new CliFault('the sign-in was denied in the browser; nothing was changed.', 'auth');
+    throw new CliFault('the code has expired; nothing was changed.', 'failed', again);
   }
 }
 

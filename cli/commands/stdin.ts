@@ -5,7 +5,7 @@ type Asked = Pick<CommandProcess, 'stdin' | 'stderr'>;
 
 /** Everything on standard input; at a terminal, until Ctrl-D. */
 export async function readStdin({ stdin, stderr }: Asked): Promise<Buffer> {
-  if (stdin.isTTY) stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own.\n');
+  if (stdin.isTTY) stderr.write('Reading from the terminal; press Ctrl-D on an empty line to finish.\n');
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);

@@ -82,7 +82,7 @@ type Advise = (command: Command, path: string) => string | undefined;
 const nameVerbs: Advise = ({ commands }, path) => {
   if (commands.length === 0) return undefined;
   return path === 'rasket'
-    ? 'See what there is with: rasket --help'
+    ? 'List them with: rasket --help'
     : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
 };
 

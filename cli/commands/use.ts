@@ -9,30 +9,30 @@ export function useProfile(
   { none: isNone = false }: { none?: boolean },
 ): void {
   if ((profile === undefined) !== isNone)
-    throw new CliFault('name a profile, or --none for what login kept without one', 'usage', {
-      words: 'See what there is with',
+    throw new CliFault('name a profile, or give --none for the login without a profile', 'usage', {
+      words: 'List them with',
       command: ['profiles'],
     });
   if (profile === undefined) {
     chooseProfile(env, undefined);
-    return terminal.print('No profile is in use; commands go to what login kept without one.');
+    return terminal.print('No profile is in use; commands use the login without a profile.');
   }
   const entry = readEntry(env, checkProfile(profile));
   if (!entry) {
     const { profiles } = listProfiles(env);
     const names = profiles.flatMap(({ name }) => name ?? []).join(', ');
     throw new CliFault(
-      `there is no profile ${profile}; there ${names === '' ? 'is none' : `are ${names}`}.`,
+      `there is no profile ${profile}; ${names === '' ? 'there are no profiles' : `the profiles are ${names}`}.`,
       'notFound',
       {
-        words: 'Make it with',
+        words: 'Create it with',
         command: ['login', '--url', 'URL', '--profile', profile],
       },
     );
   }
   chooseProfile(env, profile);
-  terminal.print(`Later commands go to ${entry.url}, with profile ${profile}.`);
-  if (env.RASKET_PROFILE) terminal.hint('RASKET_PROFILE is set too, and wins over it.');
+  terminal.print(`Later commands use ${entry.url}, with profile ${profile}.`);
+  if (env.RASKET_PROFILE) terminal.hint('RASKET_PROFILE is also set, and takes precedence.');
 }
 
 /** The choice ends with the login that it was of. */

@@ -34,14 +34,14 @@ export async function tellWho({ client, target, terminal, isJson, process }: Ses
       ['Sent', `${KINDS[kind]} (${keyFrom})`],
       [
         'You are',
-        who.person ?? (kind === 'session' ? null : 'nobody in particular: it takes a session to be a person'),
+        who.person ?? (kind === 'session' ? null : 'nobody in particular: only a session belongs to a person'),
       ],
       ['Team', who.team ? clean(who.team.name) : kind === 'operator_token' ? null : 'none'],
       ['Role', who.role],
       ['Until', who.expires_at === null ? null : formatTime(terminal, who.expires_at)],
     ]),
   );
-  if (who.also) terminal.print(`\n${who.also.from} has another one, for ${who.also.url}; ${keyFrom} wins.`);
+  if (who.also) terminal.print(`\n${who.also.from} has another one, for ${who.also.url}; ${keyFrom} takes precedence.`);
 }
 
 const KINDS: Record<Who['kind'], string> = {

@@ -13,11 +13,7 @@ export function diagnosisInWords({ summary, likely_causes: causes, next_steps: s
 
 function draftInWords(answer: AnswerOf<'draftEmailBody'>): string {
   const { html, text, new_links: links } = answer;
-  const warning = [
-    '',
-    'Look at these addresses, which stood in nothing that you gave:',
-    ...links.map((one) => `  ${one}`),
-  ];
+  const warning = ['', 'Check these addresses, which were not in your input:', ...links.map((one) => `  ${one}`)];
   return [text, '', html, ...(links.length === 0 ? [] : warning), '', creditsInWords(answer)].join('\n');
 }
 
@@ -27,11 +23,11 @@ const creditsLeft = ({ ai_credits: { used, limit } }: AnswerOf<'getUsage'>): num
 
 export const ai = withRest({
   command: 'ai',
-  summary: 'have a model suggest subject lines, or draft an email',
+  summary: 'let the model suggest subject lines or draft an email',
   noun: 'a draft',
   get: detailOf('getUsage', {
     verb: 'get',
-    summary: 'show how many answers of the model are left this month',
+    summary: 'show how many AI credits are left this month',
     example: 'ai get',
     fields: [
       { name: 'ai_credits', label: 'Credits left', kind: 'number', value: creditsLeft },

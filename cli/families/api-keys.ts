@@ -2,13 +2,13 @@ import { actionOf, currentAmong, listOf, withRest, type ItemOf } from './family.
 
 const IN_USE = {
   when: ({ status }: ItemOf<'listApiKeys'>): boolean => status !== 'revoked',
-  says: 'only a key that is not revoked yet',
+  says: 'only for a key that is not revoked',
 };
 
 export const apiKeys = withRest({
   command: 'keys',
   alias: 'api-keys',
-  summary: 'issue and revoke the keys that reach the API',
+  summary: 'create and revoke API keys',
   noun: 'a key',
   list: listOf('listApiKeys', {
     columns: [

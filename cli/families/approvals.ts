@@ -8,7 +8,7 @@ type Message = Content['messages'][number];
 const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', done: 'good', failed: 'bad' };
 
 const isPending = ({ status }: Summary): boolean => status === 'pending';
-const ONLY = { when: isPending, says: 'only what waits' };
+const ONLY = { when: isPending, says: 'only for a request that is pending' };
 
 const columns = [
   { name: 'id' as const, label: 'Id', kind: 'id' as const },
@@ -56,7 +56,7 @@ function messageText(message: Message): string {
 function contentText({ messages, sender, audience, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
   const before = audience?.subscribed_before ?? audience?.subscribed;
-  const earlier = before === audience?.subscribed ? '' : `; ${before} when the app asked`;
+  const earlier = before === audience?.subscribed ? '' : `; ${before} at the time of the request`;
   const whom = lines({
     Segment: audience?.segment_name ?? '',
     Topic: audience?.topic_name ?? '',
@@ -73,7 +73,7 @@ function contentText({ messages, sender, audience, changes }: Content): string |
 
 export const approvals = withRest({
   command: 'approvals',
-  summary: 'what apps want to do, until a person has approved it',
+  summary: 'approve or reject requests of apps',
   noun: 'an approval',
   list: listOf('listApprovals', {
     columns: [
@@ -84,7 +84,7 @@ export const approvals = withRest({
       { name: 'operation_id', label: 'Operation', shown: 'wide' },
       { name: 'grant.id', label: 'Grant', shown: 'asked', value: ({ grant }) => grant.id },
     ],
-    empty: 'No app has asked for anything.',
+    empty: 'No app has requested anything.',
   }),
   get: detailOf('getApproval', {
     fields: [
@@ -96,7 +96,7 @@ export const approvals = withRest({
       {
         name: 'content.is_changed',
         label: 'Changed',
-        value: ({ content }) => (content?.is_changed ? 'since the app asked; it cannot be approved' : null),
+        value: ({ content }) => (content?.is_changed ? 'since the request; it cannot be approved' : null),
       },
       { name: 'reason', label: 'Reason' },
       { name: 'error', label: 'Error', value: ({ error }) => error?.message },

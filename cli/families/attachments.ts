@@ -21,11 +21,11 @@ const expires: Field<Attachment> = { name: 'expires_at', label: 'Good until', ki
 
 export const attachments = withRest({
   command: 'attachments',
-  summary: 'the files that were sent with an email',
+  summary: 'list and download the attachments of sent emails',
   noun: 'an attachment',
   list: listOf('listAttachments', {
     columns: [id, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
-    empty: 'It has no attachments.',
+    empty: 'This email has no attachments.',
   }),
   get: detailOf('getAttachment', { fields: [id, filename, type, disposition, contentId, bytes, link, expires] }),
 });

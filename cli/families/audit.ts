@@ -26,7 +26,7 @@ const columns: readonly Field<Entry>[] = [
 
 export const audit = withRest({
   command: 'audit',
-  summary: 'who changed what, when and from where',
+  summary: 'show who changed what, when and from where',
   noun: 'an entry',
   isUsual: 'list',
   list: listOf('listAudit', { columns, empty: 'Nothing has been changed.' }),
@@ -35,7 +35,7 @@ export const audit = withRest({
 
 export const operatorAudit = {
   command: 'audit',
-  summary: 'who changed what in the whole installation',
+  summary: 'show who changed what in the whole installation',
   isOperators: true,
   screens: { list: 'operator-audit' },
   noun: 'an entry',

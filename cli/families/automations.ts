@@ -16,7 +16,7 @@ const columns: Field<Automation>[] = [
 
 export const automations = withRest({
   command: 'automations',
-  summary: 'steps that contacts are taken through once an event has happened to them',
+  summary: 'manage automations, which take contacts through steps after an event',
   noun: 'an automation',
   list: listOf('listAutomations', { columns, empty: 'There are no automations yet.' }),
   get: detailOf('getAutomation', {
@@ -56,7 +56,7 @@ const runColumns: Field<Run>[] = [
 
 export const automationRuns = {
   command: 'automations',
-  summary: 'which contacts are on their way',
+  summary: 'list the runs of an automation',
   noun: 'a run',
   list: listOf('listAutomationRuns', { columns: runColumns, empty: 'There are no runs yet.' }),
   get: detailOf('getAutomationRun', {

@@ -36,7 +36,7 @@ const planColumns: readonly Field<Plan>[] = [
 
 export const billing = withRest({
   command: 'billing',
-  summary: 'what your plan costs, and the invoices of your team',
+  summary: 'show and change your plan, and list your invoices',
   noun: 'a plan',
   get: detailOf('getBilling', {
     fields: [
@@ -68,17 +68,17 @@ export const billing = withRest({
   actions: [
     actionOf('changeBillingPlan', {
       tell: ({ plan, currency }) =>
-        `The plan is ${plan.name} now, at ${priced(plan.monthly_price_cents, currency)} a month.`,
+        `The plan is now ${plan.name}, for ${priced(plan.monthly_price_cents, currency)} a month.`,
     }),
     actionOf('createBillingCheckout', { tell: ({ url }) => `Pay at ${url}`, copy: ({ url }) => url }),
-    actionOf('createBillingPortal', { tell: ({ url }) => `Look after it at ${url}`, copy: ({ url }) => url }),
+    actionOf('createBillingPortal', { tell: ({ url }) => `Manage the subscription at ${url}`, copy: ({ url }) => url }),
   ],
   elsewhere: { listBillingPlans: true, listInvoices: true, getInvoice: true },
 });
 
 export const billingPlans = {
   command: 'billing',
-  summary: 'the plans of this installation, and what they cost',
+  summary: 'list the plans of this installation and their prices',
   noun: 'a plan on offer',
   screens: { report: 'plans' },
   report: reportOf('listBillingPlans', { rows: ({ data }): readonly Plan[] => data, columns: planColumns }),
@@ -105,12 +105,12 @@ const more: readonly Field<Invoice>[] = [
 
 export const invoices = {
   command: 'billing',
-  summary: 'the invoices of your team',
+  summary: 'list and show the invoices of your team',
   noun: 'an invoice',
   screens: { list: 'invoices' },
   list: listOf('listInvoices', {
     columns: [id, number, month, total, issued, ...wide(currency, ...more)],
-    empty: 'There are no invoices; a month that costs nothing has none.',
+    empty: 'There are no invoices; a month without a charge has none.',
   }),
   get: detailOf('getInvoice', {
     fields: [

@@ -4,7 +4,7 @@ type Recipient = ItemOf<'listBroadcastRecipients'>;
 
 export const broadcastRecipients = {
   command: 'broadcasts',
-  summary: 'whom a broadcast went to and what came of it',
+  summary: 'list the recipients of a broadcast and the results',
   noun: 'a recipient',
   list: listOf('listBroadcastRecipients', {
     columns: [
@@ -21,13 +21,13 @@ export const broadcastRecipients = {
       { name: 'contact_id', label: 'Contact', kind: 'id' },
       ...asked<Recipient>({ name: 'id', label: 'Id', kind: 'id' }),
     ],
-    empty: 'It came to this with nobody yet.',
+    empty: 'No recipient matches yet.',
   }),
 } satisfies Family;
 
 export const broadcastExclusions = {
   command: 'broadcasts',
-  summary: 'who was left out of a broadcast',
+  summary: 'list the contacts that were excluded from a broadcast',
   noun: 'an exclusion',
   list: listOf('listBroadcastExclusions', {
     columns: [
@@ -36,13 +36,13 @@ export const broadcastExclusions = {
       { name: 'contact_id', label: 'Contact', kind: 'id' },
       ...asked<ItemOf<'listBroadcastExclusions'>>({ name: 'id', label: 'Id', kind: 'id' }),
     ],
-    empty: 'Nobody was left out.',
+    empty: 'Nobody was excluded.',
   }),
 } satisfies Family;
 
 export const broadcastLinks = {
   command: 'broadcasts',
-  summary: 'which links of a broadcast were clicked',
+  summary: 'list the links of a broadcast that were clicked',
   noun: 'a link',
   list: listOf('listBroadcastLinks', {
     columns: [

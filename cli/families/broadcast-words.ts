@@ -5,14 +5,14 @@ export type Broadcast = ItemOf<'listBroadcasts'> | AnswerOf<'getBroadcast'>;
 
 /** Advises how to resume a broadcast that is held. */
 export const resumeIt = ({ id: heldId }: Broadcast): Advice => ({
-  words: 'Go on with',
+  words: 'Resume it with',
   command: ['resumeBroadcast', heldId],
 });
 
 /** Describes the progress of sending in a few words. */
 export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadcast): string => {
   const of = total === null ? '' : ` of ${total}`;
-  return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} left out`;
+  return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} excluded`;
 };
 
 export const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
@@ -34,12 +34,12 @@ export function broadcastInWords(broadcast: Broadcast): string[] {
       : [null, null, null];
   return [
     `${status}  ${broadcastProgressInWords(broadcast)}`,
-    ...(held === null ? [] : [`It is held: ${heldInWords(held)}.`]),
-    ...(reason === null ? [] : [`It failed: ${reason}.`]),
+    ...(held === null ? [] : [`On hold: ${heldInWords(held)}.`]),
+    ...(reason === null ? [] : [`Failed: ${reason}.`]),
     ...(next === null
       ? []
       : [
-          `It goes on at ${next}${waits === 'ab_test' ? ', when its subject is decided.' : ': contacts get it at their local hour.'}`,
+          `Sending continues at ${next}${waits === 'ab_test' ? ', when the subject is decided.' : ': contacts get it at their local hour.'}`,
         ]),
   ];
 }
@@ -50,8 +50,13 @@ export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (coun
   const tried = test.variants.map(
     ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${say(clicked)} of ${say(recipients)}`,
   );
-  const how = { clicks: 'by clicks', tie: 'the first of several with as many clicks', no_clicks: 'as nobody clicked' };
-  const said = test.decided_by === null ? [] : [`goes on with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];
+  const how = {
+    clicks: 'by clicks',
+    tie: 'the first of several with equally many clicks',
+    no_clicks: 'because nobody clicked',
+  };
+  const said =
+    test.decided_by === null ? [] : [`continues with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];
   return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
 }
 
@@ -76,8 +81,8 @@ export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
     `To: ${to}`,
     `Subject: ${subject}`,
     ...(preview === null ? [] : [`Preview: ${preview}`]),
-    ...(missing.length === 0 ? [] : [`Empty, without a value and a default: ${missing.join(', ')}`]),
+    ...(missing.length === 0 ? [] : [`Empty, because they have neither a value nor a default: ${missing.join(', ')}`]),
     '',
-    text ?? 'There is no body yet.',
+    text ?? 'The broadcast has no body yet.',
   ].join('\n');
 }

@@ -66,7 +66,7 @@ const rest: Field<Broadcast>[] = [
 
 export const broadcasts = withRest({
   command: 'broadcasts',
-  summary: 'write mail to many, send it to a segment, and see what came of it',
+  summary: 'write broadcasts, send them to segments, and see their results',
   noun: 'a broadcast',
   list: listOf('listBroadcasts', {
     columns: [id, name, status, progress, created, ...wide(scheduled, sent, segment, topic, held), ...asked(...rest)],
@@ -113,38 +113,38 @@ export const broadcasts = withRest({
   actions: [
     actionOf('createBroadcast'),
     actionOf('updateBroadcast', {
-      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only a draft' },
+      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
     }),
     actionOf('sendBroadcast', {
-      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only a draft' },
+      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
       done: 'Sending',
-      hint: ({ id: sentId }) => ({ words: 'See how far it is with', command: ['getBroadcast', sentId] }),
+      hint: ({ id: sentId }) => ({ words: 'See the progress with', command: ['getBroadcast', sentId] }),
     }),
     actionOf('cancelBroadcast', {
       only: {
         when: (broadcast: Broadcast) => isUnderWay(broadcast) || broadcast.held !== null,
-        says: 'only one that is scheduled, queued, being sent or held',
+        says: 'only for a broadcast that is scheduled, queued, sending or on hold',
       },
       done: 'Canceled',
     }),
     actionOf('resumeBroadcast', {
-      only: { when: ({ held: hold }: Broadcast) => hold !== null, says: 'only one that is held' },
+      only: { when: ({ held: hold }: Broadcast) => hold !== null, says: 'only for a broadcast that is on hold' },
       done: 'Resumed',
     }),
     actionOf('duplicateBroadcast'),
     actionOf('deleteBroadcast', {
-      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only a draft' },
+      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
     }),
     actionOf('getBroadcastChecklist', { tell: checklistInWords }),
     actionOf('previewBroadcast', { tell: previewInWords }),
     actionOf('testBroadcast', {
       only: {
         when: ({ status: said }: Broadcast) => said === 'draft' || said === 'scheduled',
-        says: 'only a draft or one that is scheduled',
+        says: 'only for a draft or a scheduled broadcast',
       },
       print: ({ ids }) => ids.join('\n'),
       tell: ({ ids }) =>
-        ids.length === 1 ? `A test is on its way: ${ids[0]}` : `${ids.length} tests are on their way.`,
+        ids.length === 1 ? `A test email is being sent: ${ids[0]}` : `${ids.length} test emails are being sent.`,
     }),
     actionOf('runBroadcastChecks', { tell: checklistInWords }),
   ],

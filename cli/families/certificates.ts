@@ -28,14 +28,14 @@ const columns: readonly Field<Certificate>[] = [
 ];
 
 const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
-  files: 'The ports show the file of tls.certificate_file; no authority is asked.',
+  files: 'The ports use the certificate in tls.certificate_file; none is requested from an authority.',
   authority: '',
-  none: 'No authority is asked (acme.directory): the certificate is self-signed.',
+  none: 'No certificate is requested (acme.directory is empty): the ports use a self-signed one.',
 };
 
 export const certificates = withRest({
   command: 'tls',
-  summary: 'the certificates of the ports: how they stand, and renew them',
+  summary: 'show and renew the certificates of the ports',
   isOperators: true,
   screens: { report: 'certificates' },
   noun: 'a certificate',
@@ -46,7 +46,9 @@ export const certificates = withRest({
     tell: ({ certificates: all, source }) =>
       [
         SOURCES[source],
-        source === 'authority' && all.length === 0 ? 'None is ordered yet; the scheduler looks every minute.' : '',
+        source === 'authority' && all.length === 0
+          ? 'No certificate has been requested yet; the scheduler checks every minute.'
+          : '',
       ]
         .filter(Boolean)
         .join(' '),
@@ -54,8 +56,8 @@ export const certificates = withRest({
   actions: [
     actionOf('renewCertificates', {
       tell: ({ certificates: count }) =>
-        `${grouped(count)} ${count === 1 ? 'certificate is' : 'certificates are'} asked for within a minute.`,
-      hint: () => ({ words: 'See what came of it with', command: ['listCertificates'] }),
+        `${grouped(count)} ${count === 1 ? 'certificate is' : 'certificates are'} requested within a minute.`,
+      hint: () => ({ words: 'See the result with', command: ['listCertificates'] }),
     }),
   ],
 });

@@ -29,7 +29,7 @@ export function importInWords(
 }
 
 const SKIPPED =
-  'Skipped: they are contacts already, or stood in a row before. To update them, import the file again with';
+  'Skipped: these contacts exist already, or were in an earlier row. To update them, import the file again with';
 
 const COLUMNS_NAMED_MAX = 10;
 
@@ -60,7 +60,7 @@ const passedOver: readonly Field<Import>[] = [
   {
     name: 'start_automations',
     label: 'Automations',
-    value: ({ start_automations: starts }) => (starts ? 'started by its rows' : 'not started'),
+    value: ({ start_automations: starts }) => (starts ? 'started by the rows' : 'not started'),
   },
   { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
 ];
@@ -71,7 +71,7 @@ const create: Action = {
   key: 'i',
   summary: 'import contacts from a CSV file',
   description:
-    'Sends a CSV file of at most 50 MB and shows how its rows are read. Columns of the obvious names (email, first name, …) and of declared properties are taken, or those that --column and --property name.',
+    'Uploads a CSV file of at most 50 MB and shows the progress of the import. Uses the columns with well-known names (email, first name, …) and those of declared properties, or the columns given by --column and --property.',
   example: 'contacts import people.csv --column email=Mail --property plan=Tarif --property seats:number=Plätze',
   path: {},
   flags: {
@@ -90,11 +90,11 @@ const create: Action = {
       isRepeatable: true,
       syntax: 'property column',
     },
-    upsert: { says: 'update who is a contact already, instead of leaving them alone', isBoolean: true },
-    segments: { flag: 'segment', value: '<id>', says: 'add them to this segment', isRepeatable: true },
+    upsert: { says: 'update contacts that exist already, instead of skipping them', isBoolean: true },
+    segments: { flag: 'segment', value: '<id>', says: 'add the contacts to this segment', isRepeatable: true },
     topics: { flag: 'topic', value: '<choice>', says: 'ID=opt_in or ID=opt_out', isRepeatable: true, syntax: 'topic' },
     start_automations: {
-      says: 'begin the automations that start at what its rows do, as the API would',
+      says: 'start automations whose triggers match the rows, as the API does',
       isBoolean: true,
     },
   },
@@ -102,7 +102,7 @@ const create: Action = {
 
 export const contactImports = withRest({
   command: 'contacts',
-  summary: 'files of contacts that were imported',
+  summary: 'list the imports of contacts',
   noun: 'an import',
   list: listOf('listContactImports', { columns: [...columns, ...wide(...passedOver)] }),
   get: detailOf('getContactImport', { fields: [...columns, ...passedOver] }),

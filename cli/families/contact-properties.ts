@@ -11,7 +11,7 @@ const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
 export const contactProperties = withRest({
   command: 'contact-properties',
   alias: 'properties',
-  summary: 'declare what you keep of contacts beside their names',
+  summary: 'declare custom properties of contacts',
   noun: 'a property',
   list: listOf('listContactProperties', { columns, empty: 'There are no properties yet.' }),
   get: detailOf('getContactProperty', { fields: columns }),
@@ -23,7 +23,7 @@ export const contactProperties = withRest({
         if (segments.length === 0) return undefined;
         const waiting = broadcasts.map(({ name }) => name).join(', ');
         return {
-          words: `Segments whose filter names it: ${segments.map(({ name }) => name).join(', ')}. Conditions on it match nobody from now on.${waiting === '' ? '' : ` Broadcasts that wait for them: ${waiting}.`} See`,
+          words: `Segments that filter by it: ${segments.map(({ name }) => name).join(', ')}. Conditions on it match nobody from now on.${waiting === '' ? '' : ` Broadcasts that wait for these segments: ${waiting}.`} See`,
           command: waiting === '' ? ['listSegments'] : ['getFindings'],
         };
       },

@@ -26,7 +26,7 @@ const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =
 
 export const contacts = withRest({
   command: 'contacts',
-  summary: 'the people you write to',
+  summary: 'manage the people you write to',
   noun: 'a contact',
   list: listOf('listContacts', { columns: contactColumns, empty: 'There are no contacts yet.' }),
   get: detailOf('getContact', {
@@ -57,7 +57,7 @@ export const contacts = withRest({
 
 export const contactActivity = {
   command: 'contacts',
-  summary: 'what happened with a contact',
+  summary: 'show what happened to a contact',
   noun: 'an entry',
   list: listOf('listContactActivity', {
     columns: [

@@ -17,7 +17,7 @@ const columns: readonly Field<CustomEvent>[] = [
 
 export const customEvents = withRest({
   command: 'events',
-  summary: 'what your programs tell of contacts, for automations to start at',
+  summary: 'declare and send events about contacts, which start automations',
   noun: 'an event',
   list: listOf('listEvents', { columns, empty: 'There are no events yet.' }),
   get: detailOf('getEvent', { fields: columns }),

@@ -3,9 +3,9 @@ import type { Advices } from '../client/index.ts';
 import { actionOf, detailOf, type Family, type Tone } from './family.ts';
 
 const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
-  grace_period: 'its owner verified it less than 72 hours ago',
-  recent_owner_activity: 'its owner has sent from it within 24 hours',
-  pending_scheduled_emails: 'its owner has mail scheduled from it',
+  grace_period: 'the current owner verified the domain less than 72 hours ago',
+  recent_owner_activity: 'the current owner has sent from the domain within the last 24 hours',
+  pending_scheduled_emails: 'the current owner has scheduled mail from the domain',
 };
 
 const toneOf = (status: DomainClaim['status']): Tone => {
@@ -15,8 +15,8 @@ const toneOf = (status: DomainClaim['status']): Tone => {
 
 /** Describes a claim, with the value to publish whole and last. */
 function claimInWords({ name, status, blocked_reason: blocked, failure_reason: why, record }: DomainClaim): string {
-  const waits = blocked === null ? [] : [`It waits: ${BLOCKS[blocked]} (${blocked}).`];
-  const failed = why === null ? [] : [`Why: ${why}`];
+  const waits = blocked === null ? [] : [`The claim is blocked: ${BLOCKS[blocked]} (${blocked}).`];
+  const failed = why === null ? [] : [`Reason: ${why}`];
   const seen = record.diagnosis === null ? [] : [record.diagnosis];
   return [
     `${name}: ${status}`,
@@ -34,9 +34,9 @@ export function nextForClaim({ status, name }: DomainClaim): Advices {
   if (status === 'completed')
     return [
       { words: 'The domain is yours. Publish its records within 72 hours with', command: ['configureDomainDns', name] },
-      { words: 'Or by hand; see them with', command: ['getDomain', name] },
+      { words: 'To publish them by hand, see them with', command: ['getDomain', name] },
     ];
-  return status === 'pending' ? { words: 'It is checked again every hour until it ends.' } : undefined;
+  return status === 'pending' ? { words: 'The server checks the claim every hour until it ends.' } : undefined;
 }
 
 const told = {

@@ -86,7 +86,7 @@ function foundIn({ diagnosis, found }: DomainRecord): string {
 function tellRecords({ name: domain, status: state, records: all }: AnswerOf<'getDomain'>): string {
   if (state === 'verified') return `${domain} is verified.`;
   const missing = all.filter((record) => record.status !== 'verified').length;
-  return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it, → shows what is wrong with each.`;
+  return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it and press → to see what is wrong with each.`;
 }
 
 /** The response contains the progress; a request only contains on or off. */
@@ -97,20 +97,21 @@ const switchesOf = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities'
 
 export const RETURN_PATH: Flag = {
   value: '<label>',
-  says: 'the label of the records to which bounces come back (default: send)',
+  says: 'the label of the return path, to which bounces are sent (default: send)',
 };
 
 const regenerate = actionOf('regenerateDkim', {
   isShown: true,
   done: 'Replaced the keys of',
   hint: (changed) => ({
-    words: 'Nothing is sent from it until the new DKIM record is seen. Once it is published, look it up with',
+    words:
+      'Nothing is sent from the domain until the new DKIM record is found. Once it is published, verify the domain with',
     command: ['verifyDomain', changed.name],
   }),
 });
 
 const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
-  words: 'Publish its records in its DNS; then look them up with',
+  words: 'Publish its records in DNS; then verify the domain with',
   command: ['verifyDomain', domain],
 });
 
@@ -146,10 +147,13 @@ export const domains = withRest({
       current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
       hint: ({ id: domain }, { capabilities }) =>
         (capabilities as { receiving?: string } | undefined)?.receiving === 'enabled'
-          ? { words: 'Mail comes in once its MX record is published; see it with', command: ['getDomain', domain] }
+          ? {
+              words: 'The domain receives mail once its MX record is published; see it with',
+              command: ['getDomain', domain],
+            }
           : undefined,
     }),
-    actionOf('verifyDomain', { done: 'Looked up the records of', seen: seenIn('getDomain', tellRecords) }),
+    actionOf('verifyDomain', { done: 'Checked the records of', seen: seenIn('getDomain', tellRecords) }),
     actionOf('rotateDkim', { done: 'Publish the new records of' }),
     regenerate,
     actionOf('deleteDomain', { done: 'Removed' }),
@@ -158,6 +162,6 @@ export const domains = withRest({
 
 /** Describes what is checked of the recipients' servers. */
 function tlsInWords({ tls, tls_verify: isVerified }: AnswerOf<'getDomain'>): string {
-  if (tls === 'opportunistic') return 'opportunistic: where the server offers it';
+  if (tls === 'opportunistic') return 'opportunistic: if the server offers it';
   return isVerified ? 'enforced, with a certificate valid for the server' : 'enforced, with any certificate';
 }

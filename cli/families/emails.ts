@@ -32,7 +32,7 @@ const TONES: Record<EmailStatus, Tone> = {
 
 export const toneOfEmail = (state: EmailStatus): Tone => TONES[state];
 
-export const EMAIL: Key = { word: 'id', says: 'the id that sending answered' };
+export const EMAIL: Key = { word: 'id', says: 'the id that was returned when the email was sent' };
 
 type Email = ItemOf<'listEmails'> | AnswerOf<'getEmail'>;
 
@@ -76,12 +76,12 @@ const withheld: Field<Email> = { name: 'content_withheld', label: 'Withheld', ki
 
 const SCHEDULED = {
   when: ({ last_event: now }: Email): boolean => now === 'scheduled',
-  says: 'only an email that is still scheduled',
+  says: 'only for an email that is still scheduled',
 };
 
 export const emails = withRest({
   command: 'emails',
-  summary: 'read, move and cancel what was sent',
+  summary: 'list, reschedule and cancel sent emails',
   noun: 'an email',
   list: listOf('listEmails', {
     columns: [
@@ -116,17 +116,17 @@ export const emails = withRest({
     hint: ({ id: email, last_event }) =>
       ['plain', 'good'].includes(TONES[last_event])
         ? undefined
-        : { words: 'Why, and what comes next', command: ['explain', email] },
+        : { words: 'See why, and what happens next, with', command: ['explain', email] },
   }),
   actions: [
     actionOf('sendEmail', {
       done: 'Accepted',
-      hint: ({ id: email }) => ({ words: 'See what became of it with', command: ['explain', email] }),
+      hint: ({ id: email }) => ({ words: 'See what happened to it with', command: ['explain', email] }),
     }),
     actionOf('sendBatch', {
       flags: {
         file: { value: '<file>', says: 'the file', orStdin: true, isWord: true, isFile: true, isRequired: true },
-        permissive: { says: 'send the good ones and name the others', isBoolean: true },
+        permissive: { says: 'send the valid emails and list the others', isBoolean: true },
       },
     }),
     actionOf('updateEmail', { done: 'Moved', only: SCHEDULED }),
@@ -155,7 +155,7 @@ const attemptTranscript: Field<Attempt> = {
 
 export const emailEvents = {
   command: 'emails',
-  summary: 'what happened to an email',
+  summary: 'show what happened to an email',
   noun: 'an event',
   list: listOf('listEmailEvents', {
     columns: [
@@ -175,7 +175,7 @@ export const emailEvents = {
 
 export const emailAttempts = {
   command: 'emails',
-  summary: 'the tries to deliver an email',
+  summary: 'list the attempts to deliver an email',
   noun: 'a try',
   list: listOf('listEmailAttempts', {
     columns: [
@@ -191,6 +191,6 @@ export const emailAttempts = {
       { name: 'relay', label: 'Relay', shown: 'asked', value: (attempt) => attempt.relay },
       attemptTranscript,
     ],
-    empty: 'Nothing was tried yet.',
+    empty: 'There was no delivery attempt yet.',
   }),
 } satisfies Family;

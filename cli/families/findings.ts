@@ -72,7 +72,7 @@ const NOTHING = 'Nothing is wrong.';
 
 export const findings = withRest({
   command: 'findings',
-  summary: 'what is wrong at this moment, and what to do about it',
+  summary: 'show what is wrong now, and what to do about it',
   noun: 'a finding',
   report: reportOf('getFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
@@ -85,14 +85,14 @@ export const findings = withRest({
 function toldOf(checks: readonly Check[], count: number): string {
   const made = checks.filter(({ state }) => state !== 'skipped');
   const unknown = made.filter(({ state }) => state === 'unknown').map(({ name }) => name);
-  const cannot = unknown.length === 0 ? '' : ` Cannot be known: ${unknown.join(', ')}.`;
+  const cannot = unknown.length === 0 ? '' : ` Unknown: ${unknown.join(', ')}.`;
   const findings = count === 1 ? '1 finding' : `${count} findings`;
-  return `${made.length} checks were made.${cannot} ${count === 0 ? NOTHING : `There ${count === 1 ? 'is' : 'are'} ${findings}.`}`;
+  return `${made.length} checks ran.${cannot} ${count === 0 ? NOTHING : `There ${count === 1 ? 'is' : 'are'} ${findings}.`}`;
 }
 
 export const operatorFindings = {
   command: 'findings',
-  summary: 'what is wrong with the whole installation',
+  summary: 'show what is wrong with the whole installation',
   isOperators: true,
   screens: { report: 'operator-findings' },
   noun: 'a finding',

@@ -8,7 +8,7 @@ export const optionOf = (field: string, { flag }: Pick<CommandFlag, 'flag'>): st
 
 /** Returns the help of a flag with the values that it takes, unless the text names them. */
 export function explainFlag({ says, choices = [], preset, isEmptied }: CommandFlag): string {
-  if (isEmptied) return `${says}; an empty one takes it away`;
+  if (isEmptied) return `${says}; an empty value removes it`;
   if (preset !== undefined || choices.every((choice) => says.includes(choice))) return says;
   return `${says}: ${[choices.slice(0, -1).join(', '), choices.at(-1)].filter(Boolean).join(' or ')}`;
 }

@@ -16,19 +16,19 @@ const upload: Action = {
   operation: 'createImage',
   verb: 'upload',
   key: 'c',
-  summary: 'upload pictures for mail',
+  summary: 'upload images for mail',
   description:
-    'Uploads each file, a PNG, JPEG, GIF or WebP of at most 5 MB unless the server says otherwise, and shows the address to put into HTML. What the team has already keeps its address.',
+    'Uploads each file, a PNG, JPEG, GIF or WebP image of at most 5 MB (or the limit of the server), and prints the address to use in HTML. An image that the team has already uploaded keeps its address.',
   example: 'images upload logo.png header.jpg',
   path: {},
   flags: {
-    file: { value: '<file>', says: 'a picture', isWord: true, isFile: true, isVariadic: true, isRequired: true },
+    file: { value: '<file>', says: 'an image file', isWord: true, isFile: true, isVariadic: true, isRequired: true },
   },
 };
 
 export const images = withRest({
   command: 'images',
-  summary: 'pictures for mail, and the addresses to show them by',
+  summary: 'manage images for mail and their addresses',
   noun: 'an image',
   list: listOf('listImages', { columns: [id, type, size, width, height, created, ...wide(url)] }),
   get: detailOf('getImage', { fields: [id, url, type, size, width, height, created] }),

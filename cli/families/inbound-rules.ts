@@ -10,9 +10,9 @@ const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
 
 export const inboundRules = withRest({
   command: 'inbound-rules',
-  summary: 'forward mail that comes in, drop it, or only be told of it',
+  summary: 'manage rules that store, forward or drop received mail',
   noun: 'a rule',
-  list: listOf('listInboundRules', { columns, empty: 'There are no rules yet: all mail that comes in is kept.' }),
+  list: listOf('listInboundRules', { columns, empty: 'There are no rules yet: all received mail is stored.' }),
   get: detailOf('getInboundRule', { fields: columns }),
   actions: [actionOf('createInboundRule'), actionOf('updateInboundRule'), actionOf('deleteInboundRule')],
 });

@@ -24,7 +24,7 @@ const more: readonly Field<Row>[] = [
 
 export const inboxDrafts = withRest({
   command: 'inbox',
-  summary: 'mail of an inbox that is not sent yet',
+  summary: 'manage the drafts of an inbox',
   noun: 'a draft',
   list: listOf('listInboxDrafts', {
     columns: [...fields, { name: 'snippet', label: 'Begins', shown: 'wide' }, ...asked(...more)],
@@ -40,7 +40,7 @@ export const inboxDrafts = withRest({
       { name: 'html', label: 'HTML', kind: 'body' },
     ],
     hint: ({ email_id: sentAs }) =>
-      sentAs === null ? undefined : { words: 'See what became of it with', command: ['explain', sentAs] },
+      sentAs === null ? undefined : { words: 'See what happened to it with', command: ['explain', sentAs] },
   }),
   actions: [
     actionOf('createInboxDraft', { done: 'Written' }),
@@ -50,7 +50,7 @@ export const inboxDrafts = withRest({
     }),
     actionOf('sendInboxDraft', {
       done: 'Sent',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
+      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
     actionOf('deleteInboxDraft', { done: 'Deleted' }),
   ],

@@ -36,23 +36,23 @@ const emailFields: readonly Field<Email>[] = [
 
 export const inboxEmails = {
   command: 'inbox',
-  summary: 'the emails of a thread',
+  summary: 'list and show the emails of a thread',
   noun: 'an email',
   list: listOf('listInboxThreadEmails', {
     columns: [...emailFields, ...asked(...moreOfEmail)],
-    empty: 'There are no emails in it.',
+    empty: 'The thread has no emails.',
   }),
   get: detailOf('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
   actions: [
     actionOf('replyToInboxEmail', {
       isOnce: true,
       done: 'Answered',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
+      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
     actionOf('forwardInboxEmail', {
       isOnce: true,
       done: 'Forwarded',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
+      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
   ],
 } satisfies Family;

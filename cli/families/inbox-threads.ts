@@ -42,7 +42,7 @@ const columns: readonly Field<Row>[] = [
 
 export const inboxThreads = withRest({
   command: 'inbox',
-  summary: 'the conversations of an inbox',
+  summary: 'list and manage the threads of an inbox',
   noun: 'a thread',
   list: listOf('listInboxThreads', { columns, empty: 'There is no mail here yet.' }),
   get: detailOf('getInboxThread', {
@@ -77,13 +77,13 @@ export const inboxThreads = withRest({
 
 export const inboxSearch = {
   command: 'inbox',
-  summary: 'what is found in an inbox',
+  summary: 'search an inbox',
   noun: 'a thread',
   list: listOf('searchInboxThreads', {
     columns: [
       ...columns,
       ...asked<ItemOf<'searchInboxThreads'>>({ name: 'matched_email_id', label: 'Found in', kind: 'id' }),
     ],
-    empty: 'Nothing is found.',
+    empty: 'Nothing was found.',
   }),
 } satisfies Family;

@@ -32,10 +32,10 @@ export const labelsInWords = ({ labels }: Pick<Thread, 'labels'>): string => lab
 export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInboxThread'>, 'answers_paused'>): string =>
   paused === null
     ? ''
-    : `paused until ${paused.until}: two of them may be answering each other (${paused.address}). People who are signed in can answer.`;
+    : `paused until ${paused.until}: two of them may be replying to each other (${paused.address}). People who are signed in can reply.`;
 
 export const tellLabels = ({ data }: { data: readonly { name: string }[] }): string =>
-  data.length === 0 ? 'It has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;
+  data.length === 0 ? 'The thread has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;
 
 /** A mail without HTML is shown as text; these are its form fields. */
 export const TEXT: Flag = { value: '<text>', says: 'the text', fromFile: 'text', hasLines: true };

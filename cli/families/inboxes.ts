@@ -31,7 +31,7 @@ const updated: Field<Inbox> = { name: 'updated_at', label: 'Changed', kind: 'tim
 
 export const inboxes = withRest({
   command: 'inbox',
-  summary: 'read and answer what customers write to your addresses',
+  summary: 'read and answer mail to your shared addresses',
   noun: 'an inbox',
   list: listOf('listInboxes', {
     columns: [id, name, address, unread, received, ...wide(from, created), ...asked(updated)],
@@ -61,7 +61,10 @@ export const inboxes = withRest({
   }),
   actions: [
     actionOf('createInbox', {
-      hint: ({ id: inboxId }) => ({ words: 'See where its mail is to go with', command: ['getInbox', inboxId] }),
+      hint: ({ id: inboxId }) => ({
+        words: 'See its forwarding address with',
+        command: ['getInbox', inboxId],
+      }),
     }),
     actionOf('updateInbox'),
     actionOf('deleteInbox', { destroys: { name: nameIn('getInbox', (inbox) => inbox.email_address) } }),
@@ -78,7 +81,7 @@ export const inboxes = withRest({
     actionOf('getInboxAgent', {
       tell: ({ tone, actions, instructions }) =>
         [
-          `Tone          ${tone ?? 'none said'}`,
+          `Tone          ${tone ?? 'not set'}`,
           `Actions       ${actions.length === 0 ? 'none' : actions.join(', ')}`,
           `Instructions  ${instructions ?? 'none'}`,
         ].join('\n'),
@@ -90,7 +93,7 @@ export const inboxes = withRest({
 
 export const inboxChannels = {
   command: 'inbox',
-  summary: 'the inboxes that a credential reaches',
+  summary: 'list the inboxes that a credential has access to',
   noun: 'a channel',
   screens: { report: 'channels' },
   report: reportOf('listInboxChannels', {

@@ -2,7 +2,7 @@ import { actionOf, listOf, withRest } from './family.ts';
 
 export const invitations = withRest({
   command: 'invitations',
-  summary: 'mail that asks people into your team',
+  summary: 'invite people to your team',
   noun: 'an invitation',
   isPeoples: true,
   list: listOf('listInvitations', {
@@ -28,8 +28,8 @@ export const invitations = withRest({
     actionOf('createInvitation', { done: 'Invited' }),
     actionOf('revokeInvitation', { done: 'Withdrawn' }),
     actionOf('acceptInvitation', {
-      tell: ({ team_name: name, role }) => `You are in the team ${name} now, as ${role}.`,
-      hint: ({ team_id: id }) => ({ words: 'Work in it with', command: ['switchTeam', id] }),
+      tell: ({ team_name: name, role }) => `You are now in the team ${name}, as ${role}.`,
+      hint: ({ team_id: id }) => ({ words: 'Switch to it with', command: ['switchTeam', id] }),
     }),
   ],
 });

@@ -18,7 +18,7 @@ const agent: Field<Log> = { name: 'user_agent', label: 'User agent' };
 
 export const logs = withRest({
   command: 'logs',
-  summary: 'the requests of your programs and their answers',
+  summary: 'list the API requests of your programs',
   noun: 'a request',
   list: listOf('listLogs', { columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }] }),
   get: detailOf('getLog', {

@@ -4,7 +4,7 @@ export const ROLES = ['viewer', 'member', 'admin', 'owner'];
 
 export const members = withRest({
   command: 'members',
-  summary: 'the people of your team, and their roles',
+  summary: 'manage the people of your team and their roles',
   noun: 'a person',
   list: listOf('listMembers', {
     columns: [
@@ -18,16 +18,16 @@ export const members = withRest({
       { name: 'sso_exempt', label: 'SSO exempt', shown: 'asked' },
       { name: 'user_id', label: 'User', kind: 'id', shown: 'wide' },
     ],
-    empty: 'There are no people in this team; it is used with keys.',
+    empty: 'This team has no people; it is used with API keys only.',
   }),
   actions: [
     actionOf('updateTeamMember', {
       current: currentAmong('listMembers'),
       tell: ({ email, role, sso_exempt: isExempt }) =>
-        `${email} is ${role} now${isExempt ? ', and exempt from single sign-on' : ''}.`,
+        `${email} is now ${role}${isExempt ? ', and exempt from single sign-on' : ''}.`,
     }),
     actionOf('unlinkTeamMember', {
-      tell: ({ email }) => `The next sign-in of ${email} through the provider links anew.`,
+      tell: ({ email }) => `The next sign-in of ${email} through the provider links the account again.`,
     }),
     // The list shows everything that a key may read.
     actionOf('removeTeamMember', {

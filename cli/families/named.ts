@@ -133,5 +133,5 @@ export function sayNames(parameter: string, isRead: boolean): string | undefined
   const known = NAMED[parameter];
   if (!known) return undefined;
   const by = known.by === undefined ? '' : `its ${known.by}, `;
-  return `${by}its id or the end of that${isRead && !known.isUnordered ? ', or latest' : ''}`;
+  return `${by}its id or the end of its id${isRead && !known.isUnordered ? ', or latest' : ''}`;
 }

@@ -2,11 +2,11 @@ import { actionOf, listOf, wide, withRest, type ItemOf } from './family.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   user: 'revoked by the team',
-  client: 'the app is gone',
-  code_reuse: 'a code came twice',
-  refresh_reuse: 'a refresh token came twice',
-  membership: 'its person left the team',
-  operator: 'ended by the operator',
+  client: 'the app was deleted',
+  code_reuse: 'a code was used twice',
+  refresh_reuse: 'a refresh token was used twice',
+  membership: 'the person left the team',
+  operator: 'revoked by the operator',
 };
 
 type Grant = ItemOf<'listOauthGrants'>;
@@ -21,7 +21,7 @@ function limitsInWords(limits: Grant['limits']): string {
     approval === 'none' ? '' : `approval of ${approval}`,
     end === null ? '' : `until ${end}`,
   ];
-  return words.filter((word) => word !== '').join(', ') || 'its scopes alone';
+  return words.filter((word) => word !== '').join(', ') || 'none besides its scopes';
 }
 
 const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null ? 'live' : (REASONS[reason] ?? reason));
@@ -29,7 +29,7 @@ const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null 
 export const oauthGrants = withRest({
   command: 'oauth-grants',
   alias: 'apps',
-  summary: 'apps that people let act for your team',
+  summary: 'list, limit and revoke the access of apps',
   noun: 'a grant',
   list: listOf('listOauthGrants', {
     columns: [
@@ -48,16 +48,16 @@ export const oauthGrants = withRest({
       { name: 'limits', label: 'Limits', value: ({ limits }) => limitsInWords(limits), shown: 'wide' },
       { name: 'client_id', label: 'Client', shown: 'wide' },
     ],
-    empty: 'No app was let in.',
+    empty: 'No app has access.',
   }),
   actions: [
     actionOf('limitOauthGrant', {
-      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only a grant that is live' },
-      tell: ({ client, limits }) => `${client.name} is kept to: ${limitsInWords(limits)}.`,
+      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only for a grant that is live' },
+      tell: ({ client, limits }) => `Limits of ${client.name}: ${limitsInWords(limits)}.`,
     }),
     actionOf('revokeOauthGrant', {
       done: 'Revoked',
-      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only a grant that is live' },
+      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only for a grant that is live' },
     }),
   ],
 });
@@ -66,7 +66,7 @@ type Client = ItemOf<'listOauthClients'>;
 
 export const oauthClients = withRest({
   command: 'oauth-clients',
-  summary: 'apps that have registered, of the whole installation: see them, and shut one out',
+  summary: 'list, disable and enable the registered apps of the installation',
   isOperators: true,
   noun: 'a client',
   list: listOf('listOauthClients', {
@@ -95,12 +95,12 @@ export const oauthClients = withRest({
   }),
   actions: [
     actionOf('disableOauthClient', {
-      only: { when: ({ disabled_at: at }: Client): boolean => at === null, says: 'only one that is enabled' },
+      only: { when: ({ disabled_at: at }: Client): boolean => at === null, says: 'only for an app that is enabled' },
       tell: ({ client_name: name }) => `${name} is disabled.`,
     }),
     actionOf('enableOauthClient', {
-      only: { when: ({ disabled_at: at }: Client): boolean => at !== null, says: 'only one that is disabled' },
-      tell: ({ client_name: name }) => `${name} is enabled; what it was let in to do has ended.`,
+      only: { when: ({ disabled_at: at }: Client): boolean => at !== null, says: 'only for an app that is disabled' },
+      tell: ({ client_name: name }) => `${name} is enabled; its earlier grants stay revoked.`,
     }),
   ],
 });

@@ -26,7 +26,7 @@ const whyOf = ({ hold_reason: held, last_attempt: last }: Destination | Delivery
 
 const whyOfDelivery = (delivery: Delivery): string =>
   delivery.state === 'team_suspended'
-    ? 'Its team is suspended, until it is resumed on the server’s machine.'
+    ? 'The team is suspended until somebody resumes it on the server’s machine.'
     : whyOf(delivery);
 
 /** Returns the subject, its hash, or neither, as the operator's setting allows. */
@@ -69,12 +69,14 @@ const reasonsOf = (holds: readonly { reason: string }[]): string =>
 const drop = actionOf('dropQueue', {
   tell: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
   hint: ({ left }) =>
-    left > 0 ? { words: `${grouped(left)} are under way or were handed over, and stay.` } : undefined,
+    left > 0
+      ? { words: `${grouped(left)} are being delivered or were handed over, and stay in the queue.` }
+      : undefined,
   destroysNamed: ({ destination, team_id: team, email_id: email }) => {
     const name = [destination, team, email].filter((one) => typeof one === 'string');
     if (name.length !== 1) return undefined;
-    const which = destination !== undefined ? 'for' : team !== undefined ? 'of the team' : 'the email';
-    return { says: `drop all mail in the queue that is ${which} ${name[0]}`, name: name[0] ?? '' };
+    const which = destination !== undefined ? 'to' : team !== undefined ? 'of the team' : 'of the email';
+    return { says: `drop all queued mail ${which} ${name[0]}`, name: name[0] ?? '' };
   },
 });
 
@@ -106,7 +108,7 @@ const explained = detailOf('getQueuedEmail', {
 
 export const queue = withRest({
   command: 'queue',
-  summary: 'what waits to be delivered: see, hold, retry and drop it',
+  summary: 'show, hold, retry and drop mail in the queue',
   isOperators: true,
   screens: { report: 'destinations' },
   noun: 'a delivery',
@@ -117,12 +119,12 @@ export const queue = withRest({
     tell: ({ deliveries, destination_count: destinations, holds, sending }) =>
       [
         deliveries === 0
-          ? 'Nothing waits.'
+          ? 'The queue is empty.'
           : `${grouped(deliveries)} waiting, for ${grouped(destinations)} ${destinations === 1 ? 'destination' : 'destinations'}.`,
         ...(holds > 0 ? [`${grouped(holds)} ${holds === 1 ? 'hold' : 'holds'} in force.`] : []),
         ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
       ].join(' '),
-    hint: ({ holds }) => (holds > 0 ? { words: 'See what is held with', command: ['listQueueHolds'] } : undefined),
+    hint: ({ holds }) => (holds > 0 ? { words: 'List the holds with', command: ['listQueueHolds'] } : undefined),
   }),
   list: listOf('listQueuedDeliveries', {
     columns: [
@@ -151,7 +153,7 @@ export const queue = withRest({
       ),
       ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }, { name: 'subject_hash', label: 'Subject hash' }),
     ],
-    empty: 'Nothing waits.',
+    empty: 'The queue is empty.',
     given: ({ email_id }) => ({ email_id }),
   }),
   get: explained,
@@ -159,8 +161,13 @@ export const queue = withRest({
     actionOf('createQueueHold', {
       done: 'Held',
       hint: ({ id, destination, team_id: team, email_id: email }) => {
-        const what = destination === null ? (team === null ? `the email ${email}` : `the team ${team}`) : destination;
-        return { words: `It holds back ${what} until it is released with`, command: ['releaseQueueHold', id] };
+        const what =
+          destination === null
+            ? team === null
+              ? `the email ${email}`
+              : `mail of the team ${team}`
+            : `mail to ${destination}`;
+        return { words: `The hold stops ${what} until you release it with`, command: ['releaseQueueHold', id] };
       },
     }),
     actionOf('retryQueue', {
@@ -170,7 +177,7 @@ export const queue = withRest({
         if (held === 0) return undefined;
         return hold && more.length === 0
           ? { words: 'Release it with', command: ['releaseQueueHold', hold.id] }
-          : { words: 'See the holds with', command: ['listQueueHolds'] };
+          : { words: 'List the holds with', command: ['listQueueHolds'] };
       },
     }),
     drop,
@@ -180,7 +187,7 @@ export const queue = withRest({
 
 export const queueHolds = {
   command: 'queue',
-  summary: 'what is held',
+  summary: 'list and release the holds',
   isOperators: true,
   noun: 'a hold',
   list: listOf('listQueueHolds', {
@@ -193,7 +200,7 @@ export const queueHolds = {
       { name: 'created_at', label: 'Since', kind: 'time' },
       { name: 'reason', label: 'Reason', kind: 'long' },
     ],
-    empty: 'Nothing is held.',
+    empty: 'There are no holds.',
   }),
   actions: [actionOf('releaseQueueHold', { tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.` })],
 } satisfies Family;

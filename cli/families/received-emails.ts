@@ -39,7 +39,7 @@ const files: Field<Email> = {
 
 export const receivedEmails = withRest({
   command: 'received',
-  summary: 'read and delete what was received',
+  summary: 'list, read and delete received emails',
   noun: 'a received email',
   list: listOf('listReceivedEmails', {
     columns: [
@@ -100,11 +100,11 @@ const expires: Field<Attachment> = { name: 'expires_at', label: 'Good until', ki
 
 export const receivedAttachments = {
   command: 'received',
-  summary: 'the files that came with an email',
+  summary: 'list and download the attachments of received emails',
   noun: 'an attachment',
   list: listOf('listReceivedAttachments', {
     columns: [fileId, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
-    empty: 'It has no attachments.',
+    empty: 'This email has no attachments.',
   }),
   get: detailOf('getReceivedAttachment', {
     fields: [fileId, filename, type, disposition, contentId, bytes, link, expires],

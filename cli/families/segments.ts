@@ -25,7 +25,7 @@ const counted = [
 
 export const segments = withRest({
   command: 'segments',
-  summary: 'parts of your contacts, by a filter or by hand',
+  summary: 'group contacts by a filter or by hand',
   noun: 'a segment',
   list: listOf('listSegments', { columns: [...columns, ...counted], empty: 'There are no segments yet.' }),
   get: detailOf('getSegment', { fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }] }),
@@ -41,8 +41,8 @@ export const segments = withRest({
       print: ({ contacts }) => String(contacts),
       tell: ({ contacts }) =>
         contacts === 1
-          ? '1 contact matches; nothing was kept.'
-          : `${grouped(contacts)} contacts match; nothing was kept.`,
+          ? '1 contact matches; nothing was stored.'
+          : `${grouped(contacts)} contacts match; nothing was stored.`,
     }),
   ],
   elsewhere: { listSegmentContacts: true },
@@ -50,16 +50,16 @@ export const segments = withRest({
 
 export const segmentContacts = {
   command: 'segments',
-  summary: 'who is in a segment',
+  summary: 'list the contacts in a segment',
   noun: 'a contact',
   list: listOf('listSegmentContacts', { columns: contactColumns, empty: 'Nobody is in this segment.' }),
 } satisfies Family;
 
 export const contactSegments = {
   command: 'contacts',
-  summary: 'which segments a contact is in',
+  summary: 'list the segments of a contact',
   noun: 'a segment',
-  list: listOf('listContactSegments', { columns, empty: 'It is in no segment.' }),
+  list: listOf('listContactSegments', { columns, empty: 'The contact is in no segment.' }),
   actions: [
     actionOf('addContactToSegment', { tell: ({ contact_id: id }) => id }),
     actionOf('removeContactFromSegment', { tell: ({ contact_id: id }) => id }),

@@ -7,7 +7,7 @@ const hasMfa = ({ mfa_enabled_at: at }: Me): boolean => at !== null;
 
 export const account = {
   command: 'account',
-  summary: 'your own account: name, teams, second factor',
+  summary: 'show and change your own account',
   noun: 'an account',
   isPeoples: true,
   get: detailOf('getMe', {
@@ -43,7 +43,7 @@ export const account = {
     hint: (me) =>
       hasMfa(me)
         ? { words: 'See where you are signed in with', command: ['listSessions'] }
-        : { words: 'Have signing in ask for a code as well with', command: ['account mfa enable'] },
+        : { words: 'Turn on a second factor with', command: ['account mfa enable'] },
   }),
 } satisfies Family;
 
@@ -52,7 +52,7 @@ const programOf = (session: ItemOf<'listSessions'>): string | null => session.cl
 
 export const sessions = withRest({
   command: 'sessions',
-  summary: 'where you are signed in, in browsers and in programs',
+  summary: 'list and end your sessions in browsers and programs',
   noun: 'a session',
   isPeoples: true,
   list: listOf('listSessions', {
@@ -69,7 +69,7 @@ export const sessions = withRest({
       { name: 'expires_at', label: 'Until', kind: 'time', shown: 'wide' },
       { name: 'user_agent', label: 'User agent', shown: 'asked' },
     ],
-    empty: 'You are signed in nowhere.',
+    empty: 'You have no sessions.',
   }),
   actions: [actionOf('endSession', { done: 'Ended' })],
 });

@@ -2,12 +2,12 @@ import { actionOf, withRest } from './family.ts';
 
 export const shares = withRest({
   command: 'shares',
-  summary: 'links that show one email to everybody who has them',
+  summary: 'manage links that show one email to anyone who has the link',
   noun: 'a link',
   actions: [
     actionOf('createShare', {
       tell: (share) => share.url,
-      hint: () => ({ words: 'Everybody who has this link can read the email. It is not shown again.' }),
+      hint: () => ({ words: 'Anyone with this link can read the email. The link is not shown again.' }),
     }),
     actionOf('revokeShares', {
       tell: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),

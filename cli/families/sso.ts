@@ -7,20 +7,20 @@ type SsoDomain = AnswerOf<'addSsoDomain'>;
 const TONES: Record<SsoConnection['status'], Tone> = { no_domain: 'attention', untested: 'attention', active: 'good' };
 
 const IN_WORDS: Record<SsoConnection['status'], string> = {
-  no_domain: 'nobody signs in through it before a domain is proven',
-  untested: 'it waits for the first sign-in',
+  no_domain: 'nobody can sign in through it before a domain is verified',
+  untested: 'waiting for the first sign-in',
   active: 'people sign in through it',
 };
 
 const tellConnection = ({ issuer, status, enforced, redirect_uri: redirect }: SsoConnection): string =>
   [
-    `Single sign-on is by ${issuer}: ${IN_WORDS[status]}${enforced ? ', and in no other way' : ''}.`,
-    ...(status === 'active' ? [] : [`The client there needs the redirect address ${redirect}`]),
+    `Single sign-on through ${issuer}: ${IN_WORDS[status]}${enforced ? ', and it is required' : ''}.`,
+    ...(status === 'active' ? [] : [`Register this redirect address with the provider: ${redirect}`]),
   ].join('\n');
 
 const nextOf = ({ status, redirect_uri: redirect }: SsoConnection) => {
   if (status === 'no_domain')
-    return { words: 'Say whose addresses sign in with', command: ['addSsoDomain', 'DOMAIN'] } as const;
+    return { words: 'Add the domain of your addresses with', command: ['addSsoDomain', 'DOMAIN'] } as const;
   return status === 'untested' ? { words: `Sign in once at ${new URL('/auth/sso/start', redirect).href}` } : undefined;
 };
 
@@ -56,7 +56,7 @@ const set = actionOf('putSso', {
 /** The single sign-on of the team that a session works in. */
 export const sso = withRest({
   command: 'sso',
-  summary: 'sign-in of your team through its own identity provider',
+  summary: 'manage single sign-on through the identity provider of your team',
   noun: 'single sign-on',
   isPeoples: true,
   get: detailOf('getSso', {
@@ -78,20 +78,22 @@ export const sso = withRest({
     set,
     actionOf('addSsoDomain', {
       tell: ({ domain, status, record }) =>
-        status === 'verified' ? `${domain} is proven.` : `Publish this TXT record:\n${record.name}\n${record.value}`,
+        status === 'verified' ? `${domain} is verified.` : `Publish this TXT record:\n${record.name}\n${record.value}`,
       copy: ({ record }) => record.value,
       hint: ({ domain, status }) =>
-        status === 'verified' ? undefined : { words: 'Then prove it with', command: ['verifySsoDomain', domain] },
+        status === 'verified' ? undefined : { words: 'Then verify it with', command: ['verifySsoDomain', domain] },
     }),
     actionOf('verifySsoDomain', {
       tell: ({ domain, status, diagnosis }) =>
-        status === 'verified' ? `${domain} is proven.` : `${domain} is not proven: ${diagnosis ?? 'DNS was not asked'}`,
+        status === 'verified'
+          ? `${domain} is verified.`
+          : `${domain} is not verified: ${diagnosis ?? 'DNS was not queried'}`,
     }),
     actionOf('removeSsoDomain', {
-      tell: ({ domain }) => `Addresses at ${domain} do not sign in through the provider any more.`,
+      tell: ({ domain }) => `Addresses at ${domain} no longer sign in through the provider.`,
     }),
     actionOf('deleteSso', {
-      tell: () => 'The team has no single sign-on any more.',
+      tell: () => 'The team no longer has single sign-on.',
       destroys: { name: nameIn('getSso', ({ issuer }) => issuer) },
     }),
   ],

@@ -11,7 +11,7 @@ const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
 
 export const suppressions = withRest({
   command: 'suppressions',
-  summary: 'the addresses that no mail goes to',
+  summary: 'manage the addresses that no mail is sent to',
   noun: 'a suppression',
   list: listOf('listSuppressions', { columns, empty: 'There are no suppressions yet.' }),
   get: detailOf('getSuppression', { fields: columns }),

@@ -3,7 +3,7 @@ import { detailOf, reportOf, type Family } from './family.ts';
 /** About the server itself; neither question needs a key. */
 export const health = {
   command: 'health',
-  summary: 'ask whether the server lives',
+  summary: 'check that the server is alive',
   noun: 'a server',
   get: detailOf('getHealth', {
     fields: [

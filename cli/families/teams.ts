@@ -14,7 +14,7 @@ function allowance({ plan: { limits } }: TeamObject, said: (count: number) => st
 
 export const teams = withRest({
   command: 'team',
-  summary: 'your team: its plan, and who says in its mail that it is the sender',
+  summary: 'show and change your team, its plan and its sender identity',
   noun: 'a team',
   get: detailOf('getTeam', {
     fields: [
@@ -68,7 +68,7 @@ export const teams = withRest({
 /** The teams of a person, of which their session works in one. */
 export const ownTeams = {
   command: 'team',
-  summary: 'the teams that you are in',
+  summary: 'list and switch your teams',
   noun: 'a team',
   isPeoples: true,
   screens: { list: 'teams' },
@@ -97,8 +97,8 @@ export const ownTeams = {
   actions: [
     actionOf('createTeam', {
       done: 'Made',
-      hint: ({ id }) => ({ words: 'Work in it with', command: ['switchTeam', id] }),
+      hint: ({ id }) => ({ words: 'Switch to it with', command: ['switchTeam', id] }),
     }),
-    actionOf('switchTeam', { tell: ({ name }) => `You work in the team ${name} now.` }),
+    actionOf('switchTeam', { tell: ({ name }) => `Switched to the team ${name}.` }),
   ],
 } satisfies Family;

@@ -34,12 +34,12 @@ const TO_PUBLISH = {
     ('has_unpublished_versions' in template
       ? template.has_unpublished_versions
       : template.updated_at > (template.published_at ?? '')),
-  says: 'only a template with changes that are not published',
+  says: 'only for a template with unpublished changes',
 };
 
 export const templates = withRest({
   command: 'templates',
-  summary: 'write and publish messages that are sent by name',
+  summary: 'write and publish email templates',
   noun: 'a template',
   list: listOf('listTemplates', {
     columns: [id, alias, status, name, changed, { ...created, shown: 'wide' }, { ...published, shown: 'wide' }],
@@ -52,7 +52,7 @@ export const templates = withRest({
       {
         ...status,
         value: ({ status: said, has_unpublished_versions: hasMore }) =>
-          said === 'published' && hasMore ? 'published, with changes that are not' : said,
+          said === 'published' && hasMore ? 'published, with unpublished changes' : said,
       },
       created,
       changed,
@@ -69,7 +69,10 @@ export const templates = withRest({
   }),
   actions: [
     actionOf('createTemplate', {
-      hint: ({ id: made }) => ({ words: 'It is a draft; publish it with', command: ['publishTemplate', made] }),
+      hint: ({ id: made }) => ({
+        words: 'The template is a draft; publish it with',
+        command: ['publishTemplate', made],
+      }),
     }),
     actionOf('updateTemplate', {
       current: currentIn('getTemplate', (template) => ({

@@ -7,7 +7,7 @@ const told = ({ actions = [] }: Family, verb: string, answer: object): string | 
 it('sentences group the digits of large numbers', () => {
   const counts = { contacts: 12_408, subscribed: 12_000, unsubscribed: 408 };
   expect(told(segments, 'metrics', counts)).toBe('Contacts      12,408\nSubscribed    12,000\nUnsubscribed  408');
-  expect(told(segments, 'preview', counts)).toBe('12,408 contacts match; nothing was kept.');
+  expect(told(segments, 'preview', counts)).toBe('12,408 contacts match; nothing was stored.');
   expect(told(queue, 'drop', { deliveries: 1500, left: 0 })).toBe('1,500 dropped.');
   expect(
     queue.report.tell?.({ deliveries: 50_000, destination_count: 1200, holds: 0, sending: { is_on: true } } as never),

@@ -15,7 +15,7 @@ const CHOICES = ['opt_in', 'opt_out'] as const;
 
 export const topics = withRest({
   command: 'topics',
-  summary: 'what you write about, and who wants to read it',
+  summary: 'manage the topics that contacts can subscribe to',
   noun: 'a topic',
   list: listOf('listTopics', { columns, empty: 'There are no topics yet.' }),
   get: detailOf('getTopic', { fields: columns }),
@@ -24,7 +24,7 @@ export const topics = withRest({
 
 export const contactTopics = {
   command: 'contacts',
-  summary: 'what a contact wants to read',
+  summary: 'show and change the topics of a contact',
   noun: 'a topic',
   list: listOf('listContactTopics', {
     columns: [

@@ -64,20 +64,20 @@ const because: Field<Webhook> = {
   label: 'Because',
   value: ({ disabled_reason: reason }) => reason && REASONS[reason],
 };
-const REASONS = { manual: 'somebody disabled it', failing: 'nothing was delivered to it in five days' } as const;
+const REASONS = { manual: 'disabled by a person', failing: 'no delivery succeeded for five days' } as const;
 const secret: Field<Webhook> = { name: 'signing_secret', label: 'Signing secret', kind: 'whole' };
 
 function nextFor(webhook: Webhook): Advices {
   if (isFailing(webhook)) return seeTried(webhook.id);
   if (webhook.status === 'enabled') return undefined;
   return [
-    { ...enable(webhook.id), words: 'What happens meanwhile is parked. Enable it with' },
-    { words: 'Then send what was parked, with', command: ['webhooks replay', '--parked', '--webhook', webhook.id] },
+    { ...enable(webhook.id), words: 'Events are parked while it is disabled. Enable it with' },
+    { words: 'Then send the parked events with', command: ['webhooks replay', '--parked', '--webhook', webhook.id] },
   ];
 }
 
 export const seeTried = (webhook: string): Advice => ({
-  words: 'See what is tried again with',
+  words: 'List the events that are being retried with',
   command: ['listWebhookEvents', webhook, '--status', 'attempting'],
 });
 
@@ -96,19 +96,19 @@ export const eventTypes: Flag = {
 const rotateSecret = actionOf('rotateWebhookSecret', {
   tell: (rotated) => rotated.signing_secret,
   hint: () => ({
-    words: 'This is the only time the secret is shown. Deliveries carry a signature of the old one for 24 hours.',
+    words: 'This is the only time the secret is shown. For 24 hours, deliveries are also signed with the old one.',
   }),
   secret: 'Signing secret',
 });
 
 const triggerSample = actionOf('triggerWebhook', {
   tell: ({ id: eventId, webhooks: to, listeners }) =>
-    `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} listening`])].join(', ')}`,
+    `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} ${listeners === 1 ? 'listener' : 'listeners'}`])].join(', ')}`,
 });
 
 export const webhooks = withRest({
   command: 'webhooks',
-  summary: 'tell your programs what happens, over signed webhooks',
+  summary: 'send events to your programs, as signed webhooks',
   noun: 'an endpoint',
   list: listOf('listWebhooks', {
     columns: [
@@ -146,14 +146,14 @@ export const webhooks = withRest({
     actionOf('createWebhook', {
       tell: (made) => made.signing_secret,
       hint: () => ({
-        words: 'This is the only time the signing secret is shown; your program needs it to verify what arrives.',
+        words: 'This is the only time the signing secret is shown; your program needs it to verify events.',
       }),
       secret: 'Signing secret',
     }),
     actionOf('updateWebhook', {
       hint: ({ id: webhook }, { status: now }) =>
         now === 'enabled'
-          ? { words: 'See what was parked meanwhile with', command: ['listParkedWebhookEvents', webhook] }
+          ? { words: 'List the parked events with', command: ['listParkedWebhookEvents', webhook] }
           : undefined,
     }),
     actionOf('deleteWebhook', {
@@ -206,7 +206,7 @@ const replayEvent = actionOf('replayWebhookEvent', { done: 'Replayed' });
 
 export const webhookEvents = {
   command: 'webhooks',
-  summary: 'what an endpoint was told',
+  summary: 'list the events of an endpoint',
   noun: 'an event',
   list: listOf('listWebhookEvents', { columns: eventColumns, empty: 'There are no events yet.' }),
   get: detailOf('getWebhookEvent', {
@@ -227,14 +227,14 @@ export const webhookEvents = {
 
 export const parkedWebhookEvents = {
   command: 'webhooks',
-  summary: 'what happened while an endpoint was disabled',
+  summary: 'list the events that happened while an endpoint was disabled',
   noun: 'an event',
   list: listOf('listParkedWebhookEvents', {
     // The API keeps the status in which it was paused.
     columns: eventColumns.map((column) =>
       column === eventStatus ? { ...column, value: () => 'parked', tone: () => 'attention' } : column,
     ),
-    empty: 'Nothing is parked.',
+    empty: 'There are no parked events.',
     isForward: true,
   }),
   actions: [replayEvent],
@@ -242,7 +242,7 @@ export const parkedWebhookEvents = {
 
 export const webhookAttempts = {
   command: 'webhooks',
-  summary: 'the attempts to deliver an event',
+  summary: 'list the attempts to deliver an event',
   noun: 'an attempt',
   list: listOf('listWebhookAttempts', {
     columns: [

@@ -61,8 +61,8 @@ export function typeIn(text: string): WebhookEventType {
   const type = text.trim();
   if (isType(type)) return type;
   const nearest = nearestTo(type, Object.keys(TYPES));
-  const advice = nearest === undefined ? `; there are:\n${typesByKind()}` : `. Did you mean ${nearest}?`;
-  throw new CliFault(`${JSON.stringify(type)} is no event type${advice}`, 'usage');
+  const advice = nearest === undefined ? `; the types are:\n${typesByKind()}` : `. Did you mean ${nearest}?`;
+  throw new CliFault(`${JSON.stringify(type)} is not an event type${advice}`, 'usage');
 }
 
 const isType = (text: string): text is WebhookEventType => Object.hasOwn(TYPES, text);

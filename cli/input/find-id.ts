@@ -37,7 +37,7 @@ interface Finding {
 const WHERE: Readonly<Record<string, string>> = {
   listOauthClients: 'on this server',
   listQueueHolds: 'on this server',
-  listQueuedDeliveries: 'that waits in the queue; name one that has left it by its whole id',
+  listQueuedDeliveries: 'in the queue; for an email that has left the queue, give the full id',
   listSessions: 'among yours',
   listTeams: 'among yours',
 };
@@ -69,7 +69,7 @@ export async function findId(
   if (isLatest) throw none(named);
   if (named.isTakenByName) return given;
   const where = WHERE[named.list] ?? 'in this team';
-  const among = hasMore ? `among the newest ${LOOKED_THROUGH}; name an older one by its whole id` : where;
+  const among = hasMore ? `among the newest ${LOOKED_THROUGH}; for an older one, give the full id` : where;
   throw new CliFault(`there is no ${named.noun} ${given} ${among}.`, 'notFound', seeAll);
 }
 
@@ -135,7 +135,7 @@ function ambiguous(named: Named, given: string, candidates: readonly Item[]): Cl
     return `  ${shortId(item.id)}  ${item.id}${says === '' ? '' : `  ${says}`}`;
   });
   const rest = candidates.length > CANDIDATES ? [`  and ${candidates.length - CANDIDATES} more`] : [];
-  const says = `several ${named.noun}s are called ${given}; name the one that is meant by its id:`;
+  const says = `more than one ${named.noun} matches ${given}; give the id of the one you mean:`;
   return new CliFault([says, ...lines, ...rest].join('\n'), 'usage');
 }
 
@@ -151,11 +151,11 @@ export function saying(named: Named, item: object): string {
 
 const none = ({ list, noun }: Named): CliFault =>
   list === 'listEmails'
-    ? new CliFault('nothing was sent yet.', 'notFound', {
+    ? new CliFault('no email was sent yet.', 'notFound', {
         words: 'See how to send with',
         command: ['sendEmail', '--help'],
       })
-    : new CliFault(list === 'listQueuedDeliveries' ? 'nothing waits.' : `there is no ${noun} yet.`, 'notFound');
+    : new CliFault(list === 'listQueuedDeliveries' ? 'the queue is empty.' : `there is no ${noun} yet.`, 'notFound');
 
 /** The parameters of a path from the words that fill them, in their order. */
 export async function readPath(
@@ -181,8 +181,8 @@ export async function findLabels(client: Client, inbox: string, named: readonly 
     const found = data.find(({ id, name }) => id === one || name.toLowerCase() === one.toLowerCase());
     if (found) return found.id;
     throw new CliFault(`there is no label ${one} in this inbox.`, 'notFound', [
-      { words: 'See what there is with', command: ['listInboxLabels', inbox] },
-      { words: 'Make it with', command: ['createInboxLabel', inbox, one] },
+      { words: 'List them with', command: ['listInboxLabels', inbox] },
+      { words: 'Create it with', command: ['createInboxLabel', inbox, one] },
     ]);
   });
 }

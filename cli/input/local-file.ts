@@ -12,7 +12,7 @@ export async function mustBeReadable(file: string, cwd: string): Promise<void> {
   const stats = await stat(at).catch((error: NodeJS.ErrnoException) => {
     throw cannot(error.code === 'ENOENT' ? 'there is no such file' : error.message);
   });
-  if (!stats.isFile()) throw cannot('it is no regular file');
+  if (!stats.isFile()) throw cannot('it is not a regular file');
   await access(at, constants.R_OK).catch((error: Error) => {
     throw cannot(error.message);
   });
@@ -26,7 +26,8 @@ export function readEmails(text: string): unknown[] {
   } catch (error) {
     throw new CliFault(`the file is not JSON: ${(error as Error).message}`);
   }
-  if (!Array.isArray(list)) throw new CliFault('the file must hold a JSON list of emails: [{"from": …, "to": …}, …]');
+  if (!Array.isArray(list))
+    throw new CliFault('the file must contain a JSON list of emails: [{"from": …, "to": …}, …]');
   return list;
 }
 

@@ -88,7 +88,7 @@ function parse(text: string, holds: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CliFault(`the ${holds} is no JSON: ${(error as Error).message.slice(0, 120)}`, 'usage');
+    throw new CliFault(`the ${holds} is not valid JSON: ${(error as Error).message.slice(0, 120)}`, 'usage');
   }
 }
 

@@ -53,11 +53,15 @@ describe('a --where condition', () => {
   ])('%s is parsed into a filter', (text, filter) => expect(readWhere(text)).toEqual(filter));
 
   it.each([
-    ['properties.plan', 16, /= != > .* is wanted here$/],
-    ['properties.plan ~ pro', 17, /is wanted here, not "~"/],
-    ['properties.plan =', 18, /a value is wanted here/],
-    ['properties.plan = pro unsubscribed = false', 23, /and, or, or the end is wanted here, not "unsubscribed"/],
-    ['(a = 1', 7, /\) is wanted here/],
+    ['properties.plan', 16, /= != > .* is expected here$/],
+    ['properties.plan ~ pro', 17, /is expected here, not "~"/],
+    ['properties.plan =', 18, /a value is expected here/],
+    [
+      'properties.plan = pro unsubscribed = false',
+      23,
+      /and, or, or the end of the condition is expected here, not "unsubscribed"/,
+    ],
+    ['(a = 1', 7, /\) is expected here/],
     ['a = "open', 5, /close a quote/],
     ['= pro', 1, /a field, such as/],
     ['', 1, /a field/],

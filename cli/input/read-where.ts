@@ -38,7 +38,7 @@ function tokensOf(text: string): Token[] {
     const from = TOKEN.lastIndex;
     const found = TOKEN.exec(text);
     const at = from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
-    if (!found) throw new WhereFault(at, 'this cannot be read; close a quote, or write one of = != > >= < <=');
+    if (!found) throw new WhereFault(at, 'unexpected character; close a quote, or use one of = != > >= < <=');
     const [, double, single, sign, word = ''] = found;
     const quoted = double ?? single;
     if (quoted !== undefined) tokens.push({ text: quoted.replaceAll(/\\(.)/g, '$1'), at, kind: 'quoted' });
@@ -88,7 +88,7 @@ class Parser {
 
   readAll(): Where {
     const where = this.#either();
-    if (this.#peek().kind !== 'end') throw this.#expected('and, or, or the end');
+    if (this.#peek().kind !== 'end') throw this.#expected('and, or, or the end of the condition');
     return where;
   }
 
@@ -134,7 +134,7 @@ class Parser {
     const at = this.#peek();
     const subscription = this.#raw('opt_in or opt_out');
     if (subscription === 'opt_in' || subscription === 'opt_out') return { topic, subscription };
-    throw new WhereFault(at.at, 'opt_in or opt_out is wanted here');
+    throw new WhereFault(at.at, 'opt_in or opt_out is expected here');
   }
 
   #values(): unknown[] {
@@ -175,6 +175,6 @@ class Parser {
 
   #expected(what: string): WhereFault {
     const { at, kind, text } = this.#peek();
-    return new WhereFault(at, `${what} is wanted here${kind === 'end' ? '' : `, not ${JSON.stringify(text)}`}`);
+    return new WhereFault(at, `${what} is expected here${kind === 'end' ? '' : `, not ${JSON.stringify(text)}`}`);
   }
 }

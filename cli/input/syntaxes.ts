@@ -36,7 +36,11 @@ function readColumns(given: readonly string[], nameOf: NameOption): Record<strin
   const map: Record<string, string> = {};
   for (const text of given) {
     const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
-    if (!FIELDS.includes(field)) throw wrong(`${nameOf('column')} takes ${FIELDS.join('=, ')}= a column`, text);
+    if (!FIELDS.includes(field))
+      throw wrong(
+        `${nameOf('column')} must be a field and a column, such as email=Mail; the fields are ${FIELDS.join(', ')}`,
+        text,
+      );
     map[field] = column;
   }
   return map;
@@ -44,7 +48,7 @@ function readColumns(given: readonly string[], nameOf: NameOption): Record<strin
 
 /** Reads which columns contain which properties, and their types. */
 function readMappedProperties(given: readonly string[], nameOf: NameOption): Record<string, unknown> {
-  const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
+  const says = `${nameOf('property')} must be key=column, key:number=column or key:boolean=column`;
   return Object.fromEntries(given.map((text) => readMapped(text, says)));
 }
 
@@ -62,12 +66,12 @@ const readProperties = (given: readonly string[], nameOf: NameOption): Record<st
 
 function readProperty(text: string, option: string): [string, Value] {
   const [, key = '', isJson, value = ''] = /^([^:=]+)(:?)=([^]*)$/.exec(text) ?? [];
-  if (key === '') throw wrong(`${option} takes key=text or key:=value`, text);
+  if (key === '') throw wrong(`${option} must be key=text or key:=value`, text);
   if (isJson === '') return [key, value];
   if (value === 'true' || value === 'false') return [key, value === 'true'];
   const number = Number(value);
   if (value.trim() !== '' && Number.isFinite(number)) return [key, number];
-  throw wrong(`${option} has no number, true or false behind the :=`, text);
+  throw wrong(`${option} needs a number, true or false after :=`, text);
 }
 
 function readTopics(
@@ -76,7 +80,7 @@ function readTopics(
 ): { id: string; subscription: 'opt_in' | 'opt_out' }[] {
   return given.map((text) => {
     const [, id = '', subscription = ''] = /^([^=]+)=(opt_in|opt_out)$/.exec(text) ?? [];
-    if (id === '') throw wrong(`${nameOf('topic')} takes ID=opt_in or ID=opt_out`, text);
+    if (id === '') throw wrong(`${nameOf('topic')} must be ID=opt_in or ID=opt_out`, text);
     return { id, subscription: subscription as 'opt_in' };
   });
 }
@@ -86,7 +90,7 @@ export function readFallback(type: string, text: string, nameOf: NameOption): st
   if (type !== 'number') return text;
   const number = Number(text);
   if (text.trim() !== '' && Number.isFinite(number)) return number;
-  throw wrong(`${nameOf('fallback')} of a number takes a number`, text);
+  throw wrong(`${nameOf('fallback')} of a number must be a number`, text);
 }
 
 /** Splits `key=value, key=value`: a comma belongs to a value unless another key follows it. */
@@ -100,12 +104,12 @@ const splitPairs = (text: string): string[] =>
 function readVariable(declaration: string, nameOf: NameOption): TemplateVariableRequest {
   const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
   if (type !== 'string' && type !== 'number')
-    throw wrong(`${nameOf('variable')} has the type string or number`, declaration);
+    throw wrong(`${nameOf('variable')} must have the type string or number`, declaration);
   if (fallback === undefined) return { key, type };
   if (type === 'string') return { key, type, fallback_value: fallback };
   const number = Number(fallback);
   if (fallback.trim() === '' || !Number.isFinite(number)) {
-    throw wrong(`${nameOf('variable')} has no number behind the =`, declaration);
+    throw wrong(`${nameOf('variable')} needs a number after =`, declaration);
   }
   return { key, type, fallback_value: number };
 }
@@ -114,11 +118,11 @@ function readHeaders(fields: readonly string[], nameOf: NameOption): NonNullable
   const headers: Record<string, string> = {};
   for (const field of fields) {
     const colon = field.indexOf(':');
-    if (colon < 1) throw wrong(`${nameOf('header')} takes 'Name: value'`, field);
+    if (colon < 1) throw wrong(`${nameOf('header')} must be 'Name: value'`, field);
     const name = field.slice(0, colon).trim();
     const double = Object.keys(headers).find((other) => other.toLowerCase() === name.toLowerCase());
     if (double !== undefined)
-      throw new CliFault(`${nameOf('header')} names ${name} twice; a header can be given once`, 'usage');
+      throw new CliFault(`${nameOf('header')} is given twice for ${name}; give each header once`, 'usage');
     headers[name] = field.slice(colon + 1).trim();
   }
   return headers;
@@ -126,7 +130,7 @@ function readHeaders(fields: readonly string[], nameOf: NameOption): NonNullable
 
 function readTag(pair: string, nameOf: NameOption): { name: string; value: string } {
   const equals = pair.indexOf('=');
-  if (equals < 1) throw wrong(`${nameOf('tag')} takes name=value`, pair);
+  if (equals < 1) throw wrong(`${nameOf('tag')} must be name=value`, pair);
   return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
 }
 
@@ -135,11 +139,11 @@ function readVariables(pairs: readonly string[], nameOf: NameOption): Record<str
   const variables: Record<string, string | number> = {};
   for (const pair of pairs) {
     const found = /^(\w+)(:?)=(.*)$/s.exec(pair);
-    if (!found) throw wrong(`${nameOf('variable')} takes KEY=value or KEY:=number`, pair);
+    if (!found) throw wrong(`${nameOf('variable')} must be KEY=value or KEY:=number`, pair);
     const [, key = '', isNumber = '', value = ''] = found;
     const number = Number(value);
     if (isNumber && (value.trim() === '' || !Number.isFinite(number)))
-      throw wrong(`${nameOf('variable')} ${key}:= takes a number`, value);
+      throw wrong(`${nameOf('variable')} ${key}:= needs a number`, value);
     variables[key] = isNumber ? number : value;
   }
   return variables;
@@ -166,8 +170,8 @@ async function readAttachments(given: readonly string[], place: Place): Promise<
   let bytes = 0;
   if (most !== undefined) for (const one of given) bytes += await sizeOf(one, place);
   if (most !== undefined && bytes > most * MIB) {
-    const hold = `${place.nameOf('attach')} holds ${Math.ceil(bytes / MIB)} MiB of files`;
-    throw new CliFault(`${hold}; from here at most ${most} MiB are sent`, 'usage');
+    const hold = `${place.nameOf('attach')} adds ${Math.ceil(bytes / MIB)} MiB of files`;
+    throw new CliFault(`${hold}; at most ${most} MiB can be sent`, 'usage');
   }
   return Promise.all(given.map((one) => readAttachment(one, place)));
 }
@@ -179,7 +183,7 @@ async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
   const found = await stat(path.resolve(cwd, file)).catch(() => undefined);
   // A pipe or a device may have no end.
   if (found && !found.isFile() && !found.isDirectory())
-    throw new CliFault(`${nameOf('attach')} ${file} cannot be read: it is no regular file`);
+    throw new CliFault(`${nameOf('attach')} ${file} cannot be read: it is not a regular file`);
   return found?.size ?? 0;
 }
 

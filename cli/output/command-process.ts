@@ -34,13 +34,13 @@ export type Ending = keyof typeof EXIT;
 export const EXIT_CODES: readonly { code: number; says: string }[] = (
   [
     ['done', 'done'],
-    ['failed', 'failed on this machine, called off, or the answer is no, as of a domain that is not verified'],
-    ['usage', 'misused: an unknown command or option, or a question that nobody is there to answer'],
-    ['refused', 'refused by the server: a field is wrong, or things do not stand as the call needs them'],
-    ['notFound', 'what was named is not there'],
+    ['failed', 'failed on this machine, canceled, or the result is negative, such as a domain that is not verified'],
+    ['usage', 'wrong usage: an unknown command or option, or no terminal to ask a question'],
+    ['refused', 'refused by the server: a field is wrong, or the current state does not allow the request'],
+    ['notFound', 'not found'],
     ['unreachable', 'no server answered'],
-    ['server', 'the server failed, or cannot work just now'],
-    ['limit', 'too many calls or a quota that is used up: the same call succeeds later'],
-    ['auth', 'no key, or one that is not accepted or not allowed to'],
+    ['server', 'the server failed, or is not available'],
+    ['limit', 'too many requests, or a quota is used up: try again later'],
+    ['auth', 'no key, or the key is not accepted or lacks the permission'],
   ] as const
 ).map(([ending, says]) => ({ code: EXIT[ending], says }));

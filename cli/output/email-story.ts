@@ -62,18 +62,18 @@ export function tellHistory(
 const saidOf = (say: Say, advice: Advice): string[] => [say(advice)].filter((said) => said !== undefined);
 
 const seeEarlier = (id: string): Advice => ({
-  words: 'Earlier events are left out; see them all with',
+  words: 'Earlier events are not shown; list all with',
   command: ['listEmailEvents', id, '--all'],
 });
 
 const tellForward = ({ ruleId, pattern, receivedId }: Forwarded, say: Say): string =>
   [
     ...(pattern === undefined
-      ? [`Forwarded by the inbound rule ${ruleId}, which is gone or not yours to read.`]
+      ? [`Forwarded by the inbound rule ${ruleId}, which was deleted or which you may not read.`]
       : saidOf(say, { words: `Forwarded by the inbound rule for ${pattern}`, command: ['getInboundRule', ruleId] })),
     ...(receivedId === undefined
       ? []
-      : saidOf(say, { words: 'What came in', command: ['getReceivedEmail', receivedId] })),
+      : saidOf(say, { words: 'The received email', command: ['getReceivedEmail', receivedId] })),
     '',
   ].join('\n');
 
@@ -92,13 +92,13 @@ function tellSuppressed({ events, attempts, suppressed }: Told, say: Say): strin
   const byKey = new Map(all.map((email) => [email.toLowerCase(), email]));
   return [...byKey].map(([key, email]) => {
     const entry = entries.get(key);
-    if (!entry) return `\n${email} is not suppressed now: mail goes to it.`;
-    const words = `${email} is suppressed now (${ORIGINS[entry.origin]}), so nothing is sent to it until`;
+    if (!entry) return `\n${email} is not suppressed now: mail is sent to it.`;
+    const words = `${email} is suppressed now (${ORIGINS[entry.origin]}), so nothing is sent to it. Remove the suppression with`;
     return `\n${say({ words, command: ['deleteSuppression', asWord(email)] }) ?? words}`;
   });
 }
 
-const ORIGINS = { bounce: 'it bounced', complaint: 'it complained', manual: 'by hand' } as const;
+const ORIGINS = { bounce: 'bounced', complaint: 'marked as spam', manual: 'added by hand' } as const;
 
 /** An address that begins with a dash would be taken for an option. */
 const asWord = (email: string): string => (email.startsWith('-') ? 'ADDRESS' : email);
@@ -137,17 +137,17 @@ function heading(terminal: Terminal, email: Email, requestId: string | null): st
 const EVENTS: Readonly<Record<string, string>> = {
   'email.queued': 'Accepted, and queued.',
   'email.scheduled': 'Accepted, to be sent later.',
-  'email.sent': 'Its first delivery began.',
+  'email.sent': 'The first delivery started.',
   'email.canceled': 'Canceled before it was sent.',
   'email.opened': 'Opened.',
   'email.clicked': 'A link was clicked.',
-  'email.unsubscribed': 'Its reader unsubscribed by it.',
-  'email.delivered': 'Delivered, as the other side said later.',
-  'email.delivery_delayed': 'Delayed, as the other side said.',
-  'email.bounced': 'It bounced.',
-  'email.complained': 'It was marked as spam.',
+  'email.unsubscribed': 'A recipient unsubscribed.',
+  'email.delivered': 'Delivered, according to a later report.',
+  'email.delivery_delayed': 'Delayed, according to a report.',
+  'email.bounced': 'Bounced.',
+  'email.complained': 'Marked as spam.',
   'email.suppressed': 'Not sent.',
-  'email.failed': 'It could not be sent.',
+  'email.failed': 'Could not be sent.',
 };
 
 function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Event): string[] {
@@ -166,7 +166,7 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
     advice ?? undefined,
     typeof link === 'string' ? terminal.paint('dim', link) : undefined,
   ];
-  const by = data?.['machine'] === true ? ', by a machine: it counts as nobody' : '';
+  const by = data?.['machine'] === true ? ', by a machine: not counted as a reader' : '';
   return [
     `${(EVENTS[type] ?? type).replace(/\.$/, '')}${whom}${by}.`,
     ...more.filter((line): line is string => typeof line === 'string' && line !== ''),
@@ -195,7 +195,7 @@ function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boole
 
 /** Mail that the playground catches, and that to the simulator, stays on this server. */
 const noDialogue = ({ address }: Attempt): string =>
-  address === null ? 'There is no dialogue: no mail server was connected to.' : 'There is no dialogue.';
+  address === null ? 'There is no SMTP dialogue: no mail server was contacted.' : 'There is no SMTP dialogue.';
 
 const TONES = {
   delivered: 'good',
@@ -208,8 +208,8 @@ const TONES = {
 
 function tellPending(terminal: Terminal, pending: readonly Pending[], email: Email): string[] {
   if (email.last_event === 'scheduled')
-    return [`\nNext: it is sent at ${formatTime(terminal, email.scheduled_at, 'second')}.`];
-  if (pending.length === 0) return ['\nNothing more will be done.'];
+    return [`\nNext: it will be sent at ${formatTime(terminal, email.scheduled_at, 'second')}.`];
+  if (pending.length === 0) return ['\nNothing further will happen.'];
   return pending.map(
     (delivery) => `\nNext: ${NEXT[delivery.state](delivery, formatTime(terminal, delivery.until, 'second'))}`,
   );
@@ -219,20 +219,21 @@ function tellPending(terminal: Terminal, pending: readonly Pending[], email: Ema
 function tellWaiting(pending: readonly Pending[], { from }: Email, say: Say): string[] {
   const [, domain] = /@([^\s@>]+)>?$/.exec(from) ?? [];
   if (domain === undefined || !pending.some(({ state }) => state === 'awaits_domain')) return [];
-  return saidOf(say, { words: 'See which of its records is missing with', command: ['getDomain', domain] });
+  return saidOf(say, { words: 'See which of its records are missing with', command: ['getDomain', domain] });
 }
 
 const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => string> = {
   waiting: ({ destination, attempts }, until) =>
     attempts === 0
-      ? `it goes to ${destination} at ${until}.`
-      : `${destination} is tried again at ${until}, for the ${ordinal(attempts + 1)} time.`,
+      ? `it will be sent to ${destination} at ${until}.`
+      : `attempt ${attempts + 1} to deliver it to ${destination} is at ${until}.`,
   under_way: ({ destination }) => `it is being delivered to ${destination} right now.`,
   awaits_domain: ({ destination }, until) =>
-    `it waits for the sending domain to be verified again, and goes to ${destination} then, or is tried at ${until}.`,
-  held: ({ destination }) => `the operator of this server holds it; it goes to ${destination} when it is released.`,
+    `it waits for the sending domain to be verified again, and is then sent to ${destination}, or retried at ${until}.`,
+  held: ({ destination }) =>
+    `the operator of this server has put it on hold; it will be sent to ${destination} when the hold is released.`,
   in_doubt: ({ destination }, until) =>
-    `nobody knows whether ${destination} took it. It is never sent twice, and counts as failed at ${until} unless a notice says otherwise.`,
+    `it is unknown whether ${destination} accepted it. It is never sent twice, and counts as failed at ${until} unless a report arrives before that.`,
 };
 
 function ordinal(count: number): string {
@@ -255,7 +256,7 @@ export function tellQueuedEmail(
   const [heading = '', ...told] = tellHistory(terminal, history, { withTranscript, say: () => undefined });
   return [
     `${heading.trimEnd()}\nteam ${team}, ${bytesInWords(size)}\n`,
-    ...(isCut ? ['Earlier events and tries are left out.'] : []),
+    ...(isCut ? ['Earlier events and attempts are not shown.'] : []),
     ...told,
   ];
 }

@@ -48,14 +48,14 @@ const sayRefused = (key: KeyInUse | undefined): string =>
 function renew(key: KeyInUse | undefined): Advice {
   if (isPass(key))
     return {
-      words: 'If that server runs another version of the program, start it again; look at it with',
+      words: 'If the server runs another version of the program, restart it; check it with',
       command: ['doctor'],
     };
   if (key?.keyFrom === '--api-key' || key?.keyFrom === 'RASKET_API_KEY')
-    return keepKey('Correct it there, or take it away and keep one with', key);
+    return keepKey('Correct it there, or remove it and store a key with', key);
   if (key?.development && key.keyFrom === key.development.file)
     return {
-      words: 'Start that server again, which makes one that works',
+      words: 'Restart that server, which creates a valid key',
       command: startOf(key.development.data),
     };
   return isSession(key?.apiKey) ? signInAs('Sign in again with', key) : setOne(key);
@@ -69,7 +69,7 @@ export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with
 /** Advice for a key that is valid, but lacks the permission. */
 const useAnother = (key: KeyInUse | undefined): Advice =>
   keepKey(
-    `Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, with --api-key, or keep one with`,
+    `Use another key${key === undefined ? '' : ` than the one in ${key.keyFrom}`}, with --api-key, or store one with`,
     key,
   );
 
@@ -83,10 +83,10 @@ export const isOperators = (key: Pick<KeyInUse, 'apiKey'> | undefined): boolean 
 export const beOperator: readonly Advice[] = [
   {
     words:
-      'As root on the server’s machine it takes no key. Elsewhere take that of an operator, with --profile operator once it is kept.',
+      'As root on the server’s machine, this command needs no key. Elsewhere, use the token of an operator, with --profile operator once it is stored.',
     isForLine: true,
   },
-  { words: 'One is made on the server with', command: ['operators create', 'NAME'] },
+  { words: 'Create one on the server’s machine with', command: ['operators create', 'NAME'] },
 ];
 
 type Path = Readonly<Record<string, unknown>>;
@@ -167,7 +167,7 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
     status === 409
       ? { words: 'See it with', command: ['getDomain', nameIn(sent)] }
       : [
-          { words: 'If it is registered by your team, verify it with', command: ['verifyDomain', nameIn(sent)] },
+          { words: 'If your team has registered it, verify it with', command: ['verifyDomain', nameIn(sent)] },
           { words: 'Otherwise register it with', command: ['createDomain', nameIn(sent)] },
         ],
   configureDomainDns: ({ status, path }) =>
@@ -178,7 +178,7 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
     status === 409 ? { words: 'See it with', command: ['getDomain', nameIn(sent)] } : undefined,
   createTemplate: seeOtherTemplate,
   publishTemplate: ({ path }) => ({
-    words: 'Declare its variables anew, all of them, with',
+    words: 'Declare all its variables again with',
     command: ['updateTemplate', idIn(path, 'template'), '--variable', 'KEY'],
   }),
   replayWebhookEvent: ({ path }) => ({
@@ -186,7 +186,7 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
     command: ['updateWebhook', idIn(path, 'webhook_id'), '--status', 'enabled'],
   }),
   rotateDkim: ({ path }) => ({
-    words: 'Make new keys with',
+    words: 'Create new keys with',
     command: ['regenerateDkim', idIn(path, 'domain_id')],
   }),
   sendBatch: ({ status }) => (status === 403 ? seeDomains : undefined),
@@ -197,10 +197,10 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
   sendEmail: ({ status, sent, body: { message } }) => (status === 403 ? seeSender(sent, message) : undefined),
   triggerWebhook: ({ sent: { type, webhook_id: id } }) =>
     typeof id === 'string'
-      ? { words: 'See what it takes, and whether it is enabled, with', command: ['getWebhook', id] }
+      ? { words: 'See its event types, and whether it is enabled, with', command: ['getWebhook', id] }
       : [
           { words: 'Add one with', command: ['createWebhook', 'URL', '--events', String(type)] },
-          { words: 'Or hear it here with', command: ['webhooks listen'] },
+          { words: 'Or receive it on this machine with', command: ['webhooks listen'] },
         ],
   updateEmail: whatBecameOfIt,
   updateTemplate: seeOtherTemplate,
@@ -209,7 +209,7 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
 const nameIn = ({ name }: Path): string => (typeof name === 'string' ? name : 'NAME');
 
 function whatBecameOfIt({ path }: ApiFault): Advice {
-  return { words: 'See what became of it with', command: ['explain', idIn(path, 'email_id')] };
+  return { words: 'See what happened to it with', command: ['explain', idIn(path, 'email_id')] };
 }
 
 function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefined {
@@ -224,7 +224,7 @@ function seeSender({ from }: Path, message: string): Advice {
   const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
   return domain === undefined || message.includes('create it, publish its DNS records')
     ? seeDomains
-    : { words: 'See how the domain stands with', command: ['getDomain', domain] };
+    : { words: 'See the status of the domain with', command: ['getDomain', domain] };
 }
 
 const setUpSso: Advice = {
@@ -245,7 +245,7 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
   restricted_api_key: (_, key) => useAnother(key),
   inbox_not_set_up: () => ({ words: 'Create the first inbox with', command: ['createInbox', 'ADDRESS'] }),
   suspended_api_key: () => ({
-    words: 'If it is the team that is suspended, its operator ends that on the server with',
+    words: 'If the team is suspended, the operator resumes it on the server’s machine with',
     command: ['teams resume', 'TEAM'],
   }),
   invalid_permission: aboutPermission,
@@ -267,16 +267,16 @@ function aboutPermission({ operation, body }: ApiFault, key: KeyInUse | undefine
   if (isSession(key?.apiKey))
     return [
       { words: 'See your role and your team with', command: ['whoami'] },
-      { words: 'Work in another one with', command: ['switchTeam', 'TEAM'] },
+      { words: 'Switch to another team with', command: ['switchTeam', 'TEAM'] },
     ];
   if (isPeoplesCall(operation)) return signInAs('Sign in with', key);
   if (!isOperators(key)) return useAnother(key);
   return operation === 'listAudit'
-    ? { words: 'What an operator sees', command: ['listOperatorAudit'] }
-    : { words: 'Name one with --profile or --api-key; see what is kept with', command: ['profiles'] };
+    ? { words: 'For operators', command: ['listOperatorAudit'] }
+    : { words: 'Choose one with --profile or --api-key; list the stored ones with', command: ['profiles'] };
 }
 
-const switchAiOn: Advice = { words: 'Switch them on with', command: ['updateTeam', '--ai-assist'] };
+const switchAiOn: Advice = { words: 'Turn them on with', command: ['updateTeam', '--ai-assist'] };
 
 const isOperatorsCall = (operation: ContractId): boolean =>
   isCallOf(operation, (family) => family.isOperators === true);
@@ -348,7 +348,7 @@ function takenBy({ operation, status, body }: ApiFault): Advice | undefined {
 /** An endpoint without TLS is most often one on the machine of a developer. */
 const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | undefined =>
   /Webhook$/.test(operation) && typeof endpoint === 'string' && /^http:/i.test(endpoint)
-    ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
+    ? { words: 'To receive events on your own machine, use', command: ['webhooks listen', '--forward-to', endpoint] }
     : undefined;
 
 /** The advice by the reason that a refusal gives in addition to its name. */
@@ -434,9 +434,7 @@ function endingOf({ status, body }: ApiFault): Ending {
 }
 
 function explainSilence(fault: NoAnswer, say: Say): string[] {
-  const doubt = fault.isInDoubt
-    ? ['The request may have been carried out all the same; look before you repeat it.']
-    : [];
+  const doubt = fault.isInDoubt ? ['The request may have been carried out anyway; check before you repeat it.'] : [];
   return [...withAdvice([fault.message], fault.advice, say), ...doubt];
 }
 

@@ -3,6 +3,6 @@ import { clean } from './clean.ts';
 
 /** Describes a change of a zone that was made, or would be. */
 export function tellChange({ changes, zone, provider, dry_run: isDryRun }: DnsConfiguration): string {
-  if (changes.length === 0) return `The zone ${clean(zone)} holds everything already; nothing changes.`;
-  return `${isDryRun ? 'This would change' : 'Changed'} the zone ${clean(zone)} by the provider ${clean(provider)}.`;
+  if (changes.length === 0) return `The zone ${clean(zone)} already has all records; nothing changes.`;
+  return `${isDryRun ? 'This would change' : 'Changed'} the zone ${clean(zone)} at the provider ${clean(provider)}.`;
 }

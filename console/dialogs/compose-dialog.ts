@@ -23,7 +23,7 @@ const graphemes = (text: string): string[] => [...segments.segment(text)].map(({
  */
 export class ComposeDialog implements Dialog {
   readonly title: string;
-  readonly keys = 'ctrl-s send it   ctrl-d keep it as a draft   esc put it aside';
+  readonly keys = 'ctrl-s send   ctrl-d save as a draft   esc close and keep the text';
   readonly #input: Compose;
   #lines: string[][];
   #row = 0;
@@ -89,7 +89,7 @@ export class ComposeDialog implements Dialog {
     }
     if (key === 'ctrl-s' || key === 'ctrl-d') {
       if (this.text.trim() === '') {
-        this.#fault = 'The text is empty: there is nothing to send.';
+        this.#fault = 'The text is empty; there is nothing to send.';
         return true;
       }
       this.#isBusy = true;

@@ -48,7 +48,7 @@ export class AskDialog implements Dialog {
   }
 
   get keys(): string {
-    return `y do it   n leave it${this.#length > this.#space ? '   ↑↓ scroll' : ''}`;
+    return `y confirm   n cancel${this.#length > this.#space ? '   ↑↓ scroll' : ''}`;
   }
 
   get where(): string {
@@ -56,7 +56,7 @@ export class AskDialog implements Dialog {
   }
 
   draw(width: number, height: number): string[] {
-    const unsure = this.#isUnsure ? ['Enter decides nothing here: y does it, n leaves it.'] : [];
+    const unsure = this.#isUnsure ? ['Press y to confirm or n to cancel.'] : [];
     const ask = [...this.#lines, ...unsure].flatMap((line) => wrap(line, width));
     const shown = this.#shows(width).flatMap((line) => wrap(line, width));
     if (shown.length === 0) return ask;
@@ -81,7 +81,7 @@ export class AskDialog implements Dialog {
 /** Asks before an irreversible action: the name has to be typed, as on the command line. */
 export class ConfirmDialog implements Dialog {
   readonly title: string;
-  readonly keys = 'enter do it, once the name is typed   esc leave it';
+  readonly keys = 'enter confirm, once the name is typed   esc cancel';
   readonly #says: string;
   readonly #where: string;
   readonly #yes: () => void;
@@ -103,12 +103,12 @@ export class ConfirmDialog implements Dialog {
   draw(width: number): string[] {
     const ask =
       this.#name === undefined
-        ? [faint('Asking for its name …')]
+        ? [faint('Loading its name …')]
         : [
             ...wrap(`Type ${bold(this.#name)}${howToType(this.#name)} to do it on ${this.#where}:`, width),
             `> ${this.#line.draw(width - 2)}`,
           ];
-    const wrong = this.#isWrong ? ['That is not the name; nothing was changed.'] : [];
+    const wrong = this.#isWrong ? ['The name does not match; nothing was changed.'] : [];
     return [...wrap(`This will ${this.#says}. It cannot be undone.`, width), '', ...ask, ...wrong];
   }
 
@@ -131,7 +131,7 @@ export class ConfirmDialog implements Dialog {
 
 /** Lists the available actions, with the keys that start them without this menu. */
 export class MenuDialog implements Dialog {
-  readonly title = 'What to do';
+  readonly title = 'Actions';
   readonly #actions: readonly BoundAction[];
   readonly #choose: (bound: BoundAction) => void;
   #at = 0;
@@ -143,7 +143,7 @@ export class MenuDialog implements Dialog {
   }
 
   get keys(): string {
-    return 'enter or its key do it   ↑↓ move   esc leave it';
+    return 'enter or its key run it   ↑↓ move   esc cancel';
   }
 
   get where(): string {
@@ -190,7 +190,7 @@ export class TextDialog implements Dialog {
     this.title = title;
     this.#text = typeof text === 'string' ? () => cleanLines(text) : text;
     this.#copy = copy;
-    this.keys = `${copy === undefined ? '' : 'y copy it   '}↑↓ scroll   esc close`;
+    this.keys = `${copy === undefined ? '' : 'y copy   '}↑↓ scroll   esc close`;
   }
 
   copy = (): string | undefined => this.#copy;
@@ -225,7 +225,7 @@ export interface Choice {
 /** Chooses one of several, by its number or by the selection. */
 export class ChooseDialog implements Dialog {
   readonly title: string;
-  readonly keys = 'enter or its number choose   ↑↓ move   esc leave it';
+  readonly keys = 'enter or its number choose   ↑↓ move   esc cancel';
   #choices: readonly Choice[] = [];
   #at = 0;
   isAsking = true;
@@ -242,7 +242,7 @@ export class ChooseDialog implements Dialog {
   }
 
   draw(width: number, height: number): string[] {
-    if (this.isAsking) return [faint('Asking what there is …')];
+    if (this.isAsking) return [faint('Loading …')];
     const top = Math.max(0, this.#at - height + 1);
     return this.#choices.slice(top, top + height).map(({ label, isOn }, index) => {
       const at = top + index;

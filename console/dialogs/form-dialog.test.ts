@@ -55,12 +55,12 @@ it('the form of an email is short, and Ctrl-O adds the other fields in their pla
 it('a required field may stay empty when another field supplies its value', () => {
   const { press, type, seen, filled } = formOf(send);
   press('ctrl-s');
-  expect(seen()).toContain('from has to be filled.');
+  expect(seen()).toContain('from is required.');
   type('a@example.com');
   press('enter');
   type('b@example.org, c@example.org');
   press('enter', 'ctrl-s');
-  expect(seen()).toContain('subject has to be filled.');
+  expect(seen()).toContain('subject is required.');
   press('ctrl-o', ...Array<string>(3).fill('enter'));
   expect(seen()).toContain('› template');
   type('welcome');
@@ -80,7 +80,7 @@ it.each([
   ['to (number 2): The address "c" has no @', '› to'],
   ['Some fields are wrong (validation_error). subject: must not be empty', '› subject'],
   ['attach /x cannot be read: there is no such file', '› attach'],
-  ['Nothing answers at http://127.0.0.1:3000. Next: start it', '› html'],
+  ['No server is listening at http://127.0.0.1:3000. Next: start it', '› html'],
 ])('a refusal moves the cursor to the field it names: %s', (fault, field) => {
   const { form, fields, press } = formOf(send);
   press('ctrl-o');
@@ -112,7 +112,7 @@ it('the filter of a segment is entered as a condition or as JSON', () => {
   press('enter');
   expect(filled[0]?.typed.fields).toEqual({ name: 'Paying', filter: 'properties.plan = pro' });
   press('up');
-  form.refuse('filter, at character 3: = is wanted here');
+  form.refuse('filter, at character 3: = is expected here');
   expect(fields()).toContain('› filter');
 });
 
@@ -135,6 +135,6 @@ it('a form that is taller than the screen shows the number of the current field,
   expect(form.where).toBe('');
   form.draw(70, 10);
   expect(form.where).toBe('1 of 10');
-  expect(form.keys).toBe('enter next   ctrl-s do it   ctrl-o more   ↑↓ tab other fields   esc leave it');
+  expect(form.keys).toBe('enter next   ctrl-s submit   ctrl-o more   ↑↓ tab other fields   esc cancel');
   expect(form.keys.length).toBeLessThan(80);
 });

@@ -91,7 +91,7 @@ function saysOf(flag: Flag): string {
   const { isVariadic, isRepeatable, isBoolean, isFile, syntax } = flag;
   const said = `${isBoolean ? 'true or false: ' : ''}${explainFlag(flag).replaceAll(/--(?=[a-z])/g, '')}`;
   const where = isFile && syntax === undefined ? ', on this machine' : '';
-  return `${said}${where}${isVariadic || isRepeatable ? '; commas between several' : ''}`;
+  return `${said}${where}${isVariadic || isRepeatable ? '; separate several by commas' : ''}`;
 }
 
 const choicesOf = (entry: Entry | undefined): readonly string[] =>
@@ -131,7 +131,7 @@ const isChanged = ({ was, edit }: Entry): boolean =>
 function faultOf(entry: Entry, all: readonly Entry[]): string {
   const { flag, was = '', edit } = entry;
   const text = edit.text.trim();
-  if (text === '' && isNeeded(entry, all)) return 'has to be filled';
+  if (text === '' && isNeeded(entry, all)) return 'is required';
   if (!isChanged(entry)) return '';
   const main = all.find(({ name }) => name === entry.fileOf);
   if (main && isChanged(main) && isFilled(main)) return `and ${main.label} are both filled; choose one`;
@@ -272,12 +272,12 @@ export class FormDialog implements Dialog {
   }
 
   get keys(): string {
-    if (this.isAsking) return 'esc leave it';
+    if (this.isAsking) return 'esc cancel';
     const choose = choicesOf(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
     const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
     const more = this.#hidden.length > 0 ? 'ctrl-o more   ' : '';
     const others = this.#entries.length > 1 ? '↑↓ tab other fields   ' : '';
-    return `${choose}${enter} do it   ${more}${others}esc leave it`;
+    return `${choose}${enter} submit   ${more}${others}esc cancel`;
   }
 
   get where(): string {
@@ -285,7 +285,7 @@ export class FormDialog implements Dialog {
   }
 
   draw(width: number, height: number): string[] {
-    if (this.isAsking) return [faint('Asking what is set …')];
+    if (this.isAsking) return [faint('Loading the current values …')];
     const labels = Math.min(
       Math.max(...this.#entries.map(({ label }) => shownWidth(label))) + 3,
       Math.floor(width / 2),
@@ -306,7 +306,7 @@ export class FormDialog implements Dialog {
   #notes(width: number): string[] {
     const isChange = this.#entries.some(({ was }) => was !== undefined);
     const notes = [
-      ...(isChange ? ['Only what you change is sent.'] : []),
+      ...(isChange ? ['Only changed fields are sent.'] : []),
       ...(isChange ? [] : this.#missing()),
       ...(this.#hidden.length > 0 ? [`Ctrl-O: ${this.#hidden.map(({ label }) => label).join(', ')}`] : []),
       ...(this.#note === '' ? [] : [this.#note]),
@@ -321,7 +321,7 @@ export class FormDialog implements Dialog {
       const others = this.#all.filter(({ name }) => flag?.orElse?.includes(name));
       return `(*) one of ${[label, ...others.map((other) => other.label)].join(', ')}`;
     });
-    const all = needed.length > either.length ? ['* has to be filled'] : [];
+    const all = needed.length > either.length ? ['* required'] : [];
     return [[...all, ...either].join('; ')].filter((said) => said !== '');
   }
 
@@ -411,7 +411,7 @@ export class FormDialog implements Dialog {
     }
     const changed = this.#entries.filter(isChanged);
     if (changed.length === 0 && this.#entries.some(({ was }) => was !== undefined)) {
-      this.#fault = 'Nothing is changed yet.';
+      this.#fault = 'Nothing has been changed yet.';
       return true;
     }
     const wholes = new Set(changed.filter(({ flag }) => flag?.isPart).map(({ name }) => outerOf(name)));

@@ -92,7 +92,7 @@ class Answers {
     const { client } = this.#host;
     const { inbox, thread_id, inbox_email_id: emailId } = path;
     const dialog = new ComposeDialog({
-      title: isToAll ? 'Answer to all' : 'Answer',
+      title: isToAll ? 'Reply to all' : 'Answer',
       head: [`To: ${recipientsOf(email, isToAll)}`],
       text: this.#aside.get(emailId) ?? '',
       leave: (text) => this.#putAside(emailId, text),
@@ -111,7 +111,7 @@ class Answers {
           body: { text, thread_id, reply_to_email_id: emailId },
         };
         const work = client.call('createInboxDraft', call);
-        void this.#finish({ dialog, emailId, text, done: 'Kept as a draft', after }, work);
+        void this.#finish({ dialog, emailId, text, done: 'Saved as a draft', after }, work);
       },
     });
     this.#host.dialog = dialog;
@@ -128,7 +128,7 @@ class Answers {
       host.say(`${done}   (e archives the thread)`);
     } catch (error) {
       await host.faults.ready(error);
-      dialog.refuse(`It was not sent: ${host.faults.inWords(error)}`);
+      dialog.refuse(`The email was not sent: ${host.faults.inWords(error)}`);
       host.changed();
     }
     after();
@@ -137,7 +137,7 @@ class Answers {
   #putAside(emailId: string, text: string): void {
     if (text.trim() === '') return void this.#aside.delete(emailId);
     this.#aside.set(emailId, text);
-    this.#host.say('What you wrote is here again with r, until you leave this inbox; ctrl-d keeps it as a draft.');
+    this.#host.say('Press r to continue the text, until you leave this inbox; ctrl-d saves it as a draft.');
   }
 }
 
@@ -289,7 +289,7 @@ export class InboxScreen implements Screen {
   draw({ columns, rows }: Size): string[] {
     const { isLoaded, rows: threads } = this.#list;
     if (threads.length === 0) {
-      const none = this.#list.filterText === '' ? 'There is no mail here.' : 'Nothing is found.';
+      const none = this.#list.filterText === '' ? 'There is no mail in this folder.' : 'Nothing was found.';
       return ['', isLoaded ? `  ${none}` : faint('  Loading …')];
     }
     if (this.#isWide) return this.#drawThread(columns - 3, rows).map((line) => ` ${line}`);
@@ -422,20 +422,20 @@ export class InboxScreen implements Screen {
     this.#list.drop(row.id);
     this.#scroll = undefined;
     if (this.#list.rows.length === 0) this.#isWide = false;
-    this.#change(row, body, `${done}  ${clean(row.subject ?? '')}   (U takes it back)`);
+    this.#change(row, body, `${done}  ${clean(row.subject ?? '')}   (U undoes it)`);
     this.#try((signal) => this.#loadThread(signal));
   }
 
   #archive(): void {
     const { row, view } = this.#list;
     if (!row) return;
-    if (view === 'archive') return this.#host.say('It is archived already; i moves it back into the inbox.');
+    if (view === 'archive') return this.#host.say('The thread is archived already; i moves it back to the inbox.');
     this.#leaveTo(row, { folder: 'archive', read: true }, 'Archived');
   }
 
   #undo(): void {
     const last = this.#last;
-    if (!last) return this.#host.say('There is nothing to take back.');
+    if (!last) return this.#host.say('There is nothing to undo.');
     this.#last = undefined;
     const folder = last.folder === 'sent' ? 'inbox' : last.folder;
     const path = { inbox: this.#inbox, thread_id: last.id };
@@ -457,7 +457,7 @@ export class InboxScreen implements Screen {
   #snooze(): void {
     const { row } = this.#list;
     if (!row) return;
-    if (row.folder !== 'inbox') return this.#host.say('Only what is in the inbox can be snoozed.');
+    if (row.folder !== 'inbox') return this.#host.say('Only threads in the inbox can be snoozed.');
     const choices = snoozeChoices(new Date()).map(({ label, until }) => ({
       label,
       choose: () => {
@@ -512,9 +512,9 @@ export class InboxScreen implements Screen {
       ['U', 'undo'],
       ['D', 'drafts'],
       ['S', 'settings'],
-      ['o', 'show what is quoted, or hide it'],
-      ['] [', 'the next and the previous thread'],
-      ['ctrl-r', 'ask the server again now'],
+      ['o', 'show or hide quoted text'],
+      ['] [', 'next and previous thread'],
+      ['ctrl-r', 'refresh from the server now'],
     ] as const;
   }
 
@@ -572,14 +572,16 @@ async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done 
     if (host.dialog !== dialog) return;
     if (data.length === 0) {
       leave();
-      return host.say('This inbox has no labels yet: q is back in the list of inboxes, where n creates one.');
+      return host.say(
+        'This inbox has no labels yet. To create one, press q to go back to the list of inboxes, then n.',
+      );
     }
     const choices = data.map(({ id, name }): Choice => {
       const isOn = row.labels.some((one) => one.id === id);
       const choose = (): void => {
         host.dialog = undefined;
         void change(client, { inbox, thread_id: row.id }, { id, isOn })
-          .then(() => host.say(`${isOn ? 'Taken off' : 'Labelled'}  ${clean(name)}`))
+          .then(() => host.say(`${isOn ? 'Removed' : 'Added'}  ${clean(name)}`))
           .catch((error: unknown) => host.sayFault(error))
           .then(done);
       };

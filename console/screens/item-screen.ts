@@ -365,8 +365,8 @@ export class ItemScreen implements Previewed {
 
   keys(): readonly (readonly [string, string])[] {
     const inner = this.#side()?.screen?.keys() ?? [];
-    const walked = [['] [', 'the next and the previous item of the list']] as const;
-    const sides = this.#sides().length > 1 ? ([['←→', 'other sides']] as const) : [];
+    const walked = [['] [', 'next and previous item of the list']] as const;
+    const sides = this.#sides().length > 1 ? ([['←→', 'other tabs']] as const) : [];
     return [...sides, ...(this.#input.walk ? walked : []), ...inner];
   }
 

@@ -50,7 +50,7 @@ async function findRow(client: Client, list: List, { id, path, narrowed, signal 
   };
   const among = (rows: readonly SoughtRow[]): SoughtRow | undefined =>
     rows.find((row) => isMeant(row.id) || ids.some((field) => isMeant(valueOf(field, row))));
-  const none = (): CliFault => new CliFault(`There is none with the id ${id}.`, 'notFound');
+  const none = (): CliFault => new CliFault(`No item has the id ${id}.`, 'notFound');
   if ('id_end' in list.filters && /^[0-9a-f]{4,32}$/.test(id)) {
     const found = among(await ask({ id_end: id }));
     if (found) return found;
@@ -64,7 +64,7 @@ async function findRow(client: Client, list: List, { id, path, narrowed, signal 
     after = rows.at(-1)?.id;
     if (rows.length < PAGE || after === undefined) throw none();
   }
-  throw new CliFault(`The first ${PAGES_SEARCHED * PAGE} hold none with the id ${id}.`, 'notFound');
+  throw new CliFault(`The first ${PAGES_SEARCHED * PAGE} items do not include the id ${id}.`, 'notFound');
 }
 
 type Segment = AnswerOf<'listSegments'>['data'][number];
@@ -330,8 +330,8 @@ export class ListScreen implements Screen {
     if (!isLoaded) return ['', faint(this.#fault === '' ? search : '  Nothing was loaded yet.')];
     if (this.#isOfLoaded() && (hasBehind || hasBefore)) {
       const loaded = `Nothing matches in the ${this.#pager.rows.length} that are loaded`;
-      if (isLoading) return ['', faint('  Searching on …')];
-      return ['', `  ${loaded}; ${hasBehind ? '↓ searches on' : 'g begins anew'}.`];
+      if (isLoading) return ['', faint('  Searching further …')];
+      return ['', `  ${loaded}; ${hasBehind ? '↓ searches further' : 'g starts again'}.`];
     }
     const isNarrowed = writeFilter(this.#list.filters, this.#filter) !== '';
     return ['', `  ${isNarrowed ? 'Nothing matches; esc shows everything again.' : clean(this.#list.empty)}`];
@@ -372,7 +372,8 @@ export class ListScreen implements Screen {
     await this.#pager.last(signal);
     const rows = this.#rows();
     this.#body.select(rows, rows.length - 1);
-    if (this.#pager.hasBehind) this.#host.say('There is more: this list is loaded page by page. G or ↓ goes on.');
+    if (this.#pager.hasBehind)
+      this.#host.say('There is more: this list is loaded page by page. Press G or ↓ to load the next page.');
   }
 
   beside = (isShown: boolean): Screen | undefined =>
@@ -425,7 +426,7 @@ export class ListScreen implements Screen {
       const where = step === 1 ? 'last' : 'first';
       return this.#host.say(
         hasMore()
-          ? 'The next pages hold none that matches; Esc is back in the list.'
+          ? 'There is no match on the next pages; Esc returns to the list.'
           : `This is the ${where} of the list.`,
       );
     }
@@ -478,8 +479,8 @@ export class ListScreen implements Screen {
   keys(): readonly (readonly [string, string])[] {
     return [
       ['enter', 'open'],
-      ['space', 'mark, to do something to several'],
-      ['*', 'mark all that are loaded; esc unmarks'],
+      ['space', 'mark, to act on several items'],
+      ['*', 'mark all loaded items; esc unmarks'],
       ...SORT_KEYS,
       ...this.#preview.keys,
     ];

@@ -12,10 +12,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const SPANS = [
-  { label: '24 hours', granularity: 'hourly', pieces: 24, pieceMs: HOUR_MS, word: 'an hour a bar' },
-  { label: '7 days', granularity: 'daily', pieces: 7, pieceMs: DAY_MS, word: 'a day a bar' },
-  { label: '28 days', granularity: 'daily', pieces: 28, pieceMs: DAY_MS, word: 'a day a bar' },
-  { label: '90 days', granularity: 'daily', pieces: 90, pieceMs: DAY_MS, word: 'a day a bar' },
+  { label: '24 hours', granularity: 'hourly', pieces: 24, pieceMs: HOUR_MS, word: 'one bar per hour' },
+  { label: '7 days', granularity: 'daily', pieces: 7, pieceMs: DAY_MS, word: 'one bar per day' },
+  { label: '28 days', granularity: 'daily', pieces: 28, pieceMs: DAY_MS, word: 'one bar per day' },
+  { label: '90 days', granularity: 'daily', pieces: 90, pieceMs: DAY_MS, word: 'one bar per day' },
 ] as const;
 type Span = (typeof SPANS)[number];
 
@@ -153,7 +153,7 @@ export class MetricsScreen implements Screen {
 
   refresh = (): void => void tried(this.#host, this.#signal, this.#following);
   keys = (): readonly (readonly [string, string])[] => [
-    ['←→', 'another time'],
+    ['←→', 'other range'],
     ...(this.#length > this.#height ? [['↑↓', 'scroll'] as const] : []),
   ];
   offers = (): readonly Offer[] => [];

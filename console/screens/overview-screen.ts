@@ -140,7 +140,7 @@ function sumsOf({ data = [] }: Metrics, last: number) {
 }
 
 /** Another key is chosen when the console is started. */
-const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
+const asOperator: Advice = { words: 'visible to operators only', command: ['console', '--profile', 'operator'] };
 
 /** The column of the values, after a word. */
 const VALUES_AT = 11;
@@ -348,7 +348,7 @@ export class OverviewScreen implements Screen {
     const chart = bars(sent, height, perBar);
     const beside = isBeside ? rates : [];
     return [
-      `  ${bold('Mail of the last 24 hours')}  ${faint(`an hour a bar, at most ${grouped(most)}`)}`,
+      `  ${bold('Mail of the last 24 hours')}  ${faint(`one bar per hour, at most ${grouped(most)}`)}`,
       ...chart.map(
         (line, at) =>
           `  ${this.#host.terminal.paint('green', line)}${beside[at] === undefined ? '' : `  ${beside[at]}`}`,

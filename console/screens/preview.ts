@@ -74,8 +74,8 @@ export class Preview<Row extends object> {
   get keys(): readonly (readonly [string, string])[] {
     if (!this.#screen?.turn) return [];
     return [
-      ['tab', 'other sides of what is beside the list'],
-      ['J K', 'scroll what is beside the list'],
+      ['tab', 'other tabs of the item beside the list'],
+      ['J K', 'scroll the item beside the list'],
     ];
   }
 

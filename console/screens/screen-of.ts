@@ -90,6 +90,7 @@ export function screenOf(host: Host, section: Section): Screen {
 }
 
 function closed(url: string): string {
-  const says = 'This takes a person who is signed in; no key reaches it. Leave the console with q and sign in with';
+  const says =
+    'This screen needs a person who is signed in; API keys have no access. Quit the console with q and sign in with';
   return sayOnLine()({ words: says, command: ['login', '--url', url] }) ?? '';
 }

@@ -6,8 +6,8 @@ import type { Size } from './screen.ts';
 
 /** The keys for sorting, the same in every table. */
 export const SORT_KEYS = [
-  ['> <', 'sort by the next column, by the one before'],
-  ['=', 'turn the order round'],
+  ['> <', 'sort by the next or the previous column'],
+  ['=', 'reverse the order'],
 ] as const;
 
 /** Rows to move through: the selected one, the marked ones, and the visible part. */

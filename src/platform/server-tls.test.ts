@@ -112,7 +112,7 @@ describe('the server with certificate files', () => {
     tls.reload();
     tls.reload();
     expect(tls.current().cert).toContain(second.cert);
-    expect(lines.filter((line) => line.includes('the one before stays'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('the previous one stays in use'))).toHaveLength(2);
     put('both.pem', third.key + third.cert);
     tls.reload();
     expect(heard).toHaveLength(2);

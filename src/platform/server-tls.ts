@@ -270,7 +270,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
     if (!files && !inUse.isIssued) {
       const then =
         config.acme.directory === '' ? 'name a real one as tls.certificate_file' : 'until the authority has issued one';
-      log.warn({ host }, `the ports show a self-signed certificate; ${then}`);
+      log.warn({ host }, `the ports use a self-signed certificate; ${then}`);
     }
     warnOfEnd(inUse);
   }
@@ -291,11 +291,11 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
     } catch (error) {
       if (!(error instanceof CertificateFault)) throw error;
       fault = error.message;
-      log.error({ reason: fault }, 'the new certificate cannot be used; the one before stays');
+      log.error({ reason: fault }, 'the new certificate cannot be used; the previous one stays in use');
       return;
     }
     for (const listener of listeners) listener(inUse.keys);
-    log.info({ file }, 'certificate read again');
+    log.info({ file }, 'certificate reloaded');
     warnOfEnd(inUse);
   }
 
@@ -305,7 +305,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
       if (!next) return;
       inUse = next;
       for (const listener of listeners) listener(next.keys);
-      log.info({ host, endsAt: isoTime(next.endsAt ?? 0) }, 'a certificate that was issued is shown');
+      log.info({ host, endsAt: isoTime(next.endsAt ?? 0) }, 'a newly issued certificate is in use');
     });
   }
 

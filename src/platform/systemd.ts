@@ -28,7 +28,7 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
     const { promise, resolve } = Promise.withResolvers<void>();
     const teller = spawn('systemd-notify', states, { env: { NOTIFY_SOCKET: socket, PATH }, stdio: 'ignore' });
     const end = (because?: string): void => {
-      if (because !== undefined && !isWarned) log.warn({ because, states }, 'the service manager cannot be told');
+      if (because !== undefined && !isWarned) log.warn({ because, states }, 'the service manager cannot be notified');
       isWarned ||= because !== undefined;
       resolve();
     };

@@ -50,7 +50,7 @@ it('rasket contacts import names the columns it ignores, and why rows are skippe
   expect([code, stdout]).toEqual([0, 'completed  2 rows: 1 created, 0 updated, 1 skipped, 0 failed\n']);
   const [ignored, skipped] = stderr.trimEnd().split('\n');
   expect(ignored).toBe('rasket: Not imported: "Phone", column 3 (without a name).');
-  expect(skipped).toMatch(/^rasket: Skipped: they are contacts already.* import the file again with --upsert\.$/);
+  expect(skipped).toMatch(/^rasket: Skipped: these contacts exist already.* import the file again with --upsert\.$/);
   expect((await contacts('import', 'again.csv', '--upsert')).stderr).toBe(`${ignored}\n`);
   const { data: imports } = await json('contacts', 'imports');
   expect((await contacts('import-status', imports[0].id)).stdout).toContain('"Phone", column 3 (without a name)');
@@ -72,7 +72,7 @@ it('an unusable import file is reported in one line with an exit code', async ()
   desk.write('page.html', '<html><body>x</body></html>');
   expectOneLine(await contacts('import', 'page.html'), /HTML/, 65);
   expectOneLine(await contacts('import', 'nowhere.csv'), /there is no such file/, 1);
-  expectOneLine(await contacts('import', '.'), /no regular file/, 1);
+  expectOneLine(await contacts('import', '.'), /not a regular file/, 1);
   const misused = await contacts('import', 'page.html', '--column', 'phone=Tel');
   expect([misused.code, misused.stderr.includes('segment_ids=')]).toEqual([64, true]);
   desk.write('none.csv', 'email\nnobody\nno one\n');

@@ -53,10 +53,10 @@ describe('rasket backup', () => {
       RASKET_BLOBS_ACCESS_KEY: server.accessKey,
       RASKET_BLOBS_SECRET_KEY: server.secretKey,
     };
-    const says = `Content stays in s3://mail at ${server.endpoint}, and was not looked at: let the bucket keep former versions`;
+    const says = `Content stays in s3://mail at ${server.endpoint} and was not checked: let the bucket keep old versions`;
     const made = await desk.rasket(['backup', 'copy', '--data', scene.dataDir], { env });
     expect(made).toMatchObject({ code: 0, stderr: '' });
-    expect(made.stdout).toMatch(/copy holds the database, the keys, and was read again\.$/m);
+    expect(made.stdout).toMatch(/copy contains the database, the keys, and was verified\.$/m);
     expect(made.stdout).toContain(says);
     expect(JSON.parse(fs.readFileSync(desk.at('copy/backup.json'), 'utf8'))).toMatchObject({
       content: 0,
@@ -108,7 +108,7 @@ describe('rasket backup', () => {
       expect(fs.statSync(`${folder}/instance.key`).mode & 0o777).toBe(0o600);
       expectOneLine(
         await desk.rasket(['backup', 'copies/monday', '--data', scene.dataDir]),
-        /has files in it; name a new/,
+        /contains files; choose a new/,
       );
       const after = await mail.send('after@one.example');
       await scene.app.close(0);

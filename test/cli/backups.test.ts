@@ -195,7 +195,7 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     for (const words of [['serve'], ['teams', 'list'], ['init']])
       expectOneLine(
         await desk.rasket([...words, '--data', 'data'], { env: {} }),
-        /data is half of a restore that was broken off; complete it with: rasket restore FOLDER --data \S+data$/m,
+        /data is an incomplete restore; complete it with: rasket restore FOLDER --data \S+data$/m,
       );
     expect(await restore()).toMatchObject({ code: 0, stderr: '' });
     const names = fs.readdirSync(desk.at('data'));
@@ -281,7 +281,7 @@ describe.skipIf(driver === 'pg')('a scheduled backup', () => {
     // The list needs no installation, since one may have to be restored.
     const elsewhere = { env: { RASKET_DATA: desk.at('nothing-here') } };
     expect(await desk.rasket(['backups', 'list', kept, '--json'], elsewhere)).toEqual(listed);
-    expectOneLine(await desk.rasket(['backups', 'list', desk.at('none')], elsewhere), /none is not there; name/, 66);
+    expectOneLine(await desk.rasket(['backups', 'list', desk.at('none')], elsewhere), /none does not exist; give/, 66);
     const rows = JSON.parse(listed.stdout) as {
       folder: string;
       bytes: number;
@@ -317,7 +317,7 @@ describe.skipIf(driver === 'pg')('a scheduled backup', () => {
     expect(scene.log.join('\n')).toContain('backup failed');
     const [failed] = (await findings(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(failed).toMatchObject({ severity: 'error', advice: { command: 'rasket backups' } });
-    expect(failed?.summary).toMatch(/A backup failed: .*kept.*The last one is of 2/);
+    expect(failed?.summary).toMatch(/A backup failed: .*kept.*The last one was made at 2/);
     const ready = await scene.api('GET', '/ready');
     expect(JSON.stringify(ready.body)).not.toContain('kept');
 
@@ -388,10 +388,10 @@ describe('rasket backups', () => {
     const note = (...more: string[]): Promise<Ended> =>
       desk.rasket(['backups', 'note', '--data', 'data', ...more], { env });
     expect((await note('--at', '2026-01-02T03:04:05Z')).stdout).toBe(
-      'The last backup of this installation is of 2026-01-02T03:04:05.000Z.\n',
+      'The last backup of this installation was made at 2026-01-02T03:04:05.000Z.\n',
     );
     expect((await note()).code).toBe(0);
     for (const at of ['tomorrow', '2999-01-01T00:00:00Z'])
-      expectOneLine(await note('--at', at), /--at must be a time that is past/, 64);
+      expectOneLine(await note('--at', at), /--at must be a time in the past/, 64);
   });
 });

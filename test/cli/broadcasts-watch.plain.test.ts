@@ -34,7 +34,7 @@ it('rasket broadcasts send --watch follows a broadcast until all its emails are 
     { status: 'sending', recipients: 500, excluded: 3, total: 900 },
     { status: 'sent', recipients: 895, excluded: 5, total: 900 },
   );
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'sent  900 of 900: 895 emails, 5 left out\n' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'sent  900 of 900: 895 emails, 5 excluded\n' });
   expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
     `POST /broadcasts/${ID}/send`,
     ...Array<string>(3).fill(`GET /broadcasts/${ID}`),
@@ -43,14 +43,14 @@ it('rasket broadcasts send --watch follows a broadcast until all its emails are 
 
 it('rasket broadcasts send --watch ends at once for a scheduled broadcast', async () => {
   const { code, stdout } = await watch({ status: 'scheduled' });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'scheduled  0: 0 emails, 0 left out\n' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'scheduled  0: 0 emails, 0 excluded\n' });
 });
 
 it('rasket broadcasts send --watch ends when the next contacts are due later', async () => {
   const look = { status: 'sending', recipients: 3, total: 9, waiting_reason: 'local_hour' };
   const { code, stdout, stderr } = await watch({ ...look, next_at: '2126-11-20T09:30:00.000Z' });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'sending  3 of 9: 3 emails, 0 left out\n' });
-  expect(stderr).toContain('It goes on at 2126-11-20T09:30:00.000Z: contacts get it at their local hour.');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'sending  3 of 9: 3 emails, 0 excluded\n' });
+  expect(stderr).toContain('Sending continues at 2126-11-20T09:30:00.000Z: contacts get it at their local hour.');
 });
 
 it.each([

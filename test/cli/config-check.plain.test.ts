@@ -34,7 +34,7 @@ describe('rasket config check', () => {
     desk.write('fits.toml', named('key.pem') + HOST);
     expect(await desk.rasket(['config', 'check', 'fits.toml'])).toMatchObject({
       code: 0,
-      stdout: 'fits.toml is good.\n',
+      stdout: 'fits.toml is valid.\n',
     });
     desk.write('strange.toml', named('other.pem') + HOST);
     const ended = await desk.rasket(['config', 'check', 'strange.toml']);
@@ -63,10 +63,10 @@ describe('rasket config check', () => {
       ),
       expect.stringMatching(/^rasket: rasket\.toml:21: \S+none\.key \(tls\.key_file\) cannot be read \(ENOENT\)/),
       expect.stringMatching(
-        /^rasket: rasket\.toml:9: \S+half\.key \(dns_providers\.own\.key_secret_file\) holds neither/,
+        /^rasket: rasket\.toml:9: \S+half\.key \(dns_providers\.own\.key_secret_file\) must contain only/,
       ),
       expect.stringMatching(
-        /^rasket: rasket\.toml:14: \S+token \(dns_providers\.cloud\.token_file\) holds no API token/,
+        /^rasket: rasket\.toml:14: \S+token \(dns_providers\.cloud\.token_file\) must contain only an API token/,
       ),
       expect.stringMatching(/^rasket: rasket\.toml:19: \S+none \(dns_providers\.other\.token_file\) cannot be read/),
     ]);
@@ -105,7 +105,7 @@ describe('rasket config check', () => {
       relay('two', 'token_file = "relay/token"\n') +
       relay('three', 'password_file = "relay/closed"\n');
     const ended = await check(toml);
-    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is valid.\n' });
     const password = desk.at('installed/relay/password');
     const token = desk.at('installed/relay/token');
     expect(ended.stderr.trim().split('\n')).toEqual([
@@ -120,7 +120,7 @@ describe('rasket config check', () => {
     expect((await check(inFile)).stderr).toBe('');
     fs.chmodSync(desk.at('rasket.toml'), 0o646);
     const open = await check('');
-    expect(open).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(open).toMatchObject({ code: 0, stdout: 'rasket.toml is valid.\n' });
     expect(open.stderr).toContain('(mode 0646); run: chmod 640 rasket.toml');
     fs.chmodSync(desk.at('rasket.toml'), 0o644);
     expect((await check('')).stderr).toBe('');
@@ -135,7 +135,7 @@ describe('rasket config check', () => {
         relay('three', 'port = 2465\ntls = "implicit"\n') +
         relay('four', 'port = 465\ntls = "implicit"\n'),
     );
-    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is valid.\n' });
     expect(ended.stderr.trim().split('\n')).toEqual([
       'rasket: warning: rasket.toml:6: relays.one has port 465 with tls = "starttls"; servers at this port expect tls = "implicit"',
       'rasket: warning: rasket.toml:11: relays.two has port 587 with tls = "implicit"; servers at this port expect tls = "starttls"',
@@ -149,7 +149,7 @@ describe('rasket config check', () => {
     });
     desk.write('both.pem', key + cert);
     const ended = await check(`[tls]\ncertificate_file = "${desk.at('both.pem')}"\n`);
-    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is valid.\n' });
     expect(ended.stderr).toMatch(
       /^rasket: warning: rasket\.toml:4: \S+both\.pem \(tls\.certificate_file\) expired on 2002-01-01; renew it\n$/,
     );

@@ -50,7 +50,7 @@ describe('an irreversible command without a terminal', () => {
     const { code, stdout, stderr, asked, url } = await speak(words, answer);
     expect({ code, stdout, asked }).toEqual({ code: 64, stdout: '', asked: [] });
     expect(stderr).toBe(
-      `rasket: this cannot be undone, and nobody can be asked here; to do it, type: rasket ${words.join(' ')} --url ${url} --yes (with the key of RASKET_API_KEY)\n`,
+      `rasket: this cannot be undone, and there is no terminal to ask for confirmation; to do it, run: rasket ${words.join(' ')} --url ${url} --yes (with the key of RASKET_API_KEY)\n`,
     );
   });
 
@@ -74,7 +74,7 @@ describe('an irreversible command without a terminal', () => {
     const { stderr, asked } = await speak(['templates', 'delete', 'order', ...chosen], answer);
     expect(asked).toEqual([]);
     expect(stderr).toMatch(
-      /type: rasket templates delete order --json --url http:\/\/127\.0\.0\.1:9 --yes \(with the key of --api-key\)\n$/,
+      /run: rasket templates delete order --json --url http:\/\/127\.0\.0\.1:9 --yes \(with the key of --api-key\)\n$/,
     );
   });
 });

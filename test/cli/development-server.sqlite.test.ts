@@ -221,7 +221,7 @@ describe('rasket playground', () => {
     expect(raw.stdout).toMatch(/^Subject: Other\r$/m);
     expectOneLine(
       await desk.rasket(['playground', 'wait', '--to', 'nobody@example.org', '--timeout', '50ms', ...on]),
-      /no message to nobody@example\.org came within 50ms/,
+      /no message to nobody@example\.org arrived within 50ms/,
       66,
     );
     expectOneLine(

@@ -60,8 +60,8 @@ describe('rasket domains zone', () => {
 describe('rasket domains configure', () => {
   it('asks and changes nothing without a terminal', async () => {
     const around = await configured();
-    expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /say --yes .* or --dry-run/, 64);
-    expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /say --yes/, 64);
+    expectOneLine(await desk.rasket(['domains', 'configure', ID], around), /give --yes .* or --dry-run/, 64);
+    expectOneLine(await desk.rasket(['domains', 'configure', ID, '--json'], around), /give --yes/, 64);
     expect(bodies()).toEqual([]);
   });
 
@@ -108,7 +108,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('rasket domains
     const running = desk.start('script', ['-qec', line, '/dev/null'], { isOpen: true, ...around });
     await vi.waitFor(() => expect(running.stdout).toContain('Change example.com? [y/N]'));
     expect(running.stdout).toContain('send.example.com');
-    expect(running.stdout).toContain('This would change the zone example.com by the provider office.');
+    expect(running.stdout).toContain('This would change the zone example.com at the provider office.');
     expect(bodies()).toEqual([{ dry_run: true }]);
     running.write(typed);
     const { stdout } = await running.ended;

@@ -67,7 +67,7 @@ it('rasket doctor asks the server of this machine at its own port, wherever its 
   const more = { ...env, RASKET_HTTP_PUBLIC_URL: 'https://nowhere.rasket.test', RASKET_DOCTOR_CHECKS: 'files' };
   const server = await desk.serve(['serve', '--data', 'data'], { env: more });
   const asked = await doctor(69, more);
-  expect(asked.not_asked.join()).not.toContain('Not examined');
+  expect(asked.not_asked.join()).not.toContain('did not run the checks');
   expect(stateOf(asked, 'files')).toBe('passed');
   await server.stop();
 });
@@ -92,7 +92,7 @@ it('a running server examines its machine without a key, and a finding is shown 
   const ready = await desk.rasket(['ready'], { env: key });
   expect(ready).toMatchObject({ code: 0, stdout: expect.stringMatching(/error\s+address_listed/) });
   await using seat = await Screen.take({ url: server.url, key: env.KEY ?? '', columns: 120, rows: 30 });
-  await seat.sees(/An address that mail is sent from stands on a list of blocked/);
+  await seat.sees(/An address that mail is sent from is on a blocklist/);
 
   const made = await desk.rasket(['operators', 'create', 'Ada', '--data', 'data', '--json'], { env });
   const operator = {
@@ -102,7 +102,7 @@ it('a running server examines its machine without a key, and a finding is shown 
   };
   expect((await doctor(1, operator)).findings, 'from another machine').toMatchObject([{ code: 'address_listed' }]);
   const all = await desk.rasket(['findings', 'examine'], { env: operator });
-  expect(all.stdout + all.stderr).toMatch(/checks were made\. Cannot be known: port25\. There is 1 finding\./);
+  expect(all.stdout + all.stderr).toMatch(/checks ran\. Unknown: port25\. There is 1 finding\./);
 
   dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
   expect((await doctor(0)).findings).toEqual([]);
@@ -123,7 +123,7 @@ it('a server is examined before its public address leads to it, and no credentia
   const ended = await desk.run(['doctor', '--json'], { env: parked });
   const { findings, not_asked: notAsked } = JSON.parse(ended.stdout) as Examined;
   expect(findings).toMatchObject([{ code: 'address_listed' }]);
-  expect(notAsked.join()).not.toContain('Not examined anew');
+  expect(notAsked.join()).not.toContain('did not run the checks again');
   expect(seen.length).toBeGreaterThan(0);
   expect(seen.filter((credential) => credential !== undefined)).toEqual([]);
   dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
@@ -139,7 +139,7 @@ it('rasket doctor says when no server runs, and then examines by itself', async 
     'reverse_dns_wrong',
     'certificate_self_signed',
   ]);
-  expect(stopped.not_asked.join('\n')).toMatch(/^No server runs, so this command has looked outside by itself/m);
+  expect(stopped.not_asked.join('\n')).toMatch(/^No server is running, so this command has run the checks itself/m);
   expect([stateOf(stopped, 'files'), stateOf(stopped, 'certificates')]).toEqual(['unknown', 'skipped']);
   dns.set(reverseName(ADDRESS), 'PTR', [HOST]);
   expect((await doctor(1)).findings.map(({ code }) => code)).toEqual([
@@ -153,7 +153,7 @@ it('rasket doctor knows a backup once it is complete', async () => {
   const isPostgres = env.RASKET_DATABASE_DRIVER === 'pg';
   expect(made.code, made.stderr).toBe(isPostgres ? 1 : 0);
   const { checks } = await doctor(1);
-  const says = isPostgres ? /^There is no backup yet/ : /^The last backup is of 20/;
+  const says = isPostgres ? /^There is no backup yet/ : /^The last backup was made at 20/;
   const known = { state: 'passed', summary: expect.stringMatching(says) };
   expect(checks.find(({ name }) => name === 'backups')).toMatchObject(known);
 });
@@ -161,6 +161,6 @@ it('rasket doctor knows a backup once it is complete', async () => {
 it('the help of rasket doctor lists its exit codes', async () => {
   const help = (await desk.rasket(['doctor', '--help'])).stdout.replaceAll(/\s+/g, ' ');
   expect(help).toContain(
-    'It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work',
+    'Exits with 0 if nothing is wrong or there are only warnings, and with 1 if something does not work',
   );
 });

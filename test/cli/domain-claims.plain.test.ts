@@ -80,7 +80,7 @@ describe('rasket domains claim', () => {
   });
 
   it.each([
-    { given: { blocked_reason: 'recent_owner_activity' }, says: 'sent from it within 24 hours' },
+    { given: { blocked_reason: 'recent_owner_activity' }, says: 'sent from the domain within the last 24 hours' },
     { given: { blocked_reason: 'grace_period' }, says: 'less than 72 hours ago' },
     { given: { blocked_reason: 'pending_scheduled_emails' }, says: 'scheduled' },
     { given: { status: 'superseded', failure_reason: 'Another team was first.' }, says: 'Another team was first.' },

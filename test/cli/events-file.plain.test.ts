@@ -54,7 +54,7 @@ it('rasket events send --file stops when no line would succeed, and prints how t
   expect(code).toBe(77);
   expect(asked.length).toBeLessThanOrEqual(8);
   expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 0, next_line: 1, apart: [] });
-  expect(stderr).toContain('Go on with --from-line 1:');
+  expect(stderr).toContain('Continue with --from-line 1:');
 });
 
 it('rasket events send --file suggests to continue after the last line that was sent, and names earlier lines that were not', async () => {
@@ -115,7 +115,7 @@ it('rasket events send --file names the line to continue with after Ctrl-C: no l
     expect(told).toMatchObject({ failed: 0, apart: [] });
     if (told['next_line'] === null) break;
     expect(heard.code).toBe(1);
-    expect(heard.stderr).toContain(`Go on with --from-line ${told['next_line']}:`);
+    expect(heard.stderr).toContain(`Continue with --from-line ${told['next_line']}:`);
     from = Number(told['next_line']);
   }
   expect(stops).toBeGreaterThan(2);

@@ -48,7 +48,7 @@ const attempt = (outcome: string, given: object = {}) => ({
       reason: 'refused_for_now',
       reply: '450 4.2.0 Greylisted',
       explanation: 'It turns unknown senders away once.',
-      advice: 'Nothing to do.',
+      advice: 'No action is needed.',
     },
   ],
   transcript: ['S: 220 mx.example.org', 'C: EHLO us'],
@@ -89,15 +89,15 @@ from a@example.com to b@example.org: delivery_delayed
 ${at(0)}
   Accepted, and queued.
 ${at(1)}
-  Its first delivery began.
+  The first delivery started.
 ${at(2)}
   Try 1 at mx.example.org [192.0.2.25], TLSv1.3, 412 ms
   deferred  b@example.org
     450 4.2.0 Greylisted
     It turns unknown senders away once.
-    Nothing to do.
+    No action is needed.
 
-Next: example.org is tried again at ${at(9)}, for the 2nd time.
+Next: attempt 2 to deliver it to example.org is at ${at(9)}.
 `);
 });
 
@@ -110,12 +110,12 @@ it('rasket explain names the request that accepted the email, for people and as 
 });
 
 it.each([
-  [{ last_event: 'delivered' }, [], 'Nothing more will be done.'],
-  [{ last_event: 'scheduled', scheduled_at: at(8) }, [], `Next: it is sent at ${at(8)}.`],
+  [{ last_event: 'delivered' }, [], 'Nothing further will happen.'],
+  [{ last_event: 'scheduled', scheduled_at: at(8) }, [], `Next: it will be sent at ${at(8)}.`],
   [{}, [{ ...pending[0], state: 'under_way', until: null }], 'Next: it is being delivered to example.org right now.'],
   [{}, [{ ...pending[0], state: 'awaits_domain' }], 'Next: it waits for the sending domain to be verified again'],
-  [{}, [{ ...pending[0], state: 'in_doubt' }], 'Next: nobody knows whether example.org took it.'],
-  [{}, [{ ...pending[0], attempts: 0 }], `Next: it goes to example.org at ${at(9)}.`],
+  [{}, [{ ...pending[0], state: 'in_doubt' }], 'Next: it is unknown whether example.org accepted it.'],
+  [{}, [{ ...pending[0], attempts: 0 }], `Next: it will be sent to example.org at ${at(9)}.`],
 ])('rasket explain names the next step: %j %j', async (given, waiting, says) => {
   const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: waiting }));
   expect(stdout.trim().split('\n').slice(-2).join('\n')).toContain(says);
@@ -130,17 +130,17 @@ it.each([
       explanation: 'The operator took it out.',
       advice: 'Ask the operator.',
     },
-    'It could not be sent (b@example.org).\n  The operator took it out.\n  A stolen key\n  Ask the operator.\n',
+    'Could not be sent (b@example.org).\n  The operator took it out.\n  A stolen key\n  Ask the operator.\n',
   ],
   [
     'a bounce that no attempt explains',
     event(3, 'email.bounced', { to, bounce: { message: 'It was given up.', diagnosticCode: ['smtp; 451 Later'] } }),
-    'It bounced (b@example.org).\n  It was given up.\n  smtp; 451 Later\n',
+    'Bounced (b@example.org).\n  It was given up.\n  smtp; 451 Later\n',
   ],
   [
     'a complaint, without a word about what was suppressed',
     event(3, 'email.complained', { to }),
-    'It was marked as spam (b@example.org).\n\nb@example.org is not suppressed now: mail goes to it.\n',
+    'Marked as spam (b@example.org).\n\nb@example.org is not suppressed now: mail is sent to it.\n',
   ],
   [
     'which mail was not sent, in the words of the event',
@@ -155,11 +155,11 @@ it.each([
 });
 
 it.each([
-  [{ email: 'B@example.org', origin: 'bounce' }, 'B@example.org is suppressed now (it bounced)', 'B@example.org'],
-  [{ email: 'b@example.org', origin: 'manual' }, 'b@example.org is suppressed now (by hand)', 'b@example.org'],
+  [{ email: 'B@example.org', origin: 'bounce' }, 'B@example.org is suppressed now (bounced)', 'B@example.org'],
+  [{ email: 'b@example.org', origin: 'manual' }, 'b@example.org is suppressed now (added by hand)', 'b@example.org'],
   [
     { email: "o'hara&co@example.org", origin: 'complaint' },
-    "o'hara&co@example.org is suppressed now (it complained)",
+    "o'hara&co@example.org is suppressed now (marked as spam)",
     "'o'\\''hara&co@example.org'",
   ],
   [{ email: '-x@example.org', origin: 'bounce' }, '-x@example.org is suppressed now', 'ADDRESS'],
@@ -169,7 +169,9 @@ it.each([
   const answer = telling(email({}), [bounce], { data: [attempt('bounced')], pending: [], suppressed });
   const { stdout, url } = await speak(['explain', ID], answer);
   expect(stdout).toContain(says);
-  expect(stdout.replaceAll(url, 'URL')).toContain(`until: rasket suppressions remove --url URL ${word}\n`);
+  expect(stdout.replaceAll(url, 'URL')).toContain(
+    `Remove the suppression with: rasket suppressions remove --url URL ${word}\n`,
+  );
   expect(stdout.match(/is suppressed now/g)).toHaveLength(1);
 });
 
@@ -193,15 +195,15 @@ it.each([
   expect(told).toContain(
     rule.status === 200
       ? `Forwarded by the inbound rule for support+*@example.com: rasket inbound-rules get --url URL ${ID}\n`
-      : `Forwarded by the inbound rule ${ID}, which is gone or not yours to read.\n`,
+      : `Forwarded by the inbound rule ${ID}, which was deleted or which you may not read.\n`,
   );
-  expect(told).toContain(`What came in: rasket received get --url URL ${ID.replace('7c', '7d')}\n`);
+  expect(told).toContain(`The received email: rasket received get --url URL ${ID.replace('7c', '7d')}\n`);
 });
 
 it('rasket explain reports a bounce once when an attempt reports it', async () => {
   const bounce = event(3, 'email.bounced', { to, bounce: { message: 'No such user', diagnosticCode: [] } });
   const answer = telling(email({}), [bounce], { data: [attempt('bounced')], pending: [] });
-  expect((await speak(['explain', ID], answer)).stdout).not.toContain('It bounced');
+  expect((await speak(['explain', ID], answer)).stdout).not.toContain('Bounced');
 });
 
 it('rasket explain shows the dialogue on request, and prints JSON for programs', async () => {
@@ -226,14 +228,14 @@ it.each([
   const answer = telling(email({}), [], { data: [tried], pending: [] });
   const { stdout } = await speak(['explain', ID, '--transcript'], answer);
   expect(stdout).toMatch(/^ +Try 1 at (playground|example\.org), 412 ms$/m);
-  expect(stdout).toMatch(/^ +There is no dialogue: no mail server was connected to\.$/m);
+  expect(stdout).toMatch(/^ +There is no SMTP dialogue: no mail server was contacted\.$/m);
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('dialogue');
 });
 
 it('rasket explain says when nothing was attempted', async () => {
   const answer = telling(email({ last_event: 'suppressed' }), [], { data: [], pending: [] });
   const { stdout } = await speak(['explain', ID, '--transcript'], answer);
-  expect(stdout).toMatch(/^There is no dialogue: no delivery was tried\.$/m);
+  expect(stdout).toMatch(/^There is no SMTP dialogue: no delivery was attempted\.$/m);
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('dialogue');
 });
 
@@ -257,7 +259,9 @@ it.each([
 ])('rasket emails get points to rasket explain for an email that is %s: %s', async (last_event, isTold) => {
   const answer = telling(email({ last_event }), [], { data: [], pending: [] });
   const told = await speak(['emails', 'get', ID], answer, { columns: 500 });
-  expect(told.stderr.includes(`Why, and what comes next: rasket explain --url ${told.url} ${ID}`)).toBe(isTold);
+  expect(told.stderr.includes(`See why, and what happens next, with: rasket explain --url ${told.url} ${ID}`)).toBe(
+    isTold,
+  );
   expect((await speak(['emails', 'get', ID], answer)).stderr).toBe('');
 });
 
@@ -285,11 +289,11 @@ it('rasket explain reports opens and clicks of machines, and who unsubscribed', 
   expect(stdout).toContain(`${at(1)}
   Opened.
 ${at(2)}
-  Opened, by a machine: it counts as nobody.
+  Opened, by a machine: not counted as a reader.
 ${at(3)}
-  A link was clicked, by a machine: it counts as nobody.
+  A link was clicked, by a machine: not counted as a reader.
   https://example.com/
 ${at(4)}
-  Its reader unsubscribed by it.
+  A recipient unsubscribed.
 `);
 });

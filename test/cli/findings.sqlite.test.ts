@@ -88,13 +88,16 @@ describe('ready, doctor, findings and the console show', () => {
 
   it('a hold', async () => {
     const mend = await trouble.hold({ team_id: trouble.team.id });
-    await expectEverywhere('mail_held', /^! Mail is held back: .*Their server is being moved/);
+    await expectEverywhere('mail_held', /^! Mail is on hold: .*Their server is being moved/);
     await mend();
   });
 
   it('a webhook that answers with 500', async () => {
     const { id, mend } = await trouble.failingWebhook();
-    const { doctor } = await expectEverywhere('webhook_failing', /^! The webhook https:.* no attempt with success/);
+    const { doctor } = await expectEverywhere(
+      'webhook_failing',
+      /^! All attempts to deliver to the webhook https:.* fail/,
+    );
     expect(doctor, 'at the server that was asked').toContain(`rasket webhooks get --url ${trouble.scene.url} ${id}`);
     await mend();
   });
@@ -166,7 +169,7 @@ describe('rasket doctor on the machine of an installation', () => {
       'delivery_not_running',
       'certificate_expired',
     ]);
-    expect(said.findings[0].summary).toContain(`No server runs on ${desk.at('data')}`);
+    expect(said.findings[0].summary).toContain(`No server is running on ${desk.at('data')}`);
 
     const server = await desk.serve(['serve', '--data', 'data'], {
       env: { ...env, RASKET_SUBMISSION_PORTS: `${port}` },
@@ -179,7 +182,7 @@ describe('rasket doctor on the machine of an installation', () => {
     expect(running.stdout).toMatch(/The certificate .*expired\.pem expired at/);
     expect(running.stdout).toMatch(/This machine +\S*data, /);
     expect(running.stdout).not.toContain('rasket doctor');
-    expect(running.stdout).toMatch(/Not asked, without a key: .*rasket login --url http:\/\/127\.0\.0\.1:\d+/);
+    expect(running.stdout).toMatch(/Not checked, without a key: .*rasket login --url http:\/\/127\.0\.0\.1:\d+/);
     expect(running.stdout).toMatch(/database.*ok/);
     await server.stop();
     await new Promise<void>((done) => other.close(() => done()));
@@ -206,7 +209,7 @@ describe('rasket doctor on the machine of an installation', () => {
     expect(stopped.code, stopped.stdout).toBe(1);
     expect(stopped.stdout).toMatch(new RegExp(`^This machine +${data}$`, 'm'));
     expect(stopped.stdout).toContain(`rasket serve --data ${data} --config ${file}`);
-    expect(stopped.stdout).toMatch(/Not asked: the server.*http\.port is 0/);
+    expect(stopped.stdout).toMatch(/Not checked: the server.*http\.port is 0/);
     for (const asked of ['login', 'API key is set', '127.0.0.1:', 'rasket doctor'])
       expect(stopped.stdout).not.toContain(asked);
     const { url, problems } = JSON.parse((await doctor('--config', 'typed.toml', '--json')).stdout);
@@ -215,7 +218,7 @@ describe('rasket doctor on the machine of an installation', () => {
     const server = await desk.serve(['serve', '--data', 'typed', '--config', 'typed.toml'], { env: database });
     const running = await doctor('--config', 'typed.toml');
     expect(running.code, running.stdout).toBe(0);
-    expect(running.stdout).toMatch(/^Server +http:\/\/127\.0\.0\.1:\d+ \(that of this machine\)$/m);
+    expect(running.stdout).toMatch(/^Server +http:\/\/127\.0\.0\.1:\d+ \(this machine\)$/m);
     expect(running.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
     expect(running.stdout).toMatch(/database.*ok/);
     await server.stop();

@@ -74,7 +74,7 @@ it('rasket broadcasts preview prints text for one contact, by id or address', as
       'To: ada@example.org',
       'Subject: Hello',
       'Preview: For you',
-      'Empty, without a value and a default: PLAN',
+      'Empty, because they have neither a value nor a default: PLAN',
     ],
     true,
   ]);

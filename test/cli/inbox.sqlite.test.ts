@@ -96,7 +96,7 @@ describe('inbox threads at the command line', () => {
     expect((await rasket(['label', inbox.address, threadId, 'billing'])).stdout).toContain('Billing');
     const { stderr } = await rasket(['label', inbox.address, threadId, 'nothing']);
     expect(stderr).toContain('there is no label nothing');
-    expect(stderr).toContain('Make it with: rasket inbox create-label ');
+    expect(stderr).toContain('Create it with: rasket inbox create-label ');
     expect((await ask()).labels).toMatchObject([{ name: 'Billing' }]);
     await rasket(['unlabel', inbox.address, threadId, 'Billing']);
     expect((await ask()).labels).toEqual([]);
@@ -158,7 +158,7 @@ describe('a reply at the command line', () => {
     expect(leftBehind()).toEqual([]);
     const { handed: __, ...failing } = editor('Half a thought', { status: 3 });
     const failed = await rasket(['reply', inbox.address, threadId], { columns: 300, env: failing });
-    const [, file = ''] = /What you wrote is in (\S+)/.exec(failed.stderr) ?? [];
+    const [, file = ''] = /Your text is in (\S+)/.exec(failed.stderr) ?? [];
     expect(fs.readFileSync(file, 'utf8')).toBe('Half a thought\n');
     expect(fs.statSync(file).mode & 0o077).toBe(0);
     expect(await rasket(['reply', inbox.address, threadId, '--text', ' '])).toMatchObject({ code: 64 });
@@ -219,7 +219,7 @@ describe('a reply at the command line', () => {
     const { handed: _, ...env } = editor('Kept.\n');
     const refused = await rasket(['reply', inbox.address, threadId, '--cc', 'no address'], { columns: 300, env });
     expect(refused.code).not.toBe(0);
-    const [, draft = ''] = /kept as a draft[^]*rasket inbox send .*?(\S+)\n/.exec(refused.stderr) ?? [];
+    const [, draft = ''] = /saved as a draft[^]*rasket inbox send .*?(\S+)\n/.exec(refused.stderr) ?? [];
     expect(leftBehind()).toEqual([]);
     expect((await inbox.call('GET', `/drafts/${draft}`)).body).toMatchObject({ text: 'Kept.', thread_id: threadId });
     const listed = await rasket(['drafts', inbox.address], { columns: 120 });
@@ -245,7 +245,8 @@ describe('a reply at the command line', () => {
     const lost = await rasket([...words, ...more], { columns: 300, env: { ...env, RASKET_URL: line.url } });
     expect(lost.code).not.toBe(0);
     const [, file = '', again = ''] =
-      /What you wrote is kept in (\S+)\. However[^]*rasket inbox (reply .*--text-file.*)/.exec(lost.stderr) ?? [];
+      /Your text is saved in (\S+)\. It is sent only once[^]*rasket inbox (reply .*--text-file.*)/.exec(lost.stderr) ??
+      [];
     expect(again).toMatch(/--cc grace@example\.org --idempotency-key cli-[0-9a-f-]{36}$/);
     expect(fs.readFileSync(file, 'utf8')).toBe('Not lost.\n');
     const answers = async () => (await sentFrom()).filter((one) => one.subject === `Re: ${subject}`);

@@ -36,7 +36,7 @@ it('rasket login sends a key to no program that does not speak this API', async 
   onTestFinished(() => void other.close());
   const url = `http://127.0.0.1:${(other.address() as net.AddressInfo).port}`;
   const refused = await desk.run(['login', '--url', url], { env: {}, input: 'rk_mine\n' });
-  expect(refused.stderr).toContain(`${url} answered 404, but not as this API does; is it the right address?`);
+  expect(refused.stderr).toContain(`${url} returned 404, but not in the format of this API; is it the right address?`);
   expect(refused.code).not.toBe(0);
   expect(heard).toEqual([undefined]);
   expect(fs.existsSync(file())).toBe(false);
@@ -53,7 +53,7 @@ describe('a key without a keyring', () => {
   ])('is saved in a file that only its owner can read: $why', async ({ env, says }) => {
     const kept = await login(env);
     expect(kept, kept.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(says) });
-    expect(kept.stdout).toMatch(new RegExp(`^The key for ${server.url} is kept in ${file()}; `));
+    expect(kept.stdout).toMatch(new RegExp(`^The key for ${server.url} is stored in ${file()}; `));
     expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
     expect(fs.statSync(desk.at('config/rasket')).mode & 0o777).toBe(0o700);
     expect(await desk.run(send, { env })).toMatchObject({ code: 0 });
@@ -93,7 +93,7 @@ describe('a key without a keyring', () => {
     expect(kept.stdout).toContain('; not in a keyring, because the keyring did not answer within 5 s.');
     expect(refused.code).toBe(77);
     expect(refused.stderr).toContain(
-      'The key is in the keyring (Secret Service), which cannot be read: the keyring did not answer within 5 s. Set one with: rasket login',
+      'The key is stored in the keyring (Secret Service), which cannot be read: the keyring did not answer within 5 s. Set one with: rasket login',
     );
     expect(out.stdout).toContain(
       'It may still be in the keyring, under rasket: the keyring did not answer within 5 s.',

@@ -93,12 +93,12 @@ describe('a list command with --limit or --all', () => {
   });
 
   it.each([
-    [['--all', '--limit', '5'], /--all lists all of them and --limit not; choose one/],
-    [['--all', '--before', 'id-5'], /--before takes one page/],
-    [['--limit', '101', '--before', 'id-5'], /--before takes one page/],
-    [['--since', '2h', '--start-date', '2026-01-01'], /--since and --start-date say the same/],
+    [['--all', '--limit', '5'], /--all and --limit cannot be used together/],
+    [['--all', '--before', 'id-5'], /--before lists one page/],
+    [['--limit', '101', '--before', 'id-5'], /--before lists one page/],
+    [['--since', '2h', '--start-date', '2026-01-01'], /--since and --start-date mean the same/],
     [['--since', 'yesterday'], /--since must be a number and s, m, h or d/],
-    [['--limit', '0'], /whole number from 1/],
+    [['--limit', '0'], /whole number of at least 1/],
   ])('refuses %j and sends no request', async (words, says) => {
     const { code, stderr, asked } = await speak(['emails', 'list', ...words], holding(5));
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
@@ -115,7 +115,7 @@ describe('a list command with --limit or --all', () => {
     const words = ['emails', 'list', '--status', 'delivered', '--search', 'two words', '--limit', '2'];
     const { stderr, url } = await speak(words, holding(30), { columns: 500 });
     expect(stderr).toBe(
-      `There are more; go on with: rasket emails list --url ${url} --limit 2 --status delivered --search 'two words' --after id-1 (with the key of RASKET_API_KEY)\n`,
+      `There are more; continue with: rasket emails list --url ${url} --limit 2 --status delivered --search 'two words' --after id-1 (with the key of RASKET_API_KEY)\n`,
     );
   });
 
@@ -141,7 +141,7 @@ describe('a list command with --limit or --all', () => {
     expect([all.code, all.stderr, linesOf(all.stdout).length]).toEqual([0, '', 127]);
     const words = ['contacts', 'list', '--limit', '150'];
     expect((await speak(words, holds(126), { columns: 500 })).stderr).not.toContain('more');
-    expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; go on with');
+    expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; continue with');
   });
 
   it.each(LISTED_AND_MADE)(
@@ -161,7 +161,7 @@ describe('a list command with --limit or --all', () => {
       /^There are no emails yet\. Send one with: rasket send --url \S+ --from .*'It works\.'\n$/,
     );
     const narrowed = await speak(['emails', 'list', '--status', 'bounced'], holding(0), { columns: 500 });
-    expect(narrowed.stderr).toBe(`Nothing matches. See all there are with: rasket emails list --url ${narrowed.url}\n`);
+    expect(narrowed.stderr).toBe(`Nothing matches. List all with: rasket emails list --url ${narrowed.url}\n`);
     const { stdout, stderr } = await speak(['emails', 'list'], holding(0));
     expect({ stdout, stderr }).toEqual({ stdout: 'ID\tCREATED\tSTATE\tTO\tSUBJECT\n', stderr: '' });
   });

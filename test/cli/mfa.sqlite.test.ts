@@ -69,14 +69,14 @@ const emailAnd = (email: string, ...more: Typed[]): Typed[] => [
 async function enable(email: string): Promise<Seen & { key: string; codes: string[] }> {
   const done = await rasket(
     'account mfa enable',
-    emailAnd(email, ['shows now: ', (shown) => codeFor(scene, keyIn(shown))]),
+    emailAnd(email, ['from the app: ', (shown) => codeFor(scene, keyIn(shown))]),
   );
   expect(done, done.shown).toMatchObject({ code: 0 });
   return { ...done, key: keyIn(done.shown), codes: done.stdout.trim().split('\n') };
 }
 
-const CODE = 'Code of your app, or a recovery code: ';
-const NEXT = 'since each is taken once';
+const CODE = 'Code from your app, or a recovery code: ';
+const NEXT = 'because each code works only once';
 
 describe('rasket login --password', () => {
   it('saves a session of the command line, and leaves no browser session', async () => {
@@ -133,7 +133,7 @@ describe('rasket login --password', () => {
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     const done = await rasket('login --password', emailAnd('ada@people.example'), { url });
     expect(done.code).not.toBe(0);
-    expect(done.stderr.replaceAll(/\s+/g, ' ')).toContain(`${url} answered 404, but not as this API does`);
+    expect(done.stderr.replaceAll(/\s+/g, ' ')).toContain(`${url} returned 404, but not in the format of this API`);
     expect(heard).toEqual([]);
     expect(done.shown).not.toContain('Email: ');
   });
@@ -145,7 +145,7 @@ describe('rasket login --password', () => {
     });
     expect(piped).toMatchObject({
       code: 64,
-      stderr: 'rasket: a password is typed at a terminal, and there is none here.\n',
+      stderr: 'rasket: a password can only be typed at a terminal, and there is none.\n',
     });
     const clear = await rasket('login --password', [], { url: 'http://mail.example.com' });
     expect(clear).toMatchObject({ code: 64, stderr: expect.stringMatching(/could read the password\. Use\s+https/) });
@@ -161,7 +161,7 @@ describe('rasket account mfa', () => {
     expect((await rasket('account mfa')).stdout).toMatch(/Second factor\S* +off/);
     const done = await rasket('account mfa enable', [
       [`Password of ${email}: `, PASSWORD],
-      ['shows now: ', (shown) => codeFor(scene, keyIn(shown))],
+      ['from the app: ', (shown) => codeFor(scene, keyIn(shown))],
     ]);
     expect(done, done.shown).toMatchObject({ code: 0 });
     const picture = done.stderr.split('\n').filter((line) => /[█▀▄]/.test(line));
@@ -182,11 +182,11 @@ describe('rasket account mfa', () => {
 
   it('shows only the key on a narrow terminal', async () => {
     const { email } = await accountOf(scene, { team });
-    const answers = emailAnd(email, ['shows now: ', '']);
+    const answers = emailAnd(email, ['from the app: ', '']);
     const done = await rasket('account mfa enable', answers, { columns: 40 });
     expect(done.stderr).toMatch(/with this key: [A-Z2-7 ]{39}/);
     expect(done.stderr).not.toMatch(/[█▀▄]/);
-    expect(done.stderr).toMatch(/nothing was typed, and nothing\s+was changed/);
+    expect(done.stderr).toMatch(/nothing was typed; nothing\s+was changed/);
   });
 
   it('takes unused codes for new recovery codes and for switching it off', async () => {
@@ -216,7 +216,7 @@ describe('rasket account mfa', () => {
 
   it('prints the response of the API with --json', async () => {
     const { email } = await accountOf(scene, { team });
-    const answers = emailAnd(email, ['shows now: ', (shown) => codeFor(scene, keyIn(shown))]);
+    const answers = emailAnd(email, ['from the app: ', (shown) => codeFor(scene, keyIn(shown))]);
     const done = await rasket('account mfa enable --json', answers);
     expect(JSON.parse(done.stdout)).toMatchObject({
       object: 'mfa',

@@ -118,7 +118,7 @@ describe('a word that names an object', () => {
     expect((await namedBy(place, 'AAAA-1111-2222')).reached).toContain(ids[0]);
     const both = await namedBy(place, '4444');
     expect(both).toMatchObject({ code: 64, reached: undefined });
-    expect(both.stderr).toContain('are called 4444; name the one that is meant by its id:\n');
+    expect(both.stderr).toContain('matches 4444; give the id of the one you mean:\n');
     for (const id of ids.slice(1)) expect(both.stderr).toContain(`  ${id.slice(-8)}  ${id}`);
     const none = await namedBy(place, 'dddd0000');
     if (!NAMED[place.parameters.at(-1) ?? '']?.isTakenByName)
@@ -177,7 +177,7 @@ describe('the end of an id in an unbounded list', () => {
     }));
     expect(code).toBe(66);
     expect(stderr).toContain(
-      'there is no email 0000eeee that waits in the queue; name one that has left it by its whole id.',
+      'there is no email 0000eeee in the queue; for an email that has left the queue, give the full id.',
     );
   });
 

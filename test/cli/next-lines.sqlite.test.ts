@@ -191,7 +191,7 @@ describe('a suggested command', () => {
   it('rasket doctor and rasket ready report another program when the response is no readiness', async () => {
     for (const command of ['doctor', 'ready']) {
       const { code, stdout, stderr } = await speak([command], () => ({ status: 200, body: { status: 'up' } }));
-      expect(`${stdout}${stderr}`).toContain('answered, but is no rasket: another program listens there');
+      expect(`${stdout}${stderr}`).toContain('is not a rasket server: another program listens there');
       expect(code).toBe(69);
     }
   });
@@ -203,7 +203,7 @@ describe('a suggested command', () => {
     const ready = await runInProcess(['ready'], at(url));
     expect(ready).toMatchObject({ code: 69, stderr: expect.stringContaining(`rasket doctor --url ${url}`) });
     const doctor = await runInProcess(['doctor'], at(url));
-    expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining('broke before the answer came') });
+    expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining('was lost before the response arrived') });
     expect(doctor.stdout + doctor.stderr).not.toContain('rasket doctor');
     await new Promise<void>((done) => server.close(() => done()));
   });

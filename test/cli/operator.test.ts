@@ -48,7 +48,7 @@ describe('rasket init', () => {
       '700',
       '600',
     ]);
-    expectOneLine(await desk.rasket(['init', '--data', 'data'], { env }), /has a team already; .*--team NAME/);
+    expectOneLine(await desk.rasket(['init', '--data', 'data'], { env }), /already has a team; .*--team NAME/);
 
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     const other = await init('data', '--team', 'Marketing');
@@ -58,7 +58,7 @@ describe('rasket init', () => {
     }
     expectOneLine(
       await desk.rasket(['teams', 'create', 'Marketing', '--data', 'data'], { env }),
-      /called marketing already; .* See what there is with: rasket teams list --data /,
+      /called marketing already; .* List them with: rasket teams list --data /,
     );
     const teams = await desk.rasket(['teams', 'list', '--data', 'data', '--json'], { env });
     expect((JSON.parse(teams.stdout) as { slug: string }[]).map((team) => team.slug).sort()).toEqual([

@@ -35,7 +35,7 @@ it('an operator is created, reads and changes the queue, reads the audit log of 
     token: string;
   };
   expect(token).toMatch(/^rkop_/);
-  expect(await typed(['operators', 'create', 'Bob', ...data])).toContain('is shown this once');
+  expect(await typed(['operators', 'create', 'Bob', ...data])).toContain('is shown only once');
   await typed(['teams', 'suspend', 'my-team', ...data]);
   await typed(['teams', 'resume', 'my-team', ...data]);
   await typed(['sending', 'off', '--reason', 'Moving', ...data]);
@@ -45,7 +45,7 @@ it('an operator is created, reads and changes the queue, reads the audit log of 
 
   const server = await desk.serve(['serve', ...data], { env });
   const there = ['--url', server.url, '--api-key', token];
-  expect(await typed(['queue', ...there])).toContain('Nothing waits.');
+  expect(await typed(['queue', ...there])).toContain('The queue is empty.');
   const hold = ['queue', 'hold', '--destination', 'example.org', '--reason', 'Their move'];
   const held = (await typed([...hold, ...there])).trim();
   expect(await typed(['queue', 'holds', ...there])).toContain('example.org');
@@ -87,7 +87,7 @@ it('an operator is created, reads and changes the queue, reads the audit log of 
   await typed(['operators', 'revoke', 'Ada', ...data]);
   expectOneLine(await desk.rasket(['queue', ...there], { env }), /has been revoked/);
   expect(await typed(['operators', 'list', ...data])).toMatch(/\tAda\trevoked\t[^]*\tBob\tactive\t/);
-  const gone = /called "Ada" not found\. See what there is with: rasket operators list --data /;
+  const gone = /called "Ada" not found\. List them with: rasket operators list --data /;
   expectOneLine(await desk.rasket(['operators', 'revoke', 'Ada', ...data], { env }), gone, 66);
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
@@ -100,16 +100,16 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['users list --data data', /^ID\tEMAIL\t/],
   ['operators list --data data', /^ID\tNAME\t/],
   ['sending --data data', /^Sending is on\.$/m],
-  ['sweep --data data', /^All content is some email's /],
+  ['sweep --data data', /^All content belongs to an email /],
   ['vacuum --data data', /rasket\.db had .* and has /],
-  ['backup copy --data data', /^\S+\/copy holds the database, /],
+  ['backup copy --data data', /^\S+\/copy contains the database, /],
   ['backups list --data data', /^MADE\tAGE\t/],
-  ['restore nowhere --data other', /^rasket: \S+\/nowhere is not there; see which there are with: /, 66],
-  ['rekey --data data', /^The new key is in force; /],
-  ['blobs move --to s3 --data data', /^rasket: the settings do not say which store it is: /, 1],
+  ['restore nowhere --data other', /^rasket: \S+\/nowhere is not there; list the backups with: /, 66],
+  ['rekey --data data', /^The new key is in use; /],
+  ['blobs move --to s3 --data data', /^rasket: the settings do not define the store: /, 1],
   ['migrate-to-postgres --data data', /^rasket: --to takes postgres:/, 1],
   ['migrate-to-sqlite --data data', /^rasket: the settings lead to SQLite already /, 1],
-  ['config check', /^The settings of the environment are good\.$/m],
+  ['config check', /^The settings in the environment are valid\.$/m],
   ['completion bash', /^# Completion of rasket for bash: /],
   ['man', /^\.TH RASKET 1 /],
   ['relays list --data data', /^NAME\tSERVER\t/],

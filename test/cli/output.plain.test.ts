@@ -141,7 +141,7 @@ describe('a command that gets an error response', () => {
         : { status: 502, body: '<html>Bad gateway</html>' },
     );
     expectOneLine(await desk.rasket(['emails', 'list'], around), new RegExp(`redirects to ${other.url}; use that`));
-    expectOneLine(await desk.rasket(['health'], around), /answered 502, but not as this API does/);
+    expectOneLine(await desk.rasket(['health'], around), /returned 502, but not in the format of this API/);
     expect(other.asked).toEqual([]);
     other.close();
   });
@@ -151,16 +151,16 @@ describe('a command that gets an error response', () => {
     const ended = await desk.rasket(['emails', 'cancel', String(email().id)], around);
     expect(ended).toMatchObject({ code: 69, stdout: '' });
     expect(ended.stderr).toMatch(
-      /^rasket: The connection to \S+ broke before the answer came .*\nThe request may have been/,
+      /^rasket: The connection to \S+ was lost before the response arrived .*\nThe request may have been/,
     );
     // A request that only reads changes nothing.
-    expectOneLine(await desk.rasket(['emails', 'list'], around), /broke before the answer came/);
+    expectOneLine(await desk.rasket(['emails', 'list'], around), /was lost before the response arrived/);
     const { url = '' } = server ?? {};
     server?.close();
     await vi.waitFor(async () => {
       const { stderr } = await desk.rasket(['health'], { env: { RASKET_URL: url } });
       expect(stderr).toMatch(
-        /^rasket: Nothing answers at .*Next: start the server again, with its --data: rasket serve\nOr one .*: rasket dev\n$/,
+        /^rasket: No server is listening at .*Next: start the server again with its --data: rasket serve\nOr start a development server.*: rasket dev\n$/,
       );
     });
   });
@@ -192,7 +192,7 @@ describe('a warning in a response', () => {
     {
       words: ['contact-properties', 'delete', id, '--yes'],
       answer: { id, segments: [{ id, name: 'Payers' }], broadcasts: [] },
-      warning: 'Segments whose filter names it: Payers.',
+      warning: 'Segments that filter by it: Payers.',
     },
   ])(
     'is printed to standard error when the output goes into a pipe: rasket $words.0 $words.1',
@@ -249,9 +249,9 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       expect.stringMatching(
         /^4c1f2e77 {2}(?:11-20 \d\d:\d\d|\d\d:\d\d|2026-11-20) {2,}bounced {2}b@example\.org {2}Grüße x+…$/,
       ),
-      expect.stringMatching(/^Some of it is cut; see it whole with: rasket emails list --url http:\S+ --wide$/),
+      expect.stringMatching(/^Some values are cut; show all with: rasket emails list --url http:\S+ --wide$/),
       '(with the key of RASKET_API_KEY)',
-      'There are more; go on with:',
+      'There are more; continue with:',
       expect.stringMatching(/^rasket emails list --url http:\S+ --after 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77$/),
       '(with the key of RASKET_API_KEY)',
     ]);
@@ -266,7 +266,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     }));
     const refused = await shown('rasket received raw x --output -', around);
     expect(refused.code).toBe(64);
-    expect(refused.stdout).toMatch(/take --output FILE, or --output\s+- \| less/);
+    expect(refused.stdout).toMatch(/use --output FILE,\s+or --output\s+- \| less/);
     expect(refused.stdout).not.toContain('\u001B');
     const { stdout } = await desk.sh('rasket received raw x --output -', around);
     expect(stdout).toBe('\u001B]52;c;eA==');
@@ -305,7 +305,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     expect(stdout).toContain(value);
     expect(stdout).toContain(record.name);
     expect(stdout).toMatch(
-      /Publish its records in its DNS; then look them up with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
+      /Publish its records in DNS; then verify the domain with:\r?\nrasket domains verify --url http:\S+ example\.com\r?\n/,
     );
   });
 
@@ -384,7 +384,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_hiddem\u007Fn\r');
     const ended = await running.ended;
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is kept in') });
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is stored in') });
     expect(ended.stdout).not.toContain('hidde');
     expect(JSON.parse(fs.readFileSync(desk.at('config/rasket/credentials.json'), 'utf8'))).toEqual({
       url: server?.url,

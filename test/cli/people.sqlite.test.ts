@@ -71,9 +71,9 @@ describe('a person at a terminal', () => {
   it('signs in with a browser, and the token is saved like a key, readable only for its owner', async () => {
     const { shown, fault } = await signIn(scene.url, decide('approve'));
     expect(fault).toBeUndefined();
-    expect(shown).toMatch(/^Open http\S+\/device where you are signed in, and type: [A-Z]{4}-[A-Z]{4}$/m);
+    expect(shown).toMatch(/^Open http\S+\/device in a browser and enter the code: [A-Z]{4}-[A-Z]{4}$/m);
     expect(shown).toContain('Signed in as ada@people.example, in the team Engines.');
-    expect(shown).toContain(`The session for ${scene.url} is kept in ${file()}; not in a keyring`);
+    expect(shown).toContain(`The session for ${scene.url} is stored in ${file()}; not in a keyring`);
     expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
     expect(tokenIn()).toMatch(/^rks_/);
     expect(shown).not.toContain(tokenIn());
@@ -83,7 +83,7 @@ describe('a person at a terminal', () => {
     for (const says of [/Sent +the session of a person/, /You are +ada@people.example/, /Team +Engines/, /Role +owner/])
       expect(who.stdout).toMatch(says);
     const doctor = await rasket(['doctor', '--json']);
-    expect(JSON.parse(doctor.stdout)).toMatchObject({ key_state: 'accepted, of a person' });
+    expect(JSON.parse(doctor.stdout)).toMatchObject({ key_state: 'accepted, for a person' });
     const sent = JSON.parse((await rasket(['sessions', 'list', '--json'])).stdout);
     expect(sent.data.find((one: { is_current: boolean }) => one.is_current)).toMatchObject({
       kind: 'device',
@@ -98,7 +98,7 @@ describe('a person at a terminal', () => {
     const who = await rasket(['whoami'], env);
     expect(who.stdout).toMatch(/Sent +an API key \(RASKET_API_KEY\)/);
     expect(who.stdout).toMatch(/Role +full access/);
-    expect(who.stdout).toContain(`${file()} has another one, for ${scene.url}; RASKET_API_KEY wins.`);
+    expect(who.stdout).toContain(`${file()} has another one, for ${scene.url}; RASKET_API_KEY takes precedence.`);
     expect(JSON.parse((await rasket(['whoami', '--json'], env)).stdout)).toMatchObject({
       kind: 'api_key',
       key_from: 'RASKET_API_KEY',
@@ -130,7 +130,7 @@ describe('a person at a terminal', () => {
     await signIn(scene.url, decide('approve'));
     expect(await rasket(['team', 'create', 'Looms'])).toMatchObject({ code: 0 });
     const switched = await rasket(['team', 'switch', 'looms']);
-    expect(switched, switched.stderr).toMatchObject({ code: 0, stdout: 'You work in the team Looms now.\n' });
+    expect(switched, switched.stderr).toMatchObject({ code: 0, stdout: 'Switched to the team Looms.\n' });
     expect((await rasket(['team', 'get', '--fields', 'name'])).stdout).toContain('Looms');
     expect((await rasket(['invitations', 'list', '--json'])).stdout).toContain('"data":[]');
     expect(await rasket(['team', 'switch', 'nowhere'])).toMatchObject({
@@ -148,7 +148,7 @@ describe('a person at a terminal', () => {
     expect(shown).toContain('Signed in as jean@people.example, in no team.');
     expect(await rasket(['invitations', 'list'])).toMatchObject({
       code: 77,
-      stderr: expect.stringContaining('This session works in no team.'),
+      stderr: expect.stringContaining('This session has no team.'),
     });
     await ada.call('POST', `/teams/${team.id}/invitations`, { email: 'jean@people.example', role: 'viewer' });
     await scene.sink.waitFor(({ messages }) => messages.some(({ rcptTo }) => rcptTo.includes('jean@people.example')));
@@ -158,7 +158,7 @@ describe('a person at a terminal', () => {
     const accepted = await rasket(['invitations', 'accept', token]);
     expect(accepted, accepted.stderr).toMatchObject({
       code: 0,
-      stdout: 'You are in the team Engines now, as viewer.\n',
+      stdout: 'You are now in the team Engines, as viewer.\n',
     });
     expect(await rasket(['team', 'switch', 'Engines'])).toMatchObject({ code: 0 });
     expect(await rasket(['keys', 'create', 'x'])).toMatchObject({
@@ -203,13 +203,13 @@ describe('a person at a terminal', () => {
 
   it('who denies the sign-in in the browser gets no credentials', async () => {
     const { fault } = await signIn(scene.url, decide('deny'));
-    expect(String(fault)).toContain('it was denied in the browser, and nothing was changed.');
+    expect(String(fault)).toContain('the sign-in was denied in the browser; nothing was changed.');
     expect(fs.existsSync(file())).toBe(false);
   });
 
   it('who waits too long is told so, and can start again', async () => {
     const { fault } = await signIn(scene.url, async () => scene.clock.advance(10 * 60_000));
-    expect(String(fault)).toContain('the code has expired, and nothing was changed.');
+    expect(String(fault)).toContain('the code has expired; nothing was changed.');
   });
 
   it('is needed for some commands, which say so once to a key', async () => {
@@ -264,7 +264,7 @@ describe('rasket login with a faulty server', () => {
   it('explains how to save a key when the server is older', async () => {
     const body = { statusCode: 404, name: 'not_found', message: 'There is no POST /auth/device.' };
     const { fault } = await answering(() => ({ status: 404, body }));
-    expect(String(fault)).toContain('this server signs nobody in at a terminal');
+    expect(String(fault)).toContain('this server does not support signing in from a terminal');
   });
 
   it('saves nothing when the server does not answer, and says that the session continues', async () => {
@@ -272,7 +272,7 @@ describe('rasket login with a faulty server', () => {
     fs.writeFileSync(file(), JSON.stringify({ url: 'http://127.0.0.1:1', api_key: 'rks_z' }), { mode: 0o600 });
     const out = await rasket(['logout']);
     expect(out).toMatchObject({ code: 69, stdout: `The token of the session was removed from ${file()}.\n` });
-    expect(out.stderr).toContain('The session itself was not ended: ');
+    expect(out.stderr).toContain('The session did not end on the server: ');
     expect(fs.existsSync(file())).toBe(false);
   });
 });

@@ -127,7 +127,7 @@ it('typed options take precedence over every variable, and use their own key', a
   }
   for (const server of servers) server.asked.length = 0;
   const both = await desk.rasket([...send, '--profile', 'staging', '--data', data]);
-  expectOneLine(both, /--profile staging is one server and --data \S+ another; name one of them/, 64);
+  expectOneLine(both, /--profile staging and --data \S+ name different servers; give only one of them/, 64);
   expect(servers.flatMap(keysAt)).toEqual([]);
 });
 
@@ -143,7 +143,7 @@ it('the key of a development server is sent only to its own process, whoever lis
       const ended = await desk.rasket([...words, '--data', data]);
       expectOneLine(
         ended,
-        /No development server runs from \S+\/dev\. .* --profile\. Next: .*: rasket dev --data \S+\/dev\n$/,
+        /No development server is running on \S+\/dev\. .* --profile\. Next: .*: rasket dev --data \S+\/dev\n$/,
         69,
       );
     }
@@ -151,14 +151,14 @@ it('the key of a development server is sent only to its own process, whoever lis
     expectOneLine(await desk.rasket([...send, '--data', data, '--url', taker.url]), /No API key is set for/, 77);
     expect(taker.asked).toEqual([]);
   }
-  expect((await desk.rasket(['doctor', '--data', data])).stdout).toContain('No development server runs from');
+  expect((await desk.rasket(['doctor', '--data', data])).stdout).toContain('No development server is running on');
   expect(taker.asked).toEqual([]);
 });
 
 it('the folder of an installation is not taken for the folder of a development server', async () => {
   desk.write('prod/instance.key', 'x');
   const ended = await desk.rasket(['emails', 'list', '--data', 'prod']);
-  expectOneLine(ended, /\S+\/prod is the folder of an installation, .* Next: .*: rasket login --url URL/, 69);
+  expectOneLine(ended, /\S+\/prod is the data folder of an installation; .* Next: .*: rasket login --url URL/, 69);
 });
 
 const REFUSED = { statusCode: 401, name: 'invalid_api_key', message: 'The API key is not valid.' };
@@ -177,7 +177,7 @@ it('a refused key is named by its source, with the command that replaces it ther
   const inVariable = { RASKET_API_KEY: 'rk_shell', RASKET_URL: server.url };
   const plain = `rasket login --url ${server.url}`;
   const staging = `rasket login --profile staging --url ${server.url}`;
-  const correct = 'Correct it there, or take it away and keep one with: ';
+  const correct = 'Correct it there, or remove it and store a key with: ';
   const refused: [args: string[], env: Record<string, string>, where: string, next: string][] = [
     [[], {}, kept('credentials.json'), `Set one with: ${plain}`],
     [['--profile', 'staging'], {}, kept('profiles/staging.json'), `Set one with: ${staging}`],
@@ -186,7 +186,7 @@ it('a refused key is named by its source, with the command that replaces it ther
       ['--data', data],
       {},
       `${data}/run/dev.json`,
-      `Start that server again, which makes one that works: rasket dev --data ${data}`,
+      `Restart that server, which creates a valid key: rasket dev --data ${data}`,
     ],
     [['--data', data, '--api-key', 'rk_typed'], {}, '--api-key', `${correct + plain} --api-key`],
     [['--profile', 'staging', '--api-key', 'rk_typed'], {}, '--api-key', `${correct + staging} --api-key`],
@@ -215,7 +215,7 @@ it('profiles are listed, and removed one by one', async () => {
   await desk.rasket(['logout', '--profile', 'live']);
   expectOneLine(
     await desk.rasket(send, { env }),
-    /There is no profile live\. Make it with: rasket login --url URL --profile live$/m,
+    /There is no profile live\. Create it with: rasket login --url URL --profile live$/m,
   );
   expect((await desk.rasket(send)).code).toBe(0);
 });
@@ -223,7 +223,7 @@ it('profiles are listed, and removed one by one', async () => {
 it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile cannot have the name %j', async (name) => {
   const server = await serving();
   const ended = await login(server, 'rk_live', `--profile=${name}`);
-  expectOneLine(ended, /A profile has 1 to 64 letters, digits, dots, underscores and hyphens/, 64);
+  expectOneLine(ended, /A profile name has 1 to 64 letters, digits, dots, underscores and hyphens/, 64);
   expect(server.asked).toEqual([]);
 });
 
@@ -237,7 +237,7 @@ it('a damaged profile prevents neither a login nor the list of the others', asyn
   desk.write('config/rasket/profiles/bad.json', '{"url":');
   fs.chmodSync(desk.at('config/rasket/profiles/bad.json'), 0o600);
   const says =
-    /bad\.json does not hold a url and an api_key\. Write it anew with: rasket login --url URL --profile bad\n$/;
+    /bad\.json does not contain a url and an api_key\. Write it again with: rasket login --url URL --profile bad\n$/;
   expect(await login(server, 'rk_mine')).toMatchObject({ code: 0, stderr: '' });
   const shown = await desk.rasket(['profiles']);
   expect(shown).toMatchObject({ code: 77, stdout: expect.stringContaining(server.url) });

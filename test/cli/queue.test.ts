@@ -103,7 +103,7 @@ it('rasket queue explain tells the story without data that requires a key of the
   expect(stdout).toContain('(subject #9f2c4a7be01d3358)');
   expect(stdout).toContain('team my-team, 17.8 KiB');
   expect(stdout).toMatch(/Accepted, and queued\.[^]*Try 1 at mx\.example\.org[^]*bounced {2}ada@example\.org/);
-  expect(stdout).toContain('Nothing more will be done.');
+  expect(stdout).toContain('Nothing further will happen.');
   expect(stdout).not.toMatch(/suppress|220 mx/);
   const spoken = await speak(['queue', 'explain', ID, '--transcript'], () => ({ status: 200, body: story }));
   expect(spoken.stdout).toContain('S: 220 mx.example.org');

@@ -70,7 +70,7 @@ describe('rasket rekey', () => {
     );
     const token = /\/c\/([^"]+)"/.exec(html)?.[1] ?? '';
 
-    expect(await rekeyWholly(scene)).toMatch(/it has sealed \d+ values anew\. Back up/);
+    expect(await rekeyWholly(scene)).toMatch(/\d+ values were encrypted again\. Back up/);
     expect(linesOf(scene.dataDir)).toEqual([expect.any(String), `former ${oldKey}`]);
     const ids = await keyIds(scene);
     expect(ids).toHaveLength(1);
@@ -113,7 +113,7 @@ describe('rasket rekey', () => {
     const before = await keyIds(scene);
     const done = await rekey(scene);
     expect(done, done.stderr).toMatchObject({ code: 0 });
-    expect(done.stdout).toMatch(/1 could not be read by any key and were left as they are/);
+    expect(done.stdout).toMatch(/1 values could not be decrypted with any key and were not changed/);
     expect(linesOf(scene.dataDir)).toEqual([Buffer.alloc(32, 3).toString('base64'), `former ${oldKey}`]);
     const [row] = await db.all<{ secret_sealed: string }>('select secret_sealed from webhooks where id = ?', [broken]);
     expect(row?.secret_sealed).toBe('v1.x');

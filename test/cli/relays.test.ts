@@ -86,7 +86,7 @@ describe('rasket relays test', () => {
     expect(stdout).toContain('C: EHLO mail.rasket.test');
     expect(stdout).toContain('C: AUTH PLAIN ***');
     expect(stdout).toContain('S: 235 2.7.0 Authentication successful');
-    expect(stdout).toContain('The relay ses lets this server send, logged in as me@x.example.');
+    expect(stdout).toContain('The relay ses allows this server to send, logged in as me@x.example.');
     expect(stdout).not.toContain(SECRET);
     expect(stdout).not.toContain(Buffer.from(`\0me@x.example\0${SECRET}`).toString('base64'));
     expect(sink.counts).toMatchObject({ auth: 1, quit: 1, mail: 0 });

@@ -116,7 +116,7 @@ describe('rasket doctor as root', () => {
   it('reports RASKET_API_KEY as the key only when it is in force', async () => {
     const named = await run(`doctor --data ${desk.at('data')}`, { RASKET_API_KEY: teamKey });
     expect(named.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
-    expect(named.stdout).not.toContain('RASKET_API_KEY, which wins');
+    expect(named.stdout).not.toContain('RASKET_API_KEY, which takes precedence');
   });
 });
 
@@ -129,7 +129,7 @@ describe('an operator command as root', () => {
     (JSON.parse(await done('audit all --json', more)) as { data: Entry[] }).data;
 
   it('works without a key, and the audit log names the account that typed it', async () => {
-    expect(await done('queue')).toContain('Nothing waits.');
+    expect(await done('queue')).toContain('The queue is empty.');
     expect(await done('queue list')).toBeDefined();
     const hold = (await done('queue hold --destination example.org --reason Moves', { SUDO_USER: 'ada' })).trim();
     expect(await done('queue holds')).toContain('example.org');
@@ -154,8 +154,8 @@ describe('an operator command as root', () => {
   it.each(['kept for the server', 'set as RASKET_API_KEY'])('works although a team’s key is %s', async (how) => {
     if (how === 'kept for the server') await keep(local, teamKey);
     const more = how === 'kept for the server' ? {} : { RASKET_API_KEY: teamKey };
-    expect(await done('queue', more)).toContain('Nothing waits.');
-    expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('Nothing waits.');
+    expect(await done('queue', more)).toContain('The queue is empty.');
+    expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('The queue is empty.');
   });
 
   it.each(['--api-key', 'RASKET_API_KEY', '--profile', 'a kept key'])(
@@ -187,8 +187,8 @@ describe('an operator command as root', () => {
   it('with a team’s key names the credential that works, and does not suggest a login', async () => {
     const refused = await run(`queue --url ${local} --api-key ${teamKey}`);
     expect(refused.code).toBe(77);
-    expect(refused.stderr).toContain('As root on the server’s machine it takes no key.');
-    expect(refused.stderr).toMatch(/One is made on the server with: rasket operators create NAME/);
+    expect(refused.stderr).toContain('As root on the server’s machine, this command needs no key.');
+    expect(refused.stderr).toMatch(/Create one on the server’s machine with: rasket operators create NAME/);
     expect(refused.stderr).not.toContain('login --url');
   });
 
@@ -200,7 +200,7 @@ describe('an operator command as root', () => {
       const around = { env: { ...env, HOME: '/nonexistent', XDG_CONFIG_HOME: undefined, XDG_CACHE_HOME: undefined } };
       const refused = await desk.start('setpriv', [...words, ...more], around).ended;
       expect(refused, refused.stderr).toMatchObject({ code: 77, stdout: '' });
-      expect(refused.stderr).toContain('As root on the server’s machine it takes no key.');
+      expect(refused.stderr).toContain('As root on the server’s machine, this command needs no key.');
       expect(refused.stderr).not.toContain('login --url');
     }
   });
@@ -236,6 +236,6 @@ describe('an operator command as root', () => {
     });
     const silent = await run('queue', own);
     expect(silent, silent.stderr).toMatchObject({ code: 69, stdout: '' });
-    expect(silent.stderr).toMatch(/^rasket: No server runs from \S+\/stopped\. Look at it with: rasket doctor\n$/);
+    expect(silent.stderr).toMatch(/^rasket: No server is running on \S+\/stopped\. Check it with: rasket doctor\n$/);
   });
 });

@@ -122,7 +122,7 @@ describe('rasket seed', () => {
     await vi.waitFor(() => expect(listening.stdout).toContain('Signing secret'));
 
     expect(await run('seed')).toMatch(
-      /^No webhook and no listener of the team is told of them; --tell-webhooks would\.$/m,
+      /^The webhooks and listeners of the team were not notified; use --tell-webhooks to notify them\.$/m,
     );
     expect(await run('broadcasts')).toMatch(/Before the holidays[^]*Mine|Mine[^]*Before the holidays/);
     expect(await run('automations')).toMatch(/Thanks after an order/);

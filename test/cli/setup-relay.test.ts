@@ -77,7 +77,7 @@ describe('rasket setup with port 25 blocked', () => {
     await writeBlocked();
     const { code, stdout, stderr } = await setUp();
     expect(code, stderr).toBe(0);
-    expect(stdout).toContain('Port 25 is blocked here');
+    expect(stdout).toContain('Outgoing port 25 is blocked');
     expect(stdout).toContain('--relay HOST:PORT');
     expect(stdout).toContain('--relay-password-file FILE (docs/relays.md)');
     expect(settings()).not.toContain('relay = ');
@@ -98,15 +98,15 @@ describe('rasket setup with port 25 blocked', () => {
     expect(settings()).toContain(`password_file = "${desk.at('password')}"`);
     expect(settings()).toContain('spf = "v=spf1 include:spf.relay.test a:{host} ~all"');
     expect(stdout).toMatch(/TXT\t"v=spf1 include:spf\.relay\.test a:mail\.example\.com ~all"/);
-    expect(stdout).toContain(`The relay main (${RELAY}) lets this server send.`);
-    expect(stdout).toContain('the record of each sending domain includes spf.relay.test');
+    expect(stdout).toContain(`The relay main (${RELAY}) allows this server to send.`);
+    expect(stdout).toContain('the record of each sending domain now includes spf.relay.test');
     expect(sink.logins).toEqual(['PLAIN']);
     expect(settings() + stdout).not.toContain(SECRET);
 
     const again = await setUp('--yes');
     expect(again, again.stderr).toMatchObject({ code: 0 });
-    expect(again.stdout).toContain('Relay: all mail goes through main');
-    expect(again.stdout).toContain('has all of this; it stays as it is.');
+    expect(again.stdout).toContain('Relay: all mail is sent through main');
+    expect(again.stdout).toContain('already has all of this; it is not changed.');
   });
 
   it('prints the SPF record again for a domain that existed before the relay', async () => {
@@ -131,10 +131,10 @@ describe('rasket setup with port 25 blocked', () => {
       seen = seat.stdout.length;
       seat.write(`${text}\n`);
     };
-    await answer(/Port 25 is blocked[\s\S]*Relay, as host:port \(or none\): $/, `${RELAY}:${sink.port}`);
+    await answer(/Outgoing port 25 is blocked[\s\S]*Relay, as host:port \(or none\): $/, `${RELAY}:${sink.port}`);
     await answer(/User name at the relay \(or none\): $/, 'me');
     await answer(/Password at the relay \(not shown\): $/, SECRET);
-    await answer(/SPF includes for the relay[\s\S]*: $/, 'none');
+    await answer(/SPF records for the relay[\s\S]*: $/, 'none');
     await answer(/Write .*rasket\.toml\? \[Y\/n\] $/, 'y');
     const { code, stdout } = await seat.ended;
     expect(code, stdout).toBe(0);
@@ -143,8 +143,8 @@ describe('rasket setup with port 25 blocked', () => {
     expect(fs.readFileSync(file, 'utf8')).toBe(`${SECRET}\n`);
     expect(fs.statSync(file).mode & 0o007).toBe(0);
     expect(settings()).toContain(`password_file = "${file}"`);
-    expect(stdout).toContain('lets this server send');
-    expect(stdout).toContain('recipients see mail come from the addresses of the relay');
+    expect(stdout).toContain('allows this server to send');
+    expect(stdout).toContain('recipients receive your mail from the addresses of the relay');
   });
 
   it('takes the certificate of a private authority, and refuses unreadable files before it writes', async () => {
@@ -159,13 +159,13 @@ describe('rasket setup with port 25 blocked', () => {
     const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
     expect(code, stderr).toBe(0);
     expect(settings()).toContain(`ca_file = "${desk.at('ca.pem')}"`);
-    expect(stdout).toContain('lets this server send');
+    expect(stdout).toContain('allows this server to send');
   });
 
   it('refuses relay options without a relay', async () => {
     await writeBlocked();
     const { code, stderr } = await setUp('--relay-user', 'me');
     expect(code).toBe(64);
-    expect(stderr).toContain('--relay-user goes with --relay HOST:PORT');
+    expect(stderr).toContain('--relay-user needs --relay HOST:PORT');
   });
 });

@@ -115,8 +115,8 @@ describe('rasket setup with flags', () => {
     for (const answers of [ANSWERS, lookedAfter]) {
       const again = await setUp(answers, '--yes');
       expect(again, again.stderr).toMatchObject({ code: 0 });
-      expect(again.stdout).toContain('has all of this; it stays as it is.');
-      expect(again.stdout).toContain('Everything was there already; nothing was changed.');
+      expect(again.stdout).toContain('already has all of this; it is not changed.');
+      expect(again.stdout).toContain('Everything was set up already; nothing was changed.');
       expect(again.stdout).not.toMatch(/rk_/);
     }
     expect(settings()).toBe(before);
@@ -142,7 +142,7 @@ describe('rasket setup with flags', () => {
     const asked = { '--domain': 'example.com', '--public-address': '192.0.2.10', '--team': 'Office' };
     expectRefused(
       await setUp(asked, '--no-email'),
-      /Public host name of this machine: nobody can be asked here; .* --host \(found: mail\.example\.com, .*rasket\.toml; --yes takes/,
+      /Public host name of this machine: there is no terminal to ask at; .* --host \(found: mail\.example\.com, .*rasket\.toml; --yes accepts/,
       64,
     );
     const { stdout, code } = await setUp(asked, '--no-email', '--yes');
@@ -158,7 +158,7 @@ describe('rasket setup with flags', () => {
     desk.write('data/instance.key', '');
     const { code, stdout, stderr } = await setUp();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('has all of this; it stays as it is.');
+    expect(stdout).toContain('already has all of this; it is not changed.');
     expect(stdout).toMatch(/^API key {2}rk_/m);
     const another = await setUp(lookedAfter, '--yes', '--new-key');
     expect(another.stdout).toMatch(/^API key {2}rk_\S+$/m);
@@ -172,7 +172,7 @@ describe('rasket setup with flags', () => {
     expect(fs.existsSync(desk.at('data'))).toBe(false);
     if (flag === '--print')
       expect(stdout).toBe(`${OPERATORS}\n[instance]\nhost = "mail.example.com"\n\n[https]\nports = []\n`);
-    else expect(stdout).toMatch(/To be made: the team Office, owned by ada@example\.com; the domain example\.com/);
+    else expect(stdout).toMatch(/To be created: the team Office, owned by ada@example\.com; the domain example\.com/);
   });
 
   it('sets up a reverse proxy with its configuration, and certificates through it', async () => {
@@ -196,14 +196,14 @@ describe('rasket setup with flags', () => {
     expect(stdout).toContain('try_files $uri @rasket;');
     expect(stdout).toContain('reverse_proxy 127.0.0.1:3999');
     const again = await setUp(lookedAfter, '--yes');
-    expect(again.stdout).toContain('Everything was there already; nothing was changed.');
+    expect(again.stdout).toContain('Everything was set up already; nothing was changed.');
   });
 
   it('orders no certificate for a name that does not lead here, and accepts no terms by itself', async () => {
     desk.write(FILE, OPERATORS);
     const behind = { ...ANSWERS, '--https': 'proxy' };
     expect((await setUp(behind, '--dry-run')).stdout).toContain(
-      'none is asked for yet, because the host name does not lead here',
+      'none is requested yet, because the host name does not resolve to this machine',
     );
     dns.set('mail.example.com', 'A', ['192.0.2.10']);
     expectRefused(await setUp(behind, '--dry-run'), /--acme-directory \(found: https:\/\/acme-v02/, 64);
@@ -238,11 +238,11 @@ describe('rasket setup with flags', () => {
 
 describe('rasket setup refuses', () => {
   it.each<[flag: string, value: string, says: RegExp]>([
-    ['--host', 'mail', /--host: instance\.host is "mail", which no mail server out there can look up/],
+    ['--host', 'mail', /--host: instance\.host is "mail", which other mail servers cannot look up/],
     ['--host', 'a b.example.com', /--host: must be a host name such as mail\.example\.com; got "a b\.example\.com"/],
     ['--host', '192.0.2.1', /--host: must be a host name such as mail\.example\.com; got "192\.0\.2\.1"/],
     ['--public-address', 'mail.example.com', /--public-address: must be an IPv4 or IPv6 address/],
-    ['--public-address', '127.0.0.1', /--public-address: .*127\.0\.0\.1 is none/],
+    ['--public-address', '127.0.0.1', /--public-address: .*127\.0\.0\.1 is not/],
     ['--https', 'maybe', /--https: must be own, proxy, none or a port such as 8443/],
     ['--https', '70000', /--https: must be a TCP port from 1 to 65535/],
     ['--api-port', '0', /--api-port: must be a TCP port from 1 to 65535/],
@@ -271,14 +271,14 @@ describe('rasket setup refuses', () => {
   it('settings in a form it cannot edit, and leaves them unchanged', async () => {
     const inline = 'instance = { host = "old.example.com" }\n[http]\nport = 0\n';
     desk.write(FILE, inline);
-    expectRefused(await setUp(), /writes instance in another form than a \[instance\] section/);
+    expectRefused(await setUp(), /does not write instance as a \[instance\] section/);
     expect(settings()).toBe(inline);
   });
 
   it('a run with a variable that overrides the settings file', async () => {
     desk.write(FILE, OPERATORS);
     env = { ...env, RASKET_INSTANCE_HOST: 'other.example.com' };
-    expectRefused(await setUp(), /RASKET_INSTANCE_HOST of the environment wins over the settings file/);
+    expectRefused(await setUp(), /RASKET_INSTANCE_HOST in the environment takes precedence over the settings file/);
   });
 });
 
@@ -297,7 +297,7 @@ describe('rasket setup at a terminal', () => {
     };
     let seen = 0;
     await answer(/host name of this machine.*: $/, 'mail');
-    await answer(/That cannot be: .*no mail server[\s\S]*host name of this machine.*: $/, 'mail.example.com');
+    await answer(/Invalid answer: .*other mail servers[\s\S]*host name of this machine.*: $/, 'mail.example.com');
     await answer(/Public addresses.*: $/, '192.0.2.10');
     await answer(/HTTPS: .*: $/, 'none');
     await answer(/Name of the first team \[My team\]: $/, '');
@@ -322,7 +322,7 @@ describe('rasket setup at a terminal', () => {
       seat.write(typed);
       const { code, stdout } = await seat.ended;
       expect(code, stdout).toBe(1);
-      expect(stdout).toContain('called off');
+      expect(stdout).toContain('canceled');
       expect(settings()).toBe(OPERATORS);
       expect(fs.existsSync(desk.at('data'))).toBe(false);
     }

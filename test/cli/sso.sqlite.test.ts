@@ -50,10 +50,10 @@ describe('the single sign-on of a team at the command line', () => {
   it('is set up with a secret from a file, which no process list shows', async () => {
     const wrong = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret', SECRET);
     expect(wrong).toMatchObject({ code: 64, stderr: expect.stringContaining("unknown option '--client-secret'") });
-    expect((await rasket('sso', 'set')).stderr).toContain('name at least one thing to set.');
+    expect((await rasket('sso', 'set')).stderr).toContain('give at least one setting to change.');
     fs.writeFileSync(path.join(home, 'empty'), '\n');
     const empty = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret-file', 'empty');
-    expect(empty).toMatchObject({ code: 64, stderr: expect.stringContaining('--client-secret-file holds nothing') });
+    expect(empty).toMatchObject({ code: 64, stderr: expect.stringContaining('--client-secret-file is empty') });
     const made = await good(
       'sso',
       'set',
@@ -64,8 +64,12 @@ describe('the single sign-on of a team at the command line', () => {
       '--client-secret-file',
       'secret',
     );
-    expect(made).toContain(`Single sign-on is by ${ISSUER}: nobody signs in through it before a domain is proven.`);
-    expect(made).toContain(`The client there needs the redirect address ${scene.app.world.origin()}/auth/sso/callback`);
+    expect(made).toContain(
+      `Single sign-on through ${ISSUER}: nobody can sign in through it before a domain is verified.`,
+    );
+    expect(made).toContain(
+      `Register this redirect address with the provider: ${scene.app.world.origin()}/auth/sso/callback`,
+    );
     const { db, secrets } = scene.app.world;
     const row = await db.get<{ id: string; client_secret: string }>('select id, client_secret from sso_connections');
     expect(secrets.open(row?.client_secret ?? '', SEALED_SSO_SECRETS.purpose, row?.id ?? '')).toBe(SECRET);
@@ -103,9 +107,9 @@ describe('the single sign-on of a team at the command line', () => {
     const [{ record }] = domains;
     expect(added).toBe(`Publish this TXT record:\n${record.name}\n${record.value}\n`);
     const unproven = await rasket('sso', 'verify-domain', 'example.com');
-    expect(unproven).toMatchObject({ code: 1, stderr: expect.stringContaining('example.com is not proven: ') });
+    expect(unproven).toMatchObject({ code: 1, stderr: expect.stringContaining('example.com is not verified: ') });
     scene.dns.set(record.name, 'TXT', [[record.value]]);
-    expect(await good('sso', 'verify-domain', 'example.com')).toBe('example.com is proven.\n');
+    expect(await good('sso', 'verify-domain', 'example.com')).toBe('example.com is verified.\n');
     const table = await good('sso', 'get');
     expect(table).toContain('example.com');
     expect(table).toContain(record.value);
@@ -121,13 +125,13 @@ describe('the single sign-on of a team at the command line', () => {
       'ada@people.example is owner now, and exempt from single sign-on.\n',
     );
     expect((await rasket('members', 'update', ada.email)).stderr).toContain('name at least one thing to change.');
-    const unlinked = 'The next sign-in of ada@people.example through the provider links anew.\n';
+    const unlinked = 'The next sign-in of ada@people.example through the provider links the account again.\n';
     expect(await good('members', 'unlink', ada.email)).toBe(unlinked);
   });
 
   it('is removed after confirmation', async () => {
     expect((await rasket('sso', 'remove')).stderr).toContain('--yes');
-    expect(await good('sso', 'remove', '--yes')).toBe('The team has no single sign-on any more.\n');
+    expect(await good('sso', 'remove', '--yes')).toBe('The team no longer has single sign-on.\n');
     expect((await ada.call('GET', `/teams/${team.id}/sso`)).status).toBe(404);
   });
 

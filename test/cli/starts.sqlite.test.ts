@@ -27,7 +27,7 @@ const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {
   it.each([
-    { why: 'another program’s folder', data: 'home', says: /has other files in it; choose an empty or a new folder/ },
+    { why: 'another program’s folder', data: 'home', says: /contains other files; choose an empty or a new folder/ },
     { why: 'a file', data: 'home/note', says: /cannot be made a folder/ },
     { why: 'a folder below a file', data: 'home/note/data', says: /cannot be made a folder/ },
   ])('refuses $why in one line', async ({ data, says }) => {
@@ -55,7 +55,7 @@ describe('rasket serve', () => {
     server.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 1 });
     // The message differs from the one at the end of the grace period.
-    expect(server.stderr).toContain('"msg":"stopped at once"');
+    expect(server.stderr).toContain('"msg":"stopped immediately"');
     caller.destroy();
   });
 
@@ -63,7 +63,7 @@ describe('rasket serve', () => {
     {
       why: 'a missing data folder',
       args: ['--data', 'absent'],
-      says: /absent is no data folder of rasket; make one with: rasket init --data/,
+      says: /absent is not a data folder of rasket; create one with: rasket init --data/,
     },
     { why: 'a missing configuration file', args: ['--config', 'absent.toml'], says: /absent\.toml/ },
     {
@@ -134,7 +134,7 @@ describe('rasket serve', () => {
 
   it('refuses an unknown role, and a folder of the development profile', async () => {
     const misused = await desk.rasket(['serve', '--roles', 'http,smpt'], { env });
-    expectOneLine(misused, /"smpt" is no role; the roles are http, delivery, scheduler/, 64);
+    expectOneLine(misused, /"smpt" is not a role; the roles are http, delivery, scheduler/, 64);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     await server.stop();
     expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development profile/);
@@ -159,7 +159,7 @@ describe('rasket dev', () => {
     taker.close();
     expectOneLine(
       ended,
-      /No development server runs from \S+\/dev\. .* Next: start this one with: rasket dev --data dev/,
+      /No development server is running on \S+\/dev\. .* Next: start this one with: rasket dev --data dev/,
       69,
     );
     const again = await desk.serve(['dev', '--data', 'dev'], { env });
@@ -195,10 +195,14 @@ describe('rasket dev', () => {
   it('has nothing to show when nothing was started or caught', async () => {
     expectOneLine(
       await desk.rasket(['playground', '--data', 'dev'], { env }),
-      /is no data folder .*rasket dev --data dev/,
+      /is not a data folder .*rasket dev --data dev/,
     );
     const server = await desk.serve(['dev', '--data', 'dev'], { env });
-    expectOneLine(await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }), /nothing was caught yet/, 66);
+    expectOneLine(
+      await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }),
+      /no message was captured yet/,
+      66,
+    );
     expect(await desk.rasket(['playground', '--data', 'dev'], { env })).toMatchObject({
       code: 0,
       stdout: 'ID\tCAUGHT\tTO\tSUBJECT\n',
@@ -206,7 +210,7 @@ describe('rasket dev', () => {
     });
     expectOneLine(
       await desk.rasket(['playground', 'abc', '--data', 'dev'], { env }),
-      /nothing caught has the id abc/,
+      /no captured message has the id abc/,
       66,
     );
     expectOneLine(await desk.rasket(['playground', '--limit', '0'], { env }), /whole number from 1 to 1000/, 64);
@@ -230,7 +234,7 @@ describe.skipIf(npmMajor < 10)('npm start', () => {
       npm.kill(signal);
       expect(await npm.ended).toMatchObject({ code: 0 });
       expect(npm.stderr).toContain('stopped');
-      expect(npm.stderr).not.toContain('stopped at once');
+      expect(npm.stderr).not.toContain('stopped immediately');
       expect(() => process.kill(pid, 0), 'the server is gone').toThrow('ESRCH');
     } finally {
       if (fs.existsSync(file)) process.kill(pid, 'SIGKILL');

@@ -120,7 +120,7 @@ it.each([
   fs.chmodSync(key(), mode);
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   expect(modeOf(key())).toBe(becomes);
-  const warned = server.stderr.includes('instance.key could be used by other accounts; it is mode 600 now');
+  const warned = server.stderr.includes('instance.key could be read by other accounts; its mode is now 600');
   expect(warned).toBe(mode !== becomes);
   expect(await server.stop()).toMatchObject({ code: 0 });
 });

@@ -135,7 +135,7 @@ describe.skipIf(driver === 'pg' || !mountable)('a faulty disk', () => {
     const told = await desk.start('nsenter', [...enter, ...words], { env }).ended;
     expect(told.stdout).toMatch(/disk\s+failed\s+0 MiB of 20 MiB are free/);
     expect(told.stdout).toMatch(/error\s+disk_low/);
-    expect(told.stdout).toContain('this command has looked outside by itself');
+    expect(told.stdout).toContain('this command has run the checks itself');
     expect(told.code).not.toBe(0);
     fs.rmSync(`${disk}/filler`);
     expect(await server.stop()).toMatchObject({ code: 0 });

@@ -57,7 +57,7 @@ describe.runIf(has('systemd-notify') && has('python3'))('a server under a servic
     // One message, of which the lines are printed one after the other.
     await vi.waitFor(() => expect(said(manager)).toContain('EXTEND_TIMEOUT_USEC=130000000'), { timeout: 60_000 });
     expect(said(manager)).toContain('STOPPING=1');
-    expect(server.stderr).not.toContain('cannot be told');
+    expect(server.stderr).not.toContain('cannot be notified');
   });
 
   it('sends no watchdog notification when none is requested, or it is for another process', async () => {
@@ -73,9 +73,11 @@ describe.runIf(has('systemd-notify') && has('python3'))('a server under a servic
   it('continues when nobody listens, and logs that once', async () => {
     const env = { NOTIFY_SOCKET: desk.at('nobody'), WATCHDOG_USEC: '100000' };
     const server = await desk.serve(['serve', '--data', 'data'], { env });
-    await vi.waitFor(() => expect(server.stderr).toContain('the service manager cannot be told'), { timeout: 60_000 });
+    await vi.waitFor(() => expect(server.stderr).toContain('the service manager cannot be notified'), {
+      timeout: 60_000,
+    });
     expect((await server.stop()).code).toBe(0);
-    expect(server.stderr.split('the service manager cannot be told')).toHaveLength(2);
+    expect(server.stderr.split('the service manager cannot be notified')).toHaveLength(2);
   });
 });
 

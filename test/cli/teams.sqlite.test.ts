@@ -41,7 +41,7 @@ describe('rasket teams next to a running server', () => {
     await suspendsAndResumes(server);
     await givesPlanAndName(server);
     const enforces = await rasket('teams', 'sso-off', 'my-team', '--reason', 'Nobody gets in');
-    expect(enforces).toMatchObject({ code: 65, stderr: expect.stringContaining('does not enforce single sign-on') });
+    expect(enforces).toMatchObject({ code: 65, stderr: expect.stringContaining('no longer enforces single sign-on') });
     expect((await rasket('teams', 'sso-off', 'my-team')).code).toBe(64);
     const domain = await rasket('teams', 'sso-off', 'my-team', '--domain', 'corp.example', '--reason', 'Not theirs');
     expect(domain).toMatchObject({ code: 66, stderr: expect.stringContaining('of the single sign-on of my-team') });
@@ -57,7 +57,7 @@ describe('rasket teams next to a running server', () => {
     expect(suspended).toMatchObject({
       code: 0,
       stderr: '',
-      stdout: 'My team is suspended: its keys are refused, and its accepted mail rests until it is resumed.\n',
+      stdout: 'My team is suspended: its keys are refused, and its accepted mail is paused until it is resumed.\n',
     });
     const refused = await api(server.url, 'team', 'get');
     expect(refused.code).toBe(77);
@@ -84,7 +84,7 @@ describe('rasket teams', () => {
   it('says in its help that mail of a suspended team waits until it is resumed', async () => {
     const { stdout } = await desk.rasket(['teams', '--help'], { env });
     const help = stdout.replaceAll(/\s+/g, ' ');
-    expect(help).toContain('its mail rests until it is resumed');
+    expect(help).toContain('pause its mail until it is resumed');
     expect(help).not.toContain('still delivered');
   });
 
@@ -117,7 +117,7 @@ describe('rasket teams', () => {
     expectOneLine(await rasket('teams', 'update', 'my-team', '--plan', 'huge'), /no plan "huge".* standard, small/);
     expectOneLine(
       await rasket('teams', 'suspend', 'nobody'),
-      /Team "nobody" not found\. See what there is with: rasket teams list --data /,
+      /Team "nobody" not found\. List them with: rasket teams list --data /,
       66,
     );
     expectOneLine(await rasket('teams', 'update', 'my-team'), /--name, --plan, --admin or --no-admin/, 64);
@@ -140,7 +140,7 @@ describe('rasket sending', () => {
     const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
     expect(await said('off', '--marketing', '--reason', 'Complaints')).toBe('Marketing mail is off: Complaints.\n');
     expect(await said()).toBe(
-      'Sending is on.\nMarketing mail is off: Complaints.\nIt is switched on with: rasket sending on --marketing\n',
+      'Sending is on.\nMarketing mail is off: Complaints.\nTurn it on with: rasket sending on --marketing\n',
     );
     expect(JSON.parse(await said('--json'))).toEqual({
       sending: 'on',
@@ -155,7 +155,7 @@ describe('rasket sending', () => {
 
   it('refuses other words than on and off, and an invalid reason', async () => {
     expect(await rasket('sending', 'maybe')).toMatchObject({ code: 64, stderr: expect.stringMatching(/on, off/) });
-    expectOneLine(await rasket('sending', 'on', '--reason', 'x'), /--reason goes with: rasket sending off/);
+    expectOneLine(await rasket('sending', 'on', '--reason', 'x'), /--reason can only be used with: rasket sending off/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'x'.repeat(201)), /at most 200 characters/);
     expectOneLine(await rasket('sending', 'off', '--reason', 'a\nb'), /one line/);
     expect((await rasket('sending')).stdout).toBe('Sending is on.\n');

@@ -152,7 +152,7 @@ describe('rasket use', () => {
       /http:\/\/127\.0\.0\.1:\d+(?:\/\w+)?/.exec((await desk.rasket(words, { env: { ...env, ...more } })).stderr)?.[0];
     expect(await desk.rasket(['use', 'office'], { env })).toMatchObject({
       code: 0,
-      stdout: 'Later commands go to http://127.0.0.1:9/office, with profile office.\n',
+      stdout: 'Later commands use http://127.0.0.1:9/office, with profile office.\n',
     });
     expect(await reached(['emails'])).toBe('http://127.0.0.1:9/office');
     expect(await reached(['emails', '--profile', 'home'])).toBe('http://127.0.0.1:9/home');
@@ -163,7 +163,7 @@ describe('rasket use', () => {
     );
     expectOneLine(
       await desk.rasket(['use', 'nowhere'], { env }),
-      /there is no profile nowhere; there are home, office\./,
+      /there is no profile nowhere; the profiles are home, office\./,
       66,
     );
     expect(await reached(['emails'])).toBe('http://127.0.0.1:9/office');
@@ -202,6 +202,6 @@ describe('rasket segments create --where', () => {
   it('is refused with the position of the mistake before any request', async () => {
     const { asked, code, stderr } = await speak(['segments', 'preview', '--where', 'plan is'], () => none);
     expect({ asked, code }).toEqual({ asked: [], code: 64 });
-    expect(stderr).toMatch(/^rasket: --where, at character 8: a value is wanted here\n {2}plan is\n {9}\^/);
+    expect(stderr).toMatch(/^rasket: --where, at character 8: a value is expected here\n {2}plan is\n {9}\^/);
   });
 });

@@ -37,7 +37,7 @@ it('the first person is created on the machine, and signs in with the password t
   const again = await desk.rasket(create, { env });
   expect(again.code).toBe(65);
   expect(again.stderr).toContain('There is a user with the address ada@example.com already.');
-  expect(again.stderr).toContain('See what there is with: rasket users list');
+  expect(again.stderr).toContain('List them with: rasket users list');
   const nowhere = await desk.rasket(['users', 'create', 'bob@example.com', '--team', 'none', ...data], { env });
   expect(nowhere).toMatchObject({ code: 66, stderr: expect.stringContaining('Team not found.') });
   const badRole = await desk.rasket([...create, '--role', 'king'], { env });
@@ -80,7 +80,7 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
   expect(await users('disable', '--reason', 'left the company')).toMatchObject({
     code: 0,
     stdout:
-      'ada@example.com is disabled: every session has ended, and none begins. Open invitations of theirs that were withdrawn: 0.\n',
+      'ada@example.com is disabled: all sessions have ended, and sign-ins are refused. Open invitations from this person that were withdrawn: 0.\n',
   });
   expect(await logIn()).toBe(403);
   const again = await users('disable', '--reason', 'left the company');
@@ -131,7 +131,7 @@ it('disabling the last owner who can sign in without the provider warns about it
   const last = await disable(grace);
   expect(last).toMatchObject({ code: 0, stdout: expect.stringContaining('is disabled') });
   expect(last.stderr).toContain(
-    'The team Engines enforces single sign-on, and no owner is left who signs in without it',
+    'The team Engines enforces single sign-on, and no remaining owner can sign in without it',
   );
   const [, slug = ''] = /rasket teams sso-off (\S+) --reason TEXT\n$/.exec(last.stderr) ?? [];
   const off = await desk.rasket(['teams', 'sso-off', slug, '--reason', 'x', '--data', scene.dataDir], { env: its });
@@ -223,7 +223,7 @@ it('a name with text direction marks is refused, and a stored one does not contr
   expect(await desk.rasket(['teams', 'create', 'evil', ...data], { env })).toMatchObject({ code: 0 });
   await inDatabase((db) => db.run("update teams set name = ? where slug = 'evil'", ['\u202Eevil']));
   const shown = await desk.rasket(['operators', 'create', '\u202Eeve', ...data], { env });
-  expect(shown.stdout).toContain('\uFFFDeve is an operator now.');
+  expect(shown.stdout).toContain('\uFFFDeve is now an operator.');
   const steering = /[\u202A-\u202E\u2066-\u2069]/;
   for (const words of [
     ['teams', 'list'],

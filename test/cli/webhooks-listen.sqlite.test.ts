@@ -111,7 +111,7 @@ describe('rasket webhooks listen', () => {
     expect(code).toBe(0);
     // Explained once, however many there are.
     expect(stderr).toMatch(
-      /^rasket: http:\/\/127\.0\.0\.1:\d+\/hook did not take msg_[0-9a-f]{32}: connection refused\. .* not sent again: .*\n$/,
+      /^rasket: http:\/\/127\.0\.0\.1:\d+\/hook did not accept msg_[0-9a-f]{32}: connection refused\. .* not sent again: .*\n$/,
     );
   });
 
@@ -144,7 +144,7 @@ describe('rasket webhooks listen', () => {
     expect(program.got.map(emailIn)).toEqual(['d@example.org', 'e@example.org']);
     const [, { body, headers }] = program.got as [Got, Got];
     expect(new StandardWebhook(running.secret).verify(body, headers)).toBeTruthy();
-    expect(running.stderr).toMatch(/^rasket: The stream broke off; connecting again in \d+ s\.\n/);
+    expect(running.stderr).toMatch(/^rasket: The stream was interrupted; connecting again in \d+ s\.\n/);
     running.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 0 });
   });
@@ -165,7 +165,7 @@ describe('rasket webhooks listen', () => {
   it.each([
     ['--forward-to', 'localhost:3000', 64, /--forward-to must be an http or https URL.*"localhost:3000"/],
     ['--forward-to', 'ftp://localhost/', 64, /--forward-to must be an http or https URL/],
-    ['--events', 'email.delivred', 64, /"email\.delivred" is no event type\. Did you mean email\.delivered\?/],
+    ['--events', 'email.delivred', 64, /"email\.delivred" is not an event type\. Did you mean email\.delivered\?/],
   ])('refuses %s %s in one line', async (flag, value, code, line) => {
     expectOneLine(await desk.rasket(['webhooks', 'listen', flag, value], { env: env() }), line, code);
   });
@@ -173,11 +173,11 @@ describe('rasket webhooks listen', () => {
   it.each(['http://localhost', 'http://127.0.0.1'])('refuses to forward to the server itself as %s', async (host) => {
     const { port } = new URL(server.url);
     const ended = await desk.rasket(['webhooks', 'listen', '--forward-to', `${host}:${port}/hook`], { env: env() });
-    expectOneLine(ended, /--forward-to \S+ is this server itself; name the port that your program listens on/, 64);
+    expectOneLine(ended, /--forward-to \S+ is this server itself; give the port that your program listens on/, 64);
   });
 
   it('does not wait for a server that is not there', async () => {
     const ended = await desk.rasket(['webhooks', 'listen', '--url', 'http://127.0.0.1:1', '--api-key', 'rk_x']);
-    expectOneLine(ended, /Port 1 belongs to another protocol|Nothing answers/);
+    expectOneLine(ended, /Port 1 belongs to another protocol|No server is listening/);
   });
 });

@@ -237,12 +237,12 @@ describe('rasket webhooks replay', () => {
   });
 
   it.each([
-    [[], /Say which event/],
-    [[hook(1)], /Say which event/],
-    [[hook(1), event(1), '--failed'], /--failed takes no event/],
-    [[hook(1), '--parked'], /--parked takes no event/],
-    [[hook(1), event(1), '--since', '2h'], /go with --failed or --parked/],
-    [[hook(1), event(1), '--dry-run'], /go with --failed/],
+    [[], /Name an event/],
+    [[hook(1)], /Name an event/],
+    [[hook(1), event(1), '--failed'], /--failed does not take an event/],
+    [[hook(1), '--parked'], /--parked does not take an event/],
+    [[hook(1), event(1), '--since', '2h'], /need --failed or --parked/],
+    [[hook(1), event(1), '--dry-run'], /need --failed/],
     [['--failed', '--since', 'yesterday'], /--since must be a number and s, m, h or d.*"yesterday"/],
     [['--failed', '--since', '0h'], /--since must be/],
     [['--failed', '--since', '2026-01-01'], /with its zone/],

@@ -174,7 +174,7 @@ describe('a data folder with another database', () => {
       await install();
       fs.renameSync(desk.at('data/instance.key'), desk.at('kept.key'));
       const refused = await rasket([...words, '--data', 'data']);
-      expectOneLine(refused, /data\/instance\.key is missing, and .*data is a data folder that was in use/);
+      expectOneLine(refused, /data\/instance\.key is missing, but .*data is a data folder that was in use/);
       expect(fs.existsSync(desk.at('data/instance.key'))).toBe(false);
     },
   );
@@ -214,7 +214,7 @@ describe('an installation of an earlier version', () => {
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     // The tests' own PostgreSQL syncs nothing, and is told so at the start.
     const said = server.stderr.split('\n').filter((line) => !line.includes('PostgreSQL may lose accepted mail'));
-    expect(said.join('\n')).not.toMatch(/installation|of blobs is new|"level":"(?:warn|error)"/);
+    expect(said.join('\n')).not.toMatch(/installation|for blobs is new|"level":"(?:warn|error)"/);
     await server.stop();
     const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8');
     expect(fs.readFileSync(desk.at('data/blobs/installation.id'), 'utf8')).toBe(id);

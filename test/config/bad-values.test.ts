@@ -4,11 +4,12 @@ import { faultsOf, loadToml } from './config-files.ts';
 const port = 'an integer from 0 to 65535 (TCP port; 0 takes any free one)';
 const cidr = 'a CIDR range such as 10.0.0.0/8';
 const host = 'a host name such as mail.example.com';
-const origin = 'an http or https origin without path, user or trailing slash, such as https://mail.example.com, or ""';
+const origin =
+  'an http or https origin without a path, a user name or a trailing slash, such as https://mail.example.com, or ""';
 const dns = '"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353';
 const smarthost = '"host:port", such as relay.example.com:587, or ""';
 const spf = 'an SPF record of at most 255 characters that begins with "v=spf1 ", with {host} as its only placeholder';
-const cron = 'cron text of five fields in UTC, such as */30 * * * *';
+const cron = 'a cron expression of five fields in UTC, such as */30 * * * *';
 const currency =
   'billing.currency must be three capital letters of ISO 4217, of a currency with hundredths, such as EUR';
 
@@ -105,7 +106,7 @@ const badValues = [
     why: 'a user without a host, and no socket',
     toml: 'database.url = "postgres://me@/rasket"',
     fault:
-      'database.url must be a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket, or ""; got a value that is not shown, because it is secret',
+      'database.url must be a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket, or ""; got a value that is hidden because it is secret',
   },
   {
     why: 'a slash would double in links',
@@ -221,7 +222,7 @@ const badValues = [
   {
     why: 'the environment has no capitals',
     toml: '[regions.EU]\nsandbox = true',
-    fault: 'regions.EU is no usable name; use lower-case letters, digits and single hyphens, such as regions.my-own',
+    fault: 'regions.EU is not a valid name; use lower-case letters, digits and single hyphens, such as regions.my-own',
   },
   {
     why: 'a name of two lines',

@@ -27,7 +27,10 @@ describe('a DNS provider', () => {
     [office(''), 'has no key_secret and no key_secret_file; the kind rfc2136 needs it'],
     [office('key_secret_file = "key"\n').replace('server = "ns.example.com"', ''), 'has no server'],
     [office('key_secret_file = "key"\n').replace('key_name = "k"', ''), 'has no key_name'],
-    [office('key_secret_file = "key"\n').replace('["example.com"]', '[]'), 'has no zones; name those it may write'],
+    [
+      office('key_secret_file = "key"\n').replace('["example.com"]', '[]'),
+      'has no zones; list the zones that it may change',
+    ],
     ['[dns_providers.cloudflare]\nteams = ["*"]\nzones = ["example.com"]', 'has no token and no token_file'],
     [office('key_secret = "hidden"'), 'key_secret must be a TSIG secret in base64, 16 to 128 bytes long'],
     [office(`key_secret = "${Buffer.alloc(15).toString('base64')}"`), 'key_secret must be a TSIG secret in base64'],

@@ -118,7 +118,7 @@ describe('an environment variable stops the start', () => {
       why: 'a plan nobody defined',
       name: 'RASKET_PLANS_GOLD_MINE_DAILY_CAP',
       fault:
-        'environment: RASKET_PLANS_GOLD_MINE_DAILY_CAP fits none of plans.standard; add [plans.<name>] to your file to have another',
+        'environment: RASKET_PLANS_GOLD_MINE_DAILY_CAP matches none of plans.standard; add [plans.<name>] to your file to create another one',
     },
     {
       why: 'text for a number',

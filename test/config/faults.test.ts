@@ -28,7 +28,7 @@ describe('a file that cannot be read as TOML is named', () => {
 
   it('when it is not UTF-8', () => {
     const latin1 = Uint8Array.of(0x23, 0x20, 0xe9, 0x0a);
-    expect(faultsOf(() => loadToml(latin1))).toEqual(['rasket.toml: the file is not UTF-8 text, which TOML must be']);
+    expect(faultsOf(() => loadToml(latin1))).toEqual(['rasket.toml: the file is not UTF-8 text, which TOML requires']);
   });
 
   it('when it does not exist', () => {

@@ -17,7 +17,7 @@ describe('the name of a server that sends real mail', () => {
     { why: 'a name of a home', host: 'mail.home.arpa' },
   ])('is refused: $host ($why)', ({ host }) => {
     expect(faultsOf(() => loadToml(`instance.host = "${host}"`, serving))).toEqual([
-      `instance.host is "${host}", which no mail server out there can look up: mail from it would be refused, and the SPF and MX ` +
+      `instance.host is "${host}", which other mail servers cannot look up: mail from it would be refused, and the SPF and MX ` +
         "records of every domain would name it. Give this machine's public name, such as mail.example.com: " +
         'host = "mail.example.com" under [instance] in rasket.toml',
     ]);

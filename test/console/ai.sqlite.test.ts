@@ -46,7 +46,7 @@ it('the screen of the AI helpers shows the remaining credits, suggests subjects 
   await seat.sees('› brief');
   await seat.type('We are closed.');
   await seat.press('C-s');
-  await seat.sees('Look at these addresses', 'https://evil.example/', '998 of 1000');
+  await seat.sees('Check these addresses', 'https://evil.example/', '998 of 1000');
   await seat.press('Escape');
 });
 
@@ -54,7 +54,7 @@ it('a key on an email shows the diagnosis of its delivery', async () => {
   model.says({ summary: 'Nobody lives there.', likely_causes: ['No such address.'], next_steps: ['Remove it.'] });
   await go('emails', /^› .*permfail@example\.org/m);
   await seat.press('w');
-  await seat.sees('y do it');
+  await seat.sees('y confirm');
   await seat.press('y');
   await seat.sees('Nobody lives there.', 'Likely causes', 'No such address.', 'Remove it.');
 });

@@ -33,7 +33,7 @@ describe('the console', () => {
     person = await Screen.take({ url: scene.url, key: await people.program(owner, team.id) });
     operator = await Screen.take({ url: scene.url, key: await scene.operator() });
     await person.sees('Mail of the last');
-    await operator.sees('Nothing waits.');
+    await operator.sees('The queue is empty.');
   });
   afterAll(async () => {
     await person?.[Symbol.asyncDispose]();
@@ -76,7 +76,7 @@ describe('the console', () => {
     await operator.sees(/^ oauth-clients › Report builder +\d+\/\d+/m);
     await operator.press('d');
     // A form of one field has no others to go to.
-    expect(await operator.sees('› reason *')).toMatch(/^ enter do it {3}esc leave it$/m);
+    expect(await operator.sees('› reason *')).toMatch(/^ enter submit {3}esc cancel$/m);
     await operator.press('Escape');
   });
 });

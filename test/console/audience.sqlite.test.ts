@@ -50,9 +50,9 @@ describe('the audience screens of the console', () => {
   it('let a contact choose its topics by name, and send only the changes', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('set-topics', 'News', '週報 weekly', /opt_in/, /opt_out/);
-    await keepFrame(seat, 'topics-form', 'Only what you change is sent.');
+    await keepFrame(seat, 'topics-form', 'Only changed fields are sent.');
     await seat.press('C-s');
-    await seat.sees('Nothing is changed yet.');
+    await seat.sees('Nothing has been changed yet.');
     await seat.press('Right', 'C-s');
     await seat.sees('Set  one topic');
     const { data } = await ask('/contacts/ada@example.org/topics');
@@ -84,7 +84,7 @@ describe('the audience screens of the console', () => {
     await go('test', '› to');
     await fill('me@example.org');
     await seat.press('C-s');
-    await seat.sees('A test is on its way');
+    await seat.sees('A test email is being sent');
     expect((await ask('/emails')).data).toMatchObject([{ to: ['me@example.org'], subject: '[Test] For you' }]);
   });
 
@@ -96,7 +96,7 @@ describe('the audience screens of the console', () => {
     await seat.type('n');
     await seat.press('C-u', 'Right', 'Right');
     await seat.press('C-s');
-    await seat.sees('fallback of a number takes a number; got "old"', '› fallback');
+    await seat.sees('fallback of a number must be a number; got "old"', '› fallback');
     await seat.press('C-u');
     await seat.type('30');
     await seat.press('C-s');
@@ -123,7 +123,7 @@ describe('the audience screens of the console', () => {
   it('open a form for changes with the current values, and remove the value of an emptied field', async () => {
     await go('contacts', /^› .*ada@example\.org/m);
     await go('update', /› email +ada@example\.org/, /first name +Ada/, /unsubscribed +false/, /property +seats:=3/);
-    await keepFrame(seat, 'contact-form', 'Only what you change is sent.');
+    await keepFrame(seat, 'contact-form', 'Only changed fields are sent.');
     // Meanwhile somebody else changes a field that is not changed here.
     await scene.api('PATCH', '/contacts/ada@example.org', { key: team.key, body: { last_name: 'Lovelace' } });
     await seat.press('C-u', 'C-s');
@@ -170,15 +170,15 @@ describe('the audience screens of the console', () => {
     await go('preview', 'the filter, such as properties.plan = pro');
     await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
     await seat.press('Enter');
-    await seat.sees('1 contact matches; nothing was kept.');
+    await seat.sees('1 contact matches; nothing was stored.');
     await go('preview', 'the filter, such as properties.plan = pro');
     await fill('email includes example.org');
     await seat.press('Enter');
-    await seat.sees('filter, at character 7: = != > >= < <= contains, in or exists is wanted');
+    await seat.sees('filter, at character 7: = != > >= < <= contains, in or exists is');
     await seat.press('C-u');
     await fill('topic News = opt_out and email = nobody@example.org');
     await seat.press('Enter');
-    await seat.sees('0 contacts match; nothing was kept.');
+    await seat.sees('0 contacts match; nothing was stored.');
     expect((await ask('/segments')).data).toEqual([]);
   });
 
@@ -193,14 +193,14 @@ describe('the audience screens of the console', () => {
     await fill(file, 'email=Mail, nickname=X');
     await keepFrame(seat, 'import-form', 'nickname=X');
     await seat.press('C-s');
-    await seat.sees('column takes email=, first_name=');
+    await seat.sees('column must be a field and a column');
     await seat.press('C-u');
     await seat.type('email=Mail, first_name=Name, first');
     await fill('', 'seats:number=Plätze', '', '', `${news.id}=opt_out`);
     await seat.press('C-s');
     await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1));
     await scene.settled();
-    await seat.sees('completed  2 rows: 1 created', 'Not imported: "Notiz".', 'Skipped: they are contacts already');
+    await seat.sees('completed  2 rows: 1 created', 'Not imported: "Notiz".', 'Skipped: these contacts exist already');
     expect(await ask('/contacts/bob@example.org')).toMatchObject({ first_name: 'Bob', properties: { seats: 7 } });
     const { data } = await ask('/contacts/bob@example.org/topics');
     expect(data.find(({ id }: { id: string }) => id === news.id).subscription).toBe('opt_out');

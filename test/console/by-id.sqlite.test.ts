@@ -40,7 +40,7 @@ describe('an item opened by its id in the console', () => {
     (await scene.api('GET', path, { key: team.key })).body.data[0].id as string;
 
   it.each([
-    ['emails', '/emails?search=receipt', 'emails › Your receipt', 'Its first delivery began'],
+    ['emails', '/emails?search=receipt', 'emails › Your receipt', 'The first delivery started'],
     ['domains', '/domains', 'domains › news.example.com', 'Tracking label'],
     ['webhooks', '/webhooks', 'webhooks › https://hooks.example.com/rasket', '✓ success'],
     ['templates', '/templates', 'templates › Receipt', 'Created'],
@@ -61,7 +61,7 @@ describe('an item opened by its id in the console', () => {
   it.each(['emails', 'domains', 'templates', 'contacts', 'received', 'logs'])(
     'shows that an item of %s does not exist',
     async (section) => {
-      const list = new RegExp(`^ {2}.*\\(not_found\\)\\. See what there is with: :${section}$`, 'm');
+      const list = new RegExp(`^ {2}.*\\(not_found\\)\\. List them with: :${section}$`, 'm');
       await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, list);
       await leave(seat, section);
     },
@@ -70,7 +70,7 @@ describe('an item opened by its id in the console', () => {
   it.each(['keys', 'audit'])(
     'shows that an item of %s, which have no page of their own, does not exist',
     async (section) => {
-      await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `There is none with the id ${ABSENT}`);
+      await go(seat, `${section} ${ABSENT}`, `${section} › 019a9c1e`, `No item has the id ${ABSENT}`);
       await leave(seat, section);
     },
   );

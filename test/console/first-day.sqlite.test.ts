@@ -64,9 +64,9 @@ describe('the console for a new user', () => {
     await seat.press('C-s');
     await seat.sees('domains › new.example.com', /^› DKIM/m, 'Registered  new.example.com');
     await seat.press('j');
-    await seat.sees('Publish its records in its DNS; then look them up with: v (verify)', /^› SPF/m);
+    await seat.sees('Publish its records in DNS; then verify the domain with: v (verify)', /^› SPF/m);
     await seat.press('v');
-    await seat.sees('y do it');
+    await seat.sees('y confirm');
     await seat.press('n', 'Escape');
     await seat.sees(/^ domains +\d+\/3$/m);
     await go('segments', 'Customers');
@@ -85,9 +85,9 @@ describe('the console for a new user', () => {
     await go('webhooks', 'off.example.com');
     await go(
       `webhooks ${id}`,
-      'What happens meanwhile is parked',
+      'Events are parked while it is disabled',
       /Enable it with: u \(update\)/,
-      /send what was parked, with: → parked/,
+      /send the parked events with: → parked/,
     );
     await seat.press('h');
     await seat.sees(/· pending/, /! parked/, /✓ success/);
@@ -124,7 +124,7 @@ describe('the console for a new user', () => {
     await seat.press('Enter');
     await seat.sees(/^› .*Your receipt/m);
     await seat.press('Right');
-    await seat.sees('emails › Your receipt', 'Its first delivery began');
+    await seat.sees('emails › Your receipt', 'The first delivery started');
   });
 
   it('opens the next and previous item of the list with ] and [, on the same tab', async () => {
@@ -141,7 +141,7 @@ describe('the console for a new user', () => {
     await seat.press(']');
     await seat.sees('emails › Your receipt', 'This is the last of the list.');
     await seat.press('?');
-    await seat.sees(/\] +\[ +the next and the previous item of the list/);
+    await seat.sees(/\] +\[ +next and previous item of the list/);
     await seat.press('Escape');
     await seat.sees('emails › Your receipt', /^(?![^]*previous item)/);
     await seat.press('Escape');
@@ -195,7 +195,10 @@ describe('the console for a new user', () => {
     await go('topics', /^› .*crowd-59/m, /^ topics +1\/50\+$/m);
     await seat.type('/sought-out');
     await seat.press('Enter');
-    await seat.sees('Nothing matches in the 50 that are loaded; ↓ searches on.', /\/sought-out · 0 of 50 loaded$/m);
+    await seat.sees(
+      'Nothing matches in the 50 that are loaded; ↓ searches further.',
+      /\/sought-out · 0 of 50 loaded$/m,
+    );
     await seat.press('Down');
     await seat.sees(/^› .*sought-out/m);
   });

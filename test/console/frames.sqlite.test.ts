@@ -14,7 +14,7 @@ const SIZES = [
 
 /** Sides of an item, and what shows that one is there. */
 const DETAILS = [
-  { name: 'email-timeline', keys: ['2', 'Enter'], sees: ['› Your invoice', 'Its first delivery began'] },
+  { name: 'email-timeline', keys: ['2', 'Enter'], sees: ['› Your invoice', 'The first delivery started'] },
   { name: 'email-text', keys: ['2', 'Enter', 'l', 'l'], sees: ['› Your invoice', 'See you.'] },
   { name: 'email-attempts', keys: ['2', 'Enter', 'h', 'h'], sees: ['› Your invoice', 'TRIED', 'mx.sink.test'] },
   { name: 'domain-records', keys: ['3', 'Enter', 'l'], sees: ['› news.example.com', 'PRIORITY', 'v=DKIM1'] },

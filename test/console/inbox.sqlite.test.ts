@@ -101,14 +101,14 @@ describe('the inbox of the console', () => {
 
   it('replies in place, sends no empty text, and restores a reply that was put aside', async () => {
     await seat.press('r');
-    await seat.sees('Answer', 'To: Ada Lovelace <ada@example.org>', 'ctrl-s send it');
+    await seat.sees('Answer', 'To: Ada Lovelace <ada@example.org>', 'ctrl-s send');
     await seat.press('C-s');
     await seat.sees('The text is empty');
     await seat.type('Dear Ada,');
     await seat.press('Enter', 'Enter');
     await seat.type('it is on its way.');
     await seat.press('Escape');
-    await seat.sees('is here again with r');
+    await seat.sees('Press r to continue the text');
     expect(await sent()).toEqual([]);
     await seat.press('r');
     await seat.sees('Dear Ada,', 'it is on its way.');
@@ -139,7 +139,7 @@ describe('the inbox of the console', () => {
     await seat.sees('Labels:', '[ ] Billing');
     await keepFrame(seat, 'inbox-labels', '[ ] Billing', SIZES);
     await seat.press('1');
-    await seat.sees('Labelled  Billing', '[Billing]');
+    await seat.sees('Added  Billing', '[Billing]');
     await seat.press('s');
     await seat.sees('Snooze until', 'in 3 hours');
     await seat.press('2');
@@ -196,7 +196,7 @@ describe('the inbox of the console', () => {
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'grace@example.net' } });
     await scene.api('DELETE', `/domains/${inbox.domain.id}`, { key: team.key });
     await seat.press('C-s');
-    await seat.sees('It was not sent:', 'Here it is.');
+    await seat.sees('The email was not sent:', 'Here it is.');
     await seat.press('Escape');
     await seat.press('r');
     await seat.sees('Here it is.');

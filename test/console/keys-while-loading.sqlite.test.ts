@@ -61,7 +61,7 @@ describe('keys pressed while the console loads', () => {
     await seat.sees('received mail');
     door.shut(/^\/emails\?/);
     await seat.press('2', 'j', 'Down', 'Enter');
-    await seat.sees('3 keys wait for what is loading; esc takes them back.');
+    await seat.sees('3 keys wait for the screen to load; esc drops them.');
     door.open();
     await seat.sees('emails › Subject 58');
     door.close();
@@ -109,7 +109,7 @@ describe('keys pressed while the console loads', () => {
     await seat.press('G');
     await door.isAsked();
     await seat.press('Enter');
-    await seat.sees('1 key waits for what is loading; esc takes it back.');
+    await seat.sees('1 key waits for the screen to load; esc drops it.');
     door.open();
     await seat.sees(/emails › Subject 1 /);
     door.close();
@@ -155,7 +155,7 @@ describe('keys pressed while the console loads', () => {
     await seat.sees('loading …');
     await seat.press('j', 'Enter');
     await seat.sees('2 keys wait');
-    await seat.sees('✗ no answer since', /^(?![^]*keys wait)/);
+    await seat.sees('✗ no response since', /^(?![^]*keys wait)/);
     await seat.press('Enter');
     door.open();
     await seat.sees('✓ connected', /^› Customers/m);
@@ -171,7 +171,7 @@ describe('keys pressed while the console loads', () => {
     await seat.sees('Customers');
     door.shut(/^\/segments\/[^/]+\?/);
     await seat.press('u');
-    await seat.sees('Asking what is set');
+    await seat.sees('Loading the current values');
     await door.isAsked();
     await seat.type(' of ours');
     door.open();
@@ -193,7 +193,7 @@ describe('keys pressed while the console loads', () => {
     await door.isAsked();
     await seat.press('1');
     door.open();
-    await seat.sees('Labelled  Urgent');
+    await seat.sees('Added  Urgent');
     door.close();
   });
 });

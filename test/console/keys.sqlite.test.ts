@@ -39,14 +39,14 @@ describe('the keys of the console', () => {
     await seat.press('k');
     await seat.sees(/^› .*Your invoice/m);
     await seat.press('j', 'Enter');
-    await seat.sees('emails › Your receipt', 'Its first delivery began');
+    await seat.sees('emails › Your receipt', 'The first delivery started');
     await seat.press('Escape');
     await seat.sees(/^› .*Your receipt/m);
   });
 
   it('do not wait for a slower server', async () => {
     await seat.press('2', 'Enter');
-    await seat.sees('emails › Your invoice', 'Its first delivery began');
+    await seat.sees('emails › Your invoice', 'The first delivery started');
   });
 
   it('show the keys of the screen and their actions with ?', async () => {
@@ -79,7 +79,7 @@ describe('the keys of the console', () => {
     await seat.sees(/^ webhooks/m);
     await seat.press('2');
     await seat.sees('Your invoice');
-    await go('send now', 'send takes nothing behind it; it asks for what it needs.');
+    await go('send now', 'send takes no arguments; it opens a form if it needs values.');
     await go('emails status=bounced', /\/status=bounced · \d+\/1$/m);
   });
 
@@ -156,9 +156,9 @@ describe('the keys of the console', () => {
     await seat.press('3');
     await seat.sees(/^› .*news\.example\.com/m);
     await seat.press('v');
-    await seat.sees('y do it');
+    await seat.sees('y confirm');
     await seat.press('y');
-    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it, → shows/);
+    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it and press → to\s+see/);
     await seat.press('Enter');
     await seat.sees('› news.example.com', 'Tracking label');
     await seat.press('l');
@@ -199,12 +199,12 @@ describe('the keys of the console', () => {
     await seat.press('Enter');
     await seat.sees(/Billing · \d+\/1$/m);
     await seat.press('x');
-    await seat.sees('What to do');
+    await seat.sees('Actions');
     await seat.press('e');
     await seat.sees('revoke the key immediately', 'Type Billing to do it on');
     await seat.type('Biling');
     await seat.press('Enter');
-    await seat.sees('That is not the name; nothing was changed.');
+    await seat.sees('The name does not match; nothing was changed.');
     expect((await ask('/api-keys?search=Billing')).data).toHaveLength(1);
     await seat.press('C-u');
     await seat.type('Billing');
@@ -265,7 +265,7 @@ describe('the keys of the console', () => {
     await seat.press('?');
     // The description of a key stays in its column, also when it takes two lines.
     await seat.press('j');
-    await seat.sees(/space {21}mark, to do something to │\n {2}│ {29}several/);
+    await seat.sees(/space {21}mark, to act on several {2}│\n {2}│ {29}items/);
     await seat.press('Escape');
     await seat.resize(100, 30);
   });
@@ -275,9 +275,9 @@ describe('the keys of the console', () => {
     await seat.sees('gone@example.net');
     await go('remove', 'Lift one or more suppressions: gone@example.net, on http://127.0.0.1');
     await seat.press('n');
-    await seat.sees(/^(?![\s\S]*y do it)/);
+    await seat.sees(/^(?![\s\S]*y confirm)/);
     expect((await ask('/suppressions')).data).toContainEqual(expect.objectContaining({ email: 'gone@example.net' }));
-    await go('remove', 'y do it');
+    await go('remove', 'y confirm');
     await seat.press('y');
     await seat.sees('Lifted  gone@example.net');
     expect((await ask('/suppressions')).data).not.toContainEqual(
@@ -310,15 +310,15 @@ describe('the keys of the console', () => {
     await seat.press('2');
     await seat.sees(/^› .*Your invoice/m, /^ \? (?:more|keys) .*s send +w diagnose/m);
     await seat.press('c');
-    await seat.sees('cancel: only an email that is still scheduled.');
-    await go('reschedule', 'reschedule: only an email that is still scheduled.');
+    await seat.sees('cancel: only for an email that is still scheduled.');
+    await go('reschedule', 'reschedule: only for an email that is still scheduled.');
     const later = new Date(scene.clock.now() + 3_600_000).toISOString();
     const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'Later', text: 'T' };
     await scene.api('POST', '/emails', { key: team.key, body: { ...body, scheduled_at: later } });
     await seat.press('r');
     await seat.sees(/^› .*scheduled.*Later/m, /^ \? (?:more|keys) .*e reschedule/m);
     await seat.press('c');
-    await seat.sees('y do it');
+    await seat.sees('y confirm');
     await seat.press('y');
     await seat.sees('Canceled  ', /^› .*canceled.*Later/m, /^ \? (?:more|keys) .*s send +w diagnose/m);
   });
@@ -370,9 +370,9 @@ describe('the keys of the console', () => {
     await seat.press('Down', 'Down', 'Down', 'Enter');
     await seat.sees('Created  ');
     expect((await ask('/templates')).data).toContainEqual(expect.objectContaining({ name: 'Greeting' }));
-    await go('publish', 'y do it');
+    await go('publish', 'y confirm');
     await seat.press('y');
     await seat.sees('Published  ', /Status +published/);
-    await go('publish', 'publish: only a template with changes that are not published.');
+    await go('publish', 'publish: only for a template with unpublished changes.');
   });
 });

@@ -37,7 +37,7 @@ describe('the console and its server', () => {
   ])('survive %s as the response to everything', async (_, status, body) => {
     const server = await startAnswering(() => ({ status, body }));
     await using seat = await Screen.take({ url: server.url, key: 'rk_x' });
-    await seat.sees(/^ overview/m, status === 200 ? 'is no rasket: another program listens' : server.url);
+    await seat.sees(/^ overview/m, status === 200 ? 'is not a rasket server: another program listens' : server.url);
     for (const [at, name] of SECTIONS.entries()) {
       await seat.press(String((at + 2) % 10));
       await seat.sees(new RegExp(`^ ${name}`, 'm'));
@@ -62,7 +62,7 @@ describe('the console and its server', () => {
     await seat.sees(IS_THERE);
     isStrange = true;
     await seat.press('r');
-    await seat.sees('is no rasket: another program listens');
+    await seat.sees('is not a rasket server: another program listens');
     isStrange = false;
     await seat.press('r');
     await seat.sees('✓ ready', IS_THERE);
@@ -87,26 +87,26 @@ describe('the console and its server', () => {
     await seat.sees('✓ connected', /Server +✓ ready/, IS_THERE);
     await line.cut();
     await seat.press('r');
-    await seat.sees('✗ no answer since', /Server +as of \d\d:\d\d:\d\d: ✓ ready/);
+    await seat.sees('✗ no response since', /Server +as of \d\d:\d\d:\d\d: ✓ ready/);
     await line.mend();
     await seat.press('r');
     await seat.sees('✓ connected', /Server +✓ ready/);
     await seat.press('2');
     await seat.sees('Kept');
     await line.cut();
-    await seat.sees('✗ no answer since', 'trying again', 'Kept');
+    await seat.sees('✗ no response since', 'retrying', 'Kept');
     await send('Meanwhile');
     await line.mend();
     await seat.sees('✓ connected', 'Meanwhile');
     await line.cut();
-    await seat.sees('✗ no answer since');
+    await seat.sees('✗ no response since');
     // It shows nothing of the server.
     await seat.press(':');
     await seat.type('account');
     await seat.press('Enter');
-    await seat.sees('✗ no answer since', 'no key reaches it');
+    await seat.sees('✗ no response since', 'API keys have no access');
     await line.mend();
-    await seat.sees('✓ connected', 'no key reaches it');
+    await seat.sees('✓ connected', 'API keys have no access');
     line.close();
   });
 
@@ -121,12 +121,17 @@ describe('the console and its server', () => {
     await seat.sees('create: create a key');
     await seat.type('Typed once');
     await line.cut();
-    await seat.sees('✗ no answer since');
+    await seat.sees('✗ no response since');
     await seat.press('Up', 'Enter');
-    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /one\s+for\s+development/);
-    expect(told.match(/Nothing answers at/g)).toHaveLength(1);
+    const told = await seat.sees(
+      'create: create a key',
+      'Typed once',
+      'No server is listening at',
+      /one\s+for\s+development/,
+    );
+    expect(told.match(/No server is listening at/g)).toHaveLength(1);
     await line.mend();
-    const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
+    const frame = await seat.sees('✓ connected', /^(?![^]*No server is listening)/);
     expect(frame).toContain('Typed once');
     await seat.press('Enter');
     await seat.sees('This is the only time the key is shown');
@@ -141,11 +146,11 @@ describe('the console and its server', () => {
     await seat.press('3');
     await seat.sees('mail.example.com');
     await seat.press('v');
-    await seat.sees('y do it   n leave it');
+    await seat.sees('y confirm   n cancel');
     await seat.press('Enter');
-    await seat.sees('Enter decides nothing here: y does it, n leaves it.');
+    await seat.sees('Press y to confirm or n to cancel.');
     await seat.press('n');
-    await seat.sees(/^(?![^]*y do it)/);
+    await seat.sees(/^(?![^]*y confirm)/);
   });
 });
 
@@ -186,7 +191,7 @@ String.prototype.padEnd = function (...given) {
   return padEnd.apply(this, given);
 };\n`;
     await using seat = await Seat.take({ url: scene.url, key: team.key, columns: 120, preload });
-    await seat.sees('This is a defect of the console, not of the server (a planted defect).', '.local/state/rasket/');
+    await seat.sees('This is a bug in the console, not in the server (a planted defect).', '.local/state/rasket/');
     await seat.press('3');
     await seat.sees('mail.example.com');
     await seat.press('x');
@@ -227,7 +232,7 @@ String.prototype.padEnd = function (...given) {
     await seat.press('Down', 'Up', 'Down');
     await seat.sees(/^› .*The first/m);
     await seat.press('Enter');
-    await seat.sees('emails › The first', 'Its first delivery began');
+    await seat.sees('emails › The first', 'The first delivery started');
     await seat.press('Right');
     await seat.sees(/^ emails › The first/m);
     await seat.press('Escape');
@@ -327,7 +332,7 @@ String.prototype.padEnd = function (...given) {
       path === '/emails' ? { status: 200, body: { object: 'list', has_more: false, data: [email] } } : 'hang up',
     );
     await using seat = await Seat.take({ url: server.url, key: 'rk_x' });
-    await seat.sees('no answer since');
+    await seat.sees('no response since');
     await seat.press('2');
     const frame = await seat.sees('Hello ');
     expect(frame).toContain('�[2J�]0;owned');

@@ -21,7 +21,7 @@ describe('a development server that returns on another port', () => {
     await seat.press('2');
     await seat.sees(/^› .*Kept/m);
     await before.stop();
-    await seat.sees('✗ no answer since', 'Kept');
+    await seat.sees('✗ no response since', 'Kept');
     const other = await takePort(before.url);
     const after = await start();
     expect(after.url).not.toBe(before.url);
@@ -40,7 +40,7 @@ describe('a development server that returns on another port', () => {
     const stranger = await takePort(after.url);
     await seat.press('Escape');
     await seat.press('5');
-    await seat.sees('✗ no answer since', 'No development server runs from');
+    await seat.sees('✗ no response since', 'No development server is running on');
     expect(stranger.asked).toBe(0);
     stranger.close();
   });

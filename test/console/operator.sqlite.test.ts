@@ -23,8 +23,8 @@ describe('the console of a development server', () => {
     await using seat = await Screen.take({ url: '', key: '', columns: 100, env });
     await seat.sees('Mail of the last', '1 overview', 'dev.json', /Queue +nothing waits/);
     for (const [name, sees] of [
-      ['destinations', 'Nothing waits.'],
-      ['queue', 'Nothing waits.'],
+      ['destinations', 'The queue is empty.'],
+      ['queue', 'The queue is empty.'],
       ['operator-audit', /^ operator-audit/m],
       ['domains', 'playground.test'],
     ] as const) {
@@ -37,7 +37,7 @@ describe('the console of a development server', () => {
     const typed = { env: { RASKET_DATA: desk.at('dev') } };
     expect(await desk.rasket(['queue'], typed)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Nothing waits.'),
+      stdout: expect.stringContaining('The queue is empty.'),
     });
     const tokenNow = () => JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')).operator_token as string;
     const token = tokenNow();
@@ -49,7 +49,7 @@ describe('the console of a development server', () => {
     });
     expect(doctor, doctor.stderr).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/It is +accepted, of an operator/),
+      stdout: expect.stringMatching(/It is +accepted, for an operator/),
     });
   });
 });
@@ -154,7 +154,7 @@ describe('the console of an operator', () => {
     await seat.sees(/│ › team /, /│ {3}email /, /│ {3}reason \* /);
     await seat.press('Up', 'Up');
     await seat.press('Enter');
-    await seat.sees('reason has to be filled.');
+    await seat.sees('reason is required.');
     await seat.type('On fire');
     await seat.press('Enter');
     await seat.sees('Held');
@@ -165,7 +165,7 @@ describe('the console of an operator', () => {
     await go('release', `End a hold: ${first}, on http://127.0.0.1`);
     await seat.press('n');
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length);
-    await go('release', 'y do it');
+    await go('release', 'y confirm');
     await seat.press('y');
     await seat.sees(/^ Released; \d+ deliver/m);
     expect((await ask('GET', '/holds')).data).toHaveLength(data.length - 1);
@@ -224,10 +224,10 @@ describe('the console of an operator', () => {
     await seat.sees('› reason *');
     await seat.type('Sent by a stolen key');
     await seat.press('Enter');
-    await seat.sees('This will drop all mail in the queue that is for example.net.', 'Type example.net to do it');
+    await seat.sees('This will drop all queued mail to example.net.', 'Type example.net to do it');
     await seat.type('example.com');
     await seat.press('Enter');
-    await seat.sees('That is not the name; nothing was changed.');
+    await seat.sees('The name does not match; nothing was changed.');
     expect(await destinationsNow()).toContain('example.net');
     await seat.press('C-u');
     await seat.type('example.net');

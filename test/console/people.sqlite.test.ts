@@ -93,7 +93,7 @@ describe('the console of a person', () => {
     await seat.type('very secret');
     await seat.sees('•••••••••••');
     await seat.press('C-s');
-    await seat.sees('Single sign-on is by https://id.example.com');
+    await seat.sees('Single sign-on through https://id.example.com');
     await seat.sees(/Status +no_domain/);
     await seat.press('Escape');
     await seat.press('a');
@@ -110,7 +110,7 @@ describe('the console of a person', () => {
     await seat.sees('domain *');
     await seat.type('people.example');
     await seat.press('Enter');
-    await seat.sees('people.example is not proven');
+    await seat.sees('people.example is not verified');
   });
 
   it('switches to another team', async () => {
@@ -119,7 +119,7 @@ describe('the console of a person', () => {
     await seat.press('s');
     await seat.sees(/switch to another of your teams/i);
     await seat.press('y');
-    await seat.sees('You work in the team Looms now.');
+    await seat.sees('Switched to the team Looms.');
     await go('invitations', 'Nobody is invited.');
     await go('team', 'Looms');
   });

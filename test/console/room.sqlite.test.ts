@@ -93,7 +93,7 @@ describe('the console on a wide terminal', () => {
   it('opens an item by the end of its id, as tables show it', async () => {
     const [{ id }] = (await ask('/emails?search=receipt')).data;
     await go(`emails ${id.slice(-8)}`, 'emails › Your receipt');
-    await go('emails 00000000', 'There is none with the id 00000000');
+    await go('emails 00000000', 'No item has the id 00000000');
   });
 
   it('offers to enable a disabled endpoint for a replay, and does both', async () => {
@@ -106,9 +106,9 @@ describe('the console on a wide terminal', () => {
     await seat.press('h');
     await seat.sees(/\[events\]/, /^› \d\d-\d\d .*email\.sent/m);
     await seat.press('e');
-    await seat.sees('y do it');
+    await seat.sees('y confirm');
     await seat.press('y');
-    await seat.sees('is disabled and is sent nothing. Enable it, and send the event again?');
+    await seat.sees('is disabled and receives no events. Enable it, and send the event again?');
     expect((await ask(`/webhooks/${id}`)).status).toBe('disabled');
     await seat.press('y');
     await seat.sees('Replayed  email.sent');
@@ -119,9 +119,9 @@ describe('the console on a wide terminal', () => {
   it('shows metrics as a screen, over four periods', async () => {
     await go('metrics', /\[7 days\]/, /┤/, /sent +3 /, /mail\.example\.com +3 /);
     await seat.press('Right');
-    await seat.sees(/\[28 days\]/, 'a day a bar', /sent +3 /);
+    await seat.sees(/\[28 days\]/, 'one bar per day', /sent +3 /);
     await seat.press('Left', 'Left');
-    await seat.sees(/\[24 hours\]/, 'an hour a bar', /bounced +1 +33\.33 %/);
+    await seat.sees(/\[24 hours\]/, 'one bar per hour', /bounced +1 +33\.33 %/);
   });
 
   it('shows the number of contacts of a segment in the list', async () => {

@@ -30,7 +30,7 @@ describe('text that no keyboard can type', () => {
     await seat.sees('Type a\uFFFDb\uFFFD (? for \uFFFD) to do it on');
     await seat.type('a?b');
     await seat.press('Enter');
-    await seat.sees('That is not the name; nothing was changed.');
+    await seat.sees('The name does not match; nothing was changed.');
     await seat.type('?');
     await seat.press('Enter');
     await seat.sees('Deleted');

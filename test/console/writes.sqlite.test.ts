@@ -67,20 +67,20 @@ describe('the writing actions of the console', () => {
     await seat.press('C-u', 'Up');
     await fill('cloud', '', '');
     await seat.press('Enter');
-    await seat.sees('This would change the zone example.com by the provider cloud.', 'create', 'y do it   n leave it');
+    await seat.sees('This would change the zone example.com at the provider cloud.', 'create', 'y confirm   n cancel');
     await keepFrame(seat, 'dns-plan', 'This would change');
     await seat.press('End', 'n');
-    await seat.sees(/^(?![\s\S]*y do it)/);
+    await seat.sees(/^(?![\s\S]*y confirm)/);
     expect(stub.lines('example.com')).toEqual([]);
     await go('configure', 'the DNS provider to publish with');
     await seat.press('Up', 'Enter');
-    await seat.sees('y do it');
+    await seat.sees('y confirm');
     await seat.press('y');
-    await seat.sees('Changed the zone example.com by the provider cloud.');
+    await seat.sees('Changed the zone example.com at the provider cloud.');
     expect(stub.lines('example.com').join('\n')).toContain('_domainkey.mail.example.com');
     await go('configure', 'the DNS provider to publish with');
     await seat.press('Up', 'Enter');
-    await seat.sees('The zone example.com holds everything already; nothing changes.', 'y do it');
+    await seat.sees('The zone example.com already has all records; nothing changes.', 'y confirm');
     await seat.press('n');
   });
 
@@ -90,7 +90,7 @@ describe('the writing actions of the console', () => {
     await go('domains', 'other.example.com');
     await seat.press('Space', 'Space');
     await seat.sees('2 marked');
-    await go('configure', 'configure does one at a time: unmark the others (space).');
+    await go('configure', 'configure works on one item at a time: unmark the others (space).');
     await seat.press('k', 'Space', 'k', 'Space');
     await scene.api('DELETE', `/domains/${id}`, { key: team.key });
   });
@@ -105,7 +105,7 @@ describe('the writing actions of the console', () => {
     await seat.sees(
       'held.example.com: pending',
       'Publish this TXT record at held.example.com:',
-      'It is checked again every hour',
+      'The server checks the claim every hour',
     );
     await keepFrame(seat, 'domain-claim', 'Publish this TXT record');
     await seat.press('y');
@@ -115,7 +115,7 @@ describe('the writing actions of the console', () => {
     expect(await seat.clipboard()).toBe((await ask(`/domains/${id}/claim`)).record.value);
     await seat.press('Escape');
     await seat.sees(/^› held\.example\.com|^› .*held\.example\.com/m);
-    await go('claim-verify', 'y do it');
+    await go('claim-verify', 'y confirm');
     await seat.press('y');
     await seat.sees('held.example.com: pending');
   });
@@ -181,7 +181,7 @@ describe('the writing actions of the console', () => {
     await go('batch', 'the file, on this machine');
     await fill(write('one.json', '{}'));
     await seat.press('C-s');
-    await seat.sees('the file must hold a JSON list of emails');
+    await seat.sees('the file must contain a JSON list of emails');
     await seat.press('C-u');
     await fill(write('two.json', JSON.stringify([mail, mail])));
     await seat.press('C-s');
@@ -208,7 +208,7 @@ describe('the writing actions of the console', () => {
     const declared = variables.map((variable) => expect.objectContaining(variable));
     expect(await ask(`/templates/${id}`)).toMatchObject({ html: '<p>{{{PRODUCT}}}</p>', variables: declared });
     await go('templates', 'Order');
-    await go('update', 'Only what you change is sent.');
+    await go('update', 'Only changed fields are sent.');
     await seat.press('C-o');
     await fill(page);
     await seat.press('Up', 'Up');
@@ -231,7 +231,7 @@ describe('the writing actions of the console', () => {
     expect((await ask('/api-keys')).data).toContainEqual(expect.objectContaining({ name: 'Pinned', domain_id: id }));
 
     await go('suppressions', 'suppressions');
-    await go('add', 'the addresses; commas between several');
+    await go('add', 'the addresses; separate several by commas');
     await fill('one@example.net, two@example.net');
     await seat.press('Enter');
     await seat.sees('Suppressed  2 of them');

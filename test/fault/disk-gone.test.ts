@@ -115,7 +115,7 @@ describe.skipIf(driver === 'pg')('a disk that is lost and comes back without a r
       onTestFinished(() => sink.close());
       let recovered: LogLine | undefined;
       const watch = (line: LogLine): void => {
-        if (line.msg === 'took back what an earlier process held') recovered = line;
+        if (line.msg === 'took back deliveries of an earlier process') recovered = line;
       };
       const program = await installProgram(sink, watch, { folder: disk.mount });
 

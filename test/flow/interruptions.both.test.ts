@@ -65,10 +65,10 @@ describe('a database that refuses statements for a while', () => {
     await refuseDeletes(scene);
     const id = await mail.send('x@one.example');
     await scene.sink.waitFor(1);
-    await logged(scene, 'what became of a delivery could not be written');
+    await logged(scene, 'the outcome of a delivery could not be stored');
     scene.clock.advance(SECOND);
     // A try that is still under way would set its timer after the clock has moved, and wait for ever.
-    await logged(scene, 'what became of a delivery could not be written', 2);
+    await logged(scene, 'the outcome of a delivery could not be stored', 2);
     expect(await mail.account(id)).toMatchObject({ state: 'sent', arrived: ['x@one.example'] });
     await db.run(driver === 'pg' ? 'drop trigger refuse on deliveries' : 'drop trigger refuse');
     scene.clock.advance(MINUTE);

@@ -75,7 +75,7 @@ describe('mail through a relay', () => {
     expect((await mail.account(id)).state).toBe('delivered');
     const [attempt] = await attemptsOf(id);
     expect(attempt).toMatchObject({ mx: RELAY, relay: 'main', destination: 'y.example' });
-    expect(attempt.recipients[0].explanation).toMatch(/^The relay main took the message and passes it on/);
+    expect(attempt.recipients[0].explanation).toMatch(/^The relay main accepted the message and forwards it/);
     expect(attempt.transcript).toContain('C: AUTH PLAIN ***');
     const secrets = [SECRET, Buffer.from(`\0${USER}\0${SECRET}`).toString('base64')];
     for (const secret of secrets) expect(JSON.stringify([attempt, scene.log])).not.toContain(secret);

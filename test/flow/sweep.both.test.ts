@@ -60,7 +60,7 @@ describe('the daily sweep', () => {
     const said = scene.log.length;
     expect(await run('remove-orphan-blobs')).toBe(0);
     expect(owners.every((owner) => existsSync(folderOf(owner)))).toBe(true);
-    const lines = scene.log.slice(said).filter((line) => line.includes('nothing was swept'));
+    const lines = scene.log.slice(said).filter((line) => line.includes('no blobs were removed'));
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', looked: 101, orphans: 101 });
 

@@ -195,7 +195,7 @@ it('only the open or click that no database accepts is given up', async () => {
   const counts = [];
   for (const mail of mails) counts.push((await engagements(scene, mail.id)).length);
   expect(counts).toEqual([1, 1, 0, 1, 1]);
-  expect(scene.log.filter((line) => line.includes('a reading could not be recorded'))).toHaveLength(1);
+  expect(scene.log.filter((line) => line.includes('an open or click could not be recorded'))).toHaveLength(1);
 });
 
 it('a full journal does not stop redirects, and is logged once', async () => {

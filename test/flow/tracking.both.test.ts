@@ -317,7 +317,7 @@ describe('behind a trusted proxy', () => {
       (await follow(scene.url, `http://inside.test${new URL((await send()).links[0] ?? '').pathname}`, forwarded))
         .status,
     ).toBe(404);
-    expect(proxied.log.filter((line) => line.includes('has to pass on the Host header'))).toHaveLength(1);
+    expect(proxied.log.filter((line) => line.includes('must forward the Host header'))).toHaveLength(1);
   });
 
   it('the address of the reader is the last one that no proxy has', async () => {

@@ -46,7 +46,7 @@ const acceptAttempts = ({ app: { world } }: Scene): Promise<number> =>
   world.db.run(world.db.dialect === 'sqlite' ? 'drop trigger refuse' : 'drop function refuse() cascade');
 
 const saidOf = (scene: Scene): string[] =>
-  scene.log.filter((line) => line.includes('could not write down attempts to send webhooks'));
+  scene.log.filter((line) => line.includes('could not store attempts to send webhooks'));
 
 describe('an attempt that the database refuses', () => {
   it('is written once the database accepts it, with one log line a minute, and is not repeated', async () => {

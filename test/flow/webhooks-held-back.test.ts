@@ -26,7 +26,7 @@ describe('a signing secret that cannot be opened', () => {
       id,
     ]);
   const saidOf = (scene: Scene, id: string): string[] =>
-    scene.log.filter((line) => line.includes(id) && line.includes('cannot be sent to and is held back'));
+    scene.log.filter((line) => line.includes(id) && line.includes('cannot be sent to and is paused'));
 
   it.each([
     ['from the beginning', false],

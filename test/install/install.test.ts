@@ -164,7 +164,7 @@ describe('install.sh --destdir', () => {
     expect(install('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--file FILE') });
     expect(install('--file', path.join(folder, 'nothing'))).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('no executable file'),
+      stderr: expect.stringContaining('not an executable file'),
     });
     expect(fs.readdirSync(folder)).toEqual([]);
   });
@@ -196,7 +196,7 @@ describe('install.sh --destdir', () => {
     fs.mkdirSync(path.join(stage, 'opt/rasket'), { recursive: true });
     fs.writeFileSync(path.join(stage, 'opt/rasket/mine'), '');
     for (const more of [['--dry-run'], []])
-      expect(from(own, '--file', oneFile(), ...more).stderr).toMatch(/has something else in it/);
+      expect(from(own, '--file', oneFile(), ...more).stderr).toMatch(/contains other files, which would be removed/);
   });
 
   it.each([
@@ -238,7 +238,7 @@ describe('install.sh --destdir', () => {
     const words = [path.join(checkout, 'install.sh'), '--destdir', path.join(folder, 'same'), '--file', oneFile()];
     expect(spawnSync('sh', words, { encoding: 'utf8' })).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining(`this checkout lies in ${checkout}, where the file would go`),
+      stderr: expect.stringContaining(`this checkout is in ${checkout}, where the file would be installed`),
     });
     expect(fs.readdirSync(checkout).sort()).toEqual(['bin', 'config', 'install.sh', 'package-lock.json', 'systemd']);
   });
@@ -275,7 +275,7 @@ describe('install.sh --destdir', () => {
       fs.writeFileSync(path.join(folder, precious), '');
     }
     for (const [prefix, why] of [
-      ['/srv/other', 'has something else in it'],
+      ['/srv/other', 'contains other files, which would be removed'],
       ['/srv/checkout', 'is a checkout'],
     ] as const) {
       const ended = install('--destdir', folder, '--prefix', prefix);

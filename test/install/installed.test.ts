@@ -24,7 +24,7 @@ describe.runIf(isPossible)('before anything is installed,', () => {
       expect(typed(`cd ${at} && /opt/rasket/bin/rasket teams list`).stdout.trim().split('\n')).toHaveLength(2);
     }
     const elsewhere = machine.type('cd / && /opt/rasket/bin/rasket teams list');
-    expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is no data folder') });
+    expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is not a data folder') });
     typed(`kill $(cat /var/lib/dev.pid)`);
     // The last that goes is the database's journal.
     const left = [ready, '/opt/rasket/.rasket/rasket.db-wal'];
@@ -42,7 +42,7 @@ describe.runIf(isPossible)('with an installed Debian package,', () => {
       const refused = machine.type(`sh /opt/rasket/install.sh --uninstall${more}`);
       expect(refused).toMatchObject({ status: 1, stdout: '' });
       expect(refused.stderr).toMatch(
-        /the package rasket is installed, and this script removes nothing of it: apt remove/,
+        /the Debian package rasket is installed, and this script cannot remove it: apt remove/,
       );
     }
     typed('test -e /usr/local/bin/rasket && test -e /opt/rasket/bin/rasket');
@@ -77,7 +77,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
     const up = typed(`rasket setup ${words} --domain example.com --email ada@example.com`).stdout;
     key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
     expect(key).not.toBe('');
-    expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is good.\n');
+    expect(typed('rasket config check').stdout).toBe('/etc/rasket/rasket.toml is valid.\n');
     expect(typed('rasket config show').stdout).toContain('host = "mail.example.com"  # from the file\n');
     expect(typed('stat -c "%a %U %G" /etc/rasket/rasket.toml').stdout).toBe('640 root rasket\n');
     // The setting comes after the line that shows how it is written.
@@ -114,14 +114,14 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
     const keyless = machine.type('rasket doctor');
     expect(keyless).toMatchObject(portsMissing);
     expect(keyless.stdout).toMatch(/^This machine +\/var\/lib\/rasket, /m);
-    expect(keyless.stdout).toContain('Not asked, without a key');
+    expect(keyless.stdout).toContain('Not checked, without a key');
     const anybody = machine.type('HOME=/nowhere setpriv --reuid=65534 --regid=65534 --clear-groups rasket doctor');
     expect(anybody, anybody.stderr).toMatchObject({
       status: 77,
       stdout: expect.stringContaining('sudo rasket doctor'),
     });
     expect(anybody.stdout).toMatch(/port_not_open/);
-    expect(typed('rasket login --api-key', `${key}\n`).stdout).toMatch(/is kept in/);
+    expect(typed('rasket login --api-key', `${key}\n`).stdout).toMatch(/is stored in/);
     // Nothing gave its account the capability that the unit gives.
     expect(machine.type('rasket doctor')).toMatchObject(portsMissing);
     // Nobody has published anything, which is said of this very domain.
@@ -132,7 +132,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
   it('is not changed by a second setup', () => {
     const before = typed('cat /etc/rasket/rasket.toml; cat /var/lib/rasket/pid').stdout;
     const again = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
-    expect(again).toContain('Everything was there already; nothing was changed.');
+    expect(again).toContain('Everything was set up already; nothing was changed.');
     expect(again).not.toMatch(/^API key {2}rk_/m);
     expect(typed('cat /etc/rasket/rasket.toml; cat /var/lib/rasket/pid').stdout).toBe(before);
     expect(strangers()).toBe('');
@@ -141,14 +141,14 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
   it('is restarted when a setting has changed', () => {
     const before = typed('cat /var/lib/rasket/pid').stdout;
     const moved = typed('rasket setup --yes --public-address 192.0.2.10 --api-port 3100').stdout;
-    expect(moved).toContain('The service runs: http://127.0.0.1:3100.');
+    expect(moved).toContain('The service is running: http://127.0.0.1:3100.');
     expect(typed('cat /var/lib/rasket/pid').stdout).not.toBe(before);
     expect(typed('curl -s http://127.0.0.1:3100/health').stdout).toContain('ok');
     // This is the state after a call that was broken off between the settings and the restart.
     typed(`sed -i 's/^port = 3100$/port = 3000/' /etc/rasket/rasket.toml`);
     const late = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
-    expect(late).toContain('has all of this; it stays as it is.');
-    expect(late).toContain('The service runs: http://127.0.0.1:3000.');
+    expect(late).toContain('already has all of this; it is not changed.');
+    expect(late).toContain('The service is running: http://127.0.0.1:3000.');
   });
 
   it('lets operator commands find it from any folder', () => {

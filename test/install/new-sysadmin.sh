@@ -63,8 +63,8 @@ key=$(sed -n 's/^API key  \(rk_.*\)$/\1/p' "$out")
 [ -n "$key" ] || fail 'no key was shown'
 has "$host has no A record with $address"
 has "Reverse DNS of $address is absent"
-has 'Certificate: none is asked for yet'
-has 'The service runs'
+has 'Certificate: none is requested yet'
+has 'The service is running'
 sed -n '/^curl /,$p' "$out" | sed '/^}/q' >/var/lib/first-email
 # The records, as they were printed.
 sed -n '/^; example.com/,/^Publish/p' "$out" | sed '/^;/d; /^Publish/d' >/var/lib/records
@@ -95,7 +95,7 @@ grep -q '^DKIM-Signature:' "$neighbours/arrived" || fail 'it is not signed'
 step 'nothing changes the second time'
 before=$(cat /etc/rasket/rasket.toml /var/lib/rasket/pid)
 rasket setup --yes --public-address $address >"$out"
-has 'Everything was there already; nothing was changed.'
+has 'Everything was set up already; nothing was changed.'
 [ "$(cat /etc/rasket/rasket.toml /var/lib/rasket/pid)" = "$before" ] || fail 'the second call changed something'
 
 step 'backup'

@@ -43,7 +43,7 @@ describe.runIf(isPossible)('rasket setup with a port in use', () => {
     listen('web/nginx', '0.0.0.0:80');
     const asked = setUp('--no-acme --dry-run');
     expect(asked).toMatchObject({ status: 64 });
-    expect(asked.stderr).toMatch(/--https \(found: proxy, port 443 is taken by nginx \(process \d+\); --yes takes/);
+    expect(asked.stderr).toMatch(/--https \(found: proxy, port 443 is taken by nginx \(process \d+\); --yes accepts/);
     expect(setUp('--no-acme --https own --dry-run').stderr).toMatch(
       /^rasket: --https: port 443 is taken by nginx \(process \d+\); got "own"\n$/,
     );
@@ -70,7 +70,7 @@ describe.runIf(isPossible)('rasket setup with a port in use', () => {
     listen('lib/postfix/sbin/master', '0.0.0.0:25');
     const asked = setUp('--https none --no-acme --dry-run');
     expect(asked.stderr).toMatch(
-      /--receive or --no-receive \(found: no, port 25 is taken by Postfix \(process \d+\); --yes takes/,
+      /--receive or --no-receive \(found: no, port 25 is taken by Postfix \(process \d+\); --yes accepts/,
     );
     const sends = setUp('--https none --no-acme --no-receive --print').stdout;
     expect(sends).toContain('[receiving]\nports = []\n');
@@ -85,7 +85,9 @@ describe.runIf(isPossible)('rasket setup with a port in use', () => {
   it('at 587 by another program leaves this port out', () => {
     listen('web/other-mta', '0.0.0.0:587');
     const { stdout, stderr } = setUp('--https none --no-acme --print');
-    expect(stderr).toMatch(/Port 587, for applications, is taken by other-mta \(process \d+\): it is left out\./);
+    expect(stderr).toMatch(
+      /Port 587, for applications, is used by other-mta \(process \d+\), so rasket does not open it\./,
+    );
     expect(stdout).toContain('[submission]\nports = [ 25, 2587 ]\n');
   });
 

@@ -97,7 +97,7 @@ describePeers('in a clean Debian,', ['systemd-nspawn', 'debian-root', 'pebble'],
       typed(`cat >>/etc/rasket/rasket.toml <<'TOML'\n${NETWORK}TOML`);
       const up = typed(SETUP);
       key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
-      expect(up).toContain('The service runs: http://127.0.0.1:3000.');
+      expect(up).toContain('The service is running: http://127.0.0.1:3000.');
       expect(health()).toContain('ok');
       const pid = typed('systemctl show -p MainPID --value rasket').trim();
       expect(typed(`ps -o user= -p ${pid}`).trim()).toBe('rasket');
@@ -201,7 +201,7 @@ chmod 755 /srv/tools/${tool}`);
     it('installs from a path with a space, under any umask, into a folder that is a link', () => {
       typed('mkdir /srv/settings && ln -s /srv/settings /etc/rasket');
       expect(typed(`umask 077; ${INSTALL}`)).toMatch(/^ {2}rasket setup$/m);
-      expect(typed(SETUP)).toContain('The service runs: http://127.0.0.1:3000.');
+      expect(typed(SETUP)).toContain('The service is running: http://127.0.0.1:3000.');
       expect(typed('stat -c "%a %U:%G" /srv/settings /srv/settings/rasket.toml /var/lib/rasket').split('\n')).toEqual([
         '750 root:rasket',
         '640 root:rasket',
@@ -209,7 +209,7 @@ chmod 755 /srv/tools/${tool}`);
         '',
       ]);
       const before = pid();
-      expect(typed(`umask 000; ${INSTALL}`)).toContain('upgraded; the service runs again');
+      expect(typed(`umask 000; ${INSTALL}`)).toContain('upgraded; the service is running again');
       expect(pid()).not.toBe(before);
       expect(health()).toContain('ok');
       expect(typed(OPEN)).toBe('');
@@ -224,7 +224,7 @@ chmod 755 /srv/tools/${tool}`);
       ] as const) {
         const ended = callOff(signal, tool, nth);
         expect(ended.stderr, `${signal} at ${tool} ${nth}`).toContain(
-          'the service was stopped for the upgrade and runs again. Run install.sh again to complete it.',
+          'the service was stopped for the upgrade and is running again. Run install.sh again to complete the upgrade.',
         );
         expect(ended.status).not.toBe(0);
         expect(health()).toContain('ok');
@@ -234,14 +234,14 @@ chmod 755 /srv/tools/${tool}`);
     it('starts the service in its next run when it was killed while the service was stopped', () => {
       expect(callOff('KILL', 'mv', 1).status).not.toBe(0);
       expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
-      expect(typed(INSTALL)).toContain('upgraded; the service runs again');
+      expect(typed(INSTALL)).toContain('upgraded; the service is running again');
       expect(health()).toContain('ok');
       expect(typed('ls -A /opt')).toBe('rasket\n');
     });
 
     it('refuses when the package is installed, and removes what it has installed', () => {
       typed('mkdir -p /usr/lib/systemd/system && touch /usr/lib/systemd/system/rasket.service');
-      expect(machine.type(INSTALL).stderr).toContain('the package rasket is installed: upgrade it with apt');
+      expect(machine.type(INSTALL).stderr).toContain('the Debian package rasket is installed: upgrade it with apt');
       typed('rm /usr/lib/systemd/system/rasket.service');
       expect(typed(`sh '${CHECKOUT}/install.sh' --uninstall`)).toContain('rasket is removed.');
       expect(typed('ls -A /opt; find /usr/local /etc/systemd -name "*rasket*"')).toBe('');

@@ -55,7 +55,7 @@ it('the single file says what it does not contain', () => {
     env,
     encoding: 'utf8',
   });
-  expect(told.stdout + told.stderr).toContain('the single file cannot carry keytar and @napi-rs/keyring');
+  expect(told.stdout + told.stderr).toContain('the single executable does not include keytar and @napi-rs/keyring');
   const watched = spawnSync(file, ['dev', '--watch'], { env, encoding: 'utf8' });
   expect(watched.stderr).toMatch(/^rasket: --watch restarts on a change of the sources, and this single file has none/);
 });
@@ -149,7 +149,7 @@ describe.runIf(process.getuid?.() === 0)('root, with data of another account,', 
     expect(told()).toContain(path.join(folder, 'planted'));
     fs.chownSync(note, stranger, stranger);
     expect(told()).not.toContain('planted');
-    expect(told()).toContain('is no data folder of rasket');
+    expect(told()).toContain('is not a data folder of rasket');
     fs.rmSync(downloads, { recursive: true });
   });
 

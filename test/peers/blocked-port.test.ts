@@ -32,8 +32,12 @@ describeOnInternet('on a machine whose network blocks port 25,', ['postfix', 'sa
   afterAll(() => at.stop());
 
   it('rasket setup and rasket doctor report that it is blocked, and what to type', () => {
-    expect(setUp).toMatch(/^Port 25 is blocked here: .*rasket setup --relay smtp\.example\.com:587 --relay-user NAME/m);
-    expect(setUp).toMatch(/^port25\tfailed\t.*\(gmail\.com: ETIMEDOUT, .*\), while other connections lead out\.$/m);
+    expect(setUp).toMatch(
+      /^Outgoing port 25 is blocked: .*rasket setup --relay smtp\.example\.com:587 --relay-user NAME/m,
+    );
+    expect(setUp).toMatch(
+      /^port25\tfailed\t.*\(gmail\.com: ETIMEDOUT, .*\), although other outgoing connections work\.$/m,
+    );
     expect(at.tryTo('rasket doctor').stdout).toContain('port25_blocked');
   });
 
@@ -45,7 +49,7 @@ describeOnInternet('on a machine whose network blocks port 25,', ['postfix', 'sa
     const { status, stderr } = at.tryTo(command);
     expect({ status, stderr }).toMatchObject({ status: 64, stderr: expect.stringContaining('(EACCES)') });
     expect(at.type('cat /etc/rasket/rasket.toml')).toBe(before);
-    at.type(/has to read it: (.*)$/m.exec(stderr)?.[1] ?? 'false');
+    at.type(/must be able to read it: (.*)$/m.exec(stderr)?.[1] ?? 'false');
     at.type(`setpriv --reuid=rasket --regid=rasket --clear-groups cat ${file}`);
   });
 
@@ -56,9 +60,9 @@ describeOnInternet('on a machine whose network blocks port 25,', ['postfix', 'sa
     const said = at.type(
       `${step} --yes --relay-spf spf.relay.example --relay-ca-file ${at.internet.folder}/relay-ca.pem`,
     );
-    expect(said).toContain(`The relay main (${RELAY}) lets this server send.`);
+    expect(said).toContain(`The relay main (${RELAY}) allows this server to send.`);
     expect(said).not.toContain('port25_blocked');
-    expect(said).toMatch(/^relays\tpassed\tThe relay main \(smtp\.example\.com\) lets this server send/m);
+    expect(said).toMatch(/^relays\tpassed\tThe relay main \(smtp\.example\.com\) allows this server to send/m);
     expect(said).toContain('"v=spf1 include:spf.relay.example a:mail.example.com ~all"');
 
     await at.verifyDomain(said);
@@ -80,7 +84,7 @@ describeOnInternet('on a machine whose network blocks port 25,', ['postfix', 'sa
 
     const story = at.type('rasket explain latest');
     expect(story).toMatch(/^ +Try 1 through the relay main, smtp\.example\.com \[192\.0\.38\.1\], TLSv1\.3/m);
-    expect(story).toContain('The relay main took the message');
+    expect(story).toContain('The relay main accepted the message');
     expect(at.type('cat /var/lib/service.log /etc/rasket/rasket.toml')).not.toContain(PASSWORD);
   });
 });

@@ -43,7 +43,7 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
 
   it('stores each profile’s key instead of a file, and rasket logout removes it', async () => {
     expect((await login('rk_plain')).stdout).toMatch(
-      / is kept in the keyring \((keytar\)|Secret Service\); keytar: not installed on this machine)\.$/m,
+      / is stored in the keyring \((keytar\)|Secret Service\); keytar: it is not installed on this machine)\.$/m,
     );
     await login('rk_live', '--profile', 'live');
     for (const file of [fileOf(), fileOf('live')]) {
@@ -69,7 +69,7 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
     const ask = (verb: 'get' | 'set' | 'remove', secret?: string) =>
       askKeyring(env, { verb, account: '/a file', from, ...(secret !== undefined && { secret }) });
     const kept = ask('set', 'schlüssel\n"x"');
-    if (from === 'keytar' && kept.why.keytar === 'not installed on this machine') return;
+    if (from === 'keytar' && kept.why.keytar === 'it is not installed on this machine') return;
     expect(kept).toEqual({ by: from, why: {}, secret: 'schlüssel\n"x"' });
     expect(ask('get')).toEqual(kept);
     expect(ask('remove')).toEqual({ by: from, why: {} });
@@ -97,7 +97,7 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
     expect(fs.readFileSync(fileOf('live'), 'utf8')).toContain('rk_live');
     env = desktop;
     const moved = await login('rk_new');
-    expect(moved.stdout).toContain('The key of profile live was moved there from its file.');
+    expect(moved.stdout).toContain('The key of profile live was moved from its file into the keyring.');
     expect(fs.readFileSync(fileOf('live'), 'utf8')).not.toContain('rk_live');
     expect([await keyOf(), await keyOf('--profile', 'live')]).toEqual(['Bearer rk_new', 'Bearer rk_live']);
   });

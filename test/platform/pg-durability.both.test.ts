@@ -35,7 +35,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL server with settings that lose com
     const off = await scene.app.world.db.all<{ name: string }>(
       `select name from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off' order by name`,
     );
-    const said = scene.log.filter((line) => line.includes('PostgreSQL may lose accepted mail in a power cut'));
+    const said = scene.log.filter((line) => line.includes('PostgreSQL may lose accepted mail in a power failure'));
     expect(said).toHaveLength(off.length > 0 ? 1 : 0);
     for (const line of said)
       expect(JSON.parse(line)).toMatchObject({ level: 'warn', off: off.map(({ name }) => name) });

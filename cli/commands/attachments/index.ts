@@ -8,15 +8,15 @@ export const addAttachmentCommands = (program: Command): void =>
 
 function declareDownload(parent: Command): void {
   const command = declareCommand(parent, 'download', {
-    summary: 'save the file of an attachment',
+    summary: 'save an attachment to a file',
     description:
-      'Saves the file in this folder under the name it was sent with, as far as that is harmless, or wherever --output says. A file that is there already is kept unless --force is given.',
+      'Saves the file in the current folder under the name it was sent with, without unsafe characters, or as --output says. Replaces an existing file only with --force.',
     example:
       'attachments download 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 att_019a9c1e7d527c3a9a540b8f4c1f2e05 --output receipt.pdf',
   });
   addWords(command, attachments.get.path, true)
-    .option('--output <file>', 'where to save it; - is standard output')
-    .option('--force', 'replace a file of that name')
+    .option('--output <file>', 'the file to write; - for standard output')
+    .option('--force', 'replace an existing file')
     .action(
       act(async (session, [email = '', id = ''], options) =>
         (await import('./download.ts')).download(session, { email, id }, options),

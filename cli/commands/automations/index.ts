@@ -8,11 +8,11 @@ export function addAutomationCommands(program: Command): void {
     list: {
       description:
         'Lists the runs of an automation, newest first.\n\n' +
-        'With --watch it begins with the newest, oldest first, and goes on with each run that begins and each that ends, until Ctrl-C; the 100 newest that are running are followed. With --until-done it ends when none is running, with status 1 where one that it followed has failed.',
+        'With --watch, prints the newest runs, oldest first, and then each run that starts or ends, until Ctrl-C; it follows the 100 newest runs that are running. With --until-done, exits when no run is running, with status 1 if a run that it followed has failed.',
       add: (command) =>
         command
-          .option('--watch', 'go on listing runs as they begin and end, until Ctrl-C')
-          .option('--until-done', 'with --watch: end when no run is running any more'),
+          .option('--watch', 'list further runs as they start and end, until Ctrl-C')
+          .option('--until-done', 'with --watch: exit when no run is running any more'),
       run: async (...call) => (await import('./runs.ts')).runRuns(...call),
     },
   });

@@ -47,7 +47,7 @@ async function watchRuns(session: Session, list: List, id: string, options: Watc
     if (await stopped.within(POLL_MS)) break;
     try {
       show(await follower.look());
-      if (isAway) terminal.hint('The server is back.');
+      if (isAway) terminal.hint('The server responds again.');
       isAway = false;
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
@@ -165,11 +165,11 @@ export async function runRuns(
   options: WatchOptions,
 ): Promise<void> {
   if (!options.watch) {
-    if (options.untilDone) throw new CliFault('--until-done goes with --watch', 'usage');
+    if (options.untilDone) throw new CliFault('--until-done needs --watch', 'usage');
     return runList(session, { ...automationRuns, list }, words, options);
   }
   if (options.all || options.after !== undefined || options.before !== undefined) {
-    throw new CliFault('--watch begins with the newest; leave out --all, --after and --before', 'usage');
+    throw new CliFault('--watch starts with the newest runs; omit --all, --after and --before', 'usage');
   }
   const { automation_id = '' } = await readPath(session.client, list.path, words, true);
   return watchRuns(session, list, automation_id, options);

@@ -9,10 +9,12 @@ export function addBillingCommands(program: Command): void {
     shown: {
       add: (command) =>
         void command
-          .addOption(new Option('--csv', 'write it as CSV, for a spreadsheet').conflicts(['print', 'fields', 'json']))
-          .addOption(new Option('--print', 'write it as a page to print').conflicts(['csv', 'fields', 'json']))
-          .option('--output <file>', 'where --csv or --print writes to; standard output unless said otherwise')
-          .option('--force', 'replace the file where it is there already'),
+          .addOption(new Option('--csv', 'print it as CSV, for a spreadsheet').conflicts(['print', 'fields', 'json']))
+          .addOption(
+            new Option('--print', 'print it as an HTML page for a printer').conflicts(['csv', 'fields', 'json']),
+          )
+          .option('--output <file>', 'the file that --csv or --print writes (default: standard output)')
+          .option('--force', 'replace an existing file'),
       show: async (...call) => (await import('./show-invoice.ts')).showInvoice(...call),
     },
   });

@@ -6,11 +6,11 @@ export function addBroadcastCommands(program: Command): void {
   declareFamily(program, broadcasts, {
     actions: {
       preview: {
-        add: (command) => command.option('--open', 'show the HTML in the browser, without running any script'),
+        add: (command) => command.option('--open', 'show the HTML in a browser; its scripts do not run'),
         run: async (...call) => (await import('./preview.ts')).runPreview(...call),
       },
       send: {
-        add: (command) => command.option('--watch', 'show how far it is, until all its emails are created'),
+        add: (command) => command.option('--watch', 'show the progress until all its emails are created'),
         run: async (...call) => (await import('./send.ts')).runSend(...call),
       },
       checklist: { run: async (...call) => (await import('./checklist.ts')).runChecklist(...call) },

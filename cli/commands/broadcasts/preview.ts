@@ -54,7 +54,7 @@ export async function runPreview(session: Session, call: Call): Promise<void> {
   const { file, isOpened } = await openPage(process.env, previewPage(answer as AnswerOf<'previewBroadcast'>));
   if (isJson) return terminal.printJson(answer);
   terminal.print(terminal.isTty ? `${isOpened ? 'Opened' : 'Written'}  ${file}` : file);
-  if (!isOpened) terminal.hint('There is no browser to open it with; open the file yourself.');
+  if (!isOpened) terminal.hint('No browser was found; open the file yourself.');
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -35,7 +35,7 @@ async function follow({ client, terminal }: Session, id: string): Promise<Broadc
     const isForLater = seen.next_at !== null && Date.parse(seen.next_at) > Date.now();
     const isOver = isForLater || seen.held !== null || (seen.status !== 'queued' && seen.status !== 'sending');
     const done = seen.recipients + seen.excluded;
-    const bar = progressBar(done, Math.max(seen.total ?? 0, done), `${seen.excluded} left out`, terminal.columns);
+    const bar = progressBar(done, Math.max(seen.total ?? 0, done), `${seen.excluded} excluded`, terminal.columns);
     terminal.progress(isOver ? '' : bar);
     if (isOver) return seen;
     await wait(LOOK_MS);

@@ -62,6 +62,6 @@ async function tellFailures(session: Session, { id, status, counts }: Import): P
   const { data } = await session.client.call('getContactImportFailures', { path: { import_id: id } });
   printFailures(session, data.slice(0, FAILURES_SHOWN));
   if (data.length > FAILURES_SHOWN) {
-    session.advise({ words: 'There are more; see them with', command: ['contacts import-failures', id] });
+    session.advise({ words: 'There are more; list them with', command: ['contacts import-failures', id] });
   }
 }

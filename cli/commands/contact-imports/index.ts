@@ -10,7 +10,11 @@ export const addContactImportCommands = (program: Command): void =>
     add: declareFailures,
     actions: {
       import: {
-        add: (command) => nameFields(command, { column_map: '--column' }).option('--no-wait', 'only hand the file in'),
+        add: (command) =>
+          nameFields(command, { column_map: '--column' }).option(
+            '--no-wait',
+            'upload the file and do not wait for the import',
+          ),
         run: async (...call) => (await import('./import.ts')).runImport(...call),
       },
     },

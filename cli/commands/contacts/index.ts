@@ -10,14 +10,14 @@ export function addContactCommands(program: Command): void {
 
 function declareExport(parent: Command): void {
   declareCommand(parent, 'export', {
-    summary: 'write contacts to a file that contacts import takes',
+    summary: 'export contacts to a file that contacts import accepts',
     description:
-      'Writes all contacts, or those of a segment, as CSV or with --ndjson a JSON object a line. What a spreadsheet would run as a formula has an apostrophe before it. At a terminal, what would steer it is taken out.',
+      'Writes all contacts, or those of a segment, as CSV, or with --ndjson as one JSON object per line. Puts an apostrophe before values that a spreadsheet would run as a formula. At a terminal, removes control characters.',
     example: 'contacts export --output contacts.csv',
   })
-    .option('--segment-id <segment>', 'only those who are in this segment now, by its id')
-    .option('--ndjson', 'a JSON object a line')
-    .option('--output <file>', 'where to; standard output unless said otherwise')
-    .option('--force', 'replace the file where it is there already')
+    .option('--segment-id <segment>', 'only the contacts that are in this segment now, by its id')
+    .option('--ndjson', 'write one JSON object per line')
+    .option('--output <file>', 'the file to write (default: standard output)')
+    .option('--force', 'replace an existing file')
     .action(act(async (session, _, options) => (await import('./export.ts')).exportContacts(session, options)));
 }

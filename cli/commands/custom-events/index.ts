@@ -8,12 +8,12 @@ export function addCustomEventCommands(program: Command): void {
     actions: {
       send: {
         description:
-          'Tells that an event has happened to one contact, named by its id or its address. Each enabled automation that names the event gets a run; two calls are two runs.\n\n' +
-          'With --file it sends many, one JSON object a line: {"event", "contact_id" or "email", "payload"}. A line without "event" is of the one named here.',
+          'Records an event for one contact, given by id or address. Each enabled automation with this event as its trigger starts a run; two calls start two runs.\n\n' +
+          'With --file, sends many events, one JSON object per line: {"event", "contact_id" or "email", "payload"}. A line without "event" uses the event of the command line.',
         add: (command) =>
           command
-            .option('--file <file>', 'send the events of this file, one JSON object a line; - for standard input')
-            .option('--from-line <n>', 'with --file: begin at this line', wholeNumber),
+            .option('--file <file>', 'send the events in this file, one JSON object per line; - for standard input')
+            .option('--from-line <n>', 'with --file: start at this line', wholeNumber),
         run: async (...call) => (await import('./send.ts')).runSendEvent(...call),
       },
     },

@@ -22,12 +22,12 @@ export async function runSendEvent(session: Session, call: Call): Promise<void> 
   const { file, fromLine, email, contact, payload, payloadFile } = call.options;
   const [event] = call.words as [string | undefined];
   if (typeof file !== 'string') {
-    if (fromLine !== undefined) throw new CliFault('--from-line goes with --file', 'usage');
+    if (fromLine !== undefined) throw new CliFault('--from-line needs --file', 'usage');
     if (event === undefined) throw new CliFault("missing required argument 'event', or --file", 'usage');
     return runAction(session, call);
   }
   if ([email, contact, payload, payloadFile].some((given) => given !== undefined)) {
-    throw new CliFault('--file names contacts and payloads line by line; leave out the other options', 'usage');
+    throw new CliFault('--file contains contacts and payloads; omit the other options', 'usage');
   }
   if (file !== '-') await mustBeReadable(file, session.process.cwd());
   await new LineSender(session, { file, event, fromLine: Number(fromLine ?? 1) }).run();
@@ -64,7 +64,7 @@ class LineSender {
     const interrupt = (): void => {
       this.#stop.abort();
       terminal.progress('');
-      terminal.hint('Stopping behind the lines that are on their way.');
+      terminal.hint('Stopping after the lines that are being sent.');
     };
     process.once('SIGINT', interrupt);
     try {
@@ -189,13 +189,17 @@ class LineSender {
     if (isStopped) {
       if (inDoubt.length > 0) {
         const are = inDoubt.length === 1 ? `Line ${inDoubt[0]} is` : `Lines ${inDoubt.join(', ')} are`;
-        terminal.warn(`rasket: ${are} in doubt, and left out below. Look at the runs before you send them again.`);
+        terminal.warn(
+          `rasket: ${are} in doubt, and the command below does not send ${inDoubt.length === 1 ? 'it' : 'them'} again. Check the runs first.`,
+        );
       }
       if (apart.length > 0) {
         const are = apart.length === 1 ? `Line ${apart[0]} is` : `Lines ${apart.join(', ')} are`;
-        terminal.warn(`rasket: ${are} not sent, and stand before lines that are. Send them by themselves.`);
+        terminal.warn(
+          `rasket: ${are} not sent, but later lines were. Send ${apart.length === 1 ? 'it' : 'them'} separately.`,
+        );
       }
-      terminal.warn(`rasket: It stopped behind line ${this.#line}. Go on with --from-line ${next}:`);
+      terminal.warn(`rasket: Stopped after line ${this.#line}. Continue with --from-line ${next}:`);
       terminal.warn(again(['--from-line', String(next)]));
     }
     if (this.#fault !== undefined) throw this.#fault as Error;

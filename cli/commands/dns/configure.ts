@@ -37,7 +37,10 @@ export async function configureDomain(session: Session, call: Call): Promise<voi
 /** Checks before the server is called. */
 function mustBeAskable({ terminal, process, isJson }: Session): void {
   if (process.stdin.isTTY && terminal.isTty && !isJson) return;
-  throw new CliFault('nobody can be asked here; say --yes to change the zone, or --dry-run to see how', 'usage');
+  throw new CliFault(
+    'there is no terminal to ask for confirmation; give --yes to change the zone, or --dry-run to see the changes',
+    'usage',
+  );
 }
 
 const isSame = (a: DnsConfiguration, b: DnsConfiguration): boolean =>
@@ -59,6 +62,6 @@ async function isAgreed({ process }: Session, { changes, zone }: DnsConfiguratio
 
 async function readToken(process: Session['process']): Promise<string> {
   const token = process.env.CLOUDFLARE_API_TOKEN ?? (await readSecret(process, 'Cloudflare API token: ')).trim();
-  if (token === '') throw new CliFault('no token was given; set CLOUDFLARE_API_TOKEN or type it', 'usage');
+  if (token === '') throw new CliFault('no token was given; set CLOUDFLARE_API_TOKEN or type the token', 'usage');
   return token;
 }

@@ -11,10 +11,10 @@ export const addDnsCommands = (program: Command): void =>
           nameFields(command, { api_token: '--with-token' })
             .option(
               '--with-token',
-              'use a Cloudflare API token of yours: CLOUDFLARE_API_TOKEN, or typed; it is not stored',
+              'use a Cloudflare API token of yours, from CLOUDFLARE_API_TOKEN or typed; it is not stored',
             )
-            .option('--dry-run', 'only show what would change')
-            .option('--yes', 'change it without asking'),
+            .option('--dry-run', 'show the changes and do not make them')
+            .option('--yes', 'do not ask for confirmation'),
         run: async (...call) => (await import('./configure.ts')).configureDomain(...call),
       },
     },

@@ -27,8 +27,8 @@ async function waitUntilOver(session: Session, opened: DomainClaim, limitMs: num
   if (claim.status === 'completed') return;
   if (claim.status === 'pending' && claim.blocked_reason === null) {
     const minutes = Math.round(limitMs / 60_000);
-    throw new CliFault(`the TXT record was not seen in ${minutes} min; it is still looked for.`, 'failed', {
-      words: 'See how far it has come with',
+    throw new CliFault(`the TXT record was not found within ${minutes} min; the server keeps checking.`, 'failed', {
+      words: 'See its status with',
       command: ['getDomainClaim', claim.name],
     });
   }
@@ -60,9 +60,9 @@ export async function claimDomain(session: Session, call: Call): Promise<void> {
   session.terminal.hint('');
   session.advise([
     { words: 'Publish this record by hand or with', command: ['configureDomainDns', claim.name] },
-    { words: 'Then have it looked up with', command: ['verifyDomainClaim', claim.name] },
+    { words: 'Then have it checked with', command: ['verifyDomainClaim', claim.name] },
     {
-      words: 'Publish your own DNS records too, and nothing is lost; see them with',
+      words: 'Publish your own DNS records as well, so that no mail is lost; see them with',
       command: ['getDomain', claim.name],
     },
   ]);

@@ -10,8 +10,8 @@ export const addDomainClaimCommands = (program: Command): void =>
       claim: {
         add: (command) =>
           command
-            .option('--wait', 'check every minute until the claim is over or blocked, and say so by the exit status')
-            .option('--wait-minutes <n>', 'how long to wait at most (default: 60)', wholeNumber),
+            .option('--wait', 'check every minute until the claim has ended or is blocked; the exit status tells which')
+            .option('--wait-minutes <n>', 'wait at most this long (default: 60)', wholeNumber),
         run: async (...call) => (await import('./claim.ts')).claimDomain(...call),
       },
     },

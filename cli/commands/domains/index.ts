@@ -17,11 +17,11 @@ export function addDomainCommands(program: Command): void {
       verify: { run: async (...call) => (await import('./verify.ts')).verifyDomain(...call) },
       rotate: {
         description:
-          'Adds new DKIM keys beside the old ones, shows the records to publish, waits until they are seen, and ends when the new key signs. The old records can be taken away a week later.',
+          'Adds new DKIM keys next to the old ones, shows the records to publish, waits until they are found in DNS, and exits when the new key signs. You can remove the old records a week later.',
         add: (command) =>
           addZone(
             command
-              .option('--no-wait', 'show the records and leave the rest to the server')
+              .option('--no-wait', 'show the records and do not wait for them')
               .option('--wait-minutes <n>', 'how long to wait for the records', wholeNumber, 60),
           ),
         run: async (...call) => (await import('./rotate.ts')).rotate(...call),

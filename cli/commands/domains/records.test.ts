@@ -22,14 +22,14 @@ describe('remarksOn', () => {
     const found = { resolver: ['old'], authoritative: ['new', 'newer'] };
     expect(remarksOn(terminal, record({ diagnosis: 'It is wrong.', found }))).toEqual([
       'It is wrong.',
-      'its name servers say: new | newer',
-      'our resolver says: old',
+      'its name servers answer: new | newer',
+      'our resolver answers: old',
     ]);
   });
 
   it('returns a value once when the resolver and the name servers agree, and nothing when nothing is known or wrong', () => {
     const same = { resolver: ['x'], authoritative: ['x'] };
-    expect(remarksOn(terminal, record({ diagnosis: 'A.', found: same }))).toEqual(['A.', 'its name servers say: x']);
+    expect(remarksOn(terminal, record({ diagnosis: 'A.', found: same }))).toEqual(['A.', 'its name servers answer: x']);
     expect(remarksOn(terminal, record({ diagnosis: 'B.', found: null }))).toEqual(['B.']);
     expect(remarksOn(terminal, record({ diagnosis: null, found: same }))).toEqual([]);
   });

@@ -32,9 +32,9 @@ export function remarksOn(terminal: Terminal, record: DomainRecord): string[] {
   const { resolver = [], authoritative = [] } = record.found ?? {};
   return [
     terminal.paint('yellow', clean(record.diagnosis)),
-    ...(authoritative.length > 0 ? [terminal.paint('dim', `its name servers say: ${said(authoritative)}`)] : []),
+    ...(authoritative.length > 0 ? [terminal.paint('dim', `its name servers answer: ${said(authoritative)}`)] : []),
     ...(resolver.length > 0 && said(resolver) !== said(authoritative)
-      ? [terminal.paint('dim', `our resolver says: ${said(resolver)}`)]
+      ? [terminal.paint('dim', `our resolver answers: ${said(resolver)}`)]
       : []),
   ];
 }

@@ -98,7 +98,7 @@ describe('rasket domains rotate', () => {
   it('gives up after the minutes of its option, and says that the old key still signs', async () => {
     const ran = await run([waiting('pending')], { waitMinutes: 1 });
     expect([ran.failed, ran.waitedMs]).toEqual([true, 60_000]);
-    expect(ran.printed.at(-1)).toContain('The old key signs on');
+    expect(ran.printed.at(-1)).toContain('The old key keeps signing');
   });
 
   it('with --no-wait leaves the switch to the server', async () => {

@@ -45,7 +45,7 @@ export async function rotateDkim(
   if (!options.wait || !awaited) return show(session, rotated, incoming, options);
   if (!isJson) printDomain(terminal, { ...rotated, records: incoming }, options.zone ?? false);
   terminal.hint(
-    '\nPublish these records; the old key signs until they are seen. Ctrl-C leaves the rotation to the server.',
+    '\nPublish these records; the old key signs until they are found. After Ctrl-C, the server continues the rotation.',
   );
   const began = pace.now();
   const watch = (text: string): void =>
@@ -60,7 +60,7 @@ export async function rotateDkim(
   if (isActive(last, awaited)) return tell(session, last, awaited);
   session.fail();
   if (isJson) return terminal.printJson(last);
-  terminal.tell(`Not seen yet: ${awaited.name}. The old key signs on, and the server goes on looking.`);
+  terminal.tell(`Not found yet: ${awaited.name}. The old key keeps signing, and the server keeps checking.`);
 }
 
 /** Returns the current domain. The server switches by itself at its next check; a request makes it check at once. */
@@ -73,7 +73,7 @@ async function look(
 ): Promise<DomainObject> {
   const found = await client.call('getDomain', { path });
   if (isActive(found, awaited) || recordIn(found, awaited)?.status !== 'verified') return found;
-  watch(`Seen ${awaited.name}, switching`);
+  watch(`Found ${awaited.name}, switching`);
   try {
     await client.call('verifyDomain', { path });
   } catch (error) {
@@ -97,12 +97,13 @@ function show(
 ): void {
   if (isJson) return terminal.printJson(domain);
   printDomain(terminal, { ...domain, records: incoming }, options.zone ?? false);
-  terminal.hint('\nPublish these records. The old key signs until they are seen; the server looks by itself.');
+  terminal.hint('\nPublish these records. The old key signs until they are found; the server checks automatically.');
 }
 
 function tell({ terminal, isJson }: Session, domain: DomainObject, awaited: DomainRecord): void {
   if (isJson) return terminal.printJson(domain);
   terminal.print(`Rotated  ${domain.name} signs with ${awaited.name.split('.')[0] ?? ''} now`);
   const old = domain.records.filter((record) => record.key_status === 'retiring').map((record) => record.name);
-  if (old.length > 0) terminal.hint(`Leave the old records for the days that mail travels: ${old.join(', ')}`);
+  if (old.length > 0)
+    terminal.hint(`Keep the old records for a few days, until all mail that they sign has arrived: ${old.join(', ')}`);
 }

@@ -14,7 +14,7 @@ export async function verifyDomain(session: Session, call: Call): Promise<void> 
   // The exit code reports that the domain is not verified yet, as it does for an email that is waited for.
   if (found.status !== 'verified') {
     throw new CliFault(
-      `${found.name} is ${found.status}, not verified. A new record may take a while to be seen; it is looked for again within the hour.`,
+      `${found.name} is ${found.status}, not verified. A new record may take a while to appear; the server checks again within the hour.`,
     );
   }
 }

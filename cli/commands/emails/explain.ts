@@ -11,5 +11,6 @@ export async function explainEmail(session: Session, id: string, options: { tran
   if (isJson) return terminal.printJson({ email, events, attempts, pending, suppressed, request_id: requestId });
   const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, say: session.say });
   for (const text of told) terminal.tell(text);
-  if (options.transcript && attempts.length === 0) terminal.tell('There is no dialogue: no delivery was tried.');
+  if (options.transcript && attempts.length === 0)
+    terminal.tell('There is no SMTP dialogue: no delivery was attempted.');
 }

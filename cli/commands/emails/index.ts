@@ -10,11 +10,11 @@ export function addEmailCommands(program: Command): void {
     actions: {
       send: {
         description:
-          'Sends an email. --text and --html give the two bodies; --text-file and --html-file read them from a file, where - stands for standard input; a lone - takes the text from there.',
+          'Sends an email. --text and --html give the two bodies; --text-file and --html-file read them from a file, or from standard input if the file is -. A single - as the argument reads the text from standard input.',
         add: (command) =>
-          nameFields(addOnce(command.argument('[-]', 'take the text from standard input')), { template: '--template' })
-            .option('--wait', 'wait until it was delivered or has failed, and say so by the exit status')
-            .option('--wait-seconds <n>', 'how long to wait at most (default: 120)', wholeNumber),
+          nameFields(addOnce(command.argument('[-]', 'read the text from standard input')), { template: '--template' })
+            .option('--wait', 'wait until it is delivered or has failed; the exit status tells which')
+            .option('--wait-seconds <n>', 'wait at most this long (default: 120)', wholeNumber),
         run: async (...call) => (await import('./send.ts')).sendEmail(...call),
       },
       batch: {
@@ -30,11 +30,11 @@ export function addEmailCommands(program: Command): void {
 
 function declareExplain(program: Command): void {
   const explain = declareCommand(program, 'explain', {
-    summary: 'say what became of an email, why, and what comes next',
+    summary: 'show what happened to an email, why, and what happens next',
     example: 'explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
   });
   addWords(explain, { email_id: EMAIL }, true)
-    .option('--transcript', 'with what was said to each mail server')
+    .option('--transcript', 'show the SMTP dialogue with each mail server')
     .action(
       act(async (session, [id = ''], options) => (await import('./explain.ts')).explainEmail(session, id, options)),
     );

@@ -45,10 +45,14 @@ async function waitUntilSettled(session: Session, id: string, limitMs: number): 
       if (isJson && email) terminal.printJson(email);
       else terminal.print(`${id}\t${state}`);
       const seconds = Math.round(limitMs / 1000);
-      throw new CliFault(`the email is not settled after ${seconds} s (${state}); it is still being tried.`, 'failed', {
-        words: 'See what becomes of it with',
-        command: ['explain', id],
-      });
+      throw new CliFault(
+        `the email was neither delivered nor failed within ${seconds} s (${state}); the server keeps trying.`,
+        'failed',
+        {
+          words: 'See its status with',
+          command: ['explain', id],
+        },
+      );
     }
     terminal.progress(`${id}  ${state}, ${Math.round(waitedMs / 1000)} s`);
     await new Promise((resolve) => void setTimeout(resolve, Math.min(pauseMs, limitMs - waitedMs)));
@@ -64,7 +68,7 @@ async function look({ client }: Session, id: string): Promise<EmailObject | unde
     if (error.body.name === 'rate_limit_exceeded') return undefined;
     if (error.status === 401 || error.status === 403) {
       throw new CliFault(
-        `the email was accepted as ${id}, but this key may only send, so its fate cannot be waited for`,
+        `the email was accepted as ${id}, but this key may only send, so the command cannot wait for its delivery`,
         'auth',
       );
     }
@@ -112,7 +116,7 @@ export async function sendEmail(session: Session, call: Call): Promise<void> {
 function mustAgree(dash: string | undefined, options: SendOptions): void {
   if (dash !== undefined && dash !== '-') {
     throw new CliFault(
-      `${JSON.stringify(dash)} stands alone; give the text with --text, or - to read it from standard input`,
+      `${JSON.stringify(dash)} is not an option; give the text with --text, or - to read it from standard input`,
       'usage',
     );
   }
@@ -123,10 +127,13 @@ function mustAgree(dash: string | undefined, options: SendOptions): void {
   }
   for (const name of ['from', 'subject'] as const) {
     if (options.template === undefined && options[name] === undefined) {
-      throw new CliFault(`--${name} is missing; only a template can supply it`, 'usage');
+      throw new CliFault(`--${name} is missing; only a template can replace it`, 'usage');
     }
   }
   if (options.scheduledAt !== undefined && (options.wait || options.waitSeconds !== undefined)) {
-    throw new CliFault('--wait does not go with --scheduled-at: until then nothing happens to the email', 'usage');
+    throw new CliFault(
+      '--wait cannot be used with --scheduled-at: nothing happens to the email before that time',
+      'usage',
+    );
   }
 }

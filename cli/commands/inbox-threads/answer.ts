@@ -51,7 +51,7 @@ export async function answer(session: Session, call: Call): Promise<void> {
 }
 
 const SENT_BEFORE =
-  'This was sent before, with the same words, and was not sent again. To send it once more, add --idempotency-key with a key of your own.';
+  'The same text was sent before, and was not sent again. To send it once more, add --idempotency-key with a key of your own.';
 
 const keyIn = ({ idempotencyKey }: Call['options']): string | undefined =>
   typeof idempotencyKey === 'string' ? idempotencyKey : undefined;
@@ -96,7 +96,7 @@ async function lookIn(
   }
   if (named !== undefined) return { found: undefined, sentBefore };
   if (newest) return { found: newest, sentBefore };
-  throw new CliFault('there is no email in this thread to answer.', 'notFound');
+  throw new CliFault('this thread has no email to reply to.', 'notFound');
 }
 
 /** Returns the email that is answered, to be shown below the scissors. */
@@ -110,7 +110,7 @@ async function below(
   const path = { inbox, thread_id: thread, inbox_email_id: id };
   const email = known ?? (await client.call('getInboxThreadEmail', { path }));
   return [
-    '# Write above the line with the scissors. Nothing below it is sent: the email is quoted by the service.',
+    '# Write above the scissors line. Nothing below it is sent: the server quotes the email itself.',
     '# An empty text sends nothing.',
     '',
     ...headOf(terminal, email).map((line) => `# ${line}`),
@@ -159,13 +159,13 @@ async function keep(
       const body = { text, thread_id, reply_to_email_id: inbox_email_id };
       const { id } = await client.call('createInboxDraft', { path: { inbox }, body });
       remove();
-      return { words: 'What you wrote is kept as a draft. Send it with', command: ['sendInboxDraft', inbox, id] };
+      return { words: 'Your text is saved as a draft. Send it with', command: ['sendInboxDraft', inbox, id] };
     } catch {
       // The file is there all the same.
     }
   }
   return {
-    words: `What you wrote is kept in ${file}. However often it is sent from there, it goes out once; send it with`,
+    words: `Your text is saved in ${file}. It is sent only once, even if you repeat this command; send it with`,
     command: [operation, inbox, thread_id, inbox_email_id, '--text-file', file, ...again],
   };
 }

@@ -14,7 +14,7 @@ export async function editDraft(session: Session, call: Call): Promise<void> {
   const path = { inbox, draft_id };
   const { text, to, subject } = await client.call('getInboxDraft', { path });
   const below = [
-    '# Write above the line with the scissors; nothing below it is kept.',
+    '# Write above the scissors line. Nothing below it is saved.',
     '',
     ...(to ? [`# To: ${to.join(', ')}`] : []),
     ...(subject === null ? [] : [`# Subject: ${subject}`]),
@@ -26,7 +26,7 @@ export async function editDraft(session: Session, call: Call): Promise<void> {
     if (isJson) terminal.printJson(changed);
     else terminal.tell(terminal.isTty ? `Changed  ${changed.id}` : changed.id);
   } catch (error) {
-    terminal.warn(`What you wrote is kept in ${written.file}.`);
+    terminal.warn(`Your text is saved in ${written.file}.`);
     throw error;
   }
 }

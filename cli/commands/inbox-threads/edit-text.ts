@@ -41,7 +41,7 @@ export function editText(
   fs.writeFileSync(file, `${text}\n`, { mode: 0o600 });
   if (error || status !== 0) {
     const said = error ? error.message : `status ${status}`;
-    throw new CliFault(`the editor ended with ${said}; nothing was sent. What you wrote is in ${file}`, 'failed');
+    throw new CliFault(`the editor exited with ${said}; nothing was sent. Your text is in ${file}`, 'failed');
   }
   return { text, file, remove };
 }

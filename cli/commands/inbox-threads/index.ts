@@ -14,7 +14,7 @@ export function addInboxCommands(program: Command): void {
     actions: {
       reply: { add: addOnce, run: async (...call) => (await import('./answer.ts')).answer(...call) },
       forward: {
-        add: (command) => addOnce(command).option('--edit', 'open $EDITOR for the text; an empty text sends nothing'),
+        add: (command) => addOnce(command).option('--edit', 'write the text in $EDITOR; an empty text is not sent'),
         run: async (...call) => (await import('./answer.ts')).answer(...call),
       },
     },
@@ -27,9 +27,9 @@ export function addInboxCommands(program: Command): void {
 
 function declareRead(parent: Command): void {
   const read = declareCommand(parent, 'read', {
-    summary: 'read a whole thread as text, the newest email last',
+    summary: 'show a whole thread as text, the newest email last',
     description:
-      'Shows the emails of a thread as text, the newest last. An email that has HTML alone is shown as the text of it; nothing is fetched. With --json each email is one line, as the API answers it.',
+      'Shows the emails of a thread as text, the newest last. The HTML of an email without text is converted to text; nothing is downloaded. With --json, each email is one line, as the API returns it.',
     example: 'inbox read support@example.com 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2f03',
   });
   addWords(read, inboxThreads.get.path, true)

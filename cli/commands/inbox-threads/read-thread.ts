@@ -51,5 +51,5 @@ export async function readThread(
       terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', indented(bodyOf(email))].join('\n'));
   }
   if (markRead) await client.call('updateInboxThread', { path, body: { read: true } });
-  session.advise({ words: 'Answer it with', command: ['replyToInboxEmail', inbox, thread_id] });
+  session.advise({ words: 'Reply with', command: ['replyToInboxEmail', inbox, thread_id] });
 }

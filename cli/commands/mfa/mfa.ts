@@ -3,7 +3,7 @@ import { clean, formatPairs, formatTime, qrLines } from '../../output/index.ts';
 import { asPerson, withCode, type SignedIn } from '../sign-in.ts';
 import type { Session } from '../session.ts';
 
-const NEXT_CODE = 'The next code that your app shows, since each is taken once';
+const NEXT_CODE = 'The next code from your app, because each code works only once';
 
 export async function tellMfa({ client, terminal, isJson }: Session): Promise<void> {
   const mfa = await client.call('getMfa', {});
@@ -23,7 +23,7 @@ export const enableMfa = (session: Session): Promise<void> =>
     const { process } = session;
     const enrolment = await client.call('enrolMfa', {});
     await showKey(session, enrolment);
-    const done = await withCode(process, 'The code that it shows now: ', (code) =>
+    const done = await withCode(process, 'Current code from the app: ', (code) =>
       client.call('confirmMfa', { body: { code, password } }),
     );
     printCodes(session, done, 'Your second factor is on.');
@@ -47,7 +47,7 @@ export const replaceCodes = (session: Session): Promise<void> =>
     const done = await withCode(session.process, `${NEXT_CODE}: `, (code) =>
       client.call('replaceRecoveryCodes', { body: { code } }),
     );
-    printCodes(session, done, 'The codes of before are worth nothing any more.');
+    printCodes(session, done, 'The old codes no longer work.');
   });
 
 async function signedIn(session: Session, work: (as: SignedIn) => Promise<void>): Promise<void> {
@@ -78,9 +78,9 @@ async function showKey(
   const key = clean(secret).replaceAll(/(.{4})(?=.)/g, '$1 ');
   if (lines)
     stderr.write(
-      `Scan this with your authenticator app:\n\n${lines.join('\n')}\n\nOr add an account by key there, with this key: ${key}\n\n`,
+      `Scan this QR code with your authenticator app:\n\n${lines.join('\n')}\n\nOr enter this key in the app: ${key}\n\n`,
     );
-  else stderr.write(`Add an account by key in your authenticator app, with this key: ${key}\n\n`);
+  else stderr.write(`Enter this key in your authenticator app: ${key}\n\n`);
 }
 
 function printCodes(
@@ -90,7 +90,7 @@ function printCodes(
 ): void {
   if (isJson) return terminal.printJson(answer);
   stderr.write(
-    `${said} These recovery codes are shown this once. Keep them where your telephone is not: each stands in for the app one time.\n`,
+    `${said} These recovery codes are shown only once. Keep them in a safe place away from your phone: each one can replace the app once.\n`,
   );
   terminal.print(answer.recovery_codes.map(clean).join('\n'));
 }

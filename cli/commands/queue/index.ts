@@ -5,7 +5,7 @@ import { declareFamily } from '../declare-family.ts';
 export function addQueueCommands(program: Command): void {
   declareFamily(program, queue, {
     shown: {
-      add: (command) => command.option('--transcript', 'with what was said to each mail server'),
+      add: (command) => command.option('--transcript', 'show the SMTP dialogue with each mail server'),
       show: async ({ terminal }, item, { transcript }) => {
         const { tellQueuedEmail } = await import('../../output/index.ts');
         for (const text of tellQueuedEmail(terminal, item as never, transcript === true)) terminal.tell(text);

@@ -23,7 +23,7 @@ export async function saveAttachment(
   const path = { received_email_id, received_attachment_id };
   const found = await session.client.call('getReceivedAttachment', { path });
   const { download_url: url, filename } = found;
-  if (url === undefined) throw new CliFault('This part was not stored; it stands in the source alone.');
+  if (url === undefined) throw new CliFault('This part was not stored separately; it is only in the source.');
   const file = { operation: 'downloadReceivedAttachment' as const, path, found, url };
   await saveDownload(session, { ...file, filename: filename ?? '' }, options);
 }

@@ -10,7 +10,7 @@ export async function runByWhere(session: Session, call: Call): Promise<void> {
   const { client } = session;
   const { where } = call.options;
   const isJson = call.options['filter'] !== undefined || call.options['filterFile'] !== undefined;
-  if (where !== undefined && isJson) throw new CliFault('--where and --filter say the same; choose one', 'usage');
+  if (where !== undefined && isJson) throw new CliFault('--where and --filter mean the same; choose one', 'usage');
   const filter = typeof where === 'string' ? await findTopics(client, readWhere(where)) : undefined;
   const [path, body] = await prepare(session, call, (typed) =>
     filter === undefined ? typed : { ...typed, fields: { ...typed.fields, filter: JSON.stringify(filter) } },

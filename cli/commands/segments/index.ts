@@ -16,10 +16,10 @@ export function addSegmentCommands(program: Command): void {
   declareFamily(program, segments, {
     actions: {
       create: byWhere(
-        'Creates a segment. Without a filter it holds the contacts that are added to it alone.',
+        'Creates a segment. Without a filter, it contains only the contacts that are added to it.',
         'properties.plan = pro',
       ),
-      preview: byWhere('Counts whom a filter matches, and keeps nothing.', 'email contains "@example.org"'),
+      preview: byWhere('Counts the contacts that match a filter. Stores nothing.', 'email contains "@example.org"'),
     },
   });
   declareFamily(program, segmentContacts);

@@ -15,7 +15,7 @@ export const addSsoCommands = (program: Command): void =>
         add: (command) =>
           nameFields(command, { client_secret: '--client-secret-file' }).option(
             '--client-secret-file <file>',
-            'a file with the secret of the client; - for standard input, or typed where nobody sees it',
+            'a file with the client secret; - for standard input. Without it, the command asks for the secret',
           ),
         run: async (...call) => (await import('./set.ts')).setSso(...call),
       },

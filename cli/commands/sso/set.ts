@@ -14,7 +14,7 @@ export async function setSso(session: Session, call: Call): Promise<void> {
     const fields = { ...typed.fields, ...secret };
     if (Object.keys(fields).length > 0) return { ...typed, fields };
     const more = { words: 'See them with', command: ['putSso', '--help'] } as const;
-    throw new CliFault('name at least one thing to set.', 'usage', more);
+    throw new CliFault('give at least one setting to change.', 'usage', more);
   });
   await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
 }
@@ -22,6 +22,6 @@ export async function setSso(session: Session, call: Call): Promise<void> {
 async function readClientSecret(process: Session['process'], file: string): Promise<string> {
   const text = file === '-' ? await readSecret(process, 'Client secret: ') : await readText(process, file, FLAG);
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') throw new CliFault(`${FLAG} holds nothing; it takes the secret of the client`, 'usage');
+  if (secret === '') throw new CliFault(`${FLAG} is empty; it must contain the client secret`, 'usage');
   return secret;
 }

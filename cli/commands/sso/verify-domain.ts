@@ -10,5 +10,5 @@ export async function verifySsoDomain(session: Session, call: Call): Promise<voi
   const answer = await session.client.call(...callOf(call.action, path, body));
   const { domain, status, diagnosis } = answer as AnswerOf<'verifySsoDomain'>;
   if (session.isJson || status === 'verified') await tell(session, call, answer, body);
-  if (status !== 'verified') throw new CliFault(`${domain} is not proven: ${diagnosis ?? 'DNS was not asked'}`);
+  if (status !== 'verified') throw new CliFault(`${domain} is not verified: ${diagnosis ?? 'DNS was not queried'}`);
 }

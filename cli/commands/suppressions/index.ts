@@ -9,11 +9,11 @@ export const addSuppressionCommands = (program: Command): void =>
       // One is removed by its path, several after one confirmation and with one call.
       remove: {
         description:
-          'Lets mail go to the addresses again. One that is not suppressed is refused when it stands alone and skipped among several, at most 100. Several are removed after a question, or with --yes.',
+          'Removes addresses, at most 100, from the suppression list, so that mail is sent to them again. An address that is not suppressed is an error if it is the only one, and is skipped otherwise. Asks for confirmation if there are several, unless --yes is given.',
         add: (command) =>
           nameFields(command, { emails: '<suppression>', ids: '<suppression>' }).option(
             '--yes',
-            'do it without asking',
+            'do not ask for confirmation',
           ),
         run: async (...call) => (await import('./remove.ts')).removeSuppressions(...call),
       },

@@ -9,10 +9,10 @@ export async function removeSuppressions(session: Session, call: Call): Promise<
   if (named.length === 1) return runAction(session, { ...call, words: named });
   const typed = named.filter((word) => !word.includes('@'));
   if (typed.length > 0 && typed.length < named.length) {
-    throw new CliFault('name either addresses or ids (sup_…), not both in one call', 'usage');
+    throw new CliFault('give either addresses or ids (sup_…), not both in one call', 'usage');
   }
   await mustBeConfirmed(session, call.options, {
-    says: `lift ${named.length} suppressions, so that mail goes to all of these addresses again`,
+    says: `remove ${named.length} suppressions, so that mail is sent to these addresses again`,
     // They have no common name, so their number has to be typed.
     name: () => Promise.resolve(String(named.length)),
   });

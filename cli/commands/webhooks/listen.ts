@@ -102,7 +102,7 @@ async function listenOn(
   for (let failures = 0; !signal.aborted; failures++) {
     if (failures > 0) {
       const ms = backoffMs(failures);
-      process.stderr.write(`rasket: The stream broke off; connecting again in ${Math.round(ms / 1000)} s.\n`);
+      process.stderr.write(`rasket: The stream was interrupted; connecting again in ${Math.round(ms / 1000)} s.\n`);
       await wait(ms, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) break;
     }
@@ -171,8 +171,8 @@ function tellOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget[
   return (event, { outcome, isUnanswered }) => {
     if (isUnanswered && !isTold) {
       stderr.write(
-        `rasket: ${clean(to.href)} did not take ${clean(event.id)}: ${clean(String(outcome))}. Is your program running? ` +
-          `The event is not sent again: replay is for webhooks, not for listeners.\n`,
+        `rasket: ${clean(to.href)} did not accept ${clean(event.id)}: ${clean(String(outcome))}. Is your program running? ` +
+          `The event is not sent again: replay works for webhooks, not for listeners.\n`,
       );
     }
     isTold = isUnanswered;
@@ -212,7 +212,7 @@ function readForwardTo(text: string, server: string): URL {
   const url = URL.parse(text);
   if (url !== null && isSameOrigin(url, new URL(server))) {
     throw new CliFault(
-      `--forward-to ${text} is this server itself; name the port that your program listens on.`,
+      `--forward-to ${text} is this server itself; give the port that your program listens on.`,
       'usage',
     );
   }

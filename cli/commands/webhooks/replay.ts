@@ -23,7 +23,7 @@ export async function replayEvents(
 ): Promise<void> {
   const kinds = KINDS.filter((kind) => options[kind]);
   if (kinds.length > 0 && webhook !== undefined) {
-    throw misuse(`--${kinds[0]} takes no event; name an endpoint with --webhook.`);
+    throw misuse(`--${kinds[0]} does not take an event; choose an endpoint with --webhook.`);
   }
   if (kinds.length > 0) {
     const only =
@@ -31,17 +31,13 @@ export async function replayEvents(
     return replayAll(session, kinds, only === undefined ? options : { ...options, webhook: only });
   }
   if (options.since ?? options.webhook ?? options.dryRun) {
-    throw misuse('--since, --webhook and --dry-run go with --failed or --parked.');
+    throw misuse('--since, --webhook and --dry-run need --failed or --parked.');
   }
   if (webhook === undefined || event === undefined) {
-    throw new CliFault(
-      'Say which event, by its endpoint and its id, or --failed or --parked for all of these.',
-      'usage',
-      {
-        words: 'See how with',
-        command: ['webhooks replay', '--help'],
-      },
-    );
+    throw new CliFault('Name an event by its endpoint and its id, or give --failed or --parked.', 'usage', {
+      words: 'See how with',
+      command: ['webhooks replay', '--help'],
+    });
   }
   const { client, terminal, isJson } = session;
   const { webhook_id = '', event_id = '' } = await readPath(client, EVENT_OF_ENDPOINT, [webhook, event]);
@@ -155,8 +151,8 @@ async function listUndelivered(
     if (status !== 'enabled' && !kinds.includes('parked') && parked > 0) {
       session.terminal.progress('');
       session.terminal.warn(
-        `rasket: ${id} (${endpoint}) is disabled, and ${count(parked, ['parked'])} wait there, which --failed leaves. ` +
-          session.say({ ...enable(id), words: 'Enable it, and replay them with --parked' }),
+        `rasket: ${id} (${endpoint}) is disabled, and has ${count(parked, ['parked'])} waiting, which --failed does not include. ` +
+          session.say({ ...enable(id), words: 'Enable it, then replay them with --parked' }),
       );
     }
     if (status !== 'enabled' && events.length > 0) {

@@ -178,7 +178,7 @@ export async function askModel<Answer>(
   else if (!gone?.aborted) modelHealth.noteFailure(result.say);
   if (gone?.aborted) throw callerGone();
   if ('answer' in result) return result.answer;
-  world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not answer as it should');
+  world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not return a valid response');
   throw refuse('service_unavailable', {
     say: `The model gave no answer that can be used (${result.say}); it costs no credit. Try again later.`,
   });

@@ -132,7 +132,7 @@ describe('the diagnosis without a model', () => {
     expect(diagnose(factsOf(well))).toEqual({
       summary: 'It was delivered. It has one recipient, at one.example.',
       likely_causes: [],
-      next_steps: ['Nothing to do.'],
+      next_steps: ['No action is needed.'],
     });
   });
 
@@ -146,7 +146,7 @@ describe('the diagnosis without a model', () => {
     const { likely_causes: causes, next_steps: steps } = diagnose(factsOf(tried));
     expect(causes).toHaveLength(1);
     expect(causes[0]).toMatch(/^one\.example: .*full.* \(452 4\.2\.2\)$/);
-    expect(steps).toContain(`one.example is tried again by itself (${AT}).`);
+    expect(steps).toContain(`one.example will be retried automatically (${AT}).`);
     const done = history({
       state: 'delivered',
       attempts: [attempt('delivered', '250 ok', 2), attempt('deferred', '450 no')],

@@ -25,7 +25,7 @@ export function diagnose(facts: EmailFacts): Diagnosis {
   return {
     summary: `${SUMMARIES[facts.state] ?? SUMMARIES['other']} ${recipientsInWords(facts)}`,
     likely_causes: firstOnes([...causes, ...(facts.state === 'complained' ? [COMPLAINT] : [])]),
-    next_steps: firstOnes(steps.length > 0 ? steps : ['Nothing to do.']),
+    next_steps: firstOnes(steps.length > 0 ? steps : ['No action is needed.']),
   };
 }
 
@@ -75,7 +75,7 @@ function distinct(troubles: readonly Trouble[]): Trouble[] {
 const at = (domain: string | undefined): string => (domain === undefined ? '' : `${domain}: `);
 
 const NEXT: Readonly<Record<string, string>> = {
-  waiting: 'is tried again by itself',
+  waiting: 'will be retried automatically',
   under_way: 'is being tried at this moment',
   in_doubt: 'may have it or not; it is never sent twice',
   awaits_domain: 'waits until the sending domain is verified again',

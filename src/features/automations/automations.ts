@@ -307,7 +307,7 @@ async function warnOfSteps(store: Store, teamId: string, graph: string): Promise
     return await findWarnings(store, teamId, JSON.parse(graph) as Graph);
   } catch (error) {
     // The automation is written: an error would make the caller write it again.
-    store.log.warn({ err: error, teamId }, 'could not look for warnings of an automation');
+    store.log.warn({ err: error, teamId }, 'could not check an automation for warnings');
     return [];
   }
 }

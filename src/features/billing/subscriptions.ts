@@ -141,7 +141,7 @@ export async function recheckSubscriptions(store: Store, provider: PaymentProvid
     try {
       await readSubscription(store, provider, teamId, { isRecheck: true });
     } catch (error) {
-      store.log.warn({ err: error, teamId }, 'the payment provider could not be asked about a subscription');
+      store.log.warn({ err: error, teamId }, 'could not query the payment provider about a subscription');
     }
   }
   return teams.length;

@@ -43,7 +43,7 @@ async function findingsOf({ node, world }: HealthServices): Promise<readonly Fin
   try {
     return (await withinLimit(world, node.look())).findings;
   } catch (error) {
-    world.log.error({ err: error }, 'could not look for what is wrong');
+    world.log.error({ err: error }, 'could not determine the findings');
     return node.atHand();
   }
 }

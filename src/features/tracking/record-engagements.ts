@@ -201,7 +201,7 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
       );
       return taken;
     });
-    world.log.error({ err: error, emailId: click?.emailId }, 'a reading could not be recorded');
+    world.log.error({ err: error, emailId: click?.emailId }, 'an open or click could not be recorded');
   }
 }
 

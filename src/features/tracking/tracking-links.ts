@@ -162,7 +162,7 @@ export function createLinkHosts(world: World): LinkHosts {
       warned.add(owner.domainId);
       world.log.warn(
         { emailId, host: host.slice(0, 255), expected: owner.hosts[0]?.name },
-        'a tracked link was asked for on another host than its own; a proxy in front has to pass on the Host header',
+        'a tracked link was requested on the wrong host; a proxy in front of the server must forward the Host header',
       );
     }
     return false;

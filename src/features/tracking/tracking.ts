@@ -101,7 +101,10 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   let recordedAt = 0;
   const judge = createClickJudge(world, () => (journal.waitingBytes() === 0 ? Infinity : recordedAt));
   if (journal.waitingBytes() > 0) {
-    world.log.info({ bytes: journal.waitingBytes() }, 'recording the opens and clicks that an earlier process noted');
+    world.log.info(
+      { bytes: journal.waitingBytes() },
+      'recording opens and clicks from the journal of an earlier process',
+    );
   }
   start();
   judge.start();
@@ -162,7 +165,9 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
     const isRush = arrivals > 1 && journal.waitingBytes() < bytesMax / 2;
     arrivals = 0;
     recording = recordBatch()
-      .catch((error: unknown) => world.log.error({ err: error }, 'the journal of opens and clicks could not be kept'))
+      .catch((error: unknown) =>
+        world.log.error({ err: error }, 'the journal of opens and clicks could not be written'),
+      )
       .finally(() => {
         recording = undefined;
         const pauseMs = isRush ? Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS, elapsedMs() * PAUSE_FACTOR)) : 1;
@@ -195,7 +200,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       // Some engagement cannot be written: smaller and smaller batches find it.
       batchMax = Math.max(1, engagements.length >> 1);
       if (engagements.length > 1) return;
-      world.log.error({ err: error, emailId: engagements[0]?.emailId }, 'a reading could not be recorded');
+      world.log.error({ err: error, emailId: engagements[0]?.emailId }, 'an open or click could not be recorded');
     }
     journal.settle(taken);
     recordedAt = engagements.at(-1)?.at ?? recordedAt;

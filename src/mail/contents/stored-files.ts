@@ -183,7 +183,7 @@ function noteDamage(store: Store, file: Expected, damage: string): void {
   // The damage is recorded already.
   if (file.damage === damage) return;
   const key = keyOf(file);
-  store.log.error({ blob: store.blobs.locate(key), damage }, 'a stored content is damaged');
+  store.log.error({ blob: store.blobs.locate(key), damage }, 'stored content is damaged');
   const { owner_id, name, size, sha256 } = file;
   const noted = store.db.tx(async (tx) => {
     const count = await markDamaged(tx, file, { damage, at: store.clock.now() });
@@ -192,13 +192,15 @@ function noteDamage(store: Store, file: Expected, damage: string): void {
     await insertContents(tx, [{ owner_id, name, size, sha256 }]);
     await markDamaged(tx, file, { damage, at: store.clock.now() });
   });
-  noted.catch((error: unknown) => store.log.error({ err: error, key }, 'could not note that a content is damaged'));
+  noted.catch((error: unknown) => store.log.error({ err: error, key }, 'could not record that content is damaged'));
 }
 
 function noteWhole(store: Store, file: Expected): void {
   if (file.damage === null) return;
   const key = keyOf(file);
-  store.log.info({ blob: store.blobs.locate(key) }, 'a content that was damaged is whole again');
+  store.log.info({ blob: store.blobs.locate(key) }, 'content that was damaged is intact again');
   const noted = store.db.tx((tx) => clearDamage(tx, file));
-  noted.catch((error: unknown) => store.log.error({ err: error, key }, 'could not note that a content is whole again'));
+  noted.catch((error: unknown) =>
+    store.log.error({ err: error, key }, 'could not record that content is intact again'),
+  );
 }

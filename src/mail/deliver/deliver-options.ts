@@ -88,7 +88,7 @@ async function takesMailFor(world: World, domain: string): Promise<boolean> {
   try {
     return await takesMailHere(world, domain);
   } catch (error) {
-    world.log.error({ err: error, domain }, 'whether a domain is received here could not be read');
+    world.log.error({ err: error, domain }, 'could not read whether this server receives mail for a domain');
     throw error;
   }
 }

@@ -93,7 +93,7 @@ export function createCarry(options: CarryOptions): Carry {
       }
       if (interrupt.aborted && !hand.isOff) return again(recipients, INTERRUPTED);
       if (isDamage(error) && !hand.isOff) return untilWhole(world, row, recipients, error);
-      world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
+      world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be processed');
       const detail = 'The message could not be sent because of a local problem';
       return recipients.map((address) =>
         hand.isOff
@@ -189,7 +189,7 @@ export async function untilWritten(
       await write();
       return true;
     } catch (error) {
-      world.log.error({ err: error }, 'what became of a delivery could not be written');
+      world.log.error({ err: error }, 'the outcome of a delivery could not be stored');
       if (interrupt.aborted) return false;
     }
     await pause(world, pauseMs, interrupt);

@@ -48,7 +48,7 @@ export function createOrphanedClaims(
       // itself.
       mayBeSome = false;
       const count = await options.unclaimAllBut(carried());
-      if (count > 0) world.log.warn({ count }, 'took back claims whose answer had been lost');
+      if (count > 0) world.log.warn({ count }, 'took back claims whose result was lost');
     },
     stop,
   };
@@ -85,7 +85,7 @@ export async function recoverDeliveries(world: World, runDir: string, options: H
       pass = takeBackFrom(world, owners).then(
         () => goOn(rest),
         (error: unknown) => {
-          world.log.error({ err: error }, 'could not look for what an earlier process held');
+          world.log.error({ err: error }, 'could not check for deliveries of an earlier process');
           goOn([waitMs, ...rest]);
         },
       );
@@ -113,7 +113,7 @@ async function takeBackFrom(world: World, owners: Owners): Promise<Recovered> {
     });
   }
   const { released, inDoubt } = recovered;
-  if (released + inDoubt > 0) world.log.warn({ released, inDoubt }, 'took back what an earlier process held');
+  if (released + inDoubt > 0) world.log.warn({ released, inDoubt }, 'took back deliveries of an earlier process');
   return recovered;
 }
 

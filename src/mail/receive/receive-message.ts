@@ -132,7 +132,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       if (screened.kind === 'refuse') return { kind: 'refused', domain: screened.domain };
       if (screened.kind === 'defer') return { kind: 'deferred', deferral: screened.deferral };
       const { virus } = screened;
-      if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'a virus came in');
+      if (virus !== undefined) world.log.warn({ virus, mailFrom: arrival.mailFrom }, 'received a virus');
       const { content, ...rest } = arrival;
       const raw = await content.whole();
       try {
@@ -265,7 +265,7 @@ async function settleReturned(
   if (report.kind === 'none') {
     world.log.info(
       { because: report.because, mailFrom, emailIds: returns.map((route) => route.emailId) },
-      'came back and changes nothing',
+      'received returned mail that changes nothing',
     );
     return returns.length === 0 ? { kind: 'unwanted' } : accepted;
   }

@@ -229,7 +229,11 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
     // Deleted from the set: of a delivery that is settled twice in one commit, the second does not count as ours.
     const isOurs = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
     if (isOurs) ours.push(item);
-    else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');
+    else
+      world.log.warn(
+        { emailId: item.row.email_id },
+        'received an outcome for a delivery that this process no longer holds',
+      );
   }
   return ours;
 }

@@ -61,7 +61,7 @@ function checkBlobs({ blobs }: Config): Conflict[] {
       text: `blobs.store is "${store}" but blobs.${name} is empty`,
     }));
   if ((secret === '') === (file === '')) {
-    const text = `blobs.store is "${store}", so that either blobs.secret_key (by RASKET_BLOBS_SECRET_KEY) or blobs.secret_key_file must be set, and not both`;
+    const text = `blobs.store is "${store}", so exactly one of blobs.secret_key (RASKET_BLOBS_SECRET_KEY) and blobs.secret_key_file must be set`;
     conflicts.push({ keys: ['blobs.store', 'blobs.secret_key', 'blobs.secret_key_file'], text });
   }
   return conflicts;
@@ -95,7 +95,9 @@ function checkDoctor({ doctor }: Config): Conflict[] {
 function checkTlsFiles({ tls }: Config): Conflict[] {
   if (tls.key_file === '' || tls.certificate_file !== '') return [];
   const keys = ['tls.certificate_file', 'tls.key_file'];
-  return [{ keys, text: 'tls.key_file is set but tls.certificate_file is empty; name the certificate of this key' }];
+  return [
+    { keys, text: 'tls.key_file is set but tls.certificate_file is empty; set it to the certificate of this key' },
+  ];
 }
 
 function checkHttpsPorts({ http, https }: Config): Conflict[] {
@@ -107,7 +109,7 @@ function checkHttpsPorts({ http, https }: Config): Conflict[] {
   const second = all.find(({ port }, index) => all.findIndex((one) => one.port === port) < index);
   if (!second) return [];
   const first = all.find(({ port }) => port === second.port)?.key ?? '';
-  const text = `${second.key} and ${first} both have ${second.port}; take it out of one of them`;
+  const text = `${second.key} and ${first} both have ${second.port}; remove it from one of them`;
   return [{ keys: [first, second.key], text }];
 }
 
@@ -116,28 +118,27 @@ function checkAcme({ acme, dns_providers: providers, https, tls }: Config): Conf
   if (acme.directory === '' || tls.certificate_file !== '') return [];
   const conflicts: Conflict[] = [];
   if (!acme.agree_to_terms) {
-    const text = `acme.directory is ${acme.directory} but acme.agree_to_terms is false; read the terms of that authority and set it to true`;
+    const text = `acme.directory is ${acme.directory} but acme.agree_to_terms is false; read the terms of this authority, then set it to true`;
     conflicts.push({ keys: ['acme.directory', 'acme.agree_to_terms'], text });
   }
   if ((acme.eab_key_id === '') !== (acme.eab_hmac_key === '')) {
     const [there, lacks] = acme.eab_key_id === '' ? ['eab_hmac_key', 'eab_key_id'] : ['eab_key_id', 'eab_hmac_key'];
-    const text = `acme.${there} is set but acme.${lacks} is empty; an external account has both`;
+    const text = `acme.${there} is set but acme.${lacks} is empty; an external account needs both`;
     conflicts.push({ keys: ['acme.eab_key_id', 'acme.eab_hmac_key'], text });
   }
   const [wildcard] = acme.names.filter((name) => name.startsWith('*.'));
   if (wildcard !== undefined && acme.challenge !== 'dns-01') {
-    const text = `acme.names has ${wildcard} but acme.challenge is "${acme.challenge}"; wildcards are proven by "dns-01" alone`;
+    const text = `acme.names has ${wildcard} but acme.challenge is "${acme.challenge}"; wildcards can only be validated by "dns-01"`;
     conflicts.push({ keys: ['acme.names', 'acme.challenge'], text });
   }
   if (acme.challenge === 'dns-01' && !Object.hasOwn(providers, acme.dns_provider)) {
-    const lacks =
-      acme.dns_provider === '' ? 'is empty' : `is "${acme.dns_provider}", which [dns_providers] does not have`;
-    const text = `acme.challenge is "dns-01" but acme.dns_provider ${lacks}; name the entry that may write the zones of these names`;
+    const lacks = acme.dns_provider === '' ? 'is empty' : `is "${acme.dns_provider}", which is not in [dns_providers]`;
+    const text = `acme.challenge is "dns-01" but acme.dns_provider ${lacks}; set it to the entry that may change the zones of these names`;
     conflicts.push({ keys: ['acme.challenge', 'acme.dns_provider'], text });
   }
   if (acme.challenge === 'tls-alpn-01' && https.ports.length === 0) {
     const text =
-      'acme.challenge is "tls-alpn-01" but https.ports is empty; names are proven at port 443 then: open it, or choose "http-01"';
+      'acme.challenge is "tls-alpn-01" but https.ports is empty; this challenge needs port 443: open it, or choose "http-01"';
     conflicts.push({ keys: ['acme.challenge', 'https.ports'], text });
   }
   return conflicts;
@@ -150,7 +151,7 @@ function checkSmtpPorts({ submission, receiving }: Config): Conflict[] {
   const both = plain.find((port) => port !== 0 && tlsPorts.includes(port));
   if (both === undefined) return [];
   const other = ports.includes(both) ? 'submission.ports' : 'receiving.ports';
-  const text = `submission.tls_ports and ${other} both have ${both}; take it out of one of them`;
+  const text = `submission.tls_ports and ${other} both have ${both}; remove it from one of them`;
   return [{ keys: ['submission.tls_ports', other], text }];
 }
 
@@ -160,7 +161,7 @@ function checkInsecureLogin({ submission, smtp, profile }: Config): Conflict[] {
   // `rasket dev` controls by itself who may reach it, and its keys are for tests.
   if (profile === 'development') return [];
   const keys = ['submission.insecure_login', 'smtp.host'];
-  const text = `submission.insecure_login is true but smtp.host is "${smtp.host}"; API keys may cross loopback in clear, and nothing else: set smtp.host to "127.0.0.1"`;
+  const text = `submission.insecure_login is true but smtp.host is "${smtp.host}"; API keys may be sent unencrypted over loopback only: set smtp.host to "127.0.0.1"`;
   return [{ keys, text }];
 }
 
@@ -173,7 +174,7 @@ function checkDevelopment({ profile, development }: Config): Conflict[] {
     .filter((name) => development[name])
     .map((name) => ({
       keys: [`development.${name}`],
-      text: `development.${name} is true, which only \`rasket dev\` allows; take it out for a server with real mail`,
+      text: `development.${name} is true, which only \`rasket dev\` allows; remove it for a server with real mail`,
     }));
 }
 
@@ -192,12 +193,12 @@ function checkRetries({ delivery }: Config): Conflict[] {
   const conflicts: Conflict[] = [];
   const drop = waits.findIndex((wait, index) => wait < (waits[index - 1] ?? 0));
   if (drop > 0) {
-    const text = `delivery.retry_minutes[${drop}] is ${waits[drop]}, less than the ${waits[drop - 1]} before it; each wait must be at least as long as the last`;
+    const text = `delivery.retry_minutes[${drop}] is ${waits[drop]}, less than the ${waits[drop - 1]} before it; each wait must be at least as long as the previous one`;
     conflicts.push({ keys: ['delivery.retry_minutes'], text });
   }
   const total = waits.reduce((sum, wait) => sum + wait, 0);
   if (total > giveUp * 60) {
-    const text = `delivery.retry_minutes adds up to ${total} minutes, more than delivery.give_up_hours (${giveUp} hours, ${giveUp * 60} minutes); take waits off its end, or give up after ${Math.ceil(total / 60)} hours`;
+    const text = `delivery.retry_minutes adds up to ${total} minutes, more than delivery.give_up_hours (${giveUp} hours, ${giveUp * 60} minutes); remove waits from its end, or set delivery.give_up_hours to ${Math.ceil(total / 60)}`;
     conflicts.push({ keys: ['delivery.retry_minutes', 'delivery.give_up_hours'], text });
   }
   return conflicts;
@@ -205,7 +206,7 @@ function checkRetries({ delivery }: Config): Conflict[] {
 
 function checkModel({ ai }: Config): Conflict[] {
   if (ai.url === '' || ai.model !== '') return [];
-  const text = 'ai.url is set but ai.model is empty; name the model that its server is to answer with';
+  const text = 'ai.url is set but ai.model is empty; set it to the model that the server should use';
   return [{ keys: ['ai.url', 'ai.model'], text }];
 }
 
@@ -237,7 +238,7 @@ function checkDnsProviders({ dns_providers: providers }: Config): Conflict[] {
     }));
     const noZones = {
       keys: [`dns_providers.${name}.zones`],
-      text: `dns_providers.${name} may be used by ${settings.teams.join(', ')} but has no zones; name those it may write`,
+      text: `dns_providers.${name} may be used by ${settings.teams.join(', ')} but has no zones; list the zones that it may change`,
     };
     return [...texts, ...(settings.zones.length === 0 ? [noZones] : [])];
   });
@@ -278,26 +279,29 @@ function checkRelays(config: Config): Conflict[] {
     for (const domain of relay.domains.map((one) => one.toLowerCase())) {
       const owner = ownerOf.get(domain);
       if (owner === undefined) ownerOf.set(domain, name);
-      else complain(['domains'], `and relays.${owner} both have the domain ${domain}; take it out of one of them`);
+      else complain(['domains'], `and relays.${owner} both have the domain ${domain}; remove it from one of them`);
     }
     if (!used.has(name)) return conflicts;
-    if (relay.host === '') complain(['host'], 'has no host, and mail is to go through it; name the server');
+    if (relay.host === '') complain(['host'], 'has no host, but mail is to be sent through it; set its host');
     const given = (['password', 'password_file', 'token_file'] as const).filter((field) => relay[field] !== '');
-    if (given.length > 1) complain(given, `has ${given.join(' and ')}; leave one of them`);
-    if (given.length > 0 && relay.user === '') complain(['user', ...given], `has a ${given[0]} and no user`);
+    if (given.length > 1) complain(given, `has ${given.join(' and ')}; keep only one of them`);
+    if (given.length > 0 && relay.user === '') complain(['user', ...given], `has a ${given[0]} but no user`);
     const [secret] = given;
     const method = relay.authentication;
     if (method === 'none' && relay.user !== '')
-      complain(['authentication', 'user'], 'has a user, and authentication = "none"; leave one of them out');
+      complain(['authentication', 'user'], 'has a user and authentication = "none"; remove one of them');
     if (method !== 'none' && relay.user !== '' && secret === undefined)
       complain(
         ['user', 'password', 'password_file', 'token_file'],
-        'has a user, and no password, password_file or token_file',
+        'has a user but no password, password_file or token_file',
       );
     if (method !== 'none' && method !== 'auto' && relay.user === '')
-      complain(['authentication', 'user'], `has authentication = "${method}" and no user`);
+      complain(['authentication', 'user'], `has authentication = "${method}" but no user`);
     if (method === 'xoauth2' && secret !== undefined && secret !== 'token_file')
-      complain(['authentication', secret], `has authentication = "xoauth2", which takes a token_file and no ${secret}`);
+      complain(
+        ['authentication', secret],
+        `has authentication = "xoauth2", which needs a token_file and not a ${secret}`,
+      );
     if (secret === 'token_file' && method !== 'xoauth2' && method !== 'auto')
       complain(
         ['authentication', secret],
@@ -324,7 +328,7 @@ function checkPlanNames({ plans }: Config): Conflict[] {
       const keys = [`plans.${first}.name`, `plans.${plan}.name`];
       conflicts.push({
         keys,
-        text: `plans.${plan}.name is "${name}" like plans.${first}.name; give each plan a name of its own`,
+        text: `plans.${plan}.name is "${name}" like plans.${first}.name; give each plan a different name`,
       });
     }
   }
@@ -340,7 +344,7 @@ function checkOverage({ plans }: Config): Conflict[] {
     const text =
       price === null
         ? `${emailsKey} is ${emails} but ${priceKey} is 0; give the price of 1,000 of them, or raise plans.${plan}.included_emails`
-        : `${priceKey} is ${price} but ${emailsKey} is 0; say how many emails a month are sent beyond the included ones`;
+        : `${priceKey} is ${price} but ${emailsKey} is 0; set how many emails a month may be sent beyond the included ones`;
     return [{ keys: [emailsKey, priceKey], text }];
   });
 }
@@ -366,7 +370,7 @@ export function findNameFault(config: Config, { source, file }: Standing): strin
   const { host } = config.instance;
   const isClosed = config.network.mail_allow_private.length > 0;
   if (config.delivery.capture || !(NOWHERE.test(host) || (INSIDE.test(host) && !isClosed))) return undefined;
-  const found = `${KEY} is "${host}"${source === 'default' ? ', the default' : ''}, which no mail server out there can look up`;
+  const found = `${KEY} is "${host}"${source === 'default' ? ', the default' : ''}, which other mail servers cannot look up`;
   const why = 'mail from it would be refused, and the SPF and MX records of every domain would name it';
   return `${found}: ${why}. Give this machine's public name, such as ${EXAMPLE}: ${lineToWrite(source, file)}`;
 }

@@ -21,7 +21,7 @@ export const CHECKS = [
 
 const seconds = { unit: 'seconds' };
 const secretOrEmpty = secret(
-  textOrEmpty('the secret of a webhook, "whsec_" and base64 of 24 to 64 bytes', isWebhookSecret),
+  textOrEmpty('a webhook secret, "whsec_" followed by base64 of 24 to 64 bytes', isWebhookSecret),
   (value) => (value === '' ? '' : '***'),
 );
 const argument = text('a word of 1 to 4096 characters on one line', (value) => /^[^\p{Cc}]{1,4096}$/u.test(value));
@@ -30,7 +30,7 @@ const argument = text('a word of 1 to 4096 characters on one line', (value) => /
 export const doctorSection = {
   checks: list(oneOf(CHECKS), { min: 0, max: CHECKS.length }),
   hours: list(integer({ min: 0, max: 23, unit: 'hour of the day in UTC' }), { min: 0, max: 24 }),
-  minutes: integer({ min: 0, max: 30, unit: 'minutes; 0 looks at nothing between examinations' }),
+  minutes: integer({ min: 0, max: 30, unit: 'minutes; 0 checks nothing between examinations' }),
   seconds: integer({ min: 1, max: 60, ...seconds }),
   mail_servers: list(network.hostName, { min: 0, max: 10 }),
   dnsbl_zones: list(network.hostName, { min: 0, max: 20 }),
@@ -38,9 +38,9 @@ export const doctorSection = {
   clock_source: textOrEmpty('an http or https URL, or sntp://host, such as sntp://ntp.example.com', isClockSource),
   clock_seconds: integer({ min: 2, max: 3600, ...seconds }),
   disk_free_mb: integer({ min: 0, max: 1_000_000_000, unit: 'MiB' }),
-  disk_days: integer({ min: 0, max: 365, unit: 'days; 0 looks at no growth' }),
+  disk_days: integer({ min: 0, max: 365, unit: 'days; 0 ignores growth' }),
   notify_command: list(argument, { min: 0, max: 50 }),
-  notify_url: textOrEmpty('an https URL without a user, or one with http on this machine', isNotifyUrl),
+  notify_url: textOrEmpty('an https URL without a user name, or an http URL on this machine', isNotifyUrl),
   notify_secret: secretOrEmpty,
   changes_per_hour: integer({ min: 1, max: 60, unit: 'changes an hour' }),
   notify_seconds: integer({ min: 1, max: 300, ...seconds }),

@@ -42,7 +42,7 @@ type TomlFile = { readonly tree: object } | { readonly fault: string };
 const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file; give the path of a TOML file',
   EISDIR: 'it is a folder; give the path of a TOML file',
-  EACCES: 'this account may not; look at owner and mode of the file and of the folders above it',
+  EACCES: 'permission denied; check owner and mode of the file and of the folders above it',
 };
 
 /** Reads a whole file; any fault is reported on one line that begins with the file's name. */
@@ -62,7 +62,7 @@ function readTomlFile(read: () => Uint8Array, shownAs: string): TomlFile {
     return { tree: parse(content, { integersAsBigInt: 'asNeeded' }) };
   } catch (error) {
     if (error instanceof TomlError) return { fault: describeSyntaxFault(error, shownAs) };
-    return { fault: `${shownAs}: the file is not UTF-8 text, which TOML must be` };
+    return { fault: `${shownAs}: the file is not UTF-8 text, which TOML requires` };
   }
 }
 
@@ -139,7 +139,7 @@ function noteUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string, s
   if (section !== undefined) {
     const known = [...draft.entries].filter((entry) => entry.startsWith(`${section}.`)).join(', ');
     draft.faults.add(
-      `environment: ${name} fits none of ${known}; add [${section}.<name>] to your file to have another${hint}`,
+      `environment: ${name} matches none of ${known}; add [${section}.<name>] to your file to create another one${hint}`,
     );
   } else if (nearest === undefined) {
     draft.warnings.add(`environment: ${name} is not a setting and is ignored; config/default.toml lists them all`);
@@ -337,7 +337,7 @@ function assign(draft: Draft, given: { key: string; kind: Kind<unknown>; raw: un
   }
   draft.unsound.add(key);
   for (const { at, expects, got } of parsed.unfit) {
-    const quoted = kind.mask === undefined ? quote(got) : 'a value that is not shown, because it is secret';
+    const quoted = kind.mask === undefined ? quote(got) : 'a value that is hidden because it is secret';
     draft.faults.add(`${origin.shownAs}: ${key}${at} must be ${expects}; got ${quoted}`);
   }
 }
@@ -357,7 +357,7 @@ function isPlaceOfTable([section = '', name, ...rest]: readonly string[]): boole
 function refuseStructure({ path, raw }: Leaf): string | undefined {
   const [section = '', name] = path;
   if (isEntrySection(section) && name !== undefined && !entryName.test(name)) {
-    return `${spellKey([section, name])} is no usable name; use lower-case letters, digits and single hyphens, such as ${section}.my-own`;
+    return `${spellKey([section, name])} is not a valid name; use lower-case letters, digits and single hyphens, such as ${section}.my-own`;
   }
   if (!isPlaceOfTable(path)) return undefined;
   const key = spellKey(path);

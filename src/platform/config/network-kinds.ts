@@ -124,12 +124,12 @@ export const passwordOrEmpty = secret(
 );
 
 export const modelUrlOrEmpty = textOrEmpty(
-  'an https URL without a query, a user or a trailing slash, such as https://api.openai.com/v1, or one with http on this machine or a private address',
+  'an https URL without a query, a user name or a trailing slash, such as https://api.openai.com/v1, or an http URL on this machine or a private address',
   isModelUrl,
 );
 
 export const originOrEmpty = textOrEmpty(
-  'an http or https origin without path, user or trailing slash, such as https://mail.example.com',
+  'an http or https origin without a path, a user name or a trailing slash, such as https://mail.example.com',
   isOrigin,
 );
 

@@ -32,7 +32,7 @@ export const smtpSections = {
   receiving: {
     ports: smtpPorts,
     greeting_delay_ms: integer({ min: 0, max: 60_000, unit: 'milliseconds' }),
-    greylist_minutes: integer({ min: 0, max: 1440, unit: 'minutes; 0 asks nobody to come again' }),
+    greylist_minutes: integer({ min: 0, max: 1440, unit: 'minutes; 0 turns greylisting off' }),
     greylist_retry_hours: integer({ min: 1, max: 240, unit: 'hours' }),
     greylist_known_days: integer({ min: 1, max: 3650, unit: 'days' }),
     greylist_max: integer({ min: 1, max: 100_000_000, unit: 'senders and networks' }),
@@ -75,7 +75,7 @@ export const tlsSections = {
     directory,
     agree_to_terms: flag(),
     contact: network.bareAddressOrEmpty('admin@example.com'),
-    eab_key_id: textOrEmpty('the key id of an external account, 1 to 500 characters without blanks', (value) =>
+    eab_key_id: textOrEmpty('the key id of an external account, 1 to 500 characters without spaces', (value) =>
       /^[\x21-\x7E]{1,500}$/.test(value),
     ),
     eab_hmac_key: hmacKeyOrEmpty,

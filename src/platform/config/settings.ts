@@ -21,7 +21,7 @@ const backupSections = {
   upgrade: {
     backup: flag(),
     backup_age_hours: integerOrNone({ max: 8760, unit: 'hours; 0 for any age' }),
-    room_percent: integer({ min: 0, max: 1000, unit: 'per cent of the size of the database; 0 does not ask' }),
+    room_percent: integer({ min: 0, max: 1000, unit: 'per cent of the size of the database; 0 turns the check off' }),
     beside_old_nodes: flag(),
   },
 };
@@ -83,7 +83,7 @@ const sections = {
     listen_url: network.postgresUrlOrEmpty,
     path: text('the path of a file, not empty', (value) => value !== '' && !value.includes('\0')),
     pool_max: integer({ min: 1, max: 1000, unit: 'connections' }),
-    wait_seconds: integer({ min: 0, max: 3600, unit: 'seconds; 0 waits for none' }),
+    wait_seconds: integer({ min: 0, max: 3600, unit: 'seconds; 0 does not wait' }),
   },
   dns: {
     servers: list(network.dnsServer, { min: 0, max: 10 }),
@@ -91,7 +91,7 @@ const sections = {
     tries: integer({ min: 1, max: 10, unit: 'questions' }),
     authority_port: integer({ min: 1, max: 65_535, unit: 'port' }),
     look_ms: integer({ min: 100, max: 60_000, unit: 'milliseconds' }),
-    diagnosis_ms: integer({ min: 0, max: 30_000, unit: 'milliseconds; 0 asks for no diagnosis' }),
+    diagnosis_ms: integer({ min: 0, max: 30_000, unit: 'milliseconds; 0 turns the diagnosis off' }),
   },
   delivery: {
     smtp_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
@@ -173,7 +173,7 @@ const sections = {
     retire_days: integer({ min: 0, max: 365, unit: 'days' }),
     mx_priority: integer({ min: 0, max: 65_535, unit: 'MX priority' }),
     verify_seconds: integer({ min: 0, max: 3600, ...seconds }),
-    sweep: text('cron text of five fields in UTC, such as */30 * * * *', isFiveFieldCron),
+    sweep: text('a cron expression of five fields in UTC, such as */30 * * * *', isFiveFieldCron),
   },
   tracking: {
     host: text('a host name, or one with {host} in it, such as links.{host}', isHostTemplate),
@@ -245,7 +245,7 @@ const sections = {
   traces: {
     endpoint: network.modelUrlOrEmpty,
     headers_file: filePathOrEmpty,
-    sample_percent: integer({ min: 1, max: 100, unit: 'of a hundred traces' }),
+    sample_percent: integer({ min: 1, max: 100, unit: 'per cent of traces' }),
   },
   ai: {
     kind: oneOf(['openai', 'anthropic']),
@@ -344,7 +344,7 @@ export const entrySections = {
       key_algorithm: oneOf(['hmac-sha256', 'hmac-sha384', 'hmac-sha512']),
       key_secret: network.tsigSecretOrEmpty,
       key_secret_file: filePathOrEmpty,
-      api_url: text('an https URL without a query, a user or a trailing slash', isApiUrl),
+      api_url: text('an https URL without a query, a user name or a trailing slash', isApiUrl),
       token: network.apiTokenOrEmpty,
       token_file: filePathOrEmpty,
     },

@@ -202,7 +202,7 @@ test('a failing item is logged, does not stop the others, and is not retried bef
   await settle();
   ends.get('b')?.reject(new Error('planted'));
   await settle();
-  expect([loop.inFlight(), logged]).toEqual([1, ['test: work could not be carried through']]);
+  expect([loop.inFlight(), logged]).toEqual([1, ['test: work could not be processed']]);
   ends.get('a')?.reject(new Error('planted'));
   await settle();
   expect([loop.inFlight(), claims.length]).toEqual([0, 1]);

@@ -202,7 +202,7 @@ class Loop<T> implements WorkLoop<T> {
     } catch (error) {
       hasFailed = true;
       const { log, name, describe } = this.#options;
-      log.error({ err: error, ...describe?.(carried.item) }, `${name}: work could not be carried through`);
+      log.error({ err: error, ...describe?.(carried.item) }, `${name}: work could not be processed`);
     }
     this.#carried.delete(carried);
     this.#endedSinceLook++;

@@ -110,7 +110,7 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
       }
       if (ahead.length > 0) sayAhead(ahead);
     } catch (error) {
-      log.error({ err: error }, 'could not decide which jobs are due; tried again in a minute');
+      log.error({ err: error }, 'could not determine which jobs are due; retrying in a minute');
     }
   }
 

@@ -67,7 +67,7 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
     });
   }
   if (isDatabaseDamage(error)) {
-    log.error({ err: error, requestId: request.id }, 'what is stored cannot be read');
+    log.error({ err: error, requestId: request.id }, 'stored data cannot be read');
     return refuse('service_unavailable', {
       say: 'The service cannot read what it has stored just now, and nothing was accepted; try again later.',
       retryAfterSeconds: RETRY_AFTER_S,

@@ -165,7 +165,7 @@ export function createChallengeRoute(world: World): (request: IncomingMessage, r
       answerToToken(world, token).then(
         (found) => (found === undefined ? answer(404, 'No order waits for this.\n') : answer(200, found)),
         (error: unknown) => {
-          world.log.error({ err: error }, 'could not answer a challenge');
+          world.log.error({ err: error }, 'could not respond to a challenge');
           answer(503, 'Not just now.\n');
         },
       );

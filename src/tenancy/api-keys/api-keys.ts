@@ -141,7 +141,7 @@ export function createKeyUse(store: Store): (keyId: string, requestId: string | 
     if (last !== undefined && now - last < REFRESH_MS) return;
     written.set(keyId, now);
     write({ keyId, requestLogId: isLogged ? requestId : null }).catch((error: unknown) =>
-      store.log.warn({ err: error, keyId }, 'could not note the use of a key'),
+      store.log.warn({ err: error, keyId }, 'could not record the use of a key'),
     );
   };
 }

@@ -178,7 +178,7 @@ export async function bindInstallation(store: Store, sealed: BelongingOptions['s
   // If the folder was marked at an earlier start, so were the blobs: an unreachable store prevents no start.
   const isMarked = readMark(dataDir) === id;
   if (isJoining && db.dialect === 'pg' && (await blobs.readMark()) === undefined) {
-    log.warn({ blobs: blobs.place }, 'this place of blobs is new; all nodes of an installation share one');
+    log.warn({ blobs: blobs.place }, 'this store for blobs is new; all nodes of an installation share one store');
   }
   // The data folder comes last: once it is marked, an unmarked place of blobs is another one.
   const found = await blobs.writeMark(id).catch((error: unknown) => {

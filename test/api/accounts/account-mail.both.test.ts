@@ -222,7 +222,7 @@ describe('account mail that cannot be sent', () => {
     expect(await finding(one)).toEqual([]);
     const email = await person(one);
     expect(await finding(one)).toMatchObject([
-      { severity: 'warning', summary: 'Nobody can be mailed about an account: no team has a verified domain.' },
+      { severity: 'warning', summary: 'Account mail cannot be sent: no team has a verified domain.' },
     ]);
     await post('/auth/password-reset', { email }, {}, one);
     await one.settled();

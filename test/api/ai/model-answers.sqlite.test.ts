@@ -273,7 +273,7 @@ describe.each(['openai', 'anthropic'] as const)('a model server of the kind %s',
     const body = { text: 'PLANTED' };
     await scene.api('POST', '/ai/subject-lines', { key: team.key, body });
     const lines = scene.log.join('\n');
-    expect(lines).toContain('the model did not answer as it should');
+    expect(lines).toContain('the model did not return a valid response');
     for (const secret of [KEY, 'PLANTED']) expect(lines).not.toContain(secret);
   });
 });

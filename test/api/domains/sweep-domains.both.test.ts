@@ -51,7 +51,7 @@ describe('the domain sweep', () => {
     await db.run(`update dkim_keys set private_key_sealed = 'v1.x' where domain_id = ?`, [broken?.id ?? '']);
     await sweep();
     expect([await statusOf(broken?.id ?? ''), await statusOf(whole?.id ?? '')]).toEqual(['not_started', 'verified']);
-    expect(scene.log.filter((line) => line.includes('a domain could not be swept'))).toHaveLength(1);
+    expect(scene.log.filter((line) => line.includes('a domain could not be checked'))).toHaveLength(1);
     for (const { id, private_key_sealed: sealed } of keys) {
       await db.run('update dkim_keys set private_key_sealed = ? where id = ?', [sealed, id]);
     }

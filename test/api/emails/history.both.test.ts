@@ -73,7 +73,7 @@ describe('GET /emails/{email_id}/attempts', () => {
           outcome: 'delivered',
           reason: null,
           reply: expect.stringMatching(/^250 /) as string,
-          explanation: 'The recipient’s mail server took the message.',
+          explanation: 'The recipient’s mail server accepted the message.',
           advice: null,
         },
       ],
@@ -158,7 +158,7 @@ describe('GET /emails/{email_id}/attempts', () => {
       { address: null, transcript: [], recipients: [{ outcome: 'delivered', advice: null }] },
     ]);
     expect(data[0]?.recipients[0]?.['explanation']).toBe(
-      'The mailbox simulator of this server answered for the recipient; nothing left this server.',
+      'The mailbox simulator of this server replied for the recipient; nothing left this server.',
     );
   });
 

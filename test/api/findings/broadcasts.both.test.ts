@@ -21,14 +21,14 @@ it('a held broadcast is reported to its team by name and figures, to the operato
   expect(await findings('/findings', team.key)).toMatchObject([
     {
       ...held,
-      summary: `The broadcast News of November is held: ${detail}.`,
+      summary: `The broadcast News of November is on hold: ${detail}.`,
       advice: { command: `rasket broadcasts get ${id}` },
     },
   ]);
   expect(await findings('/operator/findings', operator)).toMatchObject([
-    { ...held, summary: `The broadcast ${id} is held: ${detail}.` },
+    { ...held, summary: `The broadcast ${id} is on hold: ${detail}.` },
   ]);
-  expect(await findings('/ready')).toMatchObject([{ code: 'broadcast_held', summary: 'A broadcast is held.' }]);
+  expect(await findings('/ready')).toMatchObject([{ code: 'broadcast_held', summary: 'A broadcast is on hold.' }]);
   expect(await findings('/findings', other.key)).toEqual([]);
   await scene.api('POST', `/broadcasts/${id}/resume`, { key: team.key });
   expect(await findings('/ready')).toEqual([]);
@@ -86,10 +86,10 @@ it('a scheduled broadcast to a segment with a deleted property is reported by na
     {
       ...broken,
       summary:
-        'The broadcast News of November waits for the segment Who wants mail, whose filter names a property or topic that was deleted.',
+        'The broadcast News of November waits for the segment Who wants mail, whose filter uses a property or topic that was deleted.',
     },
   ]);
-  const summary = `The broadcast ${id} waits for a segment whose filter names a property or topic that was deleted.`;
+  const summary = `The broadcast ${id} waits for a segment whose filter uses a property or topic that was deleted.`;
   expect(await findings('/operator/findings', operator)).toMatchObject([{ ...broken, summary }]);
   expect(await findings('/findings', other.key)).toEqual([]);
   await call('POST', `/broadcasts/${id}/cancel`);

@@ -39,7 +39,7 @@ describe('a backup dated in the future', () => {
     ).not.toContain('backup_old');
     await note(world.clock.now() + 24 * HOUR);
     expect((await look()).find(({ code }) => code === 'backup_old')).toMatchObject({
-      summary: expect.stringMatching(/dated in the future.*is not known\. The last one is of 2/),
+      summary: expect.stringMatching(/dated in the future.*is unknown\. The last one was made at 2/),
       since: null,
     });
     await jobs.find(({ name }) => name === 'watch-backups')?.run();
@@ -57,7 +57,7 @@ describe('advice for operators', () => {
     const advice = async () => (await look()).find(({ code }) => code === 'queue_overdue')?.advice;
     expect(await advice()).toEqual({
       words:
-        'There is no operator yet, who could see what waits (rasket queue). On the server’s machine, make the token of one first',
+        'An operator could see what waits (rasket queue), but there is none yet. On the server’s machine, create one first',
       command: 'rasket operators create NAME',
     });
     await scene.operator();

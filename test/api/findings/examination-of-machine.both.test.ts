@@ -130,7 +130,7 @@ describe('the check of the disk', () => {
     for (const day of [1, 2, 3, 4, 5]) await put(day, free * (1 + day / 5));
     const { findings } = await look('disk', growing);
     expect(findings).toMatchObject([{ code: 'disk_filling', severity: 'warning' }]);
-    expect(findings[0]?.summary).toMatch(/is full in about [45] days/);
+    expect(findings[0]?.summary).toMatch(/will be full in about [45] days/);
     await db.run('delete from disk_samples where at < ?', [clock.now()]);
     for (const day of [1, 2, 3, 4, 5]) await put(day, free * (1 + day / 500));
     expect(await look('disk', growing)).toMatchObject({ state: 'passed', findings: [] });
@@ -147,7 +147,7 @@ describe('the check of open files', () => {
     await doctor.examine();
     const { body } = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
     expect(body.findings).toMatchObject([{ code: 'file_limit_low', severity: 'warning' }]);
-    expect(body.findings[0].summary).toMatch(/may open 300 files, and its settings need up to 1156/);
+    expect(body.findings[0].summary).toMatch(/may open 300 files, but its settings need up to 1156/);
     limited.kill('SIGKILL');
     await once(limited, 'exit');
     await doctor.examine();
@@ -172,7 +172,7 @@ describe('the check of the certificate', () => {
         code: 'certificate_wrong_name',
         severity: 'warning',
         subjects: [HOST],
-        summary: 'The certificate is for www.rasket.test, other.test, and not for rasket.test.',
+        summary: 'The certificate is for www.rasket.test, other.test, not for rasket.test.',
       },
     ]);
     of(['other.test', HOST]);
@@ -197,7 +197,7 @@ describe('the check of CAA records', () => {
       {
         severity: 'warning',
         subjects: ['mail.deep.example'],
-        summary: 'The CAA records at deep.example do not let authority.test issue for mail.deep.example.',
+        summary: 'The CAA records at deep.example do not allow authority.test to issue for mail.deep.example.',
         advice: {
           words: 'Add the CAA record: 0 issue "authority.test" at deep.example, then',
           command: 'rasket tls renew',
@@ -224,7 +224,7 @@ describe('the check of CAA records', () => {
     expect(await forbidden()).toMatchObject([
       {
         subjects: ['*.rasket.test'],
-        summary: 'The CAA records at rasket.test do not let authority.test issue for *.rasket.test.',
+        summary: 'The CAA records at rasket.test do not allow authority.test to issue for *.rasket.test.',
         advice: { words: 'Add the CAA record: 0 issuewild "authority.test" at rasket.test, then' },
       },
     ]);
@@ -259,7 +259,7 @@ describe('checks that do not apply', () => {
     await using relayed = await startMachine({ regions: { ...one, ...two } });
     expect((await relayed.examine()).checks['port25']).toMatchObject({
       state: 'skipped',
-      summary: 'All mail leaves by a relay.',
+      summary: 'All mail is sent through relays.',
     });
     await using kept = await startMachine({ delivery: { capture: true } });
     const { checks, findings } = await kept.examine();

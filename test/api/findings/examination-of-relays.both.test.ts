@@ -55,9 +55,9 @@ describe('the examination of relays', () => {
     });
     machine.scene.dns.set('spare.relay.test', 'A', ['127.0.0.1']);
     const { state, summary, findings } = await look();
-    expect(summary).toContain(`The relay main (${RELAY}) lets this server send, logged in with its user.`);
+    expect(summary).toContain(`The relay main (${RELAY}) allows this server to send, logged in with its user.`);
     // Nobody listens at port 587 of the spare one, so nothing is known about its settings.
-    expect(summary).toMatch(/Cannot be known: whether the relay spare lets this server send: .*ECONNREFUSED/);
+    expect(summary).toMatch(/Unknown: whether the relay spare allows this server to send: .*ECONNREFUSED/);
     expect({ state, findings }).toEqual({ state: 'unknown', findings: [] });
     expect(sink.counts).toMatchObject({ auth: 1, quit: 1, mail: 0 });
     expect(summary).not.toContain('unused');
@@ -72,7 +72,7 @@ describe('the examination of relays', () => {
         code: 'relay_misconfigured',
         severity: 'error',
         subjects: ['main'],
-        summary: expect.stringMatching(/^The relay main does not let this server send: .*535 5\.7\.8/),
+        summary: expect.stringMatching(/^The relay main does not allow this server to send: .*535 5\.7\.8/),
         advice: {
           words: expect.stringContaining('correct relays.main.user or relays.main.password_file'),
           command: 'rasket relays test main',
@@ -101,13 +101,13 @@ describe('the examination of relays', () => {
 
   it('does not claim that a relay without a login accepts mail', async () => {
     await given({ relay: { user: '', password_file: '' } });
-    const summary = `The relay main (${RELAY}) can be connected to, and is used without a login.`;
+    const summary = `The relay main (${RELAY}) accepts connections, and is used without a login.`;
     expect(await look()).toMatchObject({ state: 'passed', summary, findings: [] });
   });
 
   it('is skipped if no mail goes through a relay', async () => {
     sink = await startSink();
     machine = await startMachine();
-    expect(await look()).toMatchObject({ state: 'skipped', summary: 'No mail goes through a relay.', findings: [] });
+    expect(await look()).toMatchObject({ state: 'skipped', summary: 'No mail is sent through a relay.', findings: [] });
   });
 });

@@ -56,7 +56,7 @@ describe('an examination of a healthy machine', () => {
       name: 'reverse_dns',
       machine: os.hostname(),
       state: 'passed',
-      summary: `${ADDRESS} is ${HOST}, which leads back to it. ::1 is ${HOST}, which leads back to it.`,
+      summary: `${ADDRESS} is ${HOST}, which resolves back to it. ::1 is ${HOST}, which resolves back to it.`,
       checked_at: new Date(machine.scene.clock.now()).toISOString(),
     });
     expect(checks['certificates']?.summary).toMatch(/^The certificate is for rasket\.test, for 8\d more days\.$/);
@@ -111,7 +111,7 @@ describe('the check of port 25', () => {
     expect(findings).toMatchObject([
       { code: 'port25_blocked', severity: 'error', subjects: ['large.example'], advice: { command: 'rasket doctor' } },
     ]);
-    expect(findings[0]?.summary).toMatch(/large\.example: ECONNREFUSED\), while other connections lead out/);
+    expect(findings[0]?.summary).toMatch(/large\.example: ECONNREFUSED\), although other outgoing connections work/);
     expect((await machine.scene.api('GET', '/ready')).body.findings).toMatchObject([{ code: 'port25_blocked' }]);
     machine.scene.dns.forget('large.example');
     expect(await look('port25')).toMatchObject({ state: 'passed', findings: [] });
@@ -125,7 +125,7 @@ describe('the check of port 25', () => {
       state: 'unknown',
       findings: [],
       summary: expect.stringMatching(
-        /^Cannot be known: whether port \d+ leads out \(large\.example: ECONNREFUSED; no other/,
+        /^Unknown: whether outgoing port \d+ is open \(large\.example: ECONNREFUSED; no other/,
       ),
     });
   });
@@ -139,7 +139,7 @@ describe('the check of port 25', () => {
     expect(await look('port25', hasty)).toMatchObject({
       state: 'unknown',
       findings: [],
-      summary: expect.stringContaining('large.example: connected, and nothing was said'),
+      summary: expect.stringContaining('large.example: connected, but no greeting'),
     });
     silent.removeAllListeners('connection').on('connection', (socket: net.Socket) => {
       socket.resume().on('error', () => undefined);
@@ -148,7 +148,7 @@ describe('the check of port 25', () => {
     expect(await look('port25', hasty)).toMatchObject({
       state: 'unknown',
       findings: [],
-      summary: expect.stringContaining('large.example: it says "554 5.7.1 no"'),
+      summary: expect.stringContaining('large.example: it greets with "554 5.7.1 no"'),
     });
     silent.close();
     hasty.scene.dns.forget('large.example');
@@ -229,12 +229,12 @@ describe('the check of the EHLO name', () => {
         code: 'helo_name_wrong',
         severity: 'error',
         subjects: ['out.rasket.test'],
-        summary: 'out.rasket.test, said in EHLO, has no address in DNS.',
+        summary: 'The EHLO name out.rasket.test has no address in DNS.',
       },
     ]);
     dns.set('out.rasket.test', 'A', ['127.9.9.9']);
     expect((await look('helo', other)).findings[0]?.summary).toMatch(
-      /leads to 127\.9\.9\.9, and mail is sent from 127\.7\.7\.7/,
+      /points to 127\.9\.9\.9, but mail is sent from 127\.7\.7\.7/,
     );
     dns.set('out.rasket.test', 'A', [ADDRESS]);
     expect(await look('helo', other)).toMatchObject({ state: 'passed', findings: [] });
@@ -264,7 +264,11 @@ describe('the check of DNS blocklists', () => {
 
   it.each([
     { why: 'an error of the list', answer: ['127.255.255.254'], says: 'it answers no public resolver' },
-    { why: 'an answer that no list gives', answer: ['192.0.2.1'], says: 'it answers 192.0.2.1, as no list does' },
+    {
+      why: 'an answer that no list gives',
+      answer: ['192.0.2.1'],
+      says: 'it answers 192.0.2.1, which is not a valid answer of a list',
+    },
     { why: 'a failure', answer: 'SERVFAIL' as const, says: 'servfail' },
     { why: 'silence', answer: 'TIMEOUT' as const, says: 'timeout' },
   ])('does not take $why for a listing', async ({ answer, says }) => {
@@ -298,7 +302,7 @@ describe('the check of DNS blocklists', () => {
       at: 'A',
       two: ['203.0.113.9'],
       one: ['203.0.113.9'],
-      says: 'as no list does',
+      says: 'which is not a valid answer of a list',
     },
   ])('ignores a list that $why', async ({ two, one, says }) => {
     const { dns } = machine.scene;

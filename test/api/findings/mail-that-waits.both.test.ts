@@ -45,7 +45,12 @@ describe('a finding about holds', () => {
     expect(await ofTeam()).toMatchObject([{ code: 'mail_held', count: 1, subjects: [`email ${id}`] }]);
     expect(await ofTeam(other.key)).toEqual([]);
     expect(await ofOperator()).toMatchObject([
-      { code: 'mail_held', count: 2, subjects: [`email ${id}`, 'held.example'], summary: '2 holds keep mail back.' },
+      {
+        code: 'mail_held',
+        count: 2,
+        subjects: [`email ${id}`, 'held.example'],
+        summary: 'Mail is on hold by 2 holds.',
+      },
     ]);
     for (const mend of mends) await mend();
     expect(await all()).toMatchObject(NOTHING);
@@ -73,7 +78,7 @@ describe('a finding about mail held by its destination', () => {
     await mailTo(other, 'c@kept.example');
     const told = await all();
     const summary = (says: string): string =>
-      `Mail for kept.example is held by the operator since ${since} (Their server is being moved): ${says}.`;
+      `The operator has put mail for kept.example on hold since ${since} (Their server is being moved): ${says}.`;
     expect(told.team).toEqual([
       {
         code: 'mail_held',
@@ -92,7 +97,9 @@ describe('a finding about mail held by its destination', () => {
     expect(JSON.stringify(told.ready)).not.toContain('kept.example');
     const mendOther = await hold('also.example');
     await mailTo(team, 'd@also.example');
-    expect(await ofTeam()).toMatchObject([{ count: 2, summary: '2 holds keep mail back: 4 of your deliveries wait.' }]);
+    expect(await ofTeam()).toMatchObject([
+      { count: 2, summary: 'Mail is on hold by 2 holds: 4 of your deliveries wait.' },
+    ]);
     await mend();
     await mendOther();
     await scene.settled();

@@ -103,7 +103,7 @@ describe('a notification command', () => {
         },
       },
     ]);
-    expect(logged(machine, 'mended: a finding is gone')).toMatchObject([{ code: 'address_listed' }]);
+    expect(logged(machine, 'resolved: a finding no longer applies')).toMatchObject([{ code: 'address_listed' }]);
   });
 
   it('that fails is retried in the order of events, and then no more', async () => {
@@ -113,13 +113,13 @@ describe('a notification command', () => {
     machine.list(['127.0.0.4']);
     await machine.examine();
     await tell(machine);
-    expect(logged(machine, 'could not be told')).toMatchObject([
+    expect(logged(machine, 'could not be sent')).toMatchObject([
       { channel: 'command', fault: `${pager.program}: it ended with the code 3: no paper` },
     ]);
     machine.list('NXDOMAIN');
     await machine.examine();
     await tell(machine);
-    expect(logged(machine, 'could not be told'), 'the second waits for the first').toHaveLength(1);
+    expect(logged(machine, 'could not be sent'), 'the second waits for the first').toHaveLength(1);
     machine.scene.clock.advance(MINUTE_MS);
     rmSync(pager.fails);
     await tell(machine);
@@ -135,8 +135,8 @@ describe('a notification command', () => {
       await tell(machine);
       machine.scene.clock.advance(180 * MINUTE_MS);
     }
-    expect(logged(machine, 'could not be told')).toHaveLength(1 + 5);
-    expect(logged(machine, 'could not be told').at(-1)).toMatchObject({ next: 'never' });
+    expect(logged(machine, 'could not be sent')).toHaveLength(1 + 5);
+    expect(logged(machine, 'could not be sent').at(-1)).toMatchObject({ next: 'never' });
   });
 
   it('that cannot be started, or never ends, is logged', async () => {
@@ -144,14 +144,14 @@ describe('a notification command', () => {
     machine.list(['127.0.0.4']);
     await machine.examine();
     await tell(machine);
-    expect(logged(machine, 'could not be told')[0]).toMatchObject({
+    expect(logged(machine, 'could not be sent')[0]).toMatchObject({
       fault: '/nowhere/page: it did not start (ENOENT)',
     });
     await using slow = await startMachine({ doctor: { notify_command: ['sleep', '600'], notify_seconds: 1 } });
     slow.list(['127.0.0.4']);
     await slow.examine();
     await tell(slow);
-    expect(logged(slow, 'could not be told')[0]).toMatchObject({ fault: 'sleep: it did not end within 1 seconds' });
+    expect(logged(slow, 'could not be sent')[0]).toMatchObject({ fault: 'sleep: it did not end within 1 seconds' });
   });
 
   it('is not run a second time after a crash in the middle of it', async () => {
@@ -168,7 +168,7 @@ describe('a notification command', () => {
     await machine.examine();
     await tell(machine);
     expect(pager.notices()).toEqual([]);
-    expect(logged(machine, 'it may not have been heard')).toHaveLength(1);
+    expect(logged(machine, 'the notice may be lost')).toHaveLength(1);
     machine.list('NXDOMAIN');
     await machine.examine();
     await tell(machine);
@@ -221,7 +221,7 @@ describe('a notification URL', () => {
     machine.list(['127.0.0.4']);
     await machine.examine();
     await tell(machine);
-    expect(logged(machine, 'could not be told')[0]).toMatchObject({
+    expect(logged(machine, 'could not be sent')[0]).toMatchObject({
       channel: 'url',
       fault: expect.stringContaining('answers 500'),
     });

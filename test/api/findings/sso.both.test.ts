@@ -58,7 +58,7 @@ it('an SSO provider that is down is reported with the start time and its answer,
     subjects: [host()],
     since: iso(since),
     count: 1,
-    summary: `The identity provider ${host()} does not answer, so that nobody signs in by it: ${provider.issuer} answered 503.`,
+    summary: `The identity provider ${host()} does not answer, so nobody can sign in through it: ${provider.issuer} answered 503.`,
     advice: { words: expect.any(String), command: 'rasket sso get' },
   };
   expect(await told()).toMatchObject([finding]);
@@ -90,7 +90,7 @@ it('an SSO provider that answers wrongly is reported until somebody has signed i
   await recheck();
   const [finding] = await told();
   expect(finding).toMatchObject({ code: 'sso_provider_wrong', subjects: [host()], severity: 'error' });
-  expect(finding?.summary).toMatch(/answers what cannot be trusted.*JWT claim value encountered \(aud\)/);
+  expect(finding?.summary).toMatch(/returns invalid responses.*JWT claim value encountered \(aud\)/);
   provider.wrong = {};
   expect((await signInBySso(scene, email)).status).toBe(303);
   expect(await codes()).toEqual([]);
@@ -141,7 +141,7 @@ it('a domain that is no longer proven is reported with its reason, until it is p
       severity: 'error',
       subjects: [domain],
       since: iso(scene.clock.now()),
-      summary: expect.stringMatching(`The domain ${domain} is proven no more.*There is no TXT record`),
+      summary: expect.stringMatching(`The domain ${domain} is no longer verified.*There is no TXT record`),
       advice: { command: `rasket sso verify-domain ${domain}` },
     },
   ]);

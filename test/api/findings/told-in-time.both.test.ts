@@ -103,9 +103,9 @@ it('a finding that comes and goes is reported four times an hour, and finally wi
     machine.scene.clock.advance(3 * MINUTE_MS);
   }
   expect(ofDisk()).toEqual([['+disk_low'], ['-disk_low'], ['+disk_low'], ['-disk_low']]);
-  expect(machine.scene.log.filter((line) => line.includes('comes and goes') && line.includes('disk_low'))).toHaveLength(
-    1,
-  );
+  expect(
+    machine.scene.log.filter((line) => line.includes('changes too often') && line.includes('disk_low')),
+  ).toHaveLength(1);
   fillDisk(true);
   await glance();
   expect(ofDisk(), 'still within the hour').toHaveLength(4);

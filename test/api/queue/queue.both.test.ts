@@ -292,7 +292,7 @@ describe('dropping mail', () => {
     });
     const events = await scene.api('GET', `/emails/${id}/events`, { key: mail.team.key });
     expect(events.body.data.find((event: { type: string }) => event.type === 'email.failed')).toMatchObject({
-      explanation: 'The operator of this server took it out of the queue.',
+      explanation: 'The operator of this server removed the message from the queue.',
       advice: 'Ask the operator before sending it again.',
     });
     expect((await ask('POST', '/drop', { email_id: id, reason: 'again' })).body.deliveries).toBe(0);

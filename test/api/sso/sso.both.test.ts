@@ -280,7 +280,7 @@ describe('enforcing SSO', () => {
     const { world } = scene.app;
     expect((await stopEnforcingSso(world, team.id)).id).toBe(team.id);
     expect((await owner.call('GET', at)).body).toMatchObject({ enforced: false, status: 'active' });
-    await expect(stopEnforcingSso(world, team.id)).rejects.toThrow('does not enforce single sign-on');
+    await expect(stopEnforcingSso(world, team.id)).rejects.toThrow('no longer enforces single sign-on');
     await expect(stopEnforcingSso(world, 'nobody')).rejects.toThrow('not found');
   });
 

@@ -199,7 +199,7 @@ export function createCarryRun(
   /** Retries a step after an error of the service, with growing delays, until the run fails. */
   async function tryLater(run: RunRow, step: Step | undefined, error: unknown): Promise<void> {
     const named = { runId: run.id, automationId: run.automation_id, step: step?.key, tries: run.tries + 1 };
-    log.error({ err: error, ...named }, 'automations: a step failed by an error of the service');
+    log.error({ err: error, ...named }, 'automations: a step failed because of a server error');
     const pause = PAUSES_MS[run.tries];
     try {
       const times = run.tries === 0 ? 'once' : `${run.tries + 1} times`;
@@ -248,7 +248,10 @@ function tellOn(
     taken.afterwards?.();
     if (taken.hasMail) wakeQueue();
   } catch (error) {
-    log.error({ err: error, runId: id, automationId }, 'automations: a step is done, and was not told on');
+    log.error(
+      { err: error, runId: id, automationId },
+      'automations: a step was completed, but the work after it failed',
+    );
   }
 }
 

@@ -287,7 +287,7 @@ async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly 
     const fault = findOwnFault(own, limits) ?? (await findWithStream(row, own));
     if (!fault || !(await db.tx((tx) => holdForOutcome(tx, row.id, { ...fault, at: clock.now() })))) continue;
     held.add(row.id);
-    log.warn({ broadcastId: row.id, reason: fault.reason, detail: fault.detail }, 'a broadcast is held');
+    log.warn({ broadcastId: row.id, reason: fault.reason, detail: fault.detail }, 'a broadcast is on hold');
   }
   return held;
 

@@ -53,7 +53,7 @@ export function createIssued(world: World): Issued {
       current = { id: known.id, version: known.version, shown };
       for (const listener of listeners) listener();
     } catch (error) {
-      log.error({ err: error }, 'could not look for a new certificate; the one before stays');
+      log.error({ err: error }, 'could not check for a new certificate; the previous one stays in use');
     }
   }
 

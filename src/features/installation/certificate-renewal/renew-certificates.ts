@@ -39,7 +39,7 @@ async function suggested(world: World, authority: Authority, leaf: X509Certifica
     return readRenewalWindow(answer, world.random());
   } catch (error) {
     if (!(error instanceof AcmeFault)) throw error;
-    world.log.warn({ reason: error.message }, 'an authority does not say when to renew');
+    world.log.warn({ reason: error.message }, 'an authority does not provide renewal information');
     return undefined;
   }
 }

@@ -68,7 +68,7 @@ export const directRegions = ({ config }: Pick<World, 'config'>) =>
 /** Returns the reason that checks of sending are skipped; undefined if they run. */
 export function whyNotSending(world: Pick<World, 'config'>): string | undefined {
   if (world.config.delivery.capture) return 'No mail leaves this machine (delivery.capture)';
-  return directRegions(world).length === 0 ? 'All mail leaves by a relay' : undefined;
+  return directRegions(world).length === 0 ? 'All mail is sent through relays' : undefined;
 }
 
 /** Joins names into a phrase, naming only the first few. */

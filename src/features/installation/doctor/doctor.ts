@@ -103,9 +103,10 @@ async function noteInLog(world: World, findings: readonly Finding[]): Promise<bo
     const level = severityOf(finding) === 'error' ? 'error' : 'warn';
     world.log[level]({ code, subjects, node, summary, advice }, 'found: something is wrong');
   }
-  for (const { code, subject, node } of mended) world.log.info({ code, subject, node }, 'mended: a finding is gone');
+  for (const { code, subject, node } of mended)
+    world.log.info({ code, subject, node }, 'resolved: a finding no longer applies');
   for (const { code, subject, node } of flapping)
-    world.log.warn({ code, subject, node }, 'a finding comes and goes; its next changes are told later');
+    world.log.warn({ code, subject, node }, 'a finding changes too often; its next changes are reported later');
   return appeared.some((finding) => severityOf(finding) === 'error');
 }
 
@@ -143,7 +144,7 @@ async function runCheck(name: CheckName, examination: Examination): Promise<Chec
   const { world, signal } = examination;
   const nothing = { name, says: [], findings: [], unknown: [] };
   if (!world.config.doctor.checks.includes(name))
-    return { ...nothing, says: ['doctor.checks leaves it out'], isSkipped: true };
+    return { ...nothing, says: ['doctor.checks does not include it'], isSkipped: true };
   try {
     return { name, ...(await untilAborted(CHECKS[name](examination), signal)) };
   } catch (error) {
@@ -151,8 +152,8 @@ async function runCheck(name: CheckName, examination: Examination): Promise<Chec
       const says = `it did not end within ${world.config.doctor.seconds} seconds`;
       return { ...nothing, unknown: [{ says }] };
     }
-    world.log.error({ err: error, check: name }, 'a check of the examination failed');
-    return { ...nothing, unknown: [{ says: 'the check itself failed; the log says why' }] };
+    world.log.error({ err: error, check: name }, 'a check failed with an error');
+    return { ...nothing, unknown: [{ says: 'the check itself failed; see the log' }] };
   }
 }
 
@@ -213,6 +214,6 @@ async function findOwnAddresses(world: World, ask: Inspection['resolve']): Promi
   if (isChosen && failed?.kind === 'failed')
     return { addresses, unknown: `the addresses of ${config.instance.host}: ${failed.reason}` };
   if (addresses.length > 0) return { addresses, unknown: undefined };
-  const where = `${config.instance.host} leads to no public address, and the system has none`;
-  return { addresses, unknown: `which addresses mail is sent from: ${where}` };
+  const where = `${config.instance.host} points to no public address, and the system has none`;
+  return { addresses, unknown: `the addresses that mail is sent from: ${where}` };
 }

@@ -16,7 +16,7 @@ export async function tellNotices(world: World, stopping?: AbortSignal): Promise
   for (const { channel, created_at: at } of await forgetOldNotices(world))
     log.warn(
       { channel, at: isoTime(at) },
-      'a notice of findings was begun, and its process ended; it may not have been heard',
+      'the process ended while a notice of findings was being sent; the notice may be lost',
     );
   for (let told = 0; ;) {
     const notice = stopping?.aborted ? undefined : await beginNotice(world);
@@ -26,7 +26,7 @@ export async function tellNotices(world: World, stopping?: AbortSignal): Promise
     if (fault === undefined) told++;
     else {
       const next = nextTry === null ? 'never' : isoTime(nextTry);
-      log.error({ channel: notice.channel, fault, next }, 'a notice of findings could not be told');
+      log.error({ channel: notice.channel, fault, next }, 'a notice of findings could not be sent');
     }
   }
 }
@@ -38,7 +38,7 @@ function tell(world: World, notice: Notice): Promise<string | undefined> {
 
 async function byCommand({ config }: World, { body }: Notice): Promise<string | undefined> {
   const { notify_command: command, notify_seconds: seconds } = config.doctor;
-  if (command.length === 0) return 'doctor.notify_command names no program any more';
+  if (command.length === 0) return 'doctor.notify_command is empty now';
   const end = await runCommand(command, { input: body, timeoutMs: seconds * 1000 });
   if (end.kind === 'done') return undefined;
   const said = end.said.trim();
@@ -48,7 +48,7 @@ async function byCommand({ config }: World, { body }: Notice): Promise<string | 
 /** Posts a notice signed like a webhook, with the same id in every try. */
 async function byUrl({ clock, config, fetch }: World, { id, body }: Notice): Promise<string | undefined> {
   const { notify_url: text, notify_secret: secret, notify_seconds: seconds } = config.doctor;
-  if (text === '') return 'doctor.notify_url names nothing any more';
+  if (text === '') return 'doctor.notify_url is empty now';
   const url = new URL(text);
   const timestampSeconds = Math.floor(clock.now() / 1000);
   const signed = webhookHeaders([secret], { id: `fnd_${id}`, timestampSeconds, body });
@@ -56,7 +56,7 @@ async function byUrl({ clock, config, fetch }: World, { id, body }: Notice): Pro
   const limits = { signal: AbortSignal.timeout(seconds * 1000), mayTake: (bytes: number) => (left -= bytes) >= 0 };
   const headers = { 'content-type': 'application/json', ...signed };
   const answer = await fetch.send({ method: 'POST', url, headers, body }, limits);
-  if (answer.kind === 'failed') return `${url.host} does not take it (${answer.fault.kind})`;
+  if (answer.kind === 'failed') return `${url.host} does not accept it (${answer.fault.kind})`;
   return answer.status >= 200 && answer.status < 300 ? undefined : `${url.host} answers ${answer.status}`;
 }
 
@@ -86,7 +86,7 @@ async function tellInTime(world: World, notice: Notice): Promise<void> {
     const fault = await tell(world, notice);
     if (fault === undefined) return;
     const next = waitMs === undefined ? 'never' : `in ${waitMs / 1000} s`;
-    world.log.error({ channel: notice.channel, fault, next }, 'a notice of findings could not be told');
+    world.log.error({ channel: notice.channel, fault, next }, 'a notice of findings could not be sent');
     if (waitMs !== undefined) await new Promise<void>((done) => void systemClock.timer(waitMs, done));
   }
 }

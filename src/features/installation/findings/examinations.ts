@@ -111,7 +111,7 @@ function stateOf({ unknown, isSkipped }: CheckResult, findings: readonly Finding
 }
 
 function summaryOf({ says, findings, unknown }: CheckResult): string {
-  const cannot = unknown.map((one) => `Cannot be known: ${one.says}.`);
+  const cannot = unknown.map((one) => `Unknown: ${one.says}.`);
   const all = [...findings.map(({ summary }) => summary), ...cannot, ...says.map((line) => `${line}.`)];
   return all.join(' ').slice(0, SUMMARY_CHARS_MAX);
 }

@@ -21,7 +21,7 @@ export function certificateFindings(
   const subjects = file === '' ? [] : [file];
   const named = file === '' ? '' : ` ${file}`;
   if (fault !== undefined) {
-    const unusable = { summary: `${fault}.`, subjects, advice: here('mend its files') };
+    const unusable = { summary: `${fault}.`, subjects, advice: here('correct its files') };
     return [findingOf('certificate_unusable', unusable), ...expiry()];
   }
   return expiry();
@@ -31,7 +31,7 @@ export function certificateFindings(
     if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
     if (endsAt <= now) {
       const summary = `The certificate${named} expired at ${isoTime(endsAt)}.`;
-      const advice = isIssued ? STATUS : here('put a renewed one in its place');
+      const advice = isIssued ? STATUS : here('replace it with a renewed one');
       return [findingOf('certificate_expired', { summary, subjects, since: endsAt, advice })];
     }
     const lifeMs = startsAt === undefined ? Infinity : endsAt - startsAt;
@@ -55,7 +55,7 @@ export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
   if (!first) return [];
   const { relay, detail, since } = first;
   const words =
-    'On the server’s machine, see what the relay says, then correct its section of the settings or its password';
+    'On the server’s machine, see what the relay replies, then correct its section in the settings or its password';
   return [
     findingOf('relay_misconfigured', {
       summary: `The relay ${relay} does not accept mail from this server: ${detail}`,
@@ -69,7 +69,7 @@ export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
 /** Returns findings about backups. If none was ever made, nothing new can be said here. */
 export async function backupFindings(store: Store): Promise<Finding[]> {
   const { madeAt, failing } = await readBackupNotes(store.db);
-  const last = madeAt === null ? 'There is none.' : `The last one is of ${isoTime(madeAt)}.`;
+  const last = madeAt === null ? 'There is no backup.' : `The last one was made at ${isoTime(madeAt)}.`;
   const oldSince = backupsTooOldSince(store, madeAt);
   return [
     ...(failing
@@ -88,5 +88,5 @@ export async function backupFindings(store: Store): Promise<Finding[]> {
 
 const summaryOf = (oldSince: number | null): string =>
   oldSince === null
-    ? 'The last backup is dated in the future, by a clock that was ahead or one that is behind now: how old it is, is not known.'
+    ? 'The last backup is dated in the future, because the clock was ahead then or is behind now; its age is unknown.'
     : 'The last backup is too old.';

@@ -36,7 +36,7 @@ async function withWayToOperator({ db }: Pick<Store, 'db'>, findings: readonly F
 function firstToken({ words, command }: Finding['advice']): Finding['advice'] {
   const then = command === null ? '' : ` (${command})`;
   return {
-    words: `There is no operator yet, who could ${words.slice(AS_OPERATOR.length)}${then}. On the server’s machine, make the token of one first`,
+    words: `An operator could ${words.slice(AS_OPERATOR.length)}${then}, but there is none yet. On the server’s machine, create one first`,
     command: 'rasket operators create NAME',
   };
 }
@@ -154,10 +154,10 @@ async function ofAccounts(store: Store): Promise<Finding[]> {
   if (!(await hasUsers(store.db)) || (await accountSender(store)) !== undefined) return [];
   const { mail_from: from } = store.config.accounts;
   const why =
-    from === '' ? 'no team has a verified domain' : `accounts.mail_from is ${from}, which is on no verified domain`;
+    from === '' ? 'no team has a verified domain' : `accounts.mail_from is ${from}, which is not on a verified domain`;
   return [
     findingOf('account_mail', {
-      summary: `Nobody can be mailed about an account: ${why}.`,
+      summary: `Account mail cannot be sent: ${why}.`,
       subjects: from === '' ? [] : [from],
     }),
   ];
@@ -168,7 +168,7 @@ async function ofPayments({ db }: Store): Promise<Finding[]> {
   const [first] = missed;
   if (!first) return [];
   const many = missed.length === 1 ? 'a subscription' : `${missed.length} subscriptions`;
-  const summary = `The payment provider has changed ${many} without an event about it.`;
+  const summary = `The payment provider has changed ${many} without sending an event.`;
   const subjects = missed.map(({ team_id: id }) => `team ${id}`);
   return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
 }

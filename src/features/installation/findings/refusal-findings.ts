@@ -26,22 +26,23 @@ const FOR_OPERATOR: Readonly<Record<OperatorCause, Remedy>> = {
   },
   ip_reputation: {
     because: 'the reputation of the address that mail is sent from',
-    words: 'Find out what was sent, end it, then ask for delisting as the reply says; lists of blocked addresses asks',
+    words: 'Find out what was sent, stop it, then ask for delisting as the reply says. Check the blocklists',
     command: 'rasket doctor',
   },
   rate: {
     because: 'the amount of mail from this server',
-    words: 'Mail is tried again by itself; if it lasts, send less at once. As an operator, see what waits',
+    words:
+      'Mail is retried automatically; if the problem persists, send less at a time. As an operator, see what waits',
     command: 'rasket queue',
   },
   tls_required: {
     because: 'a connection without encryption',
-    words: 'As an operator, see in the dialogue with the mail server why TLS did not come about',
+    words: 'As an operator, see in the SMTP dialogue why TLS was not established',
     command: 'rasket queue explain EMAIL',
   },
   protocol: {
-    because: 'the dialogue or a loop in the way of the mail',
-    words: 'As an operator, see in the dialogue with the mail server what it refused',
+    because: 'the SMTP dialogue or a mail loop',
+    words: 'As an operator, see in the SMTP dialogue what the mail server refused',
     command: 'rasket queue explain EMAIL',
   },
 };
@@ -53,7 +54,8 @@ const FOR_OWNER: Readonly<Record<OwnerCause, Remedy>> = {
   sender_address: { because: 'the address of the sender', ...RECORDS },
   domain_reputation: {
     because: 'the reputation of the domain',
-    words: 'Send only to people who asked for it, and ask for delisting as the reply says; the whole dialogue shows',
+    words:
+      'Send only to people who asked for your mail, and ask for delisting as the reply says. See the whole dialogue',
     command: 'rasket explain EMAIL',
   },
 };
@@ -125,7 +127,10 @@ function reportEach(
     const [most, ...others] = those.toSorted((a, b) => b.count - a.count) as [Refusals, ...Refusals[]];
     const { because, words, command } = isOwnerCause(cause) ? FOR_OWNER[cause] : FOR_OPERATOR[cause];
     const whose = code === 'domain_refused' ? `of ${nameSubject(most)} ` : '';
-    const more = others.length === 0 ? '' : ` ${others.length} more ${others.length === 1 ? 'does' : 'do'} so.`;
+    const more =
+      others.length === 0
+        ? ''
+        : ` ${others.length} more ${others.length === 1 ? 'receiver does' : 'receivers do'} the same.`;
     const isOurFault = code === 'server_refused' && countIndependent(those) >= INDEPENDENT_MIN;
     const times = `${most.count} times since ${isoTime(most.since)}`;
     return findingOf(code, {

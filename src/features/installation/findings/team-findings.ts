@@ -36,17 +36,17 @@ async function ssoFindings({ db, clock }: Store, teamId: string | undefined): Pr
   const lost = await ssoDomainsLost(db, { teamId });
   return [
     ...together('sso_provider_down', down ?? [], (host) => ({
-      summary: `The identity provider ${host} does not answer, so that nobody signs in by it: ${down?.[0]?.fault}.`,
+      summary: `The identity provider ${host} does not answer, so nobody can sign in through it: ${down?.[0]?.fault}.`,
     })),
     ...together('sso_provider_wrong', wrong ?? [], (host) => ({
-      summary: `The identity provider ${host} answers what cannot be trusted, so that nobody signs in by it: ${wrong?.[0]?.fault}.`,
+      summary: `The identity provider ${host} returns invalid responses, so nobody can sign in through it: ${wrong?.[0]?.fault}.`,
     })),
     ...together(
       'sso_domain_lost',
       lost.map(({ domain, lost_at: since }) => ({ name: domain, since })),
       (domain) => ({
-        summary: `The domain ${domain} is proven no more, and its addresses do not sign in by single sign-on: ${lost[0]?.diagnosis ?? 'its record is gone.'}`,
-        advice: { words: 'Publish its record again, then', command: `rasket sso verify-domain ${domain}` },
+        summary: `The domain ${domain} is no longer verified, and its addresses cannot use single sign-on: ${lost[0]?.diagnosis ?? 'its record is missing.'}`,
+        advice: { words: 'Publish its record again, then run', command: `rasket sso verify-domain ${domain}` },
       }),
     ),
   ];
@@ -82,11 +82,11 @@ async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Fin
   const losing = troubleOf(losingSince).filter(({ name }) => !names.has(name));
   return [
     ...together('domain_lost', lost, (name) => ({
-      summary: `The domain ${name} is not verified any more: its DNS records are gone or wrong.`,
+      summary: `The domain ${name} is no longer verified: its DNS records are missing or wrong.`,
       advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
     })),
     ...together('domain_losing_records', losing, (name) => ({
-      summary: `DNS records of the verified domain ${name} are gone or wrong.`,
+      summary: `DNS records of the verified domain ${name} are missing or wrong.`,
       advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
     })),
   ];
@@ -113,17 +113,17 @@ async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Pro
   // An address may hold a secret, which only its team may see.
   const called = (id: string): string =>
     (teamId === undefined ? undefined : rows.find((row) => row.id === id)?.endpoint) ?? id;
-  const theirs = teamId === undefined ? 'With a key of its team, see how it answers' : 'See how it answers';
+  const theirs = teamId === undefined ? 'With a key of its team, see its responses' : 'See its responses';
   return [
     ...together('webhook_disabled', disabled ?? [], (id) => ({
       summary: `The webhook ${called(id)} was disabled after five days without success.`,
       advice: {
-        words: `${teamId === undefined ? 'With a key of its team, enable' : 'Enable'} it again once its endpoint answers`,
+        words: `${teamId === undefined ? 'With a key of its team, enable' : 'Enable'} it again once its endpoint responds`,
         command: `rasket webhooks update ${id} --status enabled`,
       },
     })),
     ...together('webhook_failing', failing ?? [], (id) => ({
-      summary: `The webhook ${called(id)} answers no attempt with success.`,
+      summary: `All attempts to deliver to the webhook ${called(id)} fail.`,
       advice: { words: theirs, command: `rasket webhooks get ${id}` },
     })),
   ];
@@ -141,7 +141,7 @@ async function ofHolds({ db }: Store, teamId: string | undefined): Promise<Findi
     (name) => ({ ...(holds[0] ? { summary: summaryOf(name, holds[0]) } : {}), ...advice }),
     (count) => {
       const kept = holds.reduce((sum, { waiting = 0 }) => sum + waiting, 0);
-      return { summary: `${count} holds keep mail back${kept === 0 ? '' : `: ${waitOf(kept)}`}.`, ...advice };
+      return { summary: `Mail is on hold by ${count} holds${kept === 0 ? '' : `: ${waitOf(kept)}`}.`, ...advice };
     },
   );
 }
@@ -152,8 +152,8 @@ const nameOf = ({ kind, value }: Hold): string =>
 function summaryOf(name: string, { kind, reason, created_at: since, waiting = 0 }: KnownHold): string {
   const kept = waiting === 0 ? '' : `: ${waitOf(waiting)}`;
   return kind === 'destination' && waiting > 0
-    ? `Mail for ${name} is held by the operator since ${isoTime(since)} (${reason})${kept}.`
-    : `Mail is held back: ${name} (${reason})${kept}.`;
+    ? `The operator has put mail for ${name} on hold since ${isoTime(since)} (${reason})${kept}.`
+    : `Mail is on hold: ${name} (${reason})${kept}.`;
 }
 
 function waitOf(count: number): string {
@@ -183,7 +183,7 @@ async function ofMarketing(store: Store, teamId: string | undefined): Promise<Fi
   if (waiting.length === 0) return [];
   const many = `${waiting.length} of your broadcasts ${waiting.length === 1 ? 'waits' : 'wait'} for it`;
   const advice = {
-    words: 'They go on by themselves once it is on; ask the operator of this installation',
+    words: 'They continue automatically once it is on; ask the operator of this installation',
     command: null,
   };
   return [findingOf('marketing_off', { summary: `${off} ${many}.`, since, subjects: waiting, advice })];
@@ -192,8 +192,13 @@ async function ofMarketing(store: Store, teamId: string | undefined): Promise<Fi
 async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
   const rows = await heldBroadcasts(db, { teamId });
   const found = rows.map((row) => ({ ...row, since: row.held_since, why: row.held_detail ?? row.held_reason }));
-  const many = (count: number) => ({ summary: `${count} broadcasts are held.` });
-  return together('broadcast_held', troubleIn(found), sayOf(found, teamId, ['is held', 'resume or cancel it']), many);
+  const many = (count: number) => ({ summary: `${count} broadcasts are on hold.` });
+  return together(
+    'broadcast_held',
+    troubleIn(found),
+    sayOf(found, teamId, ['is on hold', 'resume or cancel it']),
+    many,
+  );
 }
 
 /** Only time ends such a finding. */
@@ -220,7 +225,7 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
   }
   const [first] = broken;
   if (!first) return [];
-  const deleted = 'names a property or topic that was deleted';
+  const deleted = 'uses a property or topic that was deleted';
   const one =
     teamId === undefined
       ? `The broadcast ${first.id} waits for a segment whose filter ${deleted}.`
@@ -254,7 +259,7 @@ function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [wh
     const see = teamId === undefined ? 'With a key of its team, see' : 'See';
     return {
       summary: `The broadcast ${teamId === undefined ? id : (one?.name ?? id)} ${what}: ${one?.why ?? ''}.`,
-      advice: { words: `${see} what it is about, then ${then}`, command: `rasket broadcasts get ${id}` },
+      advice: { words: `${see} the reason, then ${then}`, command: `rasket broadcasts get ${id}` },
     };
   };
 }

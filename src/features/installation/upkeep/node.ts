@@ -22,7 +22,7 @@ export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => P
     url: config.database.listen_url,
     random,
     onFault: (err) =>
-      log.warn({ err }, 'does not hear other nodes, and finds what they commit by polling until it does'),
+      log.warn({ err }, 'not notified of commits by other nodes; polling until notifications work again'),
   });
   let outage: { of: number; since: number } | undefined;
   node.watch(() => {
@@ -126,7 +126,7 @@ export function createNode(world: World, { version, roles }: { version: string; 
   function tell(): Promise<void> {
     telling = report()
       .then((own) => reportNode(world, own))
-      .catch((error: unknown) => log.error({ err: error }, 'could not tell the other nodes of this one'));
+      .catch((error: unknown) => log.error({ err: error }, 'could not report this node to the other nodes'));
     return telling;
   }
 
@@ -152,7 +152,7 @@ export function createNode(world: World, { version, roles }: { version: string; 
       end();
       await telling;
       await forgetNode(world, id).catch((error: unknown) =>
-        log.warn({ err: error }, 'could not sign off from the other nodes'),
+        log.warn({ err: error }, 'could not report to the other nodes that this node stops'),
       );
     },
   };

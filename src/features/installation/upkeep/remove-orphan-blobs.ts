@@ -36,7 +36,7 @@ export async function removeOrphanBlobs(store: Store): Promise<number> {
   if (isMany || owners.length > Math.max(UNASKED_ALWAYS, looked / 2)) {
     store.log.error(
       { looked, orphans: owners.length },
-      'nothing was swept: more blobs than a crash leaves belong to no email; if this is the right database, run: rasket sweep --yes',
+      'no blobs were removed: more of them belong to no email than a crash leaves; if this is the right database, run: rasket sweep --yes',
     );
     return 0;
   }

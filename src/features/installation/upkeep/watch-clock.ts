@@ -46,7 +46,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
     log.warn({ by_seconds: Math.round(byMs / 1000), now: isoTime(at) }, summary);
     if (byMs > 0) return;
     mending = setBack().catch((error: unknown) =>
-      log.error({ err: error }, 'could not correct times that a wrong clock wrote; tried again within an hour'),
+      log.error({ err: error }, 'could not correct times that a wrong clock wrote; retrying within an hour'),
     );
   }
 

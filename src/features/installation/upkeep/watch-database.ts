@@ -136,7 +136,7 @@ function watchDamage({ clock, config, dataDir, db, log, random }: World): Damage
     if (now - lastMetAt > DAY_MS) rechecks = 0;
     lastMetAt = now;
     damage = { says, since: now };
-    const advice = 'restore a backup, or mend the database and wait for the next check';
+    const advice = 'restore a backup, or repair the database and wait for the next check';
     log.error({ err: error, says, advice }, 'the database is damaged: this node is not ready until a check passes');
     recheckIn(rechecks === 0 ? 0 : delayMs());
   }
@@ -186,7 +186,7 @@ function watchDamage({ clock, config, dataDir, db, log, random }: World): Damage
       if (damage) damage.says = first;
     } else if (damage && isFull && isWhole(found) && met === before) {
       damage = undefined;
-      log.warn({ tables: found.tables }, 'a check of the whole database passed: it is not damaged any more');
+      log.warn({ tables: found.tables }, 'a check of the whole database passed: it is no longer damaged');
     }
     return found;
   }
@@ -272,7 +272,7 @@ function watchFiles({ db, clock, log }: Watched, file: string, tell: Tell): Data
     const [finding] = findings();
     if (finding)
       await tell(finding, copy).catch((error: unknown) =>
-        log.error({ err: error }, 'could not tell that the database file was lost'),
+        log.error({ err: error }, 'could not report that the database file was lost'),
       );
     gone.resolve(new DatabaseFileLost(says));
   }
@@ -318,7 +318,7 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
       const mark = await look().catch(() => 'unknown' as const);
       if (mark === undefined) {
         found = undefined;
-        if (isSaid) log.warn('the move of this database has failed or was given up; this node goes on');
+        if (isSaid) log.warn('the move of this database failed or was canceled; this node continues');
         return;
       }
       if (mark !== 'unknown' && mark.state !== 'leaving') return leave(mark);
@@ -341,7 +341,7 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
     log.fatal(summary);
     isStopped = true;
     await tell(finding, `${mark.other} ${mark.at}`).catch((error: unknown) =>
-      log.error({ err: error }, 'could not tell that the database was moved'),
+      log.error({ err: error }, 'could not report that the database was moved'),
     );
     gone.resolve(new DatabaseMoved(summary));
   }

@@ -165,7 +165,7 @@ export function createAttemptWriter({ clock, log, meter, tracer }: World, commit
   function say(error: unknown, { webhookId, eventId }: Attempt): void {
     if (Math.abs(clock.now() - saidAt) < LOG_MS) return;
     saidAt = clock.now();
-    log.error({ err: error, webhookId, eventId }, 'could not write down attempts to send webhooks');
+    log.error({ err: error, webhookId, eventId }, 'could not store attempts to send webhooks');
   }
 
   return async (attempt, signal) => {

@@ -274,7 +274,9 @@ export function createListeners(world: World): Listeners {
         .then(() => void leaving.delete(left));
       leaving.add(left);
     });
-    readable.on('error', (error) => log.warn({ err: error, listenerId: stream.listenerId }, 'a listener broke off'));
+    readable.on('error', (error) =>
+      log.warn({ err: error, listenerId: stream.listenerId }, 'a listener was disconnected by an error'),
+    );
   }
 
   return {

@@ -127,7 +127,7 @@ class DeferredEndpoints {
     for (const [known, { until }] of this.#deferred) if (until + FORGET_MS < now) this.#deferred.delete(known);
     const isKnown = this.#deferred.get(id)?.reason === error.message;
     this.#deferred.set(id, { until: now + DEFER_MS, reason: error.message });
-    if (!isKnown) this.#world.log.error({ err: error, webhookId: id }, 'a webhook cannot be sent to and is held back');
+    if (!isKnown) this.#world.log.error({ err: error, webhookId: id }, 'a webhook cannot be sent to and is paused');
   }
 
   has(id: string): boolean {

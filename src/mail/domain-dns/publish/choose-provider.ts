@@ -71,7 +71,7 @@ function tsigSecretOf(world: World, provider: string, settings: DnsProviderSetti
   const file = settings.key_secret_file;
   const secret = tsigSecretIn(secretOf(world, provider, settings.key_secret, file));
   if (secret !== undefined) return secret;
-  world.log.error({ provider, file }, 'the key file of a dns provider holds no secret');
+  world.log.error({ provider, file }, 'the key file of a dns provider contains no secret');
   const say = `The key_secret_file of the DNS provider ${provider} holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it; its operator has to look into it.`;
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }

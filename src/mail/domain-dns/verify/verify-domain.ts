@@ -65,12 +65,12 @@ async function sweepOne(world: World, domain: DomainRow): Promise<boolean> {
     } catch (error) {
       // Another team has the name: the domain can be deleted, or the name claimed.
       if (!(error instanceof Refusal))
-        world.log.error({ err: error, domainId: domain.id }, 'a domain could not be swept');
+        world.log.error({ err: error, domainId: domain.id }, 'a domain could not be checked');
       await noteChecked(world.db, domain.id, world.clock.now());
     }
     return true;
   } catch (error) {
-    world.log.error({ err: error, domainId: domain.id }, 'a domain could not be passed over');
+    world.log.error({ err: error, domainId: domain.id }, 'could not record that a domain was checked');
     return false;
   }
 }

@@ -17,12 +17,12 @@ export const checkCertificates: Check = ({ world: { clock, config }, self }) => 
   const seen = nothingSeen();
   const { endsAt } = tls.standing();
   // A self-signed certificate is a finding of its own, and is replaced automatically.
-  if (endsAt === undefined) return Promise.resolve(skipped('The ports show a self-signed certificate'));
+  if (endsAt === undefined) return Promise.resolve(skipped('The ports use a self-signed certificate'));
   const shown = new X509Certificate(tls.current().cert);
   const names = [...(shown.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(([, name = '']) => name);
   const { host } = config.instance;
   if (shown.checkHost(host) === undefined) {
-    const summary = `The certificate is for ${listed(names) || 'no name'}, and not for ${host}.`;
+    const summary = `The certificate is for ${listed(names) || 'no name'}, not for ${host}.`;
     seen.findings.push(findingOf('certificate_wrong_name', { summary, subjects: [host] }));
   } else {
     const days = Math.floor((endsAt - clock.now()) / DAY_MS);
@@ -38,31 +38,31 @@ const BODY_BYTES_MAX = 256 * 1024;
 /** Checks that the configured authority may issue certificates for our names. */
 export const checkCaa: Check = async (examination) => {
   const { config } = examination.world;
-  if (!asksForCertificates(config)) return skipped('No authority is asked for certificates');
+  if (!asksForCertificates(config)) return skipped('No certificates are requested from an authority');
   const seen = nothingSeen();
   const issuers = await issuersOf(examination, new URL(config.acme.directory));
   if (typeof issuers === 'string') {
-    seen.unknown.push({ says: `which CAA records let the authority issue: ${issuers}` });
+    seen.unknown.push({ says: `which CAA records allow the authority to issue: ${issuers}` });
     return seen;
   }
   const wrong: { name: string; at: string }[] = [];
   for (const name of hostNames(config)) {
     const isWildcard = name.startsWith('*.');
     const nearest = await nearestSet(examination, isWildcard ? name.slice(2) : name);
-    if (nearest === undefined) seen.says.push(`No CAA record keeps anybody from issuing for ${name}`);
+    if (nearest === undefined) seen.says.push(`No CAA record restricts certificates for ${name}`);
     else if ('reason' in nearest)
       seen.unknown.push({ subject: name, says: `the CAA records of ${name}: ${nearest.reason}` });
     else if (issuers.some((issuer) => permitsIssuer(nearest.records, issuer, { isWildcard })))
-      seen.says.push(`The CAA records at ${nearest.at} let ${issuers.join(', ')} issue for ${name}`);
+      seen.says.push(`The CAA records at ${nearest.at} allow ${issuers.join(', ')} to issue for ${name}`);
     else wrong.push({ name, at: nearest.at });
   }
   const [first] = wrong;
   if (first) {
     const issuer = issuers[0] ?? '';
     const many = wrong.map(({ name }) => name);
-    const summary = `The CAA records at ${first.at} do not let ${issuer} issue for ${many.join(', ')}.`;
+    const summary = `The CAA records at ${first.at} do not allow ${issuer} to issue for ${many.join(', ')}.`;
     const advice = {
-      words: `Add the CAA record: 0 ${first.name.startsWith('*.') ? 'issuewild' : 'issue'} "${issuer}" at ${first.at}, then`,
+      words: `Add the CAA record: 0 ${first.name.startsWith('*.') ? 'issuewild' : 'issue'} "${issuer}" at ${first.at}, then run`,
       command: 'rasket tls renew',
     };
     seen.findings.push(findingOf('caa_forbids', { summary, subjects: many, advice }));
@@ -77,7 +77,7 @@ async function issuersOf({ world, signal }: Examination, url: URL): Promise<stri
   const answer = await world.authority.send({ method: 'GET', url, headers: { accept: 'application/json' } }, limits);
   if (answer.kind === 'failed') return `${url.host} does not answer (${answer.fault.kind})`;
   const names = answer.status === 200 ? caaIdentities(answer.body) : [];
-  return names.length === 0 ? `${url.host} does not say by which name it is called` : names;
+  return names.length === 0 ? `${url.host} does not state its name for CAA records` : names;
 }
 
 /** Returns the record set of the nearest name upwards that has one (RFC 8659 §3). */

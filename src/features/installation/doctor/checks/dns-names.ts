@@ -29,7 +29,7 @@ export const checkDnsbl: Check = async (examination) => {
   const why = whyNotSending(examination.world);
   if (why !== undefined) return skipped(why);
   const { dnsbl_zones: zones } = examination.world.config.doctor;
-  if (zones.length === 0) return skipped('doctor.dnsbl_zones names none');
+  if (zones.length === 0) return skipped('doctor.dnsbl_zones is empty');
   const { addresses, unknown } = examination.own;
   const seen = nothingSeen();
   if (unknown !== undefined) seen.unknown.push({ says: unknown });
@@ -38,11 +38,11 @@ export const checkDnsbl: Check = async (examination) => {
     const summary = `${found.map(({ address, zone, says }) => `${address} is on ${zone}${says}`).join('; ')}.`;
     const subjects = found.map(subjectOf);
     const [first] = found;
-    const words = `Find out what was sent and end it, then ask for removal at ${first?.zone ?? 'the list'}; what is waiting, says`;
+    const words = `Find out what was sent and stop it, then ask for removal at ${first?.zone ?? 'the list'}. See the waiting mail`;
     const advice = { words, command: 'rasket queue' };
     seen.findings.push(findingOf('address_listed', { summary, subjects, advice }));
   } else if (addresses.length > 0 && seen.unknown.length < zones.length * addresses.length) {
-    seen.says.push(`${addresses.join(', ')}: on none of the lists that answer`);
+    seen.says.push(`${addresses.join(', ')}: not on any list that answers`);
   }
   return seen;
 };
@@ -73,7 +73,10 @@ async function askZone(examination: Examination, zone: string, seen: Seen): Prom
       const listing = readListing(answer.records);
       if (listing.kind === 'listed')
         return [{ address, zone, says: ` (${listing.codes.join(', ')}${await reasonOf(examination, name)})` }];
-      cannot(address, listing.kind === 'refused' ? listing.why : `it answers ${listing.said}, as no list does`);
+      cannot(
+        address,
+        listing.kind === 'refused' ? listing.why : `it answers ${listing.said}, which is not a valid answer of a list`,
+      );
       return [];
     }),
   );
@@ -89,12 +92,13 @@ async function faultOfZone({ ask }: Examination, zone: string): Promise<string |
     if (answer?.kind === 'failed') return `it does not answer (${answer.reason})`;
     const listing = answer?.kind === 'found' ? readListing(answer.records) : undefined;
     if (listing?.kind === 'refused') return listing.why;
-    if (listing?.kind === 'odd') return `the resolver answers ${listing.said} for it, as no list does`;
+    if (listing?.kind === 'odd')
+      return `the resolver answers ${listing.said} for it, which is not a valid answer of a list`;
   }
   if (absent?.kind === 'found') return 'it lists every address';
   return present?.kind === 'found'
     ? undefined
-    : 'it lacks its test entry: it has ended, or answers this resolver nothing';
+    : 'it lacks its test entry: it was shut down, or does not answer this resolver';
 }
 
 /** Returns the explanation that the list publishes, usually a URL. */
@@ -121,23 +125,23 @@ export const checkResolver: Check = async (examination) => {
   const times = answers.filter(({ isAnswer }) => isAnswer).map(({ ms }) => ms);
   if (times.length === 0) {
     const reasons = [...new Set(answers.map(({ reason }) => reason))].join(', ');
-    const summary = `${who} answers nothing (${reasons}): no mail can be delivered, and nothing that is in DNS can be known.`;
+    const summary = `${who} does not answer (${reasons}): no mail can be delivered, and DNS cannot be checked.`;
     seen.findings.push(findingOf('resolver_failing', { summary, subjects: servers }));
     return seen;
   }
   if (invented.kind === 'found') {
-    const summary = `${who} answers ${invented.records[0] ?? ''} for a name that does not exist: mail to mistyped domains goes there.`;
+    const summary = `${who} answers ${invented.records[0] ?? ''} for a name that does not exist: mail to mistyped domains is sent there.`;
     seen.findings.push(findingOf('resolver_failing', { summary, subjects: servers }));
   }
   const middle = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
   const took = `${Math.round(middle)} ms`;
   if (middle > config.doctor.resolver_ms) {
-    const summary = `${who} takes ${took} for an answer, and each delivery waits for several.`;
+    const summary = `${who} takes ${took} to answer, and each delivery waits for several answers.`;
     seen.findings.push(findingOf('resolver_slow', { summary, subjects: servers }));
   } else seen.says.push(`${who} answers in ${took}`);
   if (times.length < answers.length) {
     const silent = names.filter((_, at) => answers[at]?.isAnswer === false);
-    seen.says.push(`Without an answer: ${silent.join(', ')}`);
+    seen.says.push(`No answer for: ${silent.join(', ')}`);
   }
   return seen;
 };
@@ -174,17 +178,18 @@ async function judgeName({ ask, own, isResolverSane }: Examination, name: string
   const answers = await Promise.all([ask(name, 'A'), ask(name, 'AAAA')]);
   const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
   const failed = answers.find((answer) => answer.kind === 'failed');
-  const unknown = (what: string) => ({ kind: 'unknown' as const, says: `where ${name}, said in EHLO, leads: ${what}` });
+  const unknown = (what: string) => ({ kind: 'unknown' as const, says: `where the EHLO name ${name} points: ${what}` });
   const leadsHere = own.addresses.some((address) => addresses.some((one) => isSameAddress(one, address)));
-  if (leadsHere) return { kind: 'right' as const, says: `${name}, said in EHLO, leads here` };
+  if (leadsHere) return { kind: 'right' as const, says: `The EHLO name ${name} points to this machine` };
   if (failed?.kind === 'failed') return unknown(failed.reason);
   if (addresses.length === 0) {
     if (!(await isResolverSane())) return unknown('the resolver finds nothing at all');
-    return { kind: 'wrong' as const, says: `${name}, said in EHLO, has no address in DNS` };
+    return { kind: 'wrong' as const, says: `The EHLO name ${name} has no address in DNS` };
   }
-  if (own.addresses.length === 0 || own.unknown !== undefined) return unknown('which addresses are ours is not known');
-  const there = `${name}, said in EHLO, leads to ${listed(addresses)}`;
-  return { kind: 'wrong' as const, says: `${there}, and mail is sent from ${listed(own.addresses)}` };
+  if (own.addresses.length === 0 || own.unknown !== undefined)
+    return unknown('the addresses of this machine are unknown');
+  const there = `The EHLO name ${name} points to ${listed(addresses)}`;
+  return { kind: 'wrong' as const, says: `${there}, but mail is sent from ${listed(own.addresses)}` };
 }
 
 type Reverse =
@@ -203,7 +208,7 @@ export const checkReverseDns: Check = async (examination) => {
   for (const [address, reverse] of await Promise.all(
     addresses.map(async (one) => [one, await judgeAddress(examination, one)] as const),
   )) {
-    if (reverse.kind === 'confirmed') seen.says.push(`${address} is ${reverse.name}, which leads back to it`);
+    if (reverse.kind === 'confirmed') seen.says.push(`${address} is ${reverse.name}, which resolves back to it`);
     else if (reverse.kind === 'unknown') seen.unknown.push({ subject: address, says: reverse.says });
     else wrong.push({ address, says: reverse.says });
   }
@@ -225,10 +230,10 @@ async function judgeAddress({ ask, isResolverSane }: Examination, address: strin
     case 'elsewhere':
       return {
         kind: 'wrong',
-        says: `${address} is ${found.names.join(', ')} in reverse DNS, which does not lead back to it`,
+        says: `${address} is ${found.names.join(', ')} in reverse DNS, which does not resolve back to it`,
       };
     case 'unknown': {
-      const what = found.names.length === 0 ? `the name of ${address}` : `where ${found.names.join(', ')} leads`;
+      const what = found.names.length === 0 ? `the name of ${address}` : `where ${found.names.join(', ')} points`;
       return { kind: 'unknown', says: `${what}: ${found.reason}` };
     }
   }

@@ -35,9 +35,10 @@ export const checkDisk: Check = async ({ world, self }) => {
   const days = daysLeft([...samples, { at: clock.now(), free_bytes: free }]);
   if (days !== undefined && days < config.doctor.disk_days) {
     const when = days < 1 ? 'within a day' : `in about ${Math.round(days)} ${Math.round(days) === 1 ? 'day' : 'days'}`;
-    const summary = `The disk of ${dataDir} is full ${when}, as it has grown within the last week; ${mib(free)} are free.`;
+    const summary = `At the rate of the last week, the disk of ${dataDir} will be full ${when}; ${mib(free)} are free.`;
     seen.findings.push(findingOf('disk_filling', { summary }));
-  } else if (days !== undefined) seen.says.push(`As it grows, it is full in about ${Math.round(days)} days`);
+  } else if (days !== undefined)
+    seen.says.push(`At the current rate, it will be full in about ${Math.round(days)} days`);
   return seen;
 };
 
@@ -76,12 +77,12 @@ const wanted = ({ smtp, delivery, webhooks }: Config): number =>
 export const checkFiles: Check = async ({ world, self: { pid } }) => {
   const seen = nothingSeen();
   if (pid === undefined) {
-    seen.unknown.push({ says: 'how many files the server may open: none runs' });
+    seen.unknown.push({ says: 'how many files the server may open: no server is running' });
     return seen;
   }
   const limit = await softLimit(pid);
   if (limit === undefined) {
-    seen.unknown.push({ says: `how many files the process ${pid} may open: this system does not say` });
+    seen.unknown.push({ says: `how many files the process ${pid} may open: this system does not report it` });
     return seen;
   }
   const open = await readdir(`/proc/${pid}/fd`).then(
@@ -90,13 +91,15 @@ export const checkFiles: Check = async ({ world, self: { pid } }) => {
   );
   const needs = wanted(world.config);
   if (limit < needs) {
-    const summary = `The server may open ${limit} files, and its settings need up to ${needs} (smtp.max_connections, delivery.max_connections, webhooks.max_in_flight).`;
+    const summary = `The server may open ${limit} files, but its settings need up to ${needs} (smtp.max_connections, delivery.max_connections, webhooks.max_in_flight).`;
     seen.findings.push(findingOf('file_limit_low', { summary }));
   } else if (open > limit * OPEN_SHARE_MAX) {
-    const summary = `The server has ${open} files open, and may open ${limit}.`;
+    const summary = `The server has ${open} files open; its limit is ${limit}.`;
     seen.findings.push(findingOf('file_limit_low', { summary }));
   } else
-    seen.says.push(`${open} files are open of ${limit === Infinity ? 'any number' : limit}, ${needs} may be needed`);
+    seen.says.push(
+      `${open} files are open; the limit is ${limit === Infinity ? 'unlimited' : limit}, and up to ${needs} may be needed`,
+    );
   return seen;
 };
 
@@ -116,12 +119,12 @@ const HALF_SECOND_MS = 500;
 export const checkClock: Check = async (examination) => {
   const { config } = examination.world;
   const source = config.doctor.clock_source || config.acme.directory;
-  if (source === '') return skipped('doctor.clock_source names nothing to hold the clock against');
+  if (source === '') return skipped('doctor.clock_source names no source to compare the clock with');
   const seen = nothingSeen();
   const url = new URL(source);
   const told = url.protocol === 'sntp:' ? await askServer(examination, url) : await askHeader(examination, url);
   if (typeof told === 'string') {
-    seen.unknown.push({ says: `whether the clock is right: ${url.host} ${told}` });
+    seen.unknown.push({ says: `whether the clock is correct: ${url.host} ${told}` });
     return seen;
   }
   const offSeconds = Math.round(told.aheadMs / 1000);
@@ -129,7 +132,7 @@ export const checkClock: Check = async (examination) => {
   if (Math.abs(offSeconds) > config.doctor.clock_seconds) {
     const summary = `The clock of this machine is ${words}: signatures and one-time passwords are refused.`;
     seen.findings.push(findingOf('clock_wrong', { summary }));
-  } else seen.says.push(offSeconds === 0 ? `The clock is that of ${url.host}` : `The clock is ${words}`);
+  } else seen.says.push(offSeconds === 0 ? `The clock agrees with ${url.host}` : `The clock is ${words}`);
   return seen;
 };
 
@@ -145,13 +148,13 @@ async function askHeader({ world, signal }: Examination, url: URL): Promise<Told
   const middle = (before + clock.now()) / 2;
   if (answer.kind === 'failed') {
     const isOfTime = answer.fault.kind === 'tls' && /NOT_YET_VALID|EXPIRED/.test(answer.fault.code);
-    if (isOfTime) return 'shows a certificate that is not valid at the time of this machine';
+    if (isOfTime) return 'presents a certificate that is not valid at the time of this machine';
     return answer.fault.kind === 'tls'
       ? `cannot be trusted (${answer.fault.code})`
       : `does not answer (${answer.fault.kind})`;
   }
   const date = Date.parse(answer.headers.date ?? '');
-  return Number.isNaN(date) ? 'says no date' : { aheadMs: middle - (date + HALF_SECOND_MS) };
+  return Number.isNaN(date) ? 'sends no date' : { aheadMs: middle - (date + HALF_SECOND_MS) };
 }
 
 async function askServer({ world, signal }: Examination, url: URL): Promise<Told> {
@@ -161,7 +164,7 @@ async function askServer({ world, signal }: Examination, url: URL): Promise<Told
   if (address === undefined) return 'has no address';
   const before = world.clock.now();
   const time = await askTime({ address, port: url.port === '' ? SNTP_PORT : Number(url.port) }, signal);
-  if (time === undefined) return 'does not tell the time';
+  if (time === undefined) return 'does not report the time';
   return { aheadMs: (before + world.clock.now()) / 2 - time };
 }
 
@@ -172,11 +175,11 @@ const HOUR_MS = 3_600_000;
  */
 export const checkBackups: Check = async ({ world }) => {
   const { config, clock, dataDir, db } = world;
-  if (config.delivery.capture) return skipped('Nothing here is to be kept (delivery.capture)');
+  if (config.delivery.capture) return skipped('No backup is needed (delivery.capture)');
   const seen = nothingSeen();
   const { madeAt, failing } = await readBackupNotes(db);
   const age = clock.now() - (await begunAt(dataDir));
-  if (madeAt !== null) seen.says.push(`The last backup is of ${isoTime(madeAt)}`);
+  if (madeAt !== null) seen.says.push(`The last backup was made at ${isoTime(madeAt)}`);
   else if (age <= config.backup.max_age_hours * HOUR_MS) seen.says.push('There is no backup yet');
   else seen.findings.push(findingOf('backup_old', { summary: 'There is no backup of this installation.' }));
   const why = failing === null ? await whyNotDumped(world) : undefined;

@@ -25,7 +25,7 @@ export async function examinePort25(examination: OutsideLook): ReturnType<Check>
   const why = whyNotSending(world);
   if (why !== undefined) return skipped(why);
   const { mail_servers: domains } = world.config.doctor;
-  if (domains.length === 0) return skipped('doctor.mail_servers names none');
+  if (domains.length === 0) return skipped('doctor.mail_servers is empty');
   const tried = await Promise.all(domains.map((domain) => tryDomain(examination, domain)));
   const seen = nothingSeen();
   const greeted = tried.filter(({ greeting }) => greeting.kind === 'greeted' && greeting.line.startsWith('220'));
@@ -38,22 +38,22 @@ export async function examinePort25(examination: OutsideLook): ReturnType<Check>
   if (isBlocked && (await leadsOut(examination))) {
     const places = asked.map(({ domain, greeting }) => `${domain}: ${inWords(greeting)}`).join(', ');
     const port = world.config.delivery.smtp_port;
-    const summary = `No mail server can be reached at port ${port} (${places}), while other connections lead out.`;
+    const summary = `No mail server can be reached at port ${port} (${places}), although other outgoing connections work.`;
     seen.findings.push(findingOf('port25_blocked', { summary, subjects: asked.map(({ domain }) => domain) }));
     return seen;
   }
   const what = tried.map(({ domain, greeting }) => `${domain}: ${inWords(greeting)}`).join(', ');
-  const rest = isBlocked ? '; no other connection leads out either' : '';
-  seen.unknown.push({ says: `whether port ${world.config.delivery.smtp_port} leads out (${what}${rest})` });
+  const rest = isBlocked ? '; no other outgoing connection works either' : '';
+  seen.unknown.push({ says: `whether outgoing port ${world.config.delivery.smtp_port} is open (${what}${rest})` });
   return seen;
 }
 
 function inWords(greeting: Tried['greeting']): string {
   switch (greeting.kind) {
     case 'greeted':
-      return `it says ${JSON.stringify(greeting.line)}`;
+      return `it greets with ${JSON.stringify(greeting.line)}`;
     case 'silent':
-      return 'connected, and nothing was said';
+      return 'connected, but no greeting';
     case 'failed':
       return greeting.code;
     case 'unknown':

@@ -14,7 +14,7 @@ export const checkRelays: Check = async (examination) => {
   const { config } = examination.world;
   if (config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
   const used = [...usedRelays(config)];
-  if (used.length === 0) return skipped('No mail goes through a relay');
+  if (used.length === 0) return skipped('No mail is sent through a relay');
   const examined = await Promise.all(used.map((name) => examineOne(examination, name)));
   const seen = nothingSeen();
   const wrong: Examined[] = [];
@@ -25,19 +25,20 @@ export const checkRelays: Check = async (examination) => {
     else if (fault === undefined)
       seen.unknown.push({
         subject: name,
-        says: `whether the relay ${name} lets this server send: ${faults.join('; ')}`,
+        says: `whether the relay ${name} allows this server to send: ${faults.join('; ')}`,
       });
     else wrong.push(one);
   }
   const [first] = wrong;
   if (!first) return seen;
   const advice = {
-    words: `On the server’s machine, ${wrong.map(adviseOn).join('; ')}; what the relay says, shows`,
+    words: `On the server’s machine, ${wrong.map(adviseOn).join('; ')}. See what the relay replies`,
     command: `rasket relays test ${first.name}`,
   };
   const summary = wrong
     .map(
-      ({ name, examination: { faults } }) => `The relay ${name} does not let this server send: ${faults.join('; ')}.`,
+      ({ name, examination: { faults } }) =>
+        `The relay ${name} does not allow this server to send: ${faults.join('; ')}.`,
     )
     .join(' ');
   const subjects = wrong.map(({ name }) => name);
@@ -47,7 +48,9 @@ export const checkRelays: Check = async (examination) => {
 
 /** Only a relay with a login proves before the first email that it accepts mail. */
 const describeGood = ({ user }: RelaySettings): string =>
-  user === '' ? 'can be connected to, and is used without a login' : 'lets this server send, logged in with its user';
+  user === ''
+    ? 'accepts connections, and is used without a login'
+    : 'allows this server to send, logged in with its user';
 
 async function examineOne({ world, signal }: Examination, name: string): Promise<Examined | undefined> {
   const settings = world.config.relays[name];
@@ -64,7 +67,7 @@ async function examineOne({ world, signal }: Examination, name: string): Promise
 /** Names the settings that are wrong. */
 function adviseOn({ name, settings, examination: { fault } }: Examined): string {
   if (fault !== 'login') return `correct the section [relays.${name}]`;
-  if (settings.user === '') return `name the login as relays.${name}.user and relays.${name}.password_file`;
+  if (settings.user === '') return `set the login in relays.${name}.user and relays.${name}.password_file`;
   const secret = (['token_file', 'password_file'] as const).find((field) => settings[field] !== '') ?? 'password';
   return `correct relays.${name}.user or relays.${name}.${secret}`;
 }
