@@ -236,11 +236,6 @@ const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => strin
     `it is unknown whether ${destination} accepted it. It is never sent twice, and counts as failed at ${until} unless a report arrives before that.`,
 };
 
-function ordinal(count: number): string {
-  const ending = [11, 12, 13].includes(count % 100) ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
-  return `${count}${ending}`;
-}
-
 const indent = (lines: readonly string[], by = '  '): string[] => lines.map((line) => `${by}${line}`);
 
 /** An operator cannot act for the team: nothing is advised that takes a key of it. */
