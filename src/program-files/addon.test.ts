@@ -43,7 +43,7 @@ describe.runIf(process.getuid?.() === 0)('a folder that code is loaded from', ()
   ])('is refused below a folder of account %i with mode %o', (owner, mode) => {
     chownSync(above, owner, owner);
     chmodSync(above, mode);
-    expect(() => mustBeOurs(folder)).toThrow(`it stands in ${above}, which is not this account's or root's alone`);
+    expect(() => mustBeOurs(folder)).toThrow(`it is in ${above}, which is not this account's or root's alone`);
   });
 
   it('of root is refused below a folder of any other account', () => {

@@ -106,7 +106,7 @@ const badValues = [
     why: 'a user without a host, and no socket',
     toml: 'database.url = "postgres://me@/rasket"',
     fault:
-      'database.url must be a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket, or ""; got a value that is hidden because it is secret',
+      'database.url must be a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket, or ""; got a secret value (not shown)',
   },
   {
     why: 'a slash would double in links',

@@ -96,7 +96,7 @@ const conflicts = [
   {
     why: 'a wildcard that is proven at a port',
     toml: 'acme = { directory = "https://ca.example/dir", agree_to_terms = true, names = ["*.example.com"] }',
-    fault: 'acme.names has *.example.com but acme.challenge is "http-01"; wildcards can only be validated by "dns-01',
+    fault: 'acme.names has *.example.com but acme.challenge is "http-01"; wildcards can only be validated by "dns-01"',
   },
   {
     why: 'a proof in a zone that nobody may write',

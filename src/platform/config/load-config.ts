@@ -337,7 +337,7 @@ function assign(draft: Draft, given: { key: string; kind: Kind<unknown>; raw: un
   }
   draft.unsound.add(key);
   for (const { at, expects, got } of parsed.unfit) {
-    const quoted = kind.mask === undefined ? quote(got) : 'a value that is hidden because it is secret';
+    const quoted = kind.mask === undefined ? quote(got) : 'a secret value (not shown)';
     draft.faults.add(`${origin.shownAs}: ${key}${at} must be ${expects}; got ${quoted}`);
   }
 }
