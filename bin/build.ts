@@ -131,7 +131,7 @@ function removeOld(parent: string, now: number): void {
   });
   made.sort((one, other) => other.at - one.at);
   const isBuild = (name: string): boolean => !name.includes('.');
-  const running = readdirSync('/proc').map(commandOf).join('\n');
+  const running = readdirSync('/proc').map(readCommandLine).join('\n');
   const old = made.filter(({ name }) => isBuild(name)).slice(KEPT);
   const left = made.filter(({ name, at }) => !isBuild(name) && at < now - LEFTOVER_MS);
   for (const { name } of [...old, ...left]) {
@@ -139,7 +139,7 @@ function removeOld(parent: string, now: number): void {
   }
 }
 
-function commandOf(pid: string): string {
+function readCommandLine(pid: string): string {
   try {
     return /^\d+$/.test(pid) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
   } catch {

@@ -23,7 +23,7 @@ export class BackupNotWhole extends Error {
   }
 }
 
-export function exitCodeOf(error: unknown): number {
+export function toExitCode(error: unknown): number {
   if (error instanceof OperatorFault) return error.exitCode;
   if (error instanceof Error && error.name === 'MoveUnderWay') return EXIT.limit;
   if (error instanceof Error && error.name === 'Refusal') return exitCodeOfRefusal(error);
@@ -99,14 +99,14 @@ function explainSystem(fault: SystemFault): string | undefined {
   const { code = '', syscall, path, address, port, hostname, setting = 'http.port' } = fault;
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} on ${address} is in use; stop the other program, or set ${setting} (${variableOf(setting)}) to another`;
+      return `port ${port} on ${address} is in use; stop the other program, or set ${setting} (${toVariable(setting)}) to another`;
     case 'EADDRNOTAVAIL':
       return `${address} is not an address of this machine; set RASKET_HTTP_HOST, or the host under [https], to one that is`;
     case 'EACCES':
     case 'EPERM':
       return port === undefined
         ? `${path} may not be read or written by ${account()}; look at owner and mode of it and of the folders above it`
-        : `port ${port} needs a privilege; set ${setting} (${variableOf(setting)}) to one above 1023`;
+        : `port ${port} needs a privilege; set ${setting} (${toVariable(setting)}) to one above 1023`;
     case 'EROFS':
       return `${path} is on a file system that is read-only; choose another folder with --data, or mount it for writing`;
     case 'ELOOP':
@@ -134,7 +134,7 @@ function explainSystem(fault: SystemFault): string | undefined {
   }
 }
 
-const variableOf = (setting: string): string => `RASKET_${setting.replace('.', '_').toUpperCase()}`;
+const toVariable = (setting: string): string => `RASKET_${setting.replace('.', '_').toUpperCase()}`;
 
 /** When run by root, a command works as the account that owns the data folder. */
 function account(): string {

@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync,
 import os from 'node:os';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { filesBeside, programRoot } from '../src/program-files/index.ts';
+import { programFile, programRoot } from '../src/program-files/index.ts';
 import { OperatorFault } from './explain.ts';
 
 /** Read from the file that install.sh writes next to the program: where its service keeps everything. */
@@ -26,7 +26,7 @@ function isOfInstaller(file: string): boolean {
 }
 
 /** Returns the settings of the service of this data folder; empty if the folder is not the installation's. */
-export function settingsOf(dataDir: string): { file?: string; env: NodeJS.ProcessEnv } {
+export function findServiceSettings(dataDir: string): { file?: string; env: NodeJS.ProcessEnv } {
   const installed = findInstallation();
   if (installed?.data !== dataDir) return { env: process.env };
   mustBeReadable(installed);
@@ -62,7 +62,7 @@ function variablesIn(file: string): NodeJS.ProcessEnv {
  * Continues a command of root as the owner of the data folder, because the server cannot write files of root. If the
  * kernel forbids the change (a container without the privilege), root has no more rights than that owner, and remains.
  */
-export function becomeOwnerOf(dataDir: string): void {
+export function becomeFolderOwner(dataDir: string): void {
   if (process.getuid?.() !== 0) return;
   become(dataDir, statSync(dataDir, { throwIfNoEntry: false }));
 }
@@ -119,7 +119,7 @@ function become(dataDir: string, owner: Pick<Stats, 'uid' | 'gid'> | undefined):
     throw error;
   }
   try {
-    accessSync(filesBeside, constants.R_OK);
+    accessSync(programFile, constants.R_OK);
   } catch {
     throw new OperatorFault(
       `${dataDir} belongs to another account (${owner.uid}), which may not read the program in ${programRoot}; install it (install.sh) or move it`,
@@ -128,7 +128,7 @@ function become(dataDir: string, owner: Pick<Stats, 'uid' | 'gid'> | undefined):
 }
 
 /** The same for a part of the work, after which root is root again. */
-export async function asOwnerOf<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+export async function runAsFolderOwner<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   const owner = process.geteuid?.() === 0 ? statSync(dataDir, { throwIfNoEntry: false }) : undefined;
   if (owner === undefined || owner.uid === 0) return work();
   const groups = process.getgroups?.() ?? [];

@@ -78,9 +78,9 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
       if (advice !== undefined) blame(`${advice}\n`);
       return EXIT.usage;
     }
-    const { exitCodeOf, explain } = await import('./explain.ts');
+    const { toExitCode, explain } = await import('./explain.ts');
     for (const line of explain(error)) blame(`rasket: ${line}\n`);
-    return exitCodeOf(error);
+    return toExitCode(error);
   }
 }
 

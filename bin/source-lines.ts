@@ -12,10 +12,10 @@ const build = isSingleFile ? moduleUrl('') : pathToFileURL(path.dirname(realpath
 const PLACE = /(file:[^()]*\.js):(\d+):(\d+)/;
 
 Error.prepareStackTrace = (error, sites) =>
-  [titleOf(error), ...sites.map((site) => `    at ${inSources(String(site))}`)].join('\n');
+  [formatTitle(error), ...sites.map((site) => `    at ${inSources(String(site))}`)].join('\n');
 
 /** Formats the title of an error as Node does. */
-function titleOf(error: Error & { code?: unknown }): string {
+function formatTitle(error: Error & { code?: unknown }): string {
   const title = Error.prototype.toString.call(error);
   const { name, code } = error;
   return typeof code === 'string' && code.startsWith('ERR_') ? title.replace(name, `${name} [${code}]`) : title;
@@ -24,13 +24,13 @@ function titleOf(error: Error & { code?: unknown }): string {
 function inSources(site: string): string {
   const [place, url = '', line, column] = PLACE.exec(site) ?? [];
   if (place === undefined || !url.startsWith(build)) return site;
-  const source = sourceOf(url, Number(line), Number(column));
+  const source = findSource(url, Number(line), Number(column));
   return source === undefined ? site : site.replace(place, () => source);
 }
 
 const maps = new Map<string, SourceMap | undefined>();
 
-function sourceOf(url: string, line: number, column: number): string | undefined {
+function findSource(url: string, line: number, column: number): string | undefined {
   if (!maps.has(url)) maps.set(url, readMap(url));
   const origin = maps.get(url)?.findOrigin(line, column);
   if (!origin || !('fileName' in origin)) return undefined;

@@ -14,7 +14,7 @@ import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
 import { keepMachineFinder, type FindMachine } from './commands/machine.ts';
-import { keepRest } from './commands/typed-command.ts';
+import { registerRemaining } from './commands/typed-command.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
@@ -123,7 +123,7 @@ export function addClientCommands(program: Command, first?: string, findMachine?
   const isNamed = ([words]: (typeof PARTS)[number]): boolean => words.split(' ').includes(first ?? '');
   const named = PARTS.some(isNamed) ? PARTS.filter(isNamed) : PARTS;
   for (const [, add] of named) add(program, findMachine);
-  keepRest(program, () => {
+  registerRemaining(program, () => {
     for (const part of PARTS) if (!named.includes(part)) part[1](program, findMachine);
   });
 }

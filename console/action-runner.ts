@@ -1,15 +1,24 @@
 import {
-  lookUp,
-  nameOf,
-  routeOf,
+  findItem,
+  fetchItemName,
+  findRoute,
   listOfAdvice,
   type CallOf,
   type Client,
   type OperationId,
   type Advices,
 } from '../cli/client/index.ts';
-import type { Say, Terminal } from '../cli/output/index.ts';
-import { carryOut, readForm, mendOf, planOf, workOf, type Path, type Plan, type Work } from './carry-out.ts';
+import type { FormatAdvice, Terminal } from '../cli/output/index.ts';
+import {
+  performAction,
+  readForm,
+  findMend,
+  findPlan,
+  findWork,
+  type Path,
+  type Plan,
+  type Work,
+} from './perform-action.ts';
 import type { Action } from '../cli/families/index.ts';
 import type { BoundAction } from './catalog.ts';
 import { AskDialog, ConfirmDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
@@ -34,7 +43,7 @@ export interface Stage {
   changed: () => void;
   say: (text: string) => void;
   /** Returns how to word an advice here. */
-  speaker: () => Say;
+  speaker: () => FormatAdvice;
   /** Reports a fault; in the form that was submitted, if there is one. */
   sayFault: (error: unknown, form?: FormDialog) => void;
   back: () => void;
@@ -73,7 +82,7 @@ export class ActionRunner {
     const isForm = asked.length > 0 || Object.keys(action.flags).length > 0 || action.lines !== undefined;
     const bound = { action, label };
     // A preview of changes is shown only for a single item.
-    if (paths.length > 1 && (planOf(action.operation) || action.lines))
+    if (paths.length > 1 && (findPlan(action.operation) || action.lines))
       return this.#stage.say(`${label} works on one item at a time: unmark the others (space).`);
     if (!isForm) return this.#confirm({ bound, paths, names, typed: NOTHING });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
@@ -103,7 +112,7 @@ export class ActionRunner {
     const { client, left } = this.#stage;
     const waiting = form;
     if (current)
-      return this.#learn(lookUp(client, current, path, left), (found) => form.begin(found ?? {}), { waiting });
+      return this.#learn(findItem(client, current, path, left), (found) => form.begin(found ?? {}), { waiting });
     if (!lines) return;
     const asked = client.call(lines.operation, { path, query: { limit: LINES } } as CallOf<OperationId>, left);
     await this.#learn(
@@ -135,7 +144,7 @@ export class ActionRunner {
       this.#stage.dialog = dialog;
       // Several have no name in common: how many they are has to be known.
       if (paths.length > 1) return dialog.name(String(paths.length));
-      const name = nameOf(this.#stage.client, destroys.name, paths[0] ?? {}, this.#stage.left);
+      const name = fetchItemName(this.#stage.client, destroys.name, paths[0] ?? {}, this.#stage.left);
       return void this.#learn(name, (found) => dialog.name(found), { form, waiting: dialog });
     }
     const named = action.destroysNamed?.(typed.fields);
@@ -144,7 +153,7 @@ export class ActionRunner {
       dialog.name(named.name);
       return void (this.#stage.dialog = dialog);
     }
-    const plan = planOf(action.operation);
+    const plan = findPlan(action.operation);
     if (plan) {
       const { client } = this.#stage;
       const [path = {}] = paths;
@@ -153,7 +162,7 @@ export class ActionRunner {
         readForm(client, action, path, typed).then((body) => plan(client, path, body)),
       );
     }
-    if (form || routeOf(action.operation as OperationId)[0] === 'GET') return go();
+    if (form || findRoute(action.operation as OperationId)[0] === 'GET') return go();
     const question = `${action.summary[0]?.toUpperCase() ?? ''}${action.summary.slice(1)}${which}, on ${url}?`;
     const lines = [question, ...(action.description === undefined ? [] : [action.description])];
     this.#stage.dialog = new AskDialog(label, lines, go);
@@ -190,7 +199,7 @@ export class ActionRunner {
     } catch (error) {
       if (left.aborted) return;
       if (waiting !== undefined && this.#stage.dialog === waiting) this.#stage.dialog = undefined;
-      this.#sayFault(error, form, screen);
+      this.#showFault(error, form, screen);
     }
   }
 
@@ -201,17 +210,17 @@ export class ActionRunner {
     this.#work = work;
     const { screen } = stage;
     const of = paths.length > 1 ? (done: number): string => ` ${done} of ${paths.length}` : (): string => '';
-    const tell = (done: number, waits = ''): void =>
+    const showProgress = (done: number, waits = ''): void =>
       stage.say(`${label}${of(done)} … ${waits}${paths.length > 1 ? '  (esc stops it)' : ''}`);
     try {
-      const progress = { tell, signal: work.signal };
+      const progress = { tell: showProgress, signal: work.signal };
       const body = planned ? {} : await readForm(stage.client, action, paths[0] ?? {}, typed);
-      const special = planned ?? workOf(action.operation, body);
+      const special = planned ?? findWork(action.operation, body);
       const answers = special
         ? [await special(stage.client, progress)]
-        : await carryOut(stage.client, { action, paths, body }, progress);
+        : await performAction(stage.client, { action, paths, body }, progress);
       screen?.unmark?.();
-      const { text, dialog } = outcomeOf(action, answers, { paths, names, say: stage.speaker() });
+      const { text, dialog } = describeOutcome(action, answers, { paths, names, say: stage.speaker() });
       stage.dialog = dialog ?? stage.dialog;
       if (stage.screen === screen && !dialog && !special) openMade(screen, action, answers);
       stage.say(text);
@@ -222,7 +231,7 @@ export class ActionRunner {
       if (work.signal.aborted) stage.say(`${label} was stopped.`);
       else if (await this.#offerMend(error, { bound, paths, names, typed, form }, screen)) return;
       // Of several the first may be done already: those are not done again by one more Enter.
-      else this.#sayFault(error, paths.length > 1 ? undefined : form, screen);
+      else this.#showFault(error, paths.length > 1 ? undefined : form, screen);
       screen?.refresh();
     } finally {
       if (this.#work === work) this.#work = undefined;
@@ -232,14 +241,14 @@ export class ActionRunner {
   /** Offers to fix what blocks the action and then to repeat it; returns whether there was something to offer. */
   async #offerMend(error: unknown, task: Task, screen: Screen | undefined): Promise<boolean> {
     const { client, left } = this.#stage;
-    const mend = await mendOf(error, { client, signal: left }, task.bound.action, task.paths).catch(() => undefined);
+    const mend = await findMend(error, { client, signal: left }, task.bound.action, task.paths).catch(() => undefined);
     if (!mend || left.aborted || this.#stage.screen !== screen) return false;
     const go = async (): Promise<void> => {
       try {
         await mend.work();
         await this.#run(task);
       } catch (fault) {
-        this.#sayFault(fault, undefined, screen);
+        this.#showFault(fault, undefined, screen);
       }
     };
     this.#stage.say('');
@@ -249,7 +258,7 @@ export class ActionRunner {
   }
 
   /** Restores the typed values for another try, unless the user has gone on to something else. */
-  #sayFault(error: unknown, form: FormDialog | undefined, screen: Screen | undefined): void {
+  #showFault(error: unknown, form: FormDialog | undefined, screen: Screen | undefined): void {
     const stage = this.#stage;
     const isFree = stage.screen === screen && stage.dialog === undefined && stage.prompt === undefined;
     if (form === undefined || !isFree) return stage.sayFault(error);
@@ -265,13 +274,13 @@ function openMade(screen: Screen | undefined, action: Action, [answer]: readonly
 }
 
 /** Returns the message about the outcome: a line, or a text that stays until it was read. */
-function outcomeOf(
+function describeOutcome(
   action: Action,
   answers: readonly unknown[],
-  { paths, names, say }: Pick<Offer, 'paths'> & { names: readonly string[]; say: Say },
+  { paths, names, say }: Pick<Offer, 'paths'> & { names: readonly string[]; say: FormatAdvice },
 ): { text: string; dialog?: Dialog } {
   const [answer] = answers;
-  const text = typeof answer === 'string' ? answers.join('\n') : action.tell?.(answer as never);
+  const text = typeof answer === 'string' ? answers.join('\n') : action.describe?.(answer as never);
   const inWords = (advices: Advices): string =>
     listOfAdvice(advices)
       .map(say)

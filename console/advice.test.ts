@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Advised } from '../cli/client/index.ts';
-import { sayHere, type At } from './advice.ts';
-import { actionsOf, operatorSections, sections } from './catalog.ts';
+import { createConsoleFormatter, type At } from './advice.ts';
+import { listActions, operatorSections, sections } from './catalog.ts';
 import { webhooks } from '../cli/families/index.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
@@ -19,18 +19,18 @@ it.each<[command: Advised, place: string]>([
   [['ready'], ':overview'],
   [['login', '--url', 'https://mail.example.com'], 'rasket login --url https://mail.example.com'],
 ])('the console shows the command %j as %s', (command, place) => {
-  expect(sayHere({ sections: every, actions: [] })({ words: 'Next', command })).toBe(`Next: ${place}`);
+  expect(createConsoleFormatter({ sections: every, actions: [] })({ words: 'Next', command })).toBe(`Next: ${place}`);
 });
 
 it('advice about the open item names a key or one of its tabs, and omits what is already shown', () => {
-  const actions = actionsOf(webhooks, ['webhook_id'], true);
-  const say = sayHere({ sections, actions, at: open });
+  const actions = listActions(webhooks, ['webhook_id'], true);
+  const say = createConsoleFormatter({ sections, actions, at: open });
   expect(say({ words: 'Next', command: ['updateWebhook', WEBHOOK, '--status', 'enabled'] })).toBe('Next: u (update)');
   expect(say({ words: 'Next', command: ['webhooks replay', '--parked', '--webhook', WEBHOOK] })).toBe('Next: → parked');
   expect(say({ words: 'Next', command: ['getWebhook', WEBHOOK] })).toBeUndefined();
 });
 
 it('advice does not name a screen that this key cannot open', () => {
-  const say = sayHere({ sections, actions: [] });
+  const say = createConsoleFormatter({ sections, actions: [] });
   expect(say({ words: 'Next', command: ['listQueueHolds'] })).toBe('Next: rasket queue holds');
 });

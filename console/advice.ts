@@ -1,5 +1,5 @@
 import type { Advised, ByHand, ContractId } from '../cli/client/index.ts';
-import { isByHand, sayOnLine, type Say } from '../cli/output/index.ts';
+import { isByHand, createLineFormatter, type FormatAdvice } from '../cli/output/index.ts';
 import type { Family, List } from '../cli/families/index.ts';
 import { families, itemKeys, type BoundAction, type Section } from './catalog.ts';
 
@@ -28,8 +28,8 @@ interface Around {
 }
 
 /** For the console: a screen or a key in place of a command; the command itself if the console has neither. */
-export const sayHere =
-  (around: Around): Say =>
+export const createConsoleFormatter =
+  (around: Around): FormatAdvice =>
   (advice) => {
     const { words, command, isForLine } = advice;
     if (isForLine) return undefined;
@@ -37,12 +37,12 @@ export const sayHere =
     const called = isByHand(command[0]) ? HERE[command[0]] : command[0];
     // It is visible already.
     if (called !== undefined && called === around.at?.operation) return undefined;
-    const place = called === undefined ? undefined : placeOf(called, command, around);
-    if (place === undefined) return sayOnLine()(advice);
+    const place = called === undefined ? undefined : findPlace(called, command, around);
+    if (place === undefined) return createLineFormatter()(advice);
     return words === '' ? place : `${words}: ${place}`;
   };
 
-function placeOf(called: ContractId | 'overview', command: Advised, { sections, actions, at }: Around) {
+function findPlace(called: ContractId | 'overview', command: Advised, { sections, actions, at }: Around) {
   if (called === 'overview') return ':overview';
   const offered = actions.find(({ action }) => action.operation === called);
   if (offered) return `${offered.key} (${offered.label})`;
@@ -63,11 +63,11 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
     const action = actions.find(({ operation }) => operation === called);
     if (!list && !action && get?.operation !== called) continue;
     const outer = Object.keys(list?.path ?? {});
-    const side = list && `→ ${sideOf({ family, list })}`;
+    const side = list && `→ ${nameList({ family, list })}`;
     if (side !== undefined && at && outer.length > 0 && isSame(outer, at.keys)) return side;
     const alone = sections.find((one) => one.kind === 'item' && one.family === family);
     if (alone && action) return `:${alone.name}, then ${action.key} (${action.verb})`;
-    const section = sectionOf(family, sections, outer);
+    const section = findSection(family, sections, outer);
     if (!section) continue;
     const id = words.find((word) => ID.test(word));
     const item = `:${section.name}${id === undefined ? '' : ` ${id}`}`;
@@ -78,13 +78,13 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
 }
 
 /** `attachments list` are the attachments, `emails events` the events. */
-export const sideOf = ({ family, list }: { family: Family; list: List }): string =>
+export const nameList = ({ family, list }: { family: Family; list: List }): string =>
   list.verb === 'list' ? family.command : list.verb;
 
 /**
  * Returns the family's own section, that of the items which a list belongs to, or that of the family it is shown with.
  */
-function sectionOf(family: Family, sections: readonly Section[], outer: readonly string[]): Section | undefined {
+function findSection(family: Family, sections: readonly Section[], outer: readonly string[]): Section | undefined {
   const lists = sections.filter((one) => one.kind === 'list');
   return (
     lists.find((one) => one.family === family || (outer.length > 0 && isSame(itemKeys(one.family), outer))) ??

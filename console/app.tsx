@@ -2,7 +2,7 @@ import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
 import { clean } from '../cli/output/index.ts';
 import { isClosed } from './catalog.ts';
-import { boxed, bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
+import { boxed, bold, formatClock, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
 import { keysLine } from './foot.ts';
 import { keysIn, type InkKey } from './terminal.ts';
 import type { Navigator } from './navigator.ts';
@@ -76,7 +76,7 @@ function apart(left: string, right: string, columns: number): string {
 
 function header({ client, lostSince, terminal }: Navigator, version: string, urlFrom: string, columns: number): string {
   const where = clean(`${client.url} (${urlFrom})`);
-  const since = lostSince === undefined ? '' : clockOf(lostSince);
+  const since = lostSince === undefined ? '' : formatClock(lostSince);
   const state =
     lostSince === undefined
       ? terminal.paint('green', '✓ connected')
@@ -96,14 +96,14 @@ function tabs({ sectionName: current, sections, isPerson }: Navigator, columns: 
 }
 
 /** Returns the note; a filter in it is shown as typed or pasted. */
-const noteOf = (screen: Navigator['screen']): string => clean(screen?.note() ?? '');
+const formatNote = (screen: Navigator['screen']): string => clean(screen?.note() ?? '');
 
 /** Reports whether a note fits next to the crumbs, which keep enough space to show the location. */
 const hasRoom = (note: string, columns: number): boolean => shownWidth(note) <= columns - 13;
 
 function crumbs({ screens, screen }: Navigator, columns: number): string {
   const titles = screens.map(({ title }) => title);
-  const note = noteOf(screen);
+  const note = formatNote(screen);
   return apart(` ${bold(titles.join(' › '))}`, hasRoom(note, columns) ? `${note} ` : '', columns);
 }
 
@@ -141,7 +141,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   const { prompt, message, screen, dialog } = navigator;
   if (!prompt) {
     // A dialog shows its own faults.
-    const note = dialog ? '' : noteOf(screen);
+    const note = dialog ? '' : formatNote(screen);
     const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
     return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { emails, type Action, type Family } from '../cli/families/index.ts';
-import { actionsOf, families, itemKeys, listsOf, operatorSections, placesOf, RESERVED, sections } from './catalog.ts';
+import {
+  listActions,
+  families,
+  itemKeys,
+  findLists,
+  operatorSections,
+  listPlaces,
+  RESERVED,
+  sections,
+} from './catalog.ts';
 
 it('every family that can be listed, shown or reported is on a screen', () => {
   const roots = new Set<unknown>([...sections, ...operatorSections].flatMap((section) => Object.values(section)));
@@ -9,7 +18,7 @@ it('every family that can be listed, shown or reported is on a screen', () => {
     size = roots.size;
     for (const family of families) {
       if (!roots.has(family) && !roots.has(family.list)) continue;
-      for (const inner of listsOf(itemKeys(family))) roots.add(inner.family).add(inner.list);
+      for (const inner of findLists(itemKeys(family))) roots.add(inner.family).add(inner.list);
     }
   }
   const missing = families.filter(({ list, report }) => (list && !roots.has(list)) || (report && !roots.has(report)));
@@ -19,7 +28,7 @@ it('every family that can be listed, shown or reported is on a screen', () => {
 it('every action is offered on some screen', () => {
   const offered = new Set(
     families
-      .flatMap((family) => [false, true].flatMap((isOnItem) => actionsOf(family, itemKeys(family), isOnItem)))
+      .flatMap((family) => [false, true].flatMap((isOnItem) => listActions(family, itemKeys(family), isOnItem)))
       .map(({ action }) => action.operation),
   );
   const all = families.flatMap(({ actions = [] }) => actions.map(({ operation }) => operation));
@@ -27,9 +36,9 @@ it('every action is offered on some screen', () => {
 });
 
 describe('the keys of a screen', () => {
-  const faultsOf = (family: Family): string[] =>
+  const findFaults = (family: Family): string[] =>
     [false, true].flatMap((isOnItem) => {
-      const bound = actionsOf(family, itemKeys(family), isOnItem);
+      const bound = listActions(family, itemKeys(family), isOnItem);
       return bound
         .filter(({ key }, at) => !isFree(key) || bound.findIndex((other) => other.key === key) !== at)
         .map(({ key, action }) => `${family.command}: ${action.operation} has ${key}`);
@@ -37,7 +46,7 @@ describe('the keys of a screen', () => {
   const isFree = (key: string): boolean => /^[a-zA-Z]$/.test(key) && !RESERVED.includes(key);
 
   it('are unique among the actions of the screen', () => {
-    expect(families.flatMap(faultsOf)).toEqual([]);
+    expect(families.flatMap(findFaults)).toEqual([]);
   });
 
   it.each([
@@ -46,26 +55,27 @@ describe('the keys of a screen', () => {
     ['that is empty', ''],
   ])('are reported as faulty when an action declares one %s', (_, key) => {
     const planted: Family = { ...emails, actions: emails.actions.map((one, at) => (at === 1 ? { ...one, key } : one)) };
-    expect(faultsOf(planted)).toEqual([`emails: sendBatch has ${key}`]);
+    expect(findFaults(planted)).toEqual([`emails: sendBatch has ${key}`]);
   });
 
   it('do not change when another action is declared before them', () => {
     const planted: Family = { ...emails, actions: [{ ...emails.actions[0], key: 'z' } as Action, ...emails.actions] };
-    const keysOf = (family: Family) => actionsOf(family, itemKeys(family), false).map(({ key, label }) => key + label);
-    expect(keysOf(planted)).toEqual(['zsend', ...keysOf(emails)]);
+    const listKeys = (family: Family) =>
+      listActions(family, itemKeys(family), false).map(({ key, label }) => key + label);
+    expect(listKeys(planted)).toEqual(['zsend', ...listKeys(emails)]);
   });
 });
 
 it('an action keeps the key that people know, because changing this list moves a key under their fingers', () => {
-  const keysOf = (family: Family, isOnItem: boolean): string =>
-    actionsOf(family, itemKeys(family), isOnItem)
+  const listKeys = (family: Family, isOnItem: boolean): string =>
+    listActions(family, itemKeys(family), isOnItem)
       .map(({ key, label }) => `${key} ${label}`)
       .join(', ');
   const screens = families.flatMap((family) => {
     const { command, list } = family;
     const name = list === undefined ? command : `${command} ${list.verb}`;
-    const inList = keysOf(family, false);
-    const onItem = keysOf(family, true);
+    const inList = listKeys(family, false);
+    const onItem = listKeys(family, true);
     if (inList === '') return [];
     return [`${name}: ${inList}`, ...(inList.includes(onItem) ? [] : [`${name}, an item: ${onItem}`])];
   });
@@ -136,7 +146,7 @@ it('an operator sees the queue, the apps, the certificates, the audit log and th
     'operator-findings',
   ]);
   const offered = operatorSections.map((section) =>
-    'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
+    'family' in section ? listActions(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
   expect(offered).toEqual([
     ['hold', 'retry', 'drop'],
@@ -151,8 +161,8 @@ it('an operator sees the queue, the apps, the certificates, the audit log and th
 });
 
 it('the console names the screens on which an action is offered', () => {
-  expect(placesOf('replay', false)).toEqual(['webhooks › parked', 'webhooks › events']);
-  expect(placesOf('preview', false)).toContain('segments');
-  expect(placesOf('replay', true)).toEqual([]);
-  expect(placesOf('nothing of this kind', false)).toEqual([]);
+  expect(listPlaces('replay', false)).toEqual(['webhooks › parked', 'webhooks › events']);
+  expect(listPlaces('preview', false)).toContain('segments');
+  expect(listPlaces('replay', true)).toEqual([]);
+  expect(listPlaces('nothing of this kind', false)).toEqual([]);
 });

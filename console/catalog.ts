@@ -33,8 +33,8 @@ const FIRST = [
 const every: readonly Section[] = [
   { name: 'overview', summary: 'show the state of everything', isOperators: false, kind: 'overview' } as const,
   { name: 'metrics', summary: 'show counts and rates of sent mail', isOperators: false, kind: 'metrics' } as const,
-  ...families.flatMap(sectionsOf),
-].sort((a, b) => rankOf(a) - rankOf(b));
+  ...families.flatMap(buildSections),
+].sort((a, b) => computeRank(a) - computeRank(b));
 
 /** Reports whether the section needs a person, while a key is in use. */
 export const isClosed = (section: Section, isPerson: boolean): boolean =>
@@ -46,38 +46,38 @@ export const sections: readonly Section[] = every.filter(({ isOperators }) => !i
 /** The sections for the token of an operator, which has no access to teams. */
 export const operatorSections: readonly Section[] = every.filter(({ isOperators }) => isOperators);
 
-function rankOf({ name }: Section): number {
+function computeRank({ name }: Section): number {
   return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
 }
 
-function sectionsOf(family: Family): Section[] {
+function buildSections(family: Family): Section[] {
   const { command, list, get, report, summary, screens, isOperators = false } = family;
   const isWhole = (path: Readonly<Record<string, Key>>): boolean => Object.keys(path).length === 0;
   // Families that share a command are distinguished by their verb: `contacts imports` are the imports.
-  const nameOf = (verb: string, usual: string): string => (verb === usual ? command : verb);
+  const chooseName = (verb: string, usual: string): string => (verb === usual ? command : verb);
   const reports: Section[] = report
     ? [{ name: screens?.report ?? command, summary: report.summary, isOperators, kind: 'report', family, report }]
     : [];
   if (list && isWhole(list.path)) {
-    const name = screens?.list ?? nameOf(list.verb, 'list');
+    const name = screens?.list ?? chooseName(list.verb, 'list');
     const isApart = screens?.report !== undefined;
     return [...(isApart ? reports : []), { name, summary: list.summary, isOperators, kind: 'list', family, list }];
   }
   if (report) return reports.map((section) => ({ ...section, summary }));
   if (get && isWhole(get.path)) {
-    return [{ name: nameOf(get.verb, 'get'), summary, isOperators, kind: 'item', family, get }];
+    return [{ name: chooseName(get.verb, 'get'), summary, isOperators, kind: 'item', family, get }];
   }
   return [];
 }
 
 /** Returns the screens that have an action with this verb. */
-export const placesOf = (verb: string, isOperators: boolean): readonly string[] =>
+export const listPlaces = (verb: string, isOperators: boolean): readonly string[] =>
   families
     .filter(({ isOperators: isTheirs = false }) => isTheirs === isOperators)
     .filter(({ actions = [] }) => actions.some((action) => action.verb === verb))
     .map((family) => {
       const { command, list, get } = family;
-      return sectionsOf(family)[0]?.name ?? `${command} › ${list?.verb ?? get?.verb ?? verb}`;
+      return buildSections(family)[0]?.name ?? `${command} › ${list?.verb ?? get?.verb ?? verb}`;
     });
 
 /** Returns the parameters that identify an item of a family: those of its detail, or else of its actions. */
@@ -100,17 +100,17 @@ export function pathOfRow(
 
 /** Returns the detail of an item; a family without one uses that of another list of the same objects. */
 export function detailOfRow(family: Family, path: Readonly<Record<string, string>>): Detail | undefined {
-  const isOf = ({ get }: Family): boolean => get !== undefined && Object.keys(get.path).every((key) => key in path);
-  if (family.get) return isOf(family) ? family.get : undefined;
+  const isItem = ({ get }: Family): boolean => get !== undefined && Object.keys(get.path).every((key) => key in path);
+  if (family.get) return isItem(family) ? family.get : undefined;
   const isAlike = (other: Family): boolean => other.command === family.command && other.noun === family.noun;
-  return families.find((other) => isAlike(other) && isOf(other))?.get;
+  return families.find((other) => isAlike(other) && isItem(other))?.get;
 }
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((key) => other.includes(key));
 
 /** The lists that belong to one item. */
-export const listsOf = (keys: readonly string[]): readonly { family: Family; list: List }[] =>
+export const findLists = (keys: readonly string[]): readonly { family: Family; list: List }[] =>
   keys.length === 0
     ? []
     : families.flatMap((family) =>
@@ -131,7 +131,7 @@ const isAlone = (get: Detail | undefined): boolean => get !== undefined && Objec
  * Returns the actions on an item, or those of its list, such as one that creates a new one. A form asks for further
  * parameters of the path.
  */
-export function actionsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly BoundAction[] {
+export function listActions(family: Family, keys: readonly string[], isOnItem: boolean): readonly BoundAction[] {
   // Claims have no list of their own: they are created on the list of domains.
   const withoutScreen = families.filter(
     (other) =>
@@ -153,7 +153,7 @@ export function actionsOf(family: Family, keys: readonly string[], isOnItem: boo
         [family, ...families.filter((other) => other !== family)].flatMap((other) =>
           (other.actions ?? [])
             .filter(({ path, operation }) => keys.every((key) => key in path) && !isOfInner(operation, keys))
-            .map((action) => ({ action, label: labelOf(other, family, action) })),
+            .map((action) => ({ action, label: formatLabel(other, family, action) })),
         );
   const all = [...own.map((action) => ({ action, label: action.verb })), ...toItem].filter(
     ({ action }, at, list) => list.findIndex((one) => one.action === action) === at,
@@ -184,7 +184,7 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
 /** The keys that every screen has. */
 export const RESERVED = [...'jkJKhlgGrqyx', '/', ':', '?', ' ', '<', '>', '=', ...'0123456789'];
 
-function labelOf(family: Family, shown: Family, { verb }: Action): string {
+function formatLabel(family: Family, shown: Family, { verb }: Action): string {
   if (family.command === shown.command) return verb;
   return `${verb} ${family.noun}`;
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, expect, it, afterEach, beforeEach, vi } from 'vitest';
 import { ApiFault, NoAnswer, type Client } from '../cli/client/index.ts';
 import { CliFault } from '../cli/output/index.ts';
-import { sayHere } from './advice.ts';
+import { createConsoleFormatter } from './advice.ts';
 import { Faults, watchClient } from './faults.ts';
 
 const folders: string[] = [];
@@ -79,7 +79,7 @@ it('a drawing error before the contract is loaded is shown again after it is loa
 });
 
 it('a fault of an unreachable server gives no advice that cannot be followed in the console', () => {
-  const say = () => sayHere({ sections: [], actions: [] });
+  const say = () => createConsoleFormatter({ sections: [], actions: [] });
   const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {}, say });
   const gone = { url: 'https://mail.example.com', cause: 'Nothing answers there.' };
   const another = { words: 'Or name another server with --url or --profile.', isForLine: true } as const;

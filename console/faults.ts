@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ApiFault, NoAnswer, type OperationId, type Client } from '../cli/client/index.ts';
-import { clean, explainFault, type KeyInUse, type Say, type Translate } from '../cli/output/index.ts';
+import { clean, explainFault, type KeyInUse, type FormatAdvice, type Translate } from '../cli/output/index.ts';
 
-type Judge = (operation: OperationId, answer: Heard) => readonly string[];
+type CheckResponse = (operation: OperationId, answer: Heard) => readonly string[];
 
 interface FaultsInput {
   version: string;
@@ -14,7 +14,7 @@ interface FaultsInput {
   /** The key that is used now. */
   key?: () => KeyInUse;
   /** Returns how to word an advice here. */
-  say?: () => Say;
+  say?: () => FormatAdvice;
 }
 
 /** Shown until the contract is loaded, which happens only after a fault. */
@@ -34,7 +34,7 @@ export class Faults {
   readonly #input: FaultsInput;
   readonly #answers = new Map<OperationId, Heard>();
   readonly #kept = new Map<string, string>();
-  #judge: Judge | undefined;
+  #judge: CheckResponse | undefined;
   #loading: Promise<void> | undefined;
   #waiting: unknown;
   #strangeUntil = 0;
@@ -87,16 +87,16 @@ export class Faults {
   }
 
   /** Returns a message if the server sent a response that is not rasket's; undefined if all responses are valid. */
-  #strange(judge: Judge, fault: unknown): string | undefined {
+  #strange(judge: CheckResponse, fault: unknown): string | undefined {
     for (const [operation, answer] of this.#answers) {
       if (judge(operation, answer).length > 0) this.#strangeUntil = Date.now() + STRANGE_MS;
     }
     if (Date.now() > this.#strangeUntil) return undefined;
-    return clean(`The server sent a response that is not from rasket (${messageOf(fault)}).`);
+    return clean(`The server sent a response that is not from rasket (${toMessage(fault)}).`);
   }
 
   #ofOurs(fault: unknown): string {
-    return clean(`This is a bug in the console, not in the server (${messageOf(fault)}). ${this.#keep(fault)}`);
+    return clean(`This is a bug in the console, not in the server (${toMessage(fault)}). ${this.#keep(fault)}`);
   }
 
   /** Drawing fails again and again: one trace of it is enough. */
@@ -117,7 +117,7 @@ export class Faults {
       appendFileSync(file, `${head}\n${trace}\n\n`, { mode: 0o600 });
       return `The stack trace is in ${file}; the console keeps running.`;
     } catch (error) {
-      return `The stack trace could not be saved: ${messageOf(error)}.`;
+      return `The stack trace could not be saved: ${toMessage(error)}.`;
     }
   }
 }
@@ -125,7 +125,7 @@ export class Faults {
 const stateFolder = (env: Readonly<Record<string, string | undefined>>): string =>
   path.join(env.XDG_STATE_HOME || path.join(env.HOME || os.homedir(), '.local', 'state'), 'rasket');
 
-const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+const toMessage = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 /** Separates a command from the text after it. */
 function inALine(said: string, line: string): string {
@@ -136,16 +136,16 @@ function inALine(said: string, line: string): string {
 /** Explains a fault, or returns the one to investigate: a refusal may be of another shape too. */
 function explain(
   error: unknown,
-  inWordsOf?: Translate,
+  translate?: Translate,
   { key, say }: Pick<FaultsInput, 'key' | 'say'> = {},
 ): { said?: string; fault?: unknown } {
   try {
     const [first, ...more] =
-      explainFault(error, { inWordsOf, key: key?.(), ...(say ? { say: say() } : {}) })?.lines ?? [];
+      explainFault(error, { translate, key: key?.(), ...(say ? { formatAdvices: say() } : {}) })?.lines ?? [];
     if (first === undefined) return { fault: error };
     // The message of the whole may be that of its first field.
-    const isSaid = (line: string): boolean => first.includes(line.trim().replace(/\.$/, ''));
-    return { said: more.filter((line) => !isSaid(line)).reduce(inALine, first) };
+    const isRepeated = (line: string): boolean => first.includes(line.trim().replace(/\.$/, ''));
+    return { said: more.filter((line) => !isRepeated(line)).reduce(inALine, first) };
   } catch (found) {
     return { fault: found };
   }

@@ -5,7 +5,7 @@ import {
   findTarget,
   mustRun,
   NoAnswer,
-  routeOf,
+  findRoute,
   type Client,
   type Target,
 } from '../cli/client/index.ts';
@@ -39,7 +39,7 @@ export function followTarget(first: Client, target: Target, version: string): { 
       } catch (error) {
         if (isOfAnother(error)) look();
         // A change was meant for the server that was selected when it was requested.
-        if (now === asked || routeOf(operation)[0] !== 'GET') throw error;
+        if (now === asked || findRoute(operation)[0] !== 'GET') throw error;
         return now.call(operation, call, signal);
       }
     },

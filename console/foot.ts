@@ -8,8 +8,8 @@ type Pair = readonly [key: string, says: string];
 const BRIEF: Readonly<Record<string, string>> = {
   'other tabs': 'tabs',
   'copy the value': 'copy',
-  'other tabs of the item beside the list': 'its tabs',
-  'scroll the item beside the list': 'scroll it',
+  'other tabs of the item next to the list': 'its tabs',
+  'scroll the item next to the list': 'scroll it',
   'mark, to act on several items': 'mark',
 };
 
@@ -21,10 +21,10 @@ export function keysLine({ dialog, prompt, screen }: Navigator, columns: number)
   if (dialog) return ` ${keysThatFit(dialog.keys, columns - 1)}`;
   if (prompt?.sign === ':') return ' enter run   ↑↓ choose   tab complete   ↑ history   esc cancel';
   if (prompt) return ' enter apply   tab complete   ↑↓ history   esc cancel';
-  return fitting(screen ? pairsOf(screen) : [[':', 'go to']], columns);
+  return fitting(screen ? buildPairs(screen) : [[':', 'go to']], columns);
 }
 
-function pairsOf(screen: Screen): Pair[] {
+function buildPairs(screen: Screen): Pair[] {
   const own = screen
     .keys()
     .map(([key, says]) => [key, BRIEF[says] ?? says] as const)

@@ -1,7 +1,7 @@
 import { isSession, NoAnswer, type Client } from '../cli/client/index.ts';
-import { clean, type KeyInUse, type Say, type Terminal } from '../cli/output/index.ts';
-import { sayHere, type At } from './advice.ts';
-import { placesOf, type BoundAction, type Section } from './catalog.ts';
+import { clean, type KeyInUse, type FormatAdvice, type Terminal } from '../cli/output/index.ts';
+import { createConsoleFormatter, type At } from './advice.ts';
+import { listPlaces, type BoundAction, type Section } from './catalog.ts';
 import { entriesFor, filterCompletions, readCommand, History, Prompt, type Command } from './prompt.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { FormDialog } from './dialogs/form-dialog.ts';
@@ -10,7 +10,7 @@ import { Faults, LOOKING, watchClient } from './faults.ts';
 import { helpText } from './help.ts';
 import { hasOuter, type Host, type Offer, type Screen } from './screens/screen.ts';
 import { ListScreen } from './screens/list-screen.ts';
-import { screenOf } from './screens/screen-of.ts';
+import { createScreen } from './screens/create-screen.ts';
 import { WaitingKeys, type Awaited } from './waiting-keys.ts';
 
 interface Outside {
@@ -74,7 +74,7 @@ export class Navigator implements Host, Stage {
     this.terminal = outside.terminal;
     this.sections = outside.sections;
     const { version, env, target: key } = outside;
-    this.faults = new Faults({ version, env, key, onReady: () => this.#sayAgain(), say: () => this.speaker() });
+    this.faults = new Faults({ version, env, key, onReady: () => this.#updateMessage(), say: () => this.speaker() });
     this.client = watchClient(outside.client, {
       heard: (operation, answer) => {
         if (answer) this.faults.heard(operation, answer);
@@ -126,7 +126,7 @@ export class Navigator implements Host, Stage {
     return isSession(this.#outside.target().apiKey);
   }
 
-  speaker = (at?: At): Say => sayHere({ sections: this.sections, actions: this.actions, at });
+  speaker = (at?: At): FormatAdvice => createConsoleFormatter({ sections: this.sections, actions: this.actions, at });
 
   sayFault = (error: unknown, form?: FormDialog): void => {
     const text = clean(this.faults.inWords(error, form?.inItsWords));
@@ -143,7 +143,7 @@ export class Navigator implements Host, Stage {
   };
 
   /** The cause is known by now. */
-  #sayAgain(): void {
+  #updateMessage(): void {
     if (this.message === LOOKING) this.message = this.faults.waiting();
     this.changed();
   }
@@ -190,7 +190,7 @@ export class Navigator implements Host, Stage {
 
   enter(section: Section, rest = ''): void {
     this.#section = section;
-    const screen = screenOf(this, section);
+    const screen = createScreen(this, section);
     if (screen instanceof ListScreen && ID.test(rest)) {
       this.#show([screen]);
       return screen.openById(rest);
@@ -253,7 +253,7 @@ export class Navigator implements Host, Stage {
     if (this.#keyOfAll(key) || this.screen?.key(key)) return;
     const found = this.#offeredActions().find(({ bound }) => bound.key === key);
     if (found) return this.#runner.begin(found.bound, found.offer);
-    if (this.#sayWithheld((bound) => bound.key === key)) return;
+    if (this.#explainWithheld((bound) => bound.key === key)) return;
     if (key === 'left' || key === 'h') return this.back();
   }
 
@@ -318,7 +318,7 @@ export class Navigator implements Host, Stage {
   }
 
   /** Says why an action is not offered here; returns whether there is such an action. */
-  #sayWithheld(isMeant: (bound: BoundAction) => boolean): boolean {
+  #explainWithheld(isMeant: (bound: BoundAction) => boolean): boolean {
     const found = (this.screen?.offers() ?? []).flatMap(({ withheld = [] }) => withheld).find(isMeant);
     if (found) this.say(`${found.label}: ${found.action.only?.says ?? ''}.`);
     return found !== undefined;
@@ -350,7 +350,7 @@ export class Navigator implements Host, Stage {
     const line = prompt.line.text.trim();
     const { chosen } = prompt;
     // A complete name of an action that does not apply here gets an explanation, before a similar one is run instead.
-    if (chosen?.name !== line && this.#sayWithheld(({ label }) => label === line)) return;
+    if (chosen?.name !== line && this.#explainWithheld(({ label }) => label === line)) return;
     const labels = this.actions.map(({ label }) => label);
     this.#obey(chosen?.command ?? readCommand(line, this.sections, labels));
   }
@@ -369,7 +369,7 @@ export class Navigator implements Host, Stage {
       }
       case 'unknown':
         return this.say(
-          sayWhere(
+          describePlaces(
             command.word,
             this.sections.some(({ isOperators }) => isOperators),
           ),
@@ -381,8 +381,8 @@ export class Navigator implements Host, Stage {
 }
 
 /** Says where else an action exists, or that there is none. */
-function sayWhere(word: string, isOperators: boolean): string {
-  const places = placesOf(word, isOperators);
+function describePlaces(word: string, isOperators: boolean): string {
+  const places = listPlaces(word, isOperators);
   if (places.length === 0) return `There is no ${word} here; press : to see what is available.`;
   return `${word} is not available here, but on ${places.join(' and ')}.`;
 }

@@ -4,9 +4,9 @@ import { PAGE, Pager, WINDOW, type PageQuery } from './pager.ts';
 const { signal } = new AbortController();
 
 /** Returns a list of so many rows, newest first, paged as the API does. */
-function listOf(count: number) {
-  const idOf = (number: number) => ({ id: `01900000-0000-7000-8000-${String(number).padStart(12, '0')}` });
-  const ids = Array.from({ length: count }, (_, at) => idOf(count - at));
+function createList(count: number) {
+  const toId = (number: number) => ({ id: `01900000-0000-7000-8000-${String(number).padStart(12, '0')}` });
+  const ids = Array.from({ length: count }, (_, at) => toId(count - at));
   const asked: PageQuery[] = [];
   const ask = (query: PageQuery) => {
     asked.push(query);
@@ -16,11 +16,11 @@ function listOf(count: number) {
     const data = before === undefined ? older.slice(0, limit) : newer.slice(-limit);
     return Promise.resolve({ data, has_more: (before === undefined ? older : newer).length > limit });
   };
-  return { ids, asked, ask, add: () => ids.unshift(idOf(ids.length + 1)) };
+  return { ids, asked, ask, add: () => ids.unshift(toId(ids.length + 1)) };
 }
 
 it('the pager goes to the end of a list of any length and back with a bounded window', async () => {
-  const { ids, ask } = listOf(1000);
+  const { ids, ask } = createList(1000);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
   const seen = new Set(pager.rows.map(({ id }) => id));
@@ -38,7 +38,7 @@ it('the pager goes to the end of a list of any length and back with a bounded wi
 });
 
 it('a refresh at the beginning adds new rows and keeps the rows that were loaded after them', async () => {
-  const { ids, ask, add } = listOf(120);
+  const { ids, ask, add } = createList(120);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
   await pager.behind(signal);
@@ -49,7 +49,7 @@ it('a refresh at the beginning adds new rows and keeps the rows that were loaded
 });
 
 it('a refresh that leaves a gap drops the rows after it, so that no row is skipped', async () => {
-  const { ids, ask, add } = listOf(120);
+  const { ids, ask, add } = createList(120);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
   await pager.behind(signal);
@@ -60,7 +60,7 @@ it('a refresh that leaves a gap drops the rows after it, so that no row is skipp
 });
 
 it('a refresh of a list that pages in one direction starts at the beginning', async () => {
-  const { ids, ask, asked } = listOf(400);
+  const { ids, ask, asked } = createList(400);
   const pager = new Pager(ask, true);
   await pager.refresh(signal);
   for (let pages = 0; pages < 6; pages++) await pager.behind(signal);
@@ -71,7 +71,7 @@ it('a refresh of a list that pages in one direction starts at the beginning', as
 
 it('a response that arrives after the screen was left changes nothing', async () => {
   const leaving = new AbortController();
-  const { ask } = listOf(10);
+  const { ask } = createList(10);
   const pager = new Pager(ask, false);
   const load = pager.refresh(leaving.signal);
   leaving.abort();
@@ -80,7 +80,7 @@ it('a response that arrives after the screen was left changes nothing', async ()
 });
 
 it('the end of a list of any length is one page away, and paging back skips no row', async () => {
-  const { ids, ask, asked } = listOf(1000);
+  const { ids, ask, asked } = createList(1000);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
   await pager.last(signal);
@@ -92,7 +92,7 @@ it('the end of a list of any length is one page away, and paging back skips no r
 });
 
 it('“last” moves one page ahead in a list that pages in one direction', async () => {
-  const { ids, ask } = listOf(400);
+  const { ids, ask } = createList(400);
   const pager = new Pager(ask, true);
   await pager.refresh(signal);
   await pager.last(signal);
@@ -101,7 +101,7 @@ it('“last” moves one page ahead in a list that pages in one direction', asyn
 });
 
 it('a refresh in the middle keeps the position, and notices deleted rows', async () => {
-  const { ids, ask } = listOf(1000);
+  const { ids, ask } = createList(1000);
   const pager = new Pager(ask, false);
   await pager.refresh(signal);
   for (let pages = 0; pages < 6; pages++) await pager.behind(signal);
@@ -114,7 +114,7 @@ it('a refresh in the middle keeps the position, and notices deleted rows', async
 });
 
 it('a late response to an earlier request does not undo a later one', async () => {
-  const { ids, ask } = listOf(1000);
+  const { ids, ask } = createList(1000);
   const waiting: (() => void)[] = [];
   const slow = async (query: PageQuery) => {
     if (query.before === undefined && waiting.length === 0 && pager.isLoaded)

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { emails } from '../cli/families/index.ts';
-import { actionsOf, itemKeys, sections } from './catalog.ts';
+import { listActions, itemKeys, sections } from './catalog.ts';
 import { entriesFor, readCommand } from './prompt.ts';
 
-const actions = actionsOf(emails, itemKeys(emails), false);
+const actions = listActions(emails, itemKeys(emails), false);
 const found = (line: string): string[] => entriesFor(line, sections, actions).map(({ name }) => name);
 
 it('an empty prompt lists every screen and every action, each with a description', () => {

@@ -52,7 +52,7 @@ export function entriesFor(
     { name: 'help', key: '?', says: 'the keys of this screen', command: { kind: 'help' } } as const,
     { name: 'quit', key: '', says: 'quit the console', command: { kind: 'quit' } } as const,
   ];
-  const ranked = all.map((entry) => ({ entry, rank: rankOf(entry, typed) }));
+  const ranked = all.map((entry) => ({ entry, rank: rankEntry(entry, typed) }));
   return ranked
     .filter((one): one is { entry: Entry; rank: number } => one.rank !== undefined)
     .sort((a, b) => a.rank - b.rank)
@@ -60,7 +60,7 @@ export function entriesFor(
 }
 
 /** Ranks an entry by how well it matches the typed text; undefined if it does not match. */
-function rankOf({ name, says, command }: Entry, typed: string): number | undefined {
+function rankEntry({ name, says, command }: Entry, typed: string): number | undefined {
   if (typed === '' || name === typed || (command.kind === 'quit' && QUIT.includes(typed))) return 0;
   if (name.startsWith(typed)) return 1;
   if (name.split(/[- ]/).some((word) => word.startsWith(typed))) return 2;

@@ -1,4 +1,4 @@
-import { optionOf, type Flag } from '../cli/families/index.ts';
+import { toOptionName, type Flag } from '../cli/families/index.ts';
 
 export interface ReadFilter {
   /** The parameters by which the API filters the list. */
@@ -18,7 +18,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
  * searched for.
  */
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
-  const query: Record<string, string | number> = presetsOf(filters);
+  const query: Record<string, string | number> = collectPresets(filters);
   const rest: string[] = [];
   let since: string | undefined;
   const words = typed
@@ -28,13 +28,13 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
     .filter((word) => word !== '');
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z_-]+)=(.+)$/.exec(word) ?? [];
-    const field = Object.entries(filters).find(([key, flag]) => [key, optionOf(key, flag)].includes(name));
+    const field = Object.entries(filters).find(([key, flag]) => [key, toOptionName(key, flag)].includes(name));
     if (name === 'since' && 'start_date' in filters) {
       query.start_date = readSince(value, now);
       since = value;
     } else if (field) query[field[0]] = field[1].isNumber ? Number(value) : value;
     else if (name !== '')
-      throw new Error(`There is no filter ${name}; the filters are: ${namesOf(filters).join(', ')}`);
+      throw new Error(`There is no filter ${name}; the filters are: ${listNames(filters).join(', ')}`);
     else rest.push(word);
   }
   const text = rest.join(' ');
@@ -43,7 +43,7 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
 }
 
 /** Returns the parameters that the API needs even if nothing is typed. */
-function presetsOf(filters: Flags): Record<string, string | number> {
+function collectPresets(filters: Flags): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(filters).flatMap(([field, { preset, isCostly }]) =>
       preset === undefined || isCostly ? [] : [[field, preset]],
@@ -51,8 +51,8 @@ function presetsOf(filters: Flags): Record<string, string | number> {
   );
 }
 
-const namesOf = (filters: Flags): string[] => [
-  ...Object.entries(filters).map(([key, flag]) => optionOf(key, flag)),
+const listNames = (filters: Flags): string[] => [
+  ...Object.entries(filters).map(([key, flag]) => toOptionName(key, flag)),
   ...('start_date' in filters ? ['since'] : []),
 ];
 
@@ -71,7 +71,7 @@ export function writeFilter(filters: Flags, { query, text, since }: ReadFilter):
     .map(([field, value]) =>
       field === 'start_date' && since !== undefined
         ? `since=${since}`
-        : `${optionOf(field, filters[field] ?? {})}=${value}`,
+        : `${toOptionName(field, filters[field] ?? {})}=${value}`,
     );
   return [...named, ...(text === '' ? [] : [text])].join(' ');
 }

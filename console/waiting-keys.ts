@@ -36,11 +36,11 @@ export class WaitingKeys {
     if (key === 'esc') this.#keys = [];
     else if (this.#keys.length < KEYS_MAX) this.#keys.push(key);
     this.#for = target();
-    this.#tell();
+    this.#showWaiting();
     return true;
   }
 
-  #tell(): void {
+  #showWaiting(): void {
     const count = this.#keys.length;
     const [keys, them] = count === 1 ? ['1 key waits', 'it'] : [`${count} keys wait`, 'them'];
     this.#keyboard.say(count === 0 ? '' : `${keys} for the screen to load; esc drops ${them}.`);

@@ -15,7 +15,7 @@ if (ARCHITECTURES[architecture] === undefined)
   );
 
 /** Returns the path of the executable for an architecture. */
-export const placeOf = (arch: string): string =>
+export const locateExecutable = (arch: string): string =>
   path.join(root, 'dist', arch === process.arch ? 'rasket' : `rasket-${arch}`);
 
 interface Locked {
@@ -27,7 +27,7 @@ interface Locked {
  * Returns the Node that the executable is made from. The one of another architecture is downloaded from the registry,
  * as the lockfile names it.
  */
-export function runtimeOf(arch: string): string {
+export function fetchRuntime(arch: string): string {
   if (arch === process.arch) return process.execPath;
   const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;

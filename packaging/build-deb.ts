@@ -19,9 +19,9 @@ import {
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { architecture, ARCHITECTURES, placeOf } from './architecture.ts';
+import { architecture, ARCHITECTURES, locateExecutable } from './architecture.ts';
 import { licensesText } from './licenses.ts';
-import { root, versionOf } from './modules.ts';
+import { root, readVersion } from './modules.ts';
 
 const HOME = '/usr/lib/rasket';
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
@@ -119,7 +119,7 @@ function putControl(
   put: Put,
 ): void {
   const kilobytes = filesIn(tree).reduce((sum, file) => sum + Math.ceil(statSync(file).size / 1024), 0);
-  put('DEBIAN/md5sums', sumsOf(tree));
+  put('DEBIAN/md5sums', formatSums(tree));
   const control = {
     Package: 'rasket',
     Version: version,
@@ -154,7 +154,7 @@ function changelog(version: string): string {
   return `${told} -- ${maintainer}  ${date.toUTCString().replace('GMT', '+0000')}\n`;
 }
 
-const sumsOf = (tree: string): string =>
+const formatSums = (tree: string): string =>
   filesIn(tree)
     .map((file) => ({
       sum: createHash('md5').update(readFileSync(file)).digest('hex'),
@@ -180,6 +180,6 @@ Comment: Node.js and the packages inside the program have licences of their own,
 `;
 
 const { values } = parseArgs({
-  options: { compress: { type: 'string', default: 'xz' }, version: { type: 'string', default: versionOf() } },
+  options: { compress: { type: 'string', default: 'xz' }, version: { type: 'string', default: readVersion() } },
 });
-console.log(buildDeb({ program: placeOf(architecture), ...values }));
+console.log(buildDeb({ program: locateExecutable(architecture), ...values }));

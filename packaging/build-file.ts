@@ -19,9 +19,9 @@ import {
 import path from 'node:path';
 import { inject } from 'postject';
 import { loadContract } from '../src/contract/index.ts';
-import { architecture, placeOf, runtimeOf } from './architecture.ts';
+import { architecture, locateExecutable, fetchRuntime } from './architecture.ts';
 import { licensesText } from './licenses.ts';
-import { compileModules, compileStart, root, versionOf } from './modules.ts';
+import { compileModules, compileStart, root, readVersion } from './modules.ts';
 
 /** Node looks for this mark in its own executable to learn that it contains a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
@@ -33,12 +33,12 @@ const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
 const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'config/replies.toml', 'LICENSE'];
 
 export async function buildFile(target: string): Promise<void> {
-  const version = versionOf();
-  const runtime = runtimeOf(architecture);
+  const version = readVersion();
+  const runtime = fetchRuntime(architecture);
   mkdirSync(path.dirname(target), { recursive: true });
   const work = mkdtempSync(`${target}.work-`);
   try {
-    const assets = new Map<string, Uint8Array>([...(await assetsOf(version)), ...carried()]);
+    const assets = new Map<string, Uint8Array>([...(await buildAssets(version)), ...listEmbedded()]);
     const config = writeParts(work, assets, await compileStart('packaging/boot.ts', version));
     execFileSync(process.execPath, ['--experimental-sea-config', config], {
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -54,7 +54,7 @@ export async function buildFile(target: string): Promise<void> {
   }
 }
 
-async function assetsOf(version: string): Promise<Map<string, Uint8Array>> {
+async function buildAssets(version: string): Promise<Map<string, Uint8Array>> {
   const assets = new Map<string, Uint8Array>();
   for (const [name, bytes] of await compileModules()) assets.set(`app/${name}`, bytes);
   assets.set('thread.cjs', await compileStart('packaging/thread.ts', version));
@@ -64,7 +64,7 @@ async function assetsOf(version: string): Promise<Map<string, Uint8Array>> {
   return assets;
 }
 
-function* carried(): Iterable<[string, Uint8Array]> {
+function* listEmbedded(): Iterable<[string, Uint8Array]> {
   for (const name of FILES) yield [name, readFileSync(path.join(root, name))];
   yield ['LICENSES.txt', Buffer.from(licensesText())];
   const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${architecture}.node`);
@@ -92,6 +92,6 @@ function writeParts(work: string, assets: ReadonlyMap<string, Uint8Array>, main:
   return path.join(work, 'config.json');
 }
 
-const target = placeOf(architecture);
+const target = locateExecutable(architecture);
 await buildFile(target);
 console.log(`${target}: ${Math.round(statSync(target).size / 1_000_000)} MB`);

@@ -80,7 +80,7 @@ const withPackages: Plugin = {
     onLoad({ filter: /.*/, namespace: 'package' }, async ({ path: name, pluginData: resolveDir }) => {
       const exported = (await import(name)) as Record<string, unknown>;
       if (!('module.exports' in exported))
-        return { contents: `export * from '${name}'; ${defaultOf(name, exported)}`, resolveDir };
+        return { contents: `export * from '${name}'; ${formatDefaultExport(name, exported)}`, resolveDir };
       const names = Object.keys(exported).filter((one) => /^[a-z_$][\w$]*$/i.test(one) && one !== 'default');
       const lines = names.map((one) => `export const ${one} = all.${one};`);
       return { contents: [`const all = require('${name}');`, 'export default all;', ...lines].join('\n'), resolveDir };
@@ -88,7 +88,7 @@ const withPackages: Plugin = {
   },
 };
 
-const defaultOf = (name: string, exported: object): string =>
+const formatDefaultExport = (name: string, exported: object): string =>
   'default' in exported ? `export { default } from '${name}';` : '';
 
 /** SQLite's addon is found by our module and nowhere else. */
@@ -104,5 +104,5 @@ exports.getBinding = (given) => given ?? (addon ??= require('./src/program-files
   },
 };
 
-export const versionOf = (): string =>
+export const readVersion = (): string =>
   (JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string }).version;

@@ -13,7 +13,7 @@ import {
   createIssued,
   type Issued,
   createDoctor,
-  tellOfLoss,
+  reportLoss,
   correctTimes,
   createNode,
   exportTraces,
@@ -30,7 +30,13 @@ import { createConfirmations, createImportLoop, type Imports } from './features/
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
 import { createComposer } from './mail/compose/index.ts';
-import { createCapture, createDeliver, deliverOptionsOf, hasDomainRelays, type Deliver } from './mail/deliver/index.ts';
+import {
+  createCapture,
+  createDeliver,
+  buildDeliverOptions,
+  hasDomainRelays,
+  type Deliver,
+} from './mail/deliver/index.ts';
 import { captureMessage } from './mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './mail/queue/index.ts';
 import { createReceive, type Receive } from './mail/receive/index.ts';
@@ -56,8 +62,14 @@ import {
   relayFindings,
 } from './features/installation/index.ts';
 import { keepPlanTerms } from './features/billing/index.ts';
-import { findingOf, type Finding } from './platform/finding.ts';
-import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './ports/smtp/index.ts';
+import { buildFinding, type Finding } from './platform/finding.ts';
+import {
+  createReceivingHandler,
+  createSubmission,
+  startSmtp,
+  type SmtpHandlers,
+  type SmtpPorts,
+} from './ports/smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
 export type Role = (typeof ROLES)[number];
@@ -216,7 +228,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 function createOwnNode(world: World, version: string, roles: readonly Role[]) {
-  const watch = watchDatabase(world, (finding, event) => tellOfLoss(world, finding, event));
+  const watch = watchDatabase(world, (finding, event) => reportLoss(world, finding, event));
   const node = createNode(world, { version, roles });
   node.watch(watch.findings);
   return { node, watch };
@@ -226,7 +238,7 @@ function createOwnNode(world: World, version: string, roles: readonly Role[]) {
 function createOwnDoctor(world: World, node: Node) {
   let shown: ServerTls | undefined;
   const self = { pid: process.pid, tls: () => shown };
-  const doctor = createDoctor(world, { self, look: node.lookAnew });
+  const doctor = createDoctor(world, { self, loadFindings: node.reloadReport });
   return { doctor, show: (tls: ServerTls | undefined) => void (shown = tls) };
 }
 
@@ -270,7 +282,7 @@ async function startSmtpPorts(world: World, options: AppOptions, parts: SmtpPart
   const { roles, accept, wakeQueue, ports, tls } = parts;
   const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
   if (receive) ports.push(receive.close);
-  const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
+  const doors = createSmtpHandlers(world, { accept: roles.has('submission') ? accept : undefined, receive });
   const { networkClock: waitClock, maySmtpPortsMove: mayMove } = options;
   if (!tls || !hasSmtpPorts(options.config, roles)) return undefined;
   const smtp = await startSmtp({ world, tls, doors, waitClock, mayMove });
@@ -376,7 +388,7 @@ async function startNode(
   const wait = { words: 'The port is tried again every few seconds, without a new start', command: null };
   node.watch(() =>
     (smtp?.faults ?? []).map(({ port, reason, needsStart }) =>
-      findingOf('port_not_open', {
+      buildFinding('port_not_open', {
         summary: `An SMTP port is not open: ${reason}.`,
         subjects: [`${port}`],
         since,
@@ -386,10 +398,10 @@ async function startNode(
   );
   const isCapturing = config.delivery.capture;
   meter.watch('rasket_certificate_expiry_seconds', () => {
-    const endsAt = tls?.standing().endsAt;
+    const endsAt = tls?.readStatus().endsAt;
     return endsAt === undefined ? [] : [{ value: endsAt / 1000 }];
   });
-  node.watch(() => (tls ? certificateFindings(tls.standing(), { now: clock.now(), isCapturing }) : []));
+  node.watch(() => (tls ? certificateFindings(tls.readStatus(), { now: clock.now(), isCapturing }) : []));
   await node.start();
   tls?.warn();
 }
@@ -404,12 +416,12 @@ function hasSmtpPorts({ submission, receiving }: Config, roles: ReadonlySet<Role
 }
 
 /** Connects the SMTP ports to submission and receiving. */
-const smtpDoors = (
+const createSmtpHandlers = (
   world: World,
   { accept, receive }: { accept: Accept | undefined; receive: Receive | undefined },
-): Doors => ({
+): SmtpHandlers => ({
   submission: accept && createSubmission(world, accept),
-  receiving: receive && createReceivingDoor(world, receive),
+  receiving: receive && createReceivingHandler(world, receive),
 });
 
 /** Announces accepted mail to other processes if this one does not deliver it at once. */
@@ -445,7 +457,7 @@ async function startDelivery(
       'no tmpfs is available for hand-off marks; after a crash, every message that was being delivered is in doubt',
     );
   const delivery = createDeliver({
-    ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
+    ...buildDeliverOptions(world, { trustedCa, capture: createCaptureDelivery(world) }),
     clock: networkClock,
   });
   const refusals = createRefusalCounter(world);
@@ -477,5 +489,5 @@ async function startDelivery(
 }
 
 /** Captures mail instead of sending it, if delivery.capture is set. */
-const captureOf = (world: World): Deliver | undefined =>
+const createCaptureDelivery = (world: World): Deliver | undefined =>
   world.config.delivery.capture ? createCapture((job, message) => captureMessage(world, job, message)) : undefined;

@@ -1,5 +1,5 @@
 /** Connects the hooks of the stages of mail: what features add to accepting, composing, the queue and receiving. */
-import { findLeftEmails, mailHoldsAmong } from './features/campaigns/index.ts';
+import { findOptedOutEmails, mailHoldsAmong } from './features/campaigns/index.ts';
 import { countSends } from './features/identity/index.ts';
 import { putIntoThreads } from './features/inbox/index.ts';
 import { findVersionContent as findContent, resolveTemplate as resolve } from './features/templates/index.ts';
@@ -7,13 +7,13 @@ import { trackedHtml } from './features/tracking/index.ts';
 import { countGrantSends, findVersionContent, resolveTemplate } from './mail/accept/index.ts';
 import { trackHtml } from './mail/compose/index.ts';
 import { findBroadcastHold } from './mail/queue-admin/index.ts';
-import { findEmailsOfLeft } from './mail/queue/index.ts';
+import { findEmailsOfOptedOut } from './mail/queue/index.ts';
 import { putIntoInboxes } from './mail/receive/index.ts';
 
 countGrantSends.connect(countSends);
 resolveTemplate.connect(resolve);
 findVersionContent.connect(findContent);
 trackHtml.connect(trackedHtml);
-findEmailsOfLeft.connect(findLeftEmails);
+findEmailsOfOptedOut.connect(findOptedOutEmails);
 findBroadcastHold.connect(async (db, broadcastId) => (await mailHoldsAmong(db, [broadcastId]))[0]);
 putIntoInboxes.connect(putIntoThreads);

@@ -2,7 +2,7 @@
  * Connects the hooks of rules and stores: what features do when a thing is changed or erased. Commands of the operator
  * load this too, so it imports nothing that runs in the background.
  */
-import { eraseRunsOf } from './features/automations/index.ts';
+import { eraseContactRuns } from './features/automations/index.ts';
 import { eraseContactElsewhere, findPropertyUsers } from './features/audience/index.ts';
 import { eraseRecipient, reportEmailEvents, listPropertyUsers } from './features/campaigns/index.ts';
 import { revokeGrantsOfUser } from './features/identity/index.ts';
@@ -26,6 +26,6 @@ findPropertyUsers.connect(listPropertyUsers);
 removeFromInboxes.connect(async (tx, ids) => void (await removeInboxEmails(tx, ids)));
 reportBroadcastEvents.connect(reportEmailEvents);
 eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => {
-  await eraseRunsOf(tx, contactId, at);
+  await eraseContactRuns(tx, contactId, at);
   await eraseRecipient(tx, teamId, emailKey);
 });

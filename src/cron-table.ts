@@ -11,7 +11,7 @@ import { forgetConfirmationMails, removeImportFiles } from './features/audience/
 import {
   askRenewalTimes,
   renewCertificates,
-  tellNotices,
+  sendNotices,
   type Doctor,
   correctTimes,
   createLogRemoval,
@@ -59,7 +59,7 @@ export function cronTable(
 ): readonly CronJob[] {
   return [
     ...ofMachine(world, doctor),
-    { name: 'tell-findings', schedule: '* * * * *', run: (stopping) => tellNotices(world, stopping) },
+    { name: 'tell-findings', schedule: '* * * * *', run: (stopping) => sendNotices(world, stopping) },
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },

@@ -49,12 +49,15 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
     providers: createGuardedFetch({ ...http, allowPrivate: config.sso.allow_private }),
     authority: createGuardedFetch({
       ...http,
-      allowPrivate: [...config.acme.allow_private, ...loopbackOf(config.acme.directory)],
+      allowPrivate: [...config.acme.allow_private, ...listLoopbackRanges(config.acme.directory)],
     }),
-    modelFetch: createGuardedFetch({ ...http, allowPrivate: [...http.allowPrivate, ...loopbackOf(config.ai.url)] }),
+    modelFetch: createGuardedFetch({
+      ...http,
+      allowPrivate: [...http.allowPrivate, ...listLoopbackRanges(config.ai.url)],
+    }),
     collector: createGuardedFetch({
       ...http,
-      allowPrivate: [...http.allowPrivate, ...loopbackOf(config.traces.endpoint)],
+      allowPrivate: [...http.allowPrivate, ...listLoopbackRanges(config.traces.endpoint)],
     }),
     ownConnections: createOwnConnections(),
   };
@@ -64,7 +67,7 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
  * Returns the loopback ranges for a URL that names this machine literally: a name that merely resolves to it is no
  * permission of the operator.
  */
-function loopbackOf(url: string): string[] {
+function listLoopbackRanges(url: string): string[] {
   const host = URL.parse(url)?.hostname ?? '';
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? ['127.0.0.0/8', '::1/128'] : [];
 }

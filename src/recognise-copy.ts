@@ -1,6 +1,6 @@
 import { isoTime } from './platform/clock.ts';
 import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
-import { nodeIdOf } from './platform/process-mark/index.ts';
+import { loadNodeId } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store.ts';
 import {
   removeAllAccountRequests,
@@ -24,7 +24,7 @@ import { endAllSessions } from './tenancy/session-rows/index.ts';
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
   const madeAt = readCopyMark(dataDir);
-  const nodeId = nodeIdOf(dataDir);
+  const nodeId = loadNodeId(dataDir);
   const isCopy = madeAt !== undefined || (await isAway(store, nodeId));
   const at = clock.now();
   const broadcasts = await db.tx(async (tx) => {

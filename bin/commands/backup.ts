@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../src/platform/clock.ts';
 import {
-  contentInOf,
+  locateContent,
   explainDamaged,
   filesOfSettings,
   isVacant,
@@ -18,7 +18,7 @@ import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { isSingleFile, loadAddon } from '../../src/program-files/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { BackupNotWhole, OperatorFault } from '../explain.ts';
-import { becomeFirstOtherOn, becomeOwnerOf } from '../installation.ts';
+import { becomeFirstOtherOn, becomeFolderOwner } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
 /** While the server runs, and of whatever version its database is. */
@@ -32,7 +32,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
   const work = async (store: Store): Promise<void> => {
     const madeAt = store.clock.now();
     const named = filesOfSettings(config, dataDir);
-    const source = { ...store, contentIn: contentInOf(store), programs, named };
+    const source = { ...store, contentIn: locateContent(store), programs, named };
     const facts = await makeBackup(source, { folder, madeAt, reason: 'command' });
     const found = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: store.clock.now });
     if (found.faults.length > 0) throw new BackupNotWhole(folder, found.faults);
@@ -42,7 +42,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
       ? ''
       : ` and ${facts.content} ${facts.content === 1 ? 'file' : 'files'} of content`;
     console.log(`${folder} contains the database, the keys${content}, and was verified.`);
-    sayLacks(facts);
+    printLacks(facts);
   };
   await withStore(config, dataDir, work, { asFound: true });
   const how = config.database.driver === 'pg' ? 'restored from it (rasket restore)' : 'started on it';
@@ -60,7 +60,7 @@ const noted = ({ db, clock }: Store, { madeAt, folder }: { madeAt: number; folde
 const withoutContent = (place: string): string =>
   `Content stays in ${place} and was not checked: let the bucket keep old versions for as long as you keep backups.`;
 
-function sayLacks({ content_in: place, not_held: lacks = [] }: BackupFacts): void {
+function printLacks({ content_in: place, not_held: lacks = [] }: BackupFacts): void {
   if (place) console.log(withoutContent(place));
   if (lacks.length > 0)
     console.log(`Not included: ${lacks.join(', ')}, and the settings file. Back these up yourself.`);
@@ -94,7 +94,7 @@ export async function verify(target: string, options: DataOptions & { json?: boo
     `${folder} is undamaged: all files are unchanged, the database is intact, and its key decrypts all secrets.`,
   );
   const facts = readFacts(folder);
-  if (facts) sayLacks(facts);
+  if (facts) printLacks(facts);
 }
 
 /** Into an empty data folder, and of a dump into an empty database. */
@@ -105,7 +105,7 @@ export async function restore(source: string, options: DataOptions): Promise<voi
   const config = readConfig(options);
   const dataDir = dataFolder(options);
   loadAddonFirst();
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   const { pg_programs: programs } = config.backup;
   const found = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
   if (found.faults.length > 0) throw new BackupNotWhole(folder, found.faults);
@@ -113,6 +113,6 @@ export async function restore(source: string, options: DataOptions): Promise<voi
   const facts = await restoreBackup({ folder, dataDir, config });
   const database = facts.dump ? ', and the database in the settings contains its rows' : '';
   console.log(`${dataDir} contains the installation as of ${facts.made_at}${database}.`);
-  sayLacks(facts);
+  printLacks(facts);
   console.log('Start the server; it sends nothing until you confirm it with: rasket sending on');
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { backupsFolder, listBackups, type KeptBackup } from '../../src/features/installation/index.ts';
 import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeFirstOtherOn, becomeOwnerOf } from '../installation.ts';
+import { becomeFirstOtherOn, becomeFolderOwner } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
 
@@ -22,7 +22,7 @@ function ownBackups(options: Options): string {
   const dataDir = dataFolder(options);
   mustBeInitialised(dataDir);
   const where = backupsFolder({ config: readConfig(options), dataDir });
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   return where;
 }
 
@@ -49,21 +49,21 @@ type Shown = ReturnType<typeof shown>;
 
 const columnsFor = (terminal: Terminal): Column<Shown>[] => [
   { title: 'MADE', value: ({ made_at: made }) => listTime(terminal, made), fit: 'whole' },
-  { title: 'AGE', value: ({ made_at: made }) => ageOf(made), fit: 'whole' },
+  { title: 'AGE', value: ({ made_at: made }) => formatAge(made), fit: 'whole' },
   { title: 'SIZE', value: ({ bytes }) => `${(bytes / 1e6).toFixed(1)} MB`, fit: 'whole' },
-  { title: 'VERIFIED', value: (row) => verdictOf(terminal, row), fit: 'whole' },
+  { title: 'VERIFIED', value: (row) => formatVerification(terminal, row), fit: 'whole' },
   { title: 'REASON', value: ({ reason }) => reason, fit: 'whole' },
   { title: 'FOLDER', value: ({ folder }) => folder, fit: 'name' },
 ];
 
-function verdictOf(terminal: Terminal, { verified_at: at, faults }: Shown): string {
+function formatVerification(terminal: Terminal, { verified_at: at, faults }: Shown): string {
   if (at === null) return 'never';
   return faults.length > 0 ? 'damaged' : listTime(terminal, at);
 }
 
 const HOUR_MS = 3_600_000;
 
-function ageOf(madeAt: string): string {
+function formatAge(madeAt: string): string {
   const hours = Math.max(0, Math.floor((systemClock.now() - Date.parse(madeAt)) / HOUR_MS));
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }

@@ -7,9 +7,9 @@ import { lockDataFolder } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { liveNodes, keysInRows, namedContents } from '../../src/features/installation/index.ts';
-import { installationOf, noteBlobsMove, readBlobsMove } from '../../src/tenancy/instance/index.ts';
+import { loadInstallationId, noteBlobsMove, readBlobsMove } from '../../src/tenancy/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFolderOwner } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 export interface MoveOptions extends DataOptions {
@@ -44,7 +44,7 @@ async function endEarlierMove(
   dataDir: string,
   { to, json }: MoveOptions,
 ): Promise<boolean> {
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   mustBeInitialised(dataDir);
   const isMoved = await onDatabase(source, dataDir, async ({ db }) => {
     const before = await readBlobsMove(db);
@@ -52,7 +52,7 @@ async function endEarlierMove(
   });
   if (!isMoved) return false;
   await withStore(target, dataDir, async (store) => {
-    const id = await installationOf(store);
+    const id = await loadInstallationId(store);
     const left = openBlobs(source.blobs, { dataDir, now: () => store.clock.now(), random: store.random });
     try {
       if ((await left.readMark()) === id) await left.removeMark();
@@ -102,11 +102,11 @@ async function move(
   { json, from, to }: Pick<MoveOptions, 'json'> & { from: StoreName; to: StoreName },
 ): Promise<void> {
   const { clock, dataDir, db, random } = store;
-  const letGo = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : undefined;
+  const release = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : undefined;
   const target = openBlobs(settings, { dataDir, now: () => clock.now(), random });
   try {
     await mustBeAlone(store);
-    const id = await installationOf(store);
+    const id = await loadInstallationId(store);
     await mustBeOurs(target, id);
     await noteBlobsMove(store, { state: 'copying', from, to });
     const sum = await copyAllBlobs(store.blobs, target, namedKeys(db));
@@ -125,7 +125,7 @@ async function move(
     );
   } finally {
     await target.close();
-    letGo?.();
+    release?.();
   }
 }
 

@@ -35,7 +35,7 @@ function placesIn(command: Command, path: string, { values, path: named }: Known
     path,
     args,
     others: path === '' ? [] : otherWords(command),
-    commands: children.flatMap((child) => namesOf(child).map((name) => ({ name, summary: child.summary() }))),
+    commands: children.flatMap((child) => listNames(child).map((name) => ({ name, summary: child.summary() }))),
     flags: help.visibleOptions(command).flatMap(({ long, description, required, optional }) => {
       const known = values.get(`${named.trim()} ${long}`) ?? [];
       const isValued = required || optional;
@@ -43,13 +43,15 @@ function placesIn(command: Command, path: string, { values, path: named }: Known
     }),
   };
   const below = (child: Command): Place[] =>
-    namesOf(child).flatMap((name) => placesIn(child, `${path} ${name}`, { values, path: `${named} ${child.name()}` }));
+    listNames(child).flatMap((name) =>
+      placesIn(child, `${path} ${name}`, { values, path: `${named} ${child.name()}` }),
+    );
   return [place, ...children.flatMap(below)];
 }
 
-const namesOf = (command: Command): string[] => [command.name(), ...command.aliases()];
+const listNames = (command: Command): string[] => [command.name(), ...command.aliases()];
 
-const wordsOf = ({ commands, flags }: Place): string =>
+const joinWords = ({ commands, flags }: Place): string =>
   [...commands.map(({ name }) => name), ...flags.map(({ flag }) => flag)].join(' ');
 
 /**
@@ -77,7 +79,7 @@ ${places.flatMap(({ path, others }) => others.map(([word, verb]) => `      '${pa
     esac
   done
   case "$at" in
-${places.map((place) => `    '${place.path}') offered='${wordsOf(place)}' ;;`).join('\n')}
+${places.map((place) => `    '${place.path}') offered='${joinWords(place)}' ;;`).join('\n')}
   esac
   case "$at $arg" in
 ${places.flatMap(({ path, args }) => args.flatMap((kind, at) => (kind === '' ? [] : `    '${path} ${at}') kind=${kind} ;;`))).join('\n')}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import {
   ConfigFault,
   holdsSecret,
-  placeOf,
+  locateSetting,
   showConfig,
   tsigSecretIn,
   usedRelays,
@@ -10,12 +10,12 @@ import {
   type RelaySettings,
 } from '../../src/platform/config/index.ts';
 import { describeExposure, OTHERS_WRITE } from '../../src/platform/secrets/index.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFolderOwner } from '../installation.ts';
 import { dataFolder, readSettings } from './open.ts';
 import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import { isoTime } from '../../src/platform/clock.ts';
-import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls.ts';
+import { locateCertificateFiles, examineCertificate, unreadable } from '../../src/platform/server-tls.ts';
 
 /** Checks the settings as the server would read them at a start, with the files that they name. */
 export async function checkConfig(given: string | undefined): Promise<void> {
@@ -23,14 +23,14 @@ export async function checkConfig(given: string | undefined): Promise<void> {
   const text = file === undefined ? '' : readFileSync(file, 'utf8');
   const dataDir = dataFolder({});
   // Root may read files that the account of the service may not.
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   if (file !== undefined) {
     const exposure = describeExposure(file, holdsSecret(config, sources) ? undefined : OTHERS_WRITE);
     if (exposure !== undefined) process.stderr.write(`rasket: warning: ${file} ${exposure}\n`);
   }
   const faults: string[] = [];
   for (const { key, text: says, isWarning } of examineNamedFiles(config, dataDir)) {
-    const line = `${placeOf(key, { sources, file, text })}: ${says}`;
+    const line = `${locateSetting(key, { sources, file, text })}: ${says}`;
     if (isWarning) process.stderr.write(`rasket: warning: ${line}\n`);
     else faults.push(line);
   }
@@ -59,7 +59,7 @@ const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] =>
 ];
 
 function examineTls(config: Config, dataDir: string): NamedFileFault[] {
-  const files = certificateFilesOf(config, dataDir);
+  const files = locateCertificateFiles(config, dataDir);
   if (!files) return [];
   const { faults, endsAt } = examineCertificate(files);
   const found: NamedFileFault[] = faults.map(({ setting, text }) => ({ key: setting, text }));

@@ -17,7 +17,7 @@ import { createTeam, keepPlaceholderAddress, listTeams } from '../../src/tenancy
 import type { SmtpListening } from '../../src/ports/smtp/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { executable, isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFolderOwner } from '../installation.ts';
 import { makeDataFolder, withFreshStore } from './init.ts';
 import { DEVELOPMENT_MARK, developmentFolder, readConfig, type DataOptions } from './open.ts';
 import { forgetDeadReady } from './ready-file.ts';
@@ -47,7 +47,7 @@ export async function dev(options: DevOptions): Promise<void> {
   mustBeOurs(dataDir);
   const fixedKey = readFixedKey();
   const config = developmentConfig(options);
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   // A queue of real mail would be caught instead of sent.
   if (makeDataFolder(dataDir) && config.database.driver === 'pg')
     await withFreshStore(config, dataDir, async () => undefined);

@@ -1,29 +1,29 @@
 import { existsSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import path from 'node:path';
-import type { Examination, Machine, MachineLook, NamedMachine } from '../../cli/commands/machine.ts';
+import type { Examination, Machine, MachineState, NamedMachine } from '../../cli/commands/machine.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { schemaState } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
-import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls.ts';
+import { locateCertificateFiles, examineCertificate } from '../../src/platform/server-tls.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { writeMachinePass } from '../../src/tenancy/operators/index.ts';
 import {
   certificateFindings,
-  lookAtInstallation,
+  loadFindingsReport,
   presentForOperator,
-  type Look,
+  type FindingsReport,
 } from '../../src/features/installation/index.ts';
-import { findingOf, gravestFirst, type Finding } from '../../src/platform/finding.ts';
+import { buildFinding, gravestFirst, type Finding } from '../../src/platform/finding.ts';
 import { explain, OperatorFault } from '../explain.ts';
-import { becomeOwnerOf, findInstallation, findTyper } from '../installation.ts';
+import { becomeFolderOwner, findInstallation, findTyper } from '../installation.ts';
 import { canonicalAddress, ownAddresses } from '../setup/this-machine.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
-import { addressOf, runningListener, runningUrl, urlFromHere } from './ready-file.ts';
+import { findServerAddress, runningListener, runningUrl, urlFromHere } from './ready-file.ts';
 
 /**
  * Returns the named installation, or the one of this machine; a development server is called with its own key instead.
@@ -46,7 +46,7 @@ export function findMachine(
     ...(mayLook ? whereIs(data, settings) : { url: undefined }),
     running: () => runningHere(data),
     isServedAt: (url) => isServedAt(new URL(url), data, settings),
-    look: (examination) => look(options, { settings, examination }),
+    readState: (examination) => readMachineState(options, { settings, examination }),
   };
 }
 
@@ -66,7 +66,7 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
   try {
     const { http } = settings();
     const isKnown = http.public_url !== '' || http.port !== 0;
-    const url = isKnown ? addressOf(data, settings()) : runningUrl(data);
+    const url = isKnown ? findServerAddress(data, settings()) : runningUrl(data);
     if (url !== undefined) return { url };
     return {
       url,
@@ -134,23 +134,23 @@ const isLoopbackAddress = (address: string): boolean => /^(127\.|::1$)/.test(can
 
 type Named = Required<Pick<DataOptions, 'data'>> & DataOptions;
 
-interface Looking {
+interface ExamineOptions {
   settings: () => Config;
   examination: Examination;
 }
 
 /** Writes nothing, migrates nothing, and stops at nothing. */
-async function look(options: Named, { settings, examination }: Looking): Promise<MachineLook> {
+async function readMachineState(options: Named, { settings, examination }: ExamineOptions): Promise<MachineState> {
   const { data } = options;
-  const nothing: MachineLook = { data, nodes: [], findings: [], checks: [], problems: [], notAsked: [] };
+  const nothing: MachineState = { data, nodes: [], findings: [], checks: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
     const says = `Not checked: the installation in ${data}, which only root and the account of its service may read. Check it with: sudo rasket doctor`;
     return { ...nothing, notAsked: [says] };
   }
   try {
     const config = settings();
-    becomeOwnerOf(data);
-    const { nodes, checks, findings } = presentForOperator(await lookWith(config, options, examination));
+    becomeFolderOwner(data);
+    const { nodes, checks, findings } = presentForOperator(await readStateWith(config, options, examination));
     const notAsked = nodes.length === 0 ? [NOT_KNOWN] : BY_EXAMINATION[examination];
     return { ...nothing, nodes, checks, findings, notAsked };
   } catch (error) {
@@ -167,7 +167,7 @@ const BY_EXAMINATION: Readonly<Record<Examination, string[]>> = {
   'no server': [`No server with an API is running on this machine, so ${BY_ITSELF}`],
 };
 
-async function lookWith(config: Config, options: Named, examination: Examination): Promise<Look> {
+async function readStateWith(config: Config, options: Named, examination: Examination): Promise<FindingsReport> {
   const { data: dataDir } = options;
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
@@ -178,14 +178,14 @@ async function lookWith(config: Config, options: Named, examination: Examination
       throw new OperatorFault(
         `The database is of an older version of rasket (${pending.length} migrations are missing); start the server, or run: rasket migrate --data ${dataDir}`,
       );
-    const found = withCopy(dataDir, await lookAtInstallation(store));
+    const found = withCopy(dataDir, await loadFindingsReport(store));
     if (found.nodes.length > 0) return examination === 'done' ? found : await examinedHere(store, found);
-    const start = await startOf(options);
+    const start = await chooseStartCommand(options);
     const findings = found.findings.map((finding) =>
       finding.code === 'delivery_not_running' ? notRunning(dataDir, start) : finding,
     );
-    const { lookOutside } = await import('./look-outside.ts');
-    const checks = await lookOutside(store);
+    const { examineInProcess } = await import('./examine-in-process.ts');
+    const checks = await examineInProcess(store);
     const outside = checks.flatMap((check) => check.findings);
     const all = [...withoutExaminations(found, findings), ...ofCertificate(config, dataDir), ...outside];
     return { ...found, checks, findings: gravestFirst(all) };
@@ -195,37 +195,37 @@ async function lookWith(config: Config, options: Named, examination: Examination
 }
 
 /** Examines the machine without its server, which either does not run or cannot record what it sees. */
-async function examinedHere(store: Store, found: Look): Promise<Look> {
-  const { lookOutside } = await import('./look-outside.ts');
-  const checks = await lookOutside(store);
+async function examinedHere(store: Store, found: FindingsReport): Promise<FindingsReport> {
+  const { examineInProcess } = await import('./examine-in-process.ts');
+  const checks = await examineInProcess(store);
   const outside = checks.flatMap((check) => check.findings);
   return { ...found, checks, findings: gravestFirst([...withoutExaminations(found, found.findings), ...outside]) };
 }
 
 /** Removes the earlier findings of examinations that are repeated now. */
-function withoutExaminations({ checks }: Look, findings: readonly Finding[]): Finding[] {
+function withoutExaminations({ checks }: FindingsReport, findings: readonly Finding[]): Finding[] {
   const before = new Set<string>(checks.flatMap((check) => check.findings.map(({ code }) => code)));
   return findings.filter(({ code }) => !before.has(code));
 }
 
 /** Adds the finding for a copy on which no server was started yet. */
-function withCopy(dataDir: string, found: Look): Look {
+function withCopy(dataDir: string, found: FindingsReport): FindingsReport {
   const isKnown = readCopyMark(dataDir) === undefined || found.findings.some(({ code }) => code === 'restored');
-  return isKnown ? found : { ...found, findings: [findingOf('restored'), ...found.findings] };
+  return isKnown ? found : { ...found, findings: [buildFinding('restored'), ...found.findings] };
 }
 
-const startOf = async (options: Named): Promise<string> =>
+const chooseStartCommand = async (options: Named): Promise<string> =>
   findInstallation()?.data === options.data ? 'systemctl start rasket' : onSameFolder('rasket serve', options);
 
 const notRunning = (data: string, command: string): Finding =>
-  findingOf('delivery_not_running', {
+  buildFinding('delivery_not_running', {
     summary: `No server is running on ${data}, or it has not reported for two minutes.`,
     advice: { words: 'Start one', command },
   });
 
 /** Returns what a server that is started now would find about its certificate. */
 function ofCertificate(config: Config, dataDir: string): Finding[] {
-  const files = certificateFilesOf(config, dataDir);
+  const files = locateCertificateFiles(config, dataDir);
   // The status of issued certificates is in the database.
   if (!files && config.acme.directory !== '') return [];
   const { startsAt, endsAt, faults } = files

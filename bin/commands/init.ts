@@ -7,9 +7,9 @@ import type { Store } from '../../src/platform/store.ts';
 import { InstallationMismatch } from '../../src/tenancy/instance/index.ts';
 import { insertMember } from '../../src/tenancy/members/index.ts';
 import { createTeam, listTeams } from '../../src/tenancy/teams/index.ts';
-import { createUser, emailKeyOf, findUserByEmailKey, readUserEmail } from '../../src/tenancy/users/index.ts';
+import { createUser, toEmailKey, findUserByEmailKey, readUserEmail } from '../../src/tenancy/users/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeOwnerOf, findInstallation } from '../installation.ts';
+import { becomeFolderOwner, findInstallation } from '../installation.ts';
 import {
   newDataFolder,
   DEVELOPMENT_MARK,
@@ -19,7 +19,7 @@ import {
   type CommandAudit,
   type DataOptions,
 } from './open.ts';
-import { addressOf, runningUrl } from './ready-file.ts';
+import { findServerAddress, runningUrl } from './ready-file.ts';
 
 export const FIRST_TEAM = 'My team';
 
@@ -33,7 +33,7 @@ export interface InitOptions extends DataOptions {
 export async function init(options: InitOptions): Promise<void> {
   const dataDir = newDataFolder(options);
   const config = readConfig({ ...options, data: dataDir });
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   const made = await makeTeam(config, dataDir, options);
   printTeam({ ...made, dataDir, config }, options);
 }
@@ -67,7 +67,7 @@ export async function makeTeam(
 
 /** Somebody who already has an account keeps the password, which is unknown here. */
 async function makeOwner(store: Store, teamId: string, email: string): Promise<Owner> {
-  const memberOf = (userId: string) => ({
+  const buildMember = (userId: string) => ({
     id: store.ids.uuid(),
     team_id: teamId,
     user_id: userId,
@@ -75,13 +75,13 @@ async function makeOwner(store: Store, teamId: string, email: string): Promise<O
     sso_exempt: 0,
     created_at: store.clock.now(),
   });
-  const known = await findUserByEmailKey(store.db, emailKeyOf(email));
+  const known = await findUserByEmailKey(store.db, toEmailKey(email));
   if (known) {
-    await store.db.tx((tx) => insertMember(tx, memberOf(known.id)));
+    await store.db.tx((tx) => insertMember(tx, buildMember(known.id)));
     return { email: known.email, password: null };
   }
   const password = newToken('');
-  await createUser(store, { email, password, isVerified: true }, (tx, user) => insertMember(tx, memberOf(user.id)));
+  await createUser(store, { email, password, isVerified: true }, (tx, user) => insertMember(tx, buildMember(user.id)));
   return { email, password };
 }
 
@@ -165,7 +165,7 @@ export interface PrintedTeam {
 export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boolean }): void {
   const isDevelopment = existsSync(path.join(made.dataDir, DEVELOPMENT_MARK));
   const running = runningUrl(made.dataDir);
-  const url = addressOf(made.dataDir, made.config);
+  const url = findServerAddress(made.dataDir, made.config);
   if (options.json) {
     const owner = made.owner && { owner: made.owner.email, password: made.owner.password };
     const answer = { team_id: made.teamId, team: made.slug, api_key: made.apiKey, url, data: made.dataDir, ...owner };

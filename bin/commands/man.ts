@@ -45,14 +45,14 @@ function familyPage(command: Command, version: string): string {
     ...(inner.length > 0 ? ['[options]'] : []),
     '.SH DESCRIPTION',
     text(command.description() || `${says}.`),
-    ...(inner.length > 0 ? ['.SH COMMANDS', ...inner] : ['.SH OPTIONS', ...optionsOf(command)]),
+    ...(inner.length > 0 ? ['.SH COMMANDS', ...inner] : ['.SH OPTIONS', ...formatOptions(command)]),
     '.SH SEE ALSO',
     '.BR rasket (1)',
     '',
   ].join('\n');
 }
 
-function optionsOf(command: Command): string[] {
+function formatOptions(command: Command): string[] {
   const options = command.createHelp().visibleOptions(command);
   return options
     .filter(({ long }) => long !== '--help')
@@ -79,7 +79,7 @@ function commandsIn(command: Command, path: string): string[] {
         '.SS',
         text(`${words} ${child.usage().replace('[options] ', '')}`.trim()),
         text(child.description() || `${child.summary()}.`),
-        ...optionsOf(child),
+        ...formatOptions(child),
       ];
     });
 }

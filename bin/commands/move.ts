@@ -21,8 +21,8 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { OperatorFault } from '../explain.ts';
-import { asOwnerOf, settingsOf } from '../installation.ts';
-import { replaceFile, textOf } from '../setup/plan.ts';
+import { runAsFolderOwner, findServiceSettings } from '../installation.ts';
+import { replaceFile, readIfPresent } from '../setup/plan.ts';
 import { settingLine, withSettings, type Edit } from '../setup/settings-text.ts';
 import { dataFolder, mustBeInitialised, noteCommand, readSettings, type DataOptions } from './open.ts';
 
@@ -54,7 +54,7 @@ function createProgress(out: Terminal, now: () => number): MoveProgress {
   let saidAt = 0;
   let isOpen = false;
 
-  function say(table: string): void {
+  function logTable(table: string): void {
     saidAt = now();
     const seconds = (saidAt - phaseAt) / 1000;
     const rate = seconds > 0 ? done / seconds : 0;
@@ -78,12 +78,12 @@ function createProgress(out: Terminal, now: () => number): MoveProgress {
       begin(next, ofRows = 0) {
         end();
         [phase, rows, done, bytes, phaseAt] = [next, ofRows, 0, 0, now()];
-        say('');
+        logTable('');
       },
       done(table, more, moreBytes) {
         done += more;
         bytes += moreBytes;
-        if (now() - saidAt >= (isTTY ? TTY_MS : PLAIN_MS)) say(table);
+        if (now() - saidAt >= (isTTY ? TTY_MS : PLAIN_MS)) logTable(table);
       },
       replaced: (table, key) => void replaced.push(`${table} ${key}`),
     },
@@ -112,19 +112,19 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
   const { config, file } = readSettings(options);
   const isFromPg = config.database.driver === 'pg';
   if (!options.undo && isFromPg === (target === 'pg')) throw isThere(target);
-  const ends = endsOf(target, { config, dataDir, to: options.to });
-  const edits = editsOf(target, { config, to: ends.to, dataDir });
+  const ends = buildEnds(target, { config, dataDir, to: options.to });
+  const edits = buildEdits(target, { config, to: ends.to, dataDir });
   const change = options.writeConfig ? settingsChange(options, { file, dataDir, edits }) : undefined;
   const order = { ...ends, dataDir, clock: systemClock };
   if (options.undo) {
-    await asOwnerOf(dataDir, () => undoMove(order));
+    await runAsFolderOwner(dataDir, () => undoMove(order));
     change?.();
     return console.log(
       `${ends.from.says} is in force again, and ${ends.to.says} is an unfinished copy of it. ${change ? `${file} leads to ${ends.from.says}` : `Let the settings lead to ${ends.from.says} (database.driver ${target === 'pg' ? 'better-sqlite3, database.url empty' : 'pg'})`}; start the service.`,
     );
   }
   try {
-    await asOwnerOf(dataDir, () => work({ ...order, config }, target, options));
+    await runAsFolderOwner(dataDir, () => work({ ...order, config }, target, options));
   } catch (error) {
     // The move was killed in between, or called without --write-config first: only the settings remain to be changed.
     if (!(error instanceof MoveDone) || options.dryRun || !change) throw error;
@@ -136,7 +136,7 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
   if (options.dryRun) return;
   change?.();
   if (options.json) return;
-  sayNext(target, ends, { file, edits, isWritten: change !== undefined });
+  printNext(target, ends, { file, edits, isWritten: change !== undefined });
 }
 
 const isThere = (target: Target): OperatorFault =>
@@ -151,7 +151,7 @@ interface Ends {
   to: MoveEnd;
 }
 
-function endsOf(
+function buildEnds(
   target: Target,
   { config, dataDir, to }: { config: Config; dataDir: string; to?: string | undefined },
 ): Ends {
@@ -187,10 +187,10 @@ async function work(
     conclude: (store) => noteMoved(store, target, { from, to }),
   };
   try {
-    if (options.dryRun) return sayPlan(await planMove(whole), order, options);
+    if (options.dryRun) return printPlan(await planMove(whole), order, options);
     const moved = await moveDatabase(whole);
     progress.end();
-    sayMoved(moved, progress.replaced(), { ...order, seconds: progress.seconds() }, options);
+    printMoved(moved, progress.replaced(), { ...order, seconds: progress.seconds() }, options);
   } finally {
     progress.end();
   }
@@ -216,7 +216,7 @@ const ON_SQLITE: readonly Edit[] = [
 ];
 
 /** The settings that lead to the target. */
-function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: MoveEnd; dataDir: string }): Edit[] {
+function buildEdits(target: Target, { config, to, dataDir }: { config: Config; to: MoveEnd; dataDir: string }): Edit[] {
   const { options } = to;
   if (target === 'pg')
     return [
@@ -239,7 +239,7 @@ function settingsChange(
     throw new OperatorFault(
       'there is no settings file to change; name one with --config, or go without --write-config',
     );
-  const { env } = settingsOf(dataDir);
+  const { env } = findServiceSettings(dataDir);
   // The settings name PostgreSQL already when a move away from it is undone.
   const wanted = !options.undo ? edits : edits.some(({ value }) => value === 'pg') ? ON_SQLITE : [];
   for (const { key, value } of wanted) {
@@ -257,11 +257,11 @@ function settingsChange(
     throw new OperatorFault(
       `everybody may read ${file}, and the address has a password; take that away with: chmod o-r ${file}`,
     );
-  const { text } = withSettings(textOf(file), wanted, file);
+  const { text } = withSettings(readIfPresent(file), wanted, file);
   return () => replaceFile(file, text, dataDir);
 }
 
-function sayPlan(plan: MovePlan, { from, to }: Ends, options: MoveOptions): void {
+function printPlan(plan: MovePlan, { from, to }: Ends, options: MoveOptions): void {
   const seconds = Math.ceil(plan.rows / ROWS_A_SECOND);
   const tables = plan.tables.filter(({ rows }) => rows > 0);
   if (options.json) {
@@ -276,7 +276,7 @@ function sayPlan(plan: MovePlan, { from, to }: Ends, options: MoveOptions): void
   );
 }
 
-function sayMoved(
+function printMoved(
   { hashes, rows, contents }: Moved,
   replaced: readonly string[],
   { from, to, seconds }: Ends & { seconds: number },
@@ -300,7 +300,7 @@ function sayMoved(
   );
 }
 
-function sayNext(
+function printNext(
   target: Target,
   { from, to }: Ends,
   { file, edits, isWritten }: { file: string | undefined; edits: readonly Edit[]; isWritten: boolean },

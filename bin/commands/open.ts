@@ -13,7 +13,7 @@ import type { Store } from '../../src/platform/store.ts';
 import type { UpgradeWishes } from '../../src/features/installation/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
-import { becomeOwnerOf, findInstallation, findTyper, settingsOf } from '../installation.ts';
+import { becomeFolderOwner, findInstallation, findTyper, findServiceSettings } from '../installation.ts';
 
 export interface DataOptions {
   data?: string;
@@ -94,7 +94,7 @@ export function readSettings(
   options: DataOptions,
   reading: ReadOptions = {},
 ): ReturnType<typeof loadConfig> & { file?: string } {
-  const found = settingsOf(dataFolder(options));
+  const found = findServiceSettings(dataFolder(options));
   const file = options.config ?? process.env.RASKET_CONFIG ?? found.file;
   const given = file === undefined ? {} : { file };
   const read = loadConfig({ ...given, ...reading, env: found.env });
@@ -144,11 +144,11 @@ export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Pr
   const isFree = db.dialect === 'pg' || ((await schemaState(db)).pending.length === 0 && !(await isLeaving(db)));
   if (isFree) return migrateStore(store, wishes);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const letGo = lockDataFolder(dataDir);
+  const release = lockDataFolder(dataDir);
   try {
     return await migrateStore(store, wishes);
   } finally {
-    letGo();
+    release();
   }
 }
 
@@ -204,7 +204,7 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
   { mayFound = false, asFound = false, before, audit }: StoreOptions = {},
 ): Promise<T> {
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
   const store = await openStore({ config, dataDir, log, mayFound });

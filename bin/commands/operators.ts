@@ -8,7 +8,7 @@ import {
 import { clean, cleanJson, type Column, listTime, type Terminal } from '../../cli/output/index.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
-import { addressOf } from './ready-file.ts';
+import { findServerAddress } from './ready-file.ts';
 
 type Options = DataOptions & { json?: boolean; wide?: boolean };
 
@@ -18,7 +18,7 @@ export async function createNamedOperator(name: string, options: Options): Promi
   const made = await withStore(...open, (store) => createOperator(store, name), { audit });
   if (options.json) return console.log(cleanJson(made));
   console.log(`${clean(made.name)} is now an operator. The token is shown only once:\n\n  ${made.token}\n`);
-  const url = addressOf(dataFolder(options), open[0]);
+  const url = findServerAddress(dataFolder(options), open[0]);
   console.log(
     `Store it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url} --api-key`,
   );

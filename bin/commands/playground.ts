@@ -11,7 +11,7 @@ import {
 } from '../../src/mail/capture/index.ts';
 import {
   readMessage,
-  signersOf,
+  listSigners,
   textOfHtml,
   type MessagePart,
   type MessageReading,
@@ -105,7 +105,7 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   await withStore(config, dataDir, async (store) => {
     const { db, blobs } = store;
     if (id === undefined) return list(terminal, await listCaptured(db, options.limit), { ...options, dataDir });
-    const wanted = id === 'latest' ? (await listCaptured(db, 1))[0]?.id : await wholeOf(db, id);
+    const wanted = id === 'latest' ? (await listCaptured(db, 1))[0]?.id : await findWholeId(db, id);
     const caught = wanted === undefined ? undefined : await readCaptured(db, blobs, wanted);
     if (!caught) {
       throw new OperatorFault(
@@ -123,14 +123,14 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
           'usage',
         );
       process.stdout.write(caught.message);
-    } else await show(terminal, caught, await checkCaptured(store, caught.row, caught.message), pageOf(dataDir));
+    } else await show(terminal, caught, await checkCaptured(store, caught.row, caught.message), findPageUrl(dataDir));
   });
 }
 
 /**
  * Returns the id with this ending among the newest messages; the word itself if there is none: it may be a beginning.
  */
-async function wholeOf(db: Parameters<typeof listCaptured>[0], word: string): Promise<string> {
+async function findWholeId(db: Parameters<typeof listCaptured>[0], word: string): Promise<string> {
   if (!/^[0-9a-f]{4,12}$/i.test(word)) return word;
   const end = word.toLowerCase();
   const rows = await listCaptured(db, LOOKED_THROUGH);
@@ -177,7 +177,7 @@ function list(
     .map(quoted)
     .join(' ');
   if (table.hasCut()) terminal.hint(`Some values are cut; show all with: ${again}`);
-  const page = pageOf(dataDir);
+  const page = findPageUrl(dataDir);
   if (page !== undefined) terminal.hint(`In a browser: ${page}`);
 }
 
@@ -198,13 +198,13 @@ async function show(
     ['Subject', read.subject],
     ['Caught', formatTime(terminal, caught, 'second')],
     ['Envelope', `${row.mail_from} to ${recipients.join(', ')}`],
-    ...signersOf(message).map(
+    ...listSigners(message).map(
       ({ domain, selector, algorithm }) => ['Signed', `by ${domain} with ${selector} (${algorithm})`] as const,
     ),
     ['Judged', `SPF ${checks.spf.result}, DKIM ${dkimInWords(checks)}, DMARC ${checks.dmarc.result}`],
     ...(read.isRead ? read.parts : []).map((part) => ['File', inWords(part)] as const),
   ]);
-  terminal.print(`${head}\n\n${cleanLines(bodyOf(read))}\n\nThe source: rasket playground ${row.id} --raw`);
+  terminal.print(`${head}\n\n${cleanLines(formatBody(read))}\n\nThe source: rasket playground ${row.id} --raw`);
   if (page !== undefined) terminal.print(`In a browser: ${page}/${row.id}`);
 }
 
@@ -212,7 +212,7 @@ const dkimInWords = ({ dkim }: Checks): string =>
   dkim.length === 0 ? 'none' : dkim.map(({ result }) => result).join(' and ');
 
 /** Returns the page of the server that runs on this folder, or ran last. */
-function pageOf(dataDir: string): string | undefined {
+function findPageUrl(dataDir: string): string | undefined {
   try {
     const { url } = JSON.parse(readFileSync(path.join(dataDir, 'run', 'dev.json'), 'utf8')) as { url: string };
     return `${url}/playground`;
@@ -221,7 +221,7 @@ function pageOf(dataDir: string): string | undefined {
   }
 }
 
-function bodyOf(read: MessageReading): string {
+function formatBody(read: MessageReading): string {
   if (!read.isRead) return `(It cannot be read: ${read.because}.)`;
   const text = read.text?.trim() ?? '';
   if (text !== '') return text;

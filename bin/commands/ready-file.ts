@@ -29,7 +29,7 @@ export function runningListener(dataDir: string): { host: string; port: number; 
  * Returns the server's address, or the configured one if no server runs; with port 0 the real address is known only
  * while it runs.
  */
-export function addressOf(dataDir: string, { http }: Config): string {
+export function findServerAddress(dataDir: string, { http }: Config): string {
   const running = runningUrl(dataDir);
   if (running !== undefined) return running;
   return http.public_url === '' ? urlFromHere({ http }) : http.public_url;

@@ -31,17 +31,17 @@ async function replaceKey(store: Store, again: string): Promise<string> {
   if (next === undefined) {
     // With former keys in the file, the previous call may have been killed in the middle.
     const resumed = former.length > 0 ? await sealAnew(store, SEALED_COLUMNS) : undefined;
-    if (resumed && resumed.sealed > 0) return told(store, again, resumed);
+    if (resumed && resumed.sealed > 0) return formatResult(store, again, resumed);
     if (db.dialect === 'pg') {
       writeInstanceKeys(dataDir, { current, next: newInstanceKey(), former });
       return `${instanceKeyPath(dataDir)} contains a new key in addition to the current one. Copy the file into the data folder of every other node, then run this again here: ${again}`;
     }
   }
   writeInstanceKeys(dataDir, { current: next ?? newInstanceKey(), former: [current, ...former] });
-  return told(store, again, await sealAnew(store, SEALED_COLUMNS));
+  return formatResult(store, again, await sealAnew(store, SEALED_COLUMNS));
 }
 
-function told({ dataDir }: Store, again: string, { sealed, unreadable }: SealedAnew): string {
+function formatResult({ dataDir }: Store, again: string, { sealed, unreadable }: SealedAnew): string {
   const lost =
     unreadable === 0 ? '' : ` ${unreadable} values could not be decrypted with any key and were not changed.`;
   return `The new key is in use; ${sealed} values were encrypted again.${lost} Back up ${instanceKeyPath(dataDir)}. The old key is kept for tracked links in mail that was sent; remove it with: ${again} --forget-former`;
@@ -51,7 +51,7 @@ function told({ dataDir }: Store, again: string, { sealed, unreadable }: SealedA
 async function forgetFormer(store: Store, again: string): Promise<string> {
   const { dataDir, db } = store;
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const letGo = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : () => undefined;
+  const release = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : () => undefined;
   try {
     const { current, next } = readInstanceKeys(dataDir);
     if (next !== undefined) {
@@ -60,7 +60,7 @@ async function forgetFormer(store: Store, again: string): Promise<string> {
     await sealAnew(store, SEALED_COLUMNS);
     writeInstanceKeys(dataDir, { current, former: [] });
   } finally {
-    letGo();
+    release();
   }
   return `${instanceKeyPath(dataDir)} contains one key. Tracked links in mail that was sent before this key no longer work.`;
 }

@@ -8,7 +8,7 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
   const isTold = options.tellWebhooks ?? false;
   const dataDir = findDevelopmentData(options, 'sample mail is added to no other folder');
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
-  if (!options.json) await sayWhere(options, dataDir);
+  if (!options.json) await printFolder(options, dataDir);
   const isWatched = process.stderr.isTTY && !options.json;
   const made = await withStore(config, dataDir, async (store) => {
     const [team] = await listTeams(store.db);
@@ -39,7 +39,7 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
 }
 
 /** Names the folder, so that a person with several sees which one is filled. */
-async function sayWhere(options: DataOptions, dataDir: string): Promise<void> {
+async function printFolder(options: DataOptions, dataDir: string): Promise<void> {
   const { openTerminal } = await import('../../cli/output/index.ts');
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
   const from = options.data === undefined ? (process.env.RASKET_DATA ? 'RASKET_DATA' : 'default') : '--data';

@@ -49,16 +49,16 @@ export async function sending(wanted: string | undefined, options: SendingOption
   );
   if (options.json) {
     const said = {
-      sending: wordOf(all),
+      sending: formatState(all),
       reason: all.reason,
-      marketing: wordOf(toMany),
+      marketing: formatState(toMany),
       marketing_reason: toMany.reason,
       restored_broadcasts: restored,
     };
     return console.log(cleanJson(said));
   }
-  if (!marketing) console.log(sentenceOf('Sending', all));
-  if (marketing || !toMany.isOn) console.log(sentenceOf('Marketing mail', toMany));
+  if (!marketing) console.log(formatSwitch('Sending', all));
+  if (marketing || !toMany.isOn) console.log(formatSwitch('Marketing mail', toMany));
   if (!marketing && !toMany.isOn) console.log('Turn it on with: rasket sending on --marketing');
   if (restored > 0) {
     const them = restored === 1 ? '1 broadcast is on hold' : `${restored} broadcasts are on hold`;
@@ -66,7 +66,7 @@ export async function sending(wanted: string | undefined, options: SendingOption
   }
 }
 
-const wordOf = ({ isOn }: SendSwitch): string => (isOn ? 'on' : 'off');
+const formatState = ({ isOn }: SendSwitch): string => (isOn ? 'on' : 'off');
 
-const sentenceOf = (what: string, one: SendSwitch): string =>
-  `${what} is ${wordOf(one)}${one.isOn || one.reason === null ? '' : `: ${one.reason}`}.`;
+const formatSwitch = (what: string, one: SendSwitch): string =>
+  `${what} is ${formatState(one)}${one.isOn || one.reason === null ? '' : `: ${one.reason}`}.`;

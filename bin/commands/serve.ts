@@ -6,7 +6,7 @@ import { collectWhenIdle } from '../../src/platform/idle-memory.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { openServiceManager } from '../../src/platform/systemd.ts';
 import { OperatorFault, explain } from '../explain.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFolderOwner } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
@@ -61,7 +61,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const dataDir = dataFolder(options);
   mustBeReal(dataDir);
   const config = readConfig(options, { isServing: true });
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   const roles = options.roles ?? ROLES;
   const log = createLog({ ...config.log, isForJournal: process.env.JOURNAL_STREAM !== undefined });
   forgetDeadReady(dataDir);

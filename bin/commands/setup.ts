@@ -5,7 +5,7 @@ import { readDomainName } from '../../src/mail/domains/index.ts';
 import { readUserEmail } from '../../src/tenancy/users/index.ts';
 import { loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { findInstallation, settingsOf } from '../installation.ts';
+import { findInstallation, findServiceSettings } from '../installation.ts';
 import {
   askEverything,
   mustBeReadable,
@@ -15,8 +15,8 @@ import {
 } from '../setup/answers.ts';
 import { createAsker, type Asker } from '../setup/asking.ts';
 import { finish, type First } from '../setup/finish.ts';
-import { lookAtInstallation, settingsInWords, type Known } from '../setup/team-and-domain.ts';
-import { planSettings, configOf, replaceFile, textOf } from '../setup/plan.ts';
+import { readInstallation, settingsInWords, type Known } from '../setup/team-and-domain.ts';
+import { planSettings, parseConfig, replaceFile, readIfPresent } from '../setup/plan.ts';
 import { withSettings, type Edited } from '../setup/settings-text.ts';
 import { findListeners, createLookUps } from '../setup/this-machine.ts';
 import { FIRST_TEAM } from './init.ts';
@@ -25,7 +25,7 @@ import { runningPid } from './ready-file.ts';
 
 const DEFAULT_FILE = '/etc/rasket/rasket.toml';
 
-interface Standing {
+interface CurrentSettings {
   dataDir: string;
   file: string;
   env: NodeJS.ProcessEnv;
@@ -38,21 +38,21 @@ interface Standing {
  * the remaining steps.
  */
 export async function setup(options: SetupOptions): Promise<void> {
-  const standing = readStanding(options);
+  const standing = readCurrentSettings(options);
   const isQuiet = options.print === true;
   const asker = createAsker({ isYes: options.yes === true, isQuiet });
   try {
-    const known = await lookAtInstallation(standing);
+    const known = await readInstallation(standing);
     const answers = await askForSettings(options, standing, asker);
     await mustBeReadable(answers, standing.dataDir);
     await warnOfOpenPassword(answers, standing.dataDir);
     const edits = planSettings(answers, standing);
-    const edited = withSettings(textOf(standing.file), edits, standing.file);
-    const config = configOf(edited.text, standing.file, standing.env);
+    const edited = withSettings(readIfPresent(standing.file), edits, standing.file);
+    const config = parseConfig(edited.text, standing.file, standing.env);
     if (options.print) return void process.stdout.write(edited.text);
     const first = await askForFirst(options, asker, known);
-    tellSettings(asker, standing.file, edited);
-    if (options.dryRun) return tellDryRun(asker, first);
+    printSettings(asker, standing.file, edited);
+    if (options.dryRun) return printDryRun(asker, first);
     await write(edited, standing, asker);
     if (answers.relay?.password?.typed !== undefined)
       replaceFile(answers.relay.password.file, `${answers.relay.password.typed}\n`, standing.dataDir);
@@ -62,9 +62,9 @@ export async function setup(options: SetupOptions): Promise<void> {
   }
 }
 
-function readStanding(options: SetupOptions): Standing {
+function readCurrentSettings(options: SetupOptions): CurrentSettings {
   const dataDir = newDataFolder(options);
-  const found = settingsOf(dataDir);
+  const found = findServiceSettings(dataDir);
   const file = path.resolve(
     options.config ?? process.env.RASKET_CONFIG ?? found.file ?? findInstallation()?.config ?? DEFAULT_FILE,
   );
@@ -73,7 +73,7 @@ function readStanding(options: SetupOptions): Standing {
   return { dataDir, file, env: found.env, config: read.config, sources: read.sources };
 }
 
-function askForSettings(options: SetupOptions, standing: Standing, asker: Asker): Promise<Answers> {
+function askForSettings(options: SetupOptions, standing: CurrentSettings, asker: Asker): Promise<Answers> {
   const { config, sources, dataDir, file } = standing;
   const own = runningPid(dataDir);
   const origins: Readonly<Record<string, string>> = { file, env: 'the environment' };
@@ -82,7 +82,7 @@ function askForSettings(options: SetupOptions, standing: Standing, asker: Asker)
     asker,
     config,
     file,
-    fromOf: (key) => origins[sources.get(key) ?? ''],
+    findOrigin: (key) => origins[sources.get(key) ?? ''],
     lookUps: createLookUps(config.dns),
     listeners: findListeners().filter(({ pid }) => pid === undefined || pid !== own),
   });
@@ -90,7 +90,7 @@ function askForSettings(options: SetupOptions, standing: Standing, asker: Asker)
 
 /** The team, its first person and its domain, as far as they are not there. */
 async function askForFirst(options: SetupOptions, asker: Asker, known: Known): Promise<First> {
-  const { team, owner } = known.team ? tellTeam(options, asker, known.team) : await askForTeam(options, asker);
+  const { team, owner } = known.team ? printTeam(options, asker, known.team) : await askForTeam(options, asker);
   const domain = await asker.ask<string | undefined>({
     flag: '--domain or --no-domain',
     label: 'First domain to send from (or none)',
@@ -102,8 +102,8 @@ async function askForFirst(options: SetupOptions, asker: Asker, known: Known): P
   return { team, owner, domain };
 }
 
-function tellTeam(options: SetupOptions, asker: Asker, team: NonNullable<Known['team']>): Omit<First, 'domain'> {
-  asker.tell(`Team: ${team.name} (${team.slug}) exists already.`);
+function printTeam(options: SetupOptions, asker: Asker, team: NonNullable<Known['team']>): Omit<First, 'domain'> {
+  asker.print(`Team: ${team.name} (${team.slug}) exists already.`);
   if (typeof options.team === 'string' && ![team.name, team.slug].includes(options.team)) {
     throw new OperatorFault(
       `--team ${JSON.stringify(options.team)}: the first team is ${team.name} (${team.slug}); create another one with: rasket teams create`,
@@ -132,25 +132,25 @@ async function askForTeam(options: SetupOptions, asker: Asker): Promise<Omit<Fir
   return { team, owner };
 }
 
-function tellSettings(asker: Asker, file: string, { changed }: Edited): void {
-  asker.tell(
+function printSettings(asker: Asker, file: string, { changed }: Edited): void {
+  asker.print(
     changed.length === 0 ? `\n${file} already has all of this; it is not changed.` : `\nSettings for ${file}:`,
   );
   if (changed.length > 0) process.stdout.write(`${settingsInWords(changed)}\n`);
 }
 
-function tellDryRun(asker: Asker, { team, owner, domain }: First): void {
+function printDryRun(asker: Asker, { team, owner, domain }: First): void {
   const made = [
     team === undefined ? '' : `the team ${team}${owner === undefined ? '' : `, owned by ${owner}`}`,
     domain === undefined ? '' : `the domain ${domain}, unless it exists`,
   ].filter((one) => one !== '');
-  asker.tell(`${made.length === 0 ? '' : `To be created: ${made.join('; ')}. `}Nothing was changed (--dry-run).`);
+  asker.print(`${made.length === 0 ? '' : `To be created: ${made.join('; ')}. `}Nothing was changed (--dry-run).`);
 }
 
-async function write({ text, changed }: Edited, { file, dataDir }: Standing, asker: Asker): Promise<void> {
+async function write({ text, changed }: Edited, { file, dataDir }: CurrentSettings, asker: Asker): Promise<void> {
   if (changed.length === 0) return;
   if (asker.isInteractive && !(await asker.agree(`Write ${file}?`)))
     throw new OperatorFault('canceled; nothing was changed');
   replaceFile(file, text, dataDir);
-  asker.tell(`${file} is written.`);
+  asker.print(`${file} is written.`);
 }

@@ -30,7 +30,7 @@ export async function createNamedTeam(name: string, options: Options & { admin?:
 export async function printTeams(options: Options): Promise<void> {
   const teams = await withStore(readConfig(options), dataFolder(options), (store) => listTeams(store.db));
   const none = 'There are no teams yet. Make one with: rasket init, or rasket teams create NAME';
-  printRows(teams.map(rowOf), columnsFor, { ...options, none });
+  printRows(teams.map(toRow), columnsFor, { ...options, none });
 }
 
 export async function updateNamedTeam(
@@ -80,11 +80,11 @@ export async function stopSso(team: string, options: Options & { reason: string;
     domain === undefined ? stopEnforcingSso(store, team) : takeSsoDomain(store, team, domain);
   const action = domain === undefined ? 'team_sso.switched_off' : 'team_sso.domain_removed';
   const audit = { action, about: aboutTeam(team), details: { reason, ...(domain === undefined ? {} : { domain }) } };
-  const row = rowOf(
+  const row = toRow(
     await whereListed(LIST, options, () => withStore(readConfig(options), dataFolder(options), stop, { audit })),
   );
   if (options.json) return console.log(cleanJson(row));
-  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(
+  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).printText(
     domain === undefined
       ? `${clean(row.name)} no longer enforces single sign-on: its people can also sign in with passwords, and those without one can reset it by email.`
       : `Addresses at ${domain} no longer sign in through ${clean(row.name)}, and the sessions that did have ended.`,
@@ -117,14 +117,14 @@ async function change(team: string, { action, wanted, tell }: Change, options: O
   const administer = (store: Store) => administerTeam(store, team, wanted);
   const audit = { action, about: aboutTeam(team), details: { ...wanted } };
   const changed = () => withStore(config, dataFolder(options), administer, { audit });
-  const row = rowOf(await whereListed(LIST, options, changed));
+  const row = toRow(await whereListed(LIST, options, changed));
   if (options.json) return console.log(cleanJson(row));
-  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(clean(tell(row)));
+  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).printText(clean(tell(row)));
 }
 
-type Row = ReturnType<typeof rowOf>;
+type Row = ReturnType<typeof toRow>;
 
-const rowOf = (team: TeamRow) => ({
+const toRow = (team: TeamRow) => ({
   id: team.id,
   slug: team.slug,
   name: team.name,
@@ -134,10 +134,10 @@ const rowOf = (team: TeamRow) => ({
   admin_emails: team.admin_emails === null ? [] : (JSON.parse(team.admin_emails) as string[]),
 });
 
-const adminsOf = ({ admin_emails: admins }: Row): string => admins.join(', ');
+const formatAdmins = ({ admin_emails: admins }: Row): string => admins.join(', ');
 
 const changedInWords = (row: Row): string =>
-  `${row.name} (${row.slug}) has the plan ${row.plan}, and ${adminsOf(row) || 'nobody'} as its admin addresses.`;
+  `${row.name} (${row.slug}) has the plan ${row.plan}, and ${formatAdmins(row) || 'nobody'} as its admin addresses.`;
 
 const columnsFor = (terminal: Terminal): Column<Row>[] => [
   { title: 'ID', value: ({ id }) => id, fit: 'whole' },
@@ -150,6 +150,6 @@ const columnsFor = (terminal: Terminal): Column<Row>[] => [
     style: ({ risk_state: state }) => (state === 'normal' ? 'plain' : 'red'),
     fit: 'whole',
   },
-  { title: 'ADMINS', value: adminsOf },
+  { title: 'ADMINS', value: formatAdmins },
   { title: 'CREATED', value: ({ created_at: created }) => listTime(terminal, created), fit: 'whole' },
 ];

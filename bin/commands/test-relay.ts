@@ -3,7 +3,7 @@ import { examineRelay, readRelay, type RelayExamination } from '../../src/mail/d
 import type { Config, RelaySettings } from '../../src/platform/config/index.ts';
 import { createResolver } from '../../src/platform/resolver/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFolderOwner } from '../installation.ts';
 import { dataFolder, readConfig, type DataOptions } from './open.ts';
 
 interface Options extends DataOptions {
@@ -21,7 +21,7 @@ export async function testRelay(name: string, options: Options): Promise<void> {
   if (!hasHost) throw unknownRelay(config, name);
   const dataDir = dataFolder(options);
   // Root may read secrets that the account of the service may not.
-  becomeOwnerOf(dataDir);
+  becomeFolderOwner(dataDir);
   const examination = await examineConfiguredRelay(config, name, settings, dataDir);
   const { isGood, faults, address, tls, dialogues } = examination;
   if (options.json) {

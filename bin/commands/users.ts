@@ -4,7 +4,7 @@ import type { Store } from '../../src/platform/store.ts';
 import { notFound } from '../../src/platform/refusal.ts';
 import {
   makePasswordReset,
-  tell as tellPerson,
+  notifyByMail as tellPerson,
   inviteByOperator,
   resetMfa,
 } from '../../src/features/identity/index.ts';
@@ -13,7 +13,7 @@ import { findNamedTeam } from '../../src/tenancy/teams/index.ts';
 import {
   createUser,
   disableUser,
-  emailKeyOf,
+  toEmailKey,
   enableUser,
   findUserByEmailKey,
   listUsers,
@@ -23,7 +23,7 @@ import { clean, cleanJson, type Column, listTime, type Terminal } from '../../cl
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
-import { addressOf } from './ready-file.ts';
+import { findServerAddress } from './ready-file.ts';
 
 const REASON_CHARS_MAX = 200;
 
@@ -75,14 +75,14 @@ export async function resetNamedUser(
   const config = readConfig(options);
   const folder = dataFolder(options);
   const about = async ({ db }: Store) => {
-    const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
+    const id = (await findUserByEmailKey(db, toEmailKey(email)))?.id;
     return id === undefined ? {} : { subjectId: id };
   };
   const audit = { action: 'password.reset_requested', details: { email, reason }, about };
   const made = await whereListed('rasket users list', options, () =>
     withStore(config, folder, (store) => makePasswordReset(store, email), { audit }),
   );
-  const url = `${addressOf(folder, config)}/reset-password?token=${made.token}`;
+  const url = `${findServerAddress(folder, config)}/reset-password?token=${made.token}`;
   if (options.json) return console.log(cleanJson({ email: made.user.email, url, expires_at: made.expiresAt }));
   console.log(
     `With this link, ${made.user.email} can set a new password once, until ${made.expiresAt}. The link is shown only once:\n\n  ${url}\n`,
@@ -114,7 +114,7 @@ export async function inviteNamedUser(
   const { row, token } = await whereListed('rasket teams list', options, () =>
     withStore(config, folder, invite, { audit }),
   );
-  const url = mail ? null : `${addressOf(folder, config)}/invitation?token=${token}`;
+  const url = mail ? null : `${findServerAddress(folder, config)}/invitation?token=${token}`;
   const expires_at = new Date(row.expires_at).toISOString();
   if (options.json) return console.log(cleanJson({ id: row.id, email: row.email, team, role, url, expires_at }));
   if (url === null) return console.log(`The server sends ${row.email} an invitation to ${team} as ${role}.`);
@@ -183,7 +183,7 @@ async function change<Changed extends UserRow>(
     throw new OperatorFault(`--reason must be one line of 1 to ${REASON_CHARS_MAX} characters`, 'usage');
   }
   const about = async ({ db }: Store) => {
-    const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
+    const id = (await findUserByEmailKey(db, toEmailKey(email)))?.id;
     return id === undefined ? {} : { subjectId: id };
   };
   const audit = { action: wanted.action, details: { email, reason: why }, about };

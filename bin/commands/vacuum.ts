@@ -14,13 +14,13 @@ export async function vacuum(options: DataOptions): Promise<void> {
   }
   mustBeInitialised(dataDir);
   const file = path.resolve(dataDir, config.database.path);
-  const before = sizeOf(file);
+  const before = formatSize(file);
   await withStore(config, dataDir, async ({ db }) => {
     mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-    const letGo = lockDataFolder(dataDir);
-    await rewriteFile(db).finally(letGo);
+    const release = lockDataFolder(dataDir);
+    await rewriteFile(db).finally(release);
   });
-  console.log(`${file} had ${before} MB and has ${sizeOf(file)} MB now.`);
+  console.log(`${file} had ${before} MB and has ${formatSize(file)} MB now.`);
 }
 
-const sizeOf = (file: string): string => ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1e6).toFixed(1);
+const formatSize = (file: string): string => ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1e6).toFixed(1);

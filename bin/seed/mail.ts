@@ -8,7 +8,7 @@ import {
   insertAttempts,
   insertEmails,
   recordEmailEvents,
-  searchTextOf,
+  buildSearchText,
   type AttemptRow,
   type EmailEvent,
   type NewEmailRows,
@@ -58,7 +58,7 @@ const ENDINGS = [
 const AGENTS = ['Mozilla/5.0 (Macintosh)', 'Mozilla/5.0 (Windows NT 10.0)', 'Mozilla/5.0 (iPhone)'];
 
 /** Returns the events of one email in the order in which they happen. */
-function tellStory(dice: Dice, email: string, at: number): Moment[] {
+function buildStory(dice: Dice, email: string, at: number): Moment[] {
   const ending = pickEnding(dice);
   const to = [email];
   const happen = (after: number, happens: Happening): Moment => ({ after, happens });
@@ -72,7 +72,7 @@ function tellStory(dice: Dice, email: string, at: number): Moment[] {
     return [
       queued,
       sent,
-      tryOf(email, { outcome: 'ambiguous', reason: null, reply: null }, 2 * SECOND),
+      buildTry(email, { outcome: 'ambiguous', reason: null, reply: null }, 2 * SECOND),
       happen(120 * MINUTE, { type: 'email.failed', data: { to, failed: { reason: 'ambiguous_submission' } } }),
     ];
   }
@@ -82,13 +82,13 @@ function tellStory(dice: Dice, email: string, at: number): Moment[] {
     const bounce = isFull
       ? { type: 'Transient' as const, subType: 'MailboxFull', message: 'The mailbox is full.', diagnosticCode: [reply] }
       : { type: 'Permanent' as const, subType: 'NoEmail', message: 'No such mailbox.', diagnosticCode: [reply] };
-    const bounced = tryOf(email, { outcome: 'bounced', reason: null, reply }, 2 * SECOND);
+    const bounced = buildTry(email, { outcome: 'bounced', reason: null, reply }, 2 * SECOND);
     return [queued, sent, bounced, happen(3 * SECOND, { type: 'email.bounced', data: { to, bounce } })];
   }
   const late = ending === 'late' ? delayed(email, at) : [];
   const deliveredAt = ending === 'late' ? 31 * MINUTE : 3 * SECOND;
   const ok = { outcome: 'delivered' as const, reason: null, reply: '250 2.0.0 Queued' };
-  const begun = [queued, sent, ...late, tryOf(email, ok, deliveredAt, late.length === 0 ? 1 : 2)];
+  const begun = [queued, sent, ...late, buildTry(email, ok, deliveredAt, late.length === 0 ? 1 : 2)];
   const delivered = [...begun, happen(deliveredAt + 1, { type: 'email.delivered', data: { to } })];
   if (ending === 'complained') return [...delivered, happen(90 * MINUTE, { type: 'email.complained', data: { to } })];
   if (ending !== 'opened' && ending !== 'clicked') return delivered;
@@ -101,7 +101,7 @@ function pickEnding(dice: Dice): (typeof ENDINGS)[number][0] {
   return 'delivered';
 }
 
-const tryOf = (email: string, ended: Omit<TriedRecipient, 'email'>, after: number, attempt = 1): Moment => ({
+const buildTry = (email: string, ended: Omit<TriedRecipient, 'email'>, after: number, attempt = 1): Moment => ({
   after,
   attempt,
   tried: { email, ...ended },
@@ -125,7 +125,7 @@ function delayed(email: string, at: number): Moment[] {
     delayedRecipients: [{ emailAddress: email, diagnosticCode: reply }],
   };
   return [
-    tryOf(email, { outcome: 'deferred', reason: null, reply }, 2 * SECOND),
+    buildTry(email, { outcome: 'deferred', reason: null, reply }, 2 * SECOND),
     { after: 3 * SECOND, happens: { type: 'email.delivery_delayed', data: { to: [email], delay } } },
   ];
 }
@@ -183,8 +183,8 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
     const at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY);
     set(at);
     const { email: address } = dice.pick(PEOPLE);
-    const row = emailOf(store, domain, address, pickMailing(dice));
-    const moments = tellStory(dice, address, at).filter((moment) => at + moment.after <= now);
+    const row = buildEmail(store, domain, address, pickMailing(dice));
+    const moments = buildStory(dice, address, at).filter((moment) => at + moment.after <= now);
     // An email without an end would have to be queued and sent.
     if (moments.some(hasEnded)) written.push({ email: row, address, moments });
   }
@@ -222,10 +222,10 @@ async function writeStories(
   for (const { email, address, moment, at } of happened) {
     set(at);
     const { id } = email.email;
-    if ('tried' in moment) attempts.push(attemptOf(store, id, moment));
+    if ('tried' in moment) attempts.push(buildAttempt(store, id, moment));
     else {
       events.push({ id: store.ids.uuid(), at, email: email.email, isFirst: true, ...moment.happens } as EmailEvent);
-      const origin = originOf(moment.happens);
+      const origin = findOrigin(moment.happens);
       if (origin) await suppress(store, tx, domain.team_id, [{ email: address, origin, sourceId: id }]);
     }
   }
@@ -239,13 +239,13 @@ const ENDS: readonly string[] = ['delivered', 'bounced', 'failed', 'suppressed',
 
 const hasEnded = (moment: Moment): boolean => 'happens' in moment && ENDS.includes(moment.happens.type);
 
-function originOf(happening: NewEvent | { type: string; data?: unknown }): 'bounce' | 'complaint' | undefined {
+function findOrigin(happening: NewEvent | { type: string; data?: unknown }): 'bounce' | 'complaint' | undefined {
   if (happening.type === 'email.complained') return 'complaint';
   const { bounce } = (happening.data ?? {}) as { bounce?: { type: string } };
   return happening.type === 'email.bounced' && bounce?.type === 'Permanent' ? 'bounce' : undefined;
 }
 
-function emailOf(
+function buildEmail(
   store: World,
   domain: DomainRow,
   address: string,
@@ -289,7 +289,7 @@ function emailOf(
       asked: null,
       first_attempt_at: null,
       created_at: store.clock.now(),
-      search_text: searchTextOf(subject, mailboxes),
+      search_text: buildSearchText(subject, mailboxes),
     },
     body: bodyRow(store, id, { html: `<p>${text}</p>`, text }),
     attachments: [],
@@ -297,7 +297,11 @@ function emailOf(
   };
 }
 
-function attemptOf(store: World, emailId: string, { tried, attempt }: Extract<Moment, { tried: object }>): AttemptRow {
+function buildAttempt(
+  store: World,
+  emailId: string,
+  { tried, attempt }: Extract<Moment, { tried: object }>,
+): AttemptRow {
   const destination = tried.email.slice(tried.email.lastIndexOf('@') + 1);
   const mx = `mx1.${destination}`;
   return {
@@ -369,7 +373,7 @@ async function sendAll(
   const made = new Set(PEOPLE.map(({ email }) => email));
   const all = await membersPage(tx, domain.team_id, SUBSCRIBED, { limit: ALL, after: undefined });
   const members = all.filter(({ email }) => made.has(email));
-  const { written, recipients } = storiesOf(then, domain, broadcast, { members, at, now });
+  const { written, recipients } = buildStories(then, domain, broadcast, { members, at, now });
   await beginBroadcast(tx, { id, owner, at, total: members.length });
   const cursorId = members.at(-1)?.id ?? '';
   await saveProgress(tx, { id, owner, cursorId, recipients: recipients.length, excluded: 0 });
@@ -386,7 +390,7 @@ interface Sent {
   now: number;
 }
 
-function storiesOf(then: Then, domain: DomainRow, broadcast: BroadcastRow, { members, at, now }: Sent) {
+function buildStories(then: Then, domain: DomainRow, broadcast: BroadcastRow, { members, at, now }: Sent) {
   const { store, set } = then;
   const dice = createDice(`${domain.id} sent broadcast, its stories`);
   const written: Written[] = [];
@@ -395,8 +399,8 @@ function storiesOf(then: Then, domain: DomainRow, broadcast: BroadcastRow, { mem
     const mailedAt = at + place * 200;
     set(mailedAt);
     const mailing = { subject: broadcast.subject, text: 'Here is what is new.', from: broadcast.sender, kind: 'news' };
-    const row = emailOf(store, domain, email, mailing, broadcast.id);
-    const moments = tellStory(dice, email, mailedAt).filter(({ after }) => mailedAt + after <= now);
+    const row = buildEmail(store, domain, email, mailing, broadcast.id);
+    const moments = buildStory(dice, email, mailedAt).filter(({ after }) => mailedAt + after <= now);
     if (!moments.some(hasEnded)) continue;
     written.push({ email: row, address: email, moments });
     recipients.push({

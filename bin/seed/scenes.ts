@@ -20,7 +20,7 @@ import {
   recordAttempts,
   replayWebhookEvent,
 } from '../../src/features/webhooks/index.ts';
-import { eventIdOf } from '../../src/mail/events/index.ts';
+import { parseEventId } from '../../src/mail/events/index.ts';
 import { DOMAIN, PEOPLE } from './people.ts';
 
 const SECOND = 1000;
@@ -55,7 +55,7 @@ export async function failSome(ctx: Ctx, webhookId: string): Promise<void> {
 
 async function failOne(ctx: Ctx, webhookId: string, publicId: string): Promise<void> {
   const { store } = ctx;
-  const eventId = eventIdOf(publicId);
+  const eventId = parseEventId(publicId);
   if (eventId === undefined) return;
   // Two hours ago, so that none of it counts towards the limit of replays.
   const begin = store.clock.now() - 2 * HOUR;

@@ -26,7 +26,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { examinePort25 } from '../../src/features/installation/start.ts';
 import { createInspector } from '../../src/platform/resolver/index.ts';
-import { asOwnerOf } from '../installation.ts';
+import { runAsFolderOwner } from '../installation.ts';
 import { describeExposure } from '../../src/platform/secrets/index.ts';
 import type { Edit } from './settings-text.ts';
 import type { Config } from '../../src/platform/config/index.ts';
@@ -38,17 +38,17 @@ const IMPLICIT_TLS_PORT = 465;
 
 /** Asks for a relay if port 25 is blocked or a flag names one; undefined leaves the settings unchanged. */
 async function askRelay(around: Surroundings): Promise<Answers['relay']> {
-  const { options, asker, config, fromOf } = around;
+  const { options, asker, config, findOrigin } = around;
   if (options.relay === false) return undefined;
   if (options.relay === undefined) {
     mustHaveRelay(options);
     if (config.delivery.relay !== '') {
-      const from = fromOf('delivery.relay') ?? 'the default';
-      asker.tell(`Relay: all mail is sent through ${config.delivery.relay} (${from}).`);
+      const from = findOrigin('delivery.relay') ?? 'the default';
+      asker.print(`Relay: all mail is sent through ${config.delivery.relay} (${from}).`);
       return undefined;
     }
     if (!(await isPort25Blocked(around))) return undefined;
-    asker.tell(`\n${BLOCKED}`);
+    asker.print(`\n${BLOCKED}`);
     if (!asker.isInteractive) return undefined;
   }
   const server = await askServer(around);
@@ -73,7 +73,7 @@ export async function mustBeReadable({ relay }: Pick<Answers, 'relay'>, dataDir:
   ];
   for (const { flag, file } of files) {
     if (file === undefined) continue;
-    await asOwnerOf(dataDir, async () => {
+    await runAsFolderOwner(dataDir, async () => {
       try {
         readFileSync(file);
       } catch (error) {
@@ -93,7 +93,7 @@ export async function warnOfOpenPassword({ relay }: Pick<Answers, 'relay'>, data
   const password = relay?.password;
   // A typed password is written with a mode of its own.
   if (password === undefined || password.typed !== undefined) return;
-  const exposure = await asOwnerOf(dataDir, async () => describeExposure(password.file));
+  const exposure = await runAsFolderOwner(dataDir, async () => describeExposure(password.file));
   if (exposure !== undefined)
     process.stderr.write(`rasket: warning: --relay-password-file: ${password.file} ${exposure}\n`);
 }
@@ -218,7 +218,7 @@ async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promis
     (port) => port !== 25 && around.listeners.some((one) => one.port === port),
   );
   for (const port of leftOut)
-    around.asker.tell(
+    around.asker.print(
       `Port ${port}, for applications, is used by ${holder(around.listeners, port)}, so rasket does not open it.`,
     );
   return { https, apiPort, ...mail, leftOut };
@@ -239,10 +239,10 @@ function holder(listeners: readonly Listener[], port: number): string {
 const HTTPS_PORT = 443;
 const OTHER_HTTPS_PORT = 8443;
 
-async function askHttps({ options, asker, config, fromOf, listeners }: Surroundings): Promise<Https> {
+async function askHttps({ options, asker, config, findOrigin, listeners }: Surroundings): Promise<Https> {
   const [taken] = at(listeners, HTTPS_PORT);
   const webServer = at(listeners, HTTPS_PORT).find(({ program = '' }) => WEB_SERVERS.includes(program))?.program;
-  const written = writtenHttps(config, fromOf);
+  const written = writtenHttps(config, findOrigin);
   const free = { value: 'own', from: 'port 443 is free' };
   const foundWebServer = webServer && { value: 'proxy', from: `port 443 is taken by ${holder(listeners, HTTPS_PORT)}` };
   const answer = await asker.ask({
@@ -267,18 +267,24 @@ function mustBeFree(answer: ReturnType<typeof readHttps>, listeners: readonly Li
   return answer;
 }
 
-function writtenHttps(config: Surroundings['config'], fromOf: Surroundings['fromOf']) {
-  const ports = fromOf('https.ports');
+function writtenHttps(config: Surroundings['config'], findOrigin: Surroundings['findOrigin']) {
+  const ports = findOrigin('https.ports');
   const [port] = config.https.ports;
   if (ports !== undefined && port !== undefined)
     return { value: port === HTTPS_PORT ? 'own' : String(port), from: ports };
-  const url = fromOf('http.public_url');
+  const url = findOrigin('http.public_url');
   if (url !== undefined && config.http.public_url.startsWith('https:')) return { value: 'proxy', from: url };
   return ports === undefined ? undefined : { value: 'none', from: ports };
 }
 
 /** Asks for the port of the API when another program has the usual one or a flag names one. */
-async function askApiPort({ options, asker, config, fromOf, listeners }: Surroundings): Promise<number | undefined> {
+async function askApiPort({
+  options,
+  asker,
+  config,
+  findOrigin,
+  listeners,
+}: Surroundings): Promise<number | undefined> {
   const { port } = config.http;
   const isTaken = at(listeners, port).length > 0;
   if (!isTaken && options.apiPort === undefined) return undefined;
@@ -286,7 +292,7 @@ async function askApiPort({ options, asker, config, fromOf, listeners }: Surroun
   return asker.ask({
     flag: '--api-port',
     label: 'Port of the API on this machine',
-    says: `Port ${port}${fromOf('http.port') === undefined ? ', the default,' : ''} is taken by ${holder(listeners, port)}; the API needs another one.`,
+    says: `Port ${port}${findOrigin('http.port') === undefined ? ', the default,' : ''} is taken by ${holder(listeners, port)}; the API needs another one.`,
     given: options.apiPort,
     found:
       free === undefined
@@ -306,15 +312,15 @@ async function askApiPort({ options, asker, config, fromOf, listeners }: Surroun
 const SMTP_PORT = 25;
 
 async function askMail(
-  { options, asker, config, fromOf, listeners }: Surroundings,
+  { options, asker, config, findOrigin, listeners }: Surroundings,
   own: readonly OwnAddress[],
 ): Promise<Pick<Answers, 'receives' | 'smtpHost'>> {
   const taken = at(listeners, SMTP_PORT);
-  const written = fromOf('receiving.ports');
+  const written = findOrigin('receiving.ports');
   const wasReceiving = config.receiving.ports.includes(SMTP_PORT);
   if (taken.length === 0) {
     const receives = options.receive ?? (written === undefined || wasReceiving);
-    asker.tell(
+    asker.print(
       `Port 25: ${receives ? 'free; rasket receives mail and bounces there' : 'not used; rasket receives no mail and no bounces'}.`,
     );
     return { receives, smtpHost: undefined };
@@ -324,7 +330,7 @@ async function askMail(
   // Debian's Postfix and Exim accept mail only from this machine unless they are configured otherwise.
   if (taken.every(({ isLoopback }) => isLoopback) && first && options.receive !== false) {
     const smtpHost = config.smtp.host === '' ? first.address : config.smtp.host;
-    asker.tell(`Port 25 on loopback is taken by ${who}; rasket listens only on ${smtpHost} (smtp.host).`);
+    asker.print(`Port 25 on loopback is taken by ${who}; rasket listens only on ${smtpHost} (smtp.host).`);
     return { receives: true, smtpHost };
   }
   const answer = await asker.ask({
@@ -338,7 +344,7 @@ async function askMail(
       throw new Unfit('must be yes or no');
     },
   });
-  if (answer === 'yes') asker.tell(`Port 25 stays with ${who} until you stop it; rasket opens it at its next start.`);
+  if (answer === 'yes') asker.print(`Port 25 stays with ${who} until you stop it; rasket opens it at its next start.`);
   return { receives: answer === 'yes', smtpHost: undefined };
 }
 
@@ -435,7 +441,7 @@ interface Surroundings {
   /** The settings before setup changes them. */
   config: Config;
   /** Returns the source of a setting's value; undefined for the default. */
-  fromOf: (key: string) => string | undefined;
+  findOrigin: (key: string) => string | undefined;
   lookUps: LookUps;
   /** Listeners of other programs. A running rasket may keep its own ports. */
   listeners: readonly Listener[];
@@ -454,8 +460,8 @@ export async function askEverything(around: Surroundings): Promise<Answers> {
   return { host, addresses, ...ways, relay, acme, ownPublic };
 }
 
-async function askHost({ options, asker, config, fromOf, lookUps }: Surroundings, own: readonly OwnAddress[]) {
-  const written = fromOf('instance.host');
+async function askHost({ options, asker, config, findOrigin, lookUps }: Surroundings, own: readonly OwnAddress[]) {
+  const written = findOrigin('instance.host');
   const names =
     written === undefined ? await findHostNames(own, lookUps) : [{ value: config.instance.host, from: written }];
   const [found, ...others] = names;
@@ -475,7 +481,7 @@ async function askAddresses(
   host: string,
   own: readonly OwnAddress[],
 ): Promise<string[]> {
-  const published = await lookUps.addressesOf(host);
+  const published = await lookUps.lookUpAddresses(host);
   const isBehindNat = own.length > 0 && !own.some(({ isPublic }) => isPublic);
   const addresses = await asker.ask({
     flag: '--public-address',
@@ -488,7 +494,7 @@ async function askAddresses(
     read: readAddresses,
   });
   const isOwn = addresses.some((address) => own.some((one) => one.address === address));
-  if (!isOwn) asker.tell(`${addresses.join(', ')} is not on an interface of this machine, so it is behind NAT.`);
+  if (!isOwn) asker.print(`${addresses.join(', ')} is not on an interface of this machine, so it is behind NAT.`);
   return addresses;
 }
 
@@ -508,16 +514,16 @@ const inWords = (own: readonly OwnAddress[]): string =>
 
 /** Reports whether the host name leads to this machine in DNS. */
 async function leadsHere(lookUps: LookUps, host: string, addresses: readonly string[]): Promise<boolean> {
-  const published = await lookUps.addressesOf(host);
+  const published = await lookUps.lookUpAddresses(host);
   return Array.isArray(published) && published.length > 0 && published.every((one) => addresses.includes(one));
 }
 
 /** An order that must fail is not placed: authorities count failures, and few are enough for them. */
 async function askAcme(around: Surroundings, https: Https, isLed: boolean): Promise<Answers['acme']> {
-  const { options, asker, config, fromOf } = around;
+  const { options, asker, config, findOrigin } = around;
   if (options.acme === false) return 'none';
   if (config.tls.certificate_file !== '') {
-    asker.tell(
+    asker.print(
       `Certificate: the files in [tls] (${config.tls.certificate_file}); none is requested from an authority.`,
     );
     return undefined;
@@ -525,9 +531,9 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
   const challenge = config.acme.challenge === 'dns-01' ? 'dns-01' : challengeFor(https);
   if (challenge === undefined) return withoutChallenge(options, asker);
   const isWritten = config.acme.directory !== '';
-  const isRefused = !isWritten && fromOf('acme.directory') !== undefined;
+  const isRefused = !isWritten && findOrigin('acme.directory') !== undefined;
   if (!isLed && !isRefused && options.acmeDirectory === undefined && !isWritten) {
-    asker.tell(
+    asker.print(
       'Certificate: none is requested yet, because the host name does not resolve to this machine, and authorities limit failed orders. When it does, run rasket setup again (or give --acme-directory).',
     );
     return undefined;
@@ -539,20 +545,24 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
     flag: '--acme-contact',
     label: 'Contact address for the authority (or none)',
     given: options.acmeContact ?? (asker.isInteractive ? undefined : config.acme.contact),
-    found: { value: config.acme.contact, from: around.fromOf('acme.contact') ?? 'the default' },
+    found: { value: config.acme.contact, from: around.findOrigin('acme.contact') ?? 'the default' },
     read: (text) => (text === 'none' ? '' : readContact(text)),
   });
   // A challenge that an operator has chosen stays.
-  return { directory, contact, challenge: fromOf('acme.challenge') === undefined ? challenge : config.acme.challenge };
+  return {
+    directory,
+    contact,
+    challenge: findOrigin('acme.challenge') === undefined ? challenge : config.acme.challenge,
+  };
 }
 
-const askDirectory = ({ options, asker, config, fromOf }: Surroundings): Promise<string> =>
+const askDirectory = ({ options, asker, config, findOrigin }: Surroundings): Promise<string> =>
   asker.ask({
     flag: '--acme-directory',
     label: 'Directory of the authority (or none)',
     says: 'A certificate proves the identity of this machine to browsers and mail servers. An ACME authority issues it, which makes the host name public.',
     given: options.acmeDirectory,
-    found: foundDirectory(config.acme.directory, fromOf('acme.directory')),
+    found: foundDirectory(config.acme.directory, findOrigin('acme.directory')),
     read: (text) => (text === 'none' ? '' : readDirectory(text)),
   });
 
@@ -588,7 +598,7 @@ function withoutChallenge(options: SetupOptions, asker: Asker): undefined {
       '--acme-directory: an authority checks port 80 or 443, and rasket has neither; see --https',
       'usage',
     );
-  asker.tell(
+  asker.print(
     'Certificate: none can be issued, because rasket has neither port 80 nor port 443. Mail is encrypted with a self-signed one; set your own files in [tls].',
   );
   return undefined;

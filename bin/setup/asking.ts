@@ -27,7 +27,7 @@ export interface Asker {
   ask<T>(question: Question<T>): Promise<T>;
   /** Asks for consent; only at a terminal. */
   agree(question: string, enter?: 'yes' | 'no'): Promise<boolean>;
-  tell(text: string): void;
+  print(text: string): void;
   close(): void;
 }
 
@@ -45,7 +45,7 @@ interface AskerOptions {
 /** Asks the person at the terminal, or takes the values of flags. */
 export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
   const isInteractive = !isYes && process.stdin.isTTY && process.stderr.isTTY;
-  const tell = (text: string): void => {
+  const print = (text: string): void => {
     const out = isQuiet ? process.stderr : process.stdout;
     out.write(`${out.isTTY ? fitProse(text, out.columns || 80) : text}\n`);
   };
@@ -56,11 +56,11 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
     if (given !== undefined) return readGiven(question, given);
     if (lines === undefined) {
       if (found === undefined || !isYes) throw unanswered(question);
-      tell(`${label}: ${found.value}  (${found.from})`);
+      print(`${label}: ${found.value}  (${found.from})`);
       return readGiven({ ...question, flag: `${flag} (${found.from})` }, found.value);
     }
-    if (says !== undefined) tell(`\n${says}`);
-    if (found !== undefined) tell(`Found: ${found.value || 'none'}  (${found.from})`);
+    if (says !== undefined) print(`\n${says}`);
+    if (found !== undefined) print(`Found: ${found.value || 'none'}  (${found.from})`);
     for (;;) {
       const prompt = `${label}${found === undefined ? '' : ` [${found.value || 'none'}]`}: `;
       const line = await lines.next(prompt, isSecret);
@@ -68,7 +68,7 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
       try {
         return question.read(typed === '' ? (found?.value ?? '') : typed);
       } catch (error) {
-        tell(`Invalid answer: ${reasonOf(error)}.`);
+        print(`Invalid answer: ${formatReason(error)}.`);
       }
     }
   }
@@ -76,7 +76,7 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
   return {
     isInteractive,
     ask,
-    tell,
+    print,
     async agree(question, enter = 'yes') {
       if (lines === undefined) return true;
       const typed = (await lines.next(`${question} ${enter === 'yes' ? '[Y/n]' : '[y/N]'} `)).trim();
@@ -90,12 +90,12 @@ function readGiven<T>({ flag, read }: Question<T>, text: string): T {
   try {
     return read(text);
   } catch (error) {
-    throw new OperatorFault(`${flag}: ${reasonOf(error)}; got ${JSON.stringify(text.slice(0, 80))}`, 'usage');
+    throw new OperatorFault(`${flag}: ${formatReason(error)}; got ${JSON.stringify(text.slice(0, 80))}`, 'usage');
   }
 }
 
 /** Returns the reason of a refusal as a sentence of its own. */
-function reasonOf(error: unknown): string {
+function formatReason(error: unknown): string {
   if (error instanceof Error && (error.name === 'Unfit' || error.name === 'Refusal'))
     return error.message.replace(/^(name|email): /, '').replace(/\.$/, '');
   throw error;

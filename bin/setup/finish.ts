@@ -3,7 +3,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { asksForCertificates } from '../../src/features/installation/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
 import { isNewerThanServer, runningPid, urlFromHere, runningUrl } from '../commands/ready-file.ts';
-import { asOwnerOf, findInstallation } from '../installation.ts';
+import { runAsFolderOwner, findInstallation } from '../installation.ts';
 import { examineConfiguredRelay, explainFault } from '../commands/test-relay.ts';
 import type { Asker } from './asking.ts';
 import {
@@ -56,7 +56,7 @@ async function bringUp(service: Service, asker: Asker, { isChanged, start }: Wis
   const verb = isRunning ? 'restart' : 'enable --now';
   const command = isManaged ? `systemctl ${verb} rasket` : await onSameFolder('rasket serve', options);
   if (!isManaged) {
-    asker.tell(
+    asker.print(
       isRunning
         ? `A server is running with the old settings. Stop it and start it again: ${command}`
         : `systemd is not running. Start the server with: ${command}`,
@@ -65,7 +65,7 @@ async function bringUp(service: Service, asker: Asker, { isChanged, start }: Wis
   }
   const isWanted = start ?? (asker.isInteractive ? await asker.agree(`Run ${command}?`) : false);
   if (!isWanted) {
-    asker.tell(`Not run: ${command}`);
+    asker.print(`Not run: ${command}`);
     return false;
   }
   return started(service, asker, command, isRunning ? runningPid(dataDir) : undefined);
@@ -75,7 +75,7 @@ async function started({ dataDir }: Service, asker: Asker, command: string, befo
   const { status } = spawnSync('/bin/sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'] });
   const isUp = status === 0 && (await within(READY_MS, () => isNew(runningPid(dataDir), before)));
   const address = runningUrl(dataDir);
-  asker.tell(
+  asker.print(
     isUp
       ? `The service is running${address === undefined ? '' : `: ${address}`}.`
       : `${command} did not start the service. See: journalctl -u rasket -n 20`,
@@ -126,41 +126,41 @@ export async function finish(work: Work): Promise<void> {
   const { asker, answers, config, known, first } = work;
   const team = await haveTeam(work);
   const key = team.key ?? (await offerKey(work, team.id));
-  await tellHostRecords(work);
-  tellSpf(work);
-  const domain = first.domain === undefined ? undefined : await tellDomain(work, team.id, first.domain);
-  if (answers.https.kind === 'proxy') tellProxy(work, answers.https.program);
+  await printHostRecords(work);
+  printSpf(work);
+  const domain = first.domain === undefined ? undefined : await printDomain(work, team.id, first.domain);
+  if (answers.https.kind === 'proxy') printProxy(work, answers.https.program);
   const service = findService(work.dataDir, { data: work.dataDir, config: work.file });
   // An interrupted call may have written them, but not restarted the service.
   const isChanged = work.isChanged || isNewerThanServer(work.dataDir, work.file);
-  const isUp = await bringUp(service, asker, { isChanged, start: startOf(work.options) });
-  await tellRelay(work);
+  const isUp = await bringUp(service, asker, { isChanged, start: shouldStart(work.options) });
+  await testRelay(work);
   if (isUp && asksForCertificates(config)) await waitForCertificate(work);
   examine(work, key);
-  if (domain) tellFirstEmail(work, domain, key);
+  if (domain) printFirstEmail(work, domain, key);
   if (!isChanged && known.team && team.key === undefined && domain?.isNew !== true)
-    asker.tell('\nEverything was set up already; nothing was changed.');
+    asker.print('\nEverything was set up already; nothing was changed.');
 }
 
 /** --yes starts the service that it has set up. */
-const startOf = ({ start, yes }: SetupOptions): boolean | undefined => start ?? (yes ? true : undefined);
+const shouldStart = ({ start, yes }: SetupOptions): boolean | undefined => start ?? (yes ? true : undefined);
 
 async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: string; key: string | undefined }> {
   if (known.team) return { id: known.team.id, key: undefined };
-  const made = await asOwnerOf(dataDir, () =>
+  const made = await runAsFolderOwner(dataDir, () =>
     makeTeam(config, dataDir, {
       ...(first.team === undefined ? {} : { team: first.team }),
       ...(first.owner === undefined ? {} : { owner: first.owner }),
     }),
   );
   process.stdout.write(`\nTeam     ${made.slug} (${made.teamId})\n`);
-  tellKey(made.apiKey, config);
+  printKey(made.apiKey, config);
   process.stdout.write(ownerLines(made.owner));
   return { id: made.teamId, key: made.apiKey };
 }
 
 /** Another program may listen on the usual port, and must not be sent the key. */
-function tellKey(key: string, config: Config): void {
+function printKey(key: string, config: Config): void {
   const url = urlFromHere(config);
   const isUsual = url === DEFAULT_URL || config.http.port === 0;
   const login = `rasket login --api-key${isUsual ? '' : ` --url ${url}`}`;
@@ -176,25 +176,25 @@ async function offerKey({ config, dataDir, known, options, asker }: Work, teamId
   if (!isWanted) return undefined;
   const key = await makeKey({ config, dataDir }, teamId);
   process.stdout.write('\n');
-  tellKey(key, config);
+  printKey(key, config);
   return key;
 }
 
-async function tellHostRecords({ config, answers, asker }: Work): Promise<void> {
+async function printHostRecords({ config, answers, asker }: Work): Promise<void> {
   const { zone, lacks } = await hostRecords(answers.host, answers.addresses, createLookUps(config.dns));
   process.stdout.write(`\n; This machine\n${zone}\n`);
-  if (lacks.length === 0) asker.tell('DNS has these records, and reverse DNS is correct.');
-  for (const one of lacks) asker.tell(`- ${one}`);
+  if (lacks.length === 0) asker.print('DNS has these records, and reverse DNS is correct.');
+  for (const one of lacks) asker.print(`- ${one}`);
 }
 
-async function tellDomain(work: Work, teamId: string, name: string): Promise<{ domain: Domain; isNew: boolean }> {
+async function printDomain(work: Work, teamId: string, name: string): Promise<{ domain: Domain; isNew: boolean }> {
   const made = await haveDomain(work, teamId, name);
   const { id, status } = made.domain;
   if (status !== 'verified' && work.options.publishWith !== undefined) {
     if (await publish(work, teamId, id, work.options.publishWith)) return made;
   }
   process.stdout.write(`\n; ${name}, ${made.isNew ? 'new' : status}\n${zoneSnippet(made.domain)}\n`);
-  if (status !== 'verified') work.asker.tell(`Publish these records, then: rasket domains verify ${name}`);
+  if (status !== 'verified') work.asker.print(`Publish these records, then: rasket domains verify ${name}`);
   return made;
 }
 
@@ -209,17 +209,19 @@ async function publish(work: Work, teamId: string, domainId: string, provider: s
     process.stdout.write(`  ${action} ${name} ${type} ${value}\n`);
   if (asker.isInteractive && !(await asker.agree(`Change the zone ${planned.zone} at ${provider}?`))) return false;
   const { changes, zone } = await ask(false);
-  asker.tell(`${changes.length} changes were made in ${zone}. Next: rasket domains verify`);
+  asker.print(`${changes.length} changes were made in ${zone}. Next: rasket domains verify`);
   return true;
 }
 
 /** Logs in to the relay of the settings, so that a wrong password is seen before the first email waits for it. */
-async function tellRelay({ config, dataDir, asker }: Work): Promise<void> {
+async function testRelay({ config, dataDir, asker }: Work): Promise<void> {
   const name = config.delivery.relay;
   const settings = config.relays[name];
   if (settings === undefined) return;
-  const { isGood, faults } = await asOwnerOf(dataDir, () => examineConfiguredRelay(config, name, settings, dataDir));
-  asker.tell(
+  const { isGood, faults } = await runAsFolderOwner(dataDir, () =>
+    examineConfiguredRelay(config, name, settings, dataDir),
+  );
+  asker.print(
     isGood
       ? `\nThe relay ${name} (${settings.host}) allows this server to send.`
       : `\nStill to do: ${explainFault(name, faults)}. Try again with: rasket relays test ${name}`,
@@ -227,19 +229,19 @@ async function tellRelay({ config, dataDir, asker }: Work): Promise<void> {
 }
 
 /** Explains what domains have to publish when the installation uses a new relay. */
-function tellSpf({ asker, answers }: Work): void {
+function printSpf({ asker, answers }: Work): void {
   if (answers.relay === undefined) return;
   const { spfInclude } = answers.relay;
-  asker.tell(
+  asker.print(
     spfInclude === undefined
       ? 'SPF: recipients receive your mail from the addresses of the relay. Find the SPF include in its documentation, add it to domains.spf in the settings, and publish the new record of each domain; or let the relay use its own return path.'
       : `SPF: the record of each sending domain now includes ${spfInclude}, as below. Domains that are already verified have to publish it again; rasket domains verify shows which ones.`,
   );
 }
 
-function tellProxy({ config, answers, asker }: Work, program: string | undefined): void {
+function printProxy({ config, answers, asker }: Work, program: string | undefined): void {
   const behind = { host: answers.host, apiPort: config.http.port, asksAuthority: asksForCertificates(config) };
-  asker.tell('\nFor your web server, which forwards requests to the API:');
+  asker.print('\nFor your web server, which forwards requests to the API:');
   process.stdout.write(`${proxySnippets(program, behind)}\n`);
 }
 
@@ -248,17 +250,17 @@ const CERTIFICATE_SECONDS = 100;
 
 /** The scheduler orders it by itself; here it is only waited for. */
 async function waitForCertificate({ config, dataDir, answers, asker }: Work): Promise<void> {
-  asker.tell(`Waiting for the certificate of ${answers.host} from ${new URL(config.acme.directory).host} …`);
+  asker.print(`Waiting for the certificate of ${answers.host} from ${new URL(config.acme.directory).host} …`);
   const last = await awaitCertificate({ config, dataDir }, answers.host, CERTIFICATE_SECONDS);
-  if (last?.status === 'issued') return asker.tell(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
+  if (last?.status === 'issued') return asker.print(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
   const why = last?.last_error ? `: ${last.last_error}` : ' yet';
-  asker.tell(
+  asker.print(
     `Certificate: not issued${why}. The server retries automatically${last ? ` at ${last.next_try_at}` : ''}; see rasket doctor and rasket tls.`,
   );
 }
 
 function examine({ config, dataDir, file, asker }: Work, key: string | undefined): void {
-  asker.tell('\nrasket doctor reports:');
+  asker.print('\nrasket doctor reports:');
   const words = ['doctor', '--data', dataDir, '--config', file];
   // The key that a variable names is sent only to an address that is named together with it. The public address may not
   // work yet.
@@ -266,10 +268,10 @@ function examine({ config, dataDir, file, asker }: Work, key: string | undefined
   const ended = isKeyTried
     ? runRasket([...words, '--url', urlFromHere(config)], { ...process.env, RASKET_API_KEY: key })
     : runRasket(words, { ...process.env, RASKET_API_KEY: undefined });
-  if (ended !== 0) asker.tell('Correct what it reports. The setup itself is complete.');
+  if (ended !== 0) asker.print('Correct what it reports. The setup itself is complete.');
 }
 
-function tellFirstEmail(
+function printFirstEmail(
   { config, dataDir, first, asker }: Work,
   { domain }: { domain: Domain },
   key: string | undefined,
@@ -277,13 +279,13 @@ function tellFirstEmail(
   const url = urlFromHere(config);
   const when = domain.status === 'verified' ? '' : `, once ${domain.name} is verified`;
   const start = runningPid(dataDir) === undefined ? ' and the server is running' : '';
-  asker.tell(`\nThe first email${when}${start}:\n`);
+  asker.print(`\nThe first email${when}${start}:\n`);
   process.stdout.write(
     `${firstEmailLine({ url, key, domain: domain.name, to: first.owner ?? 'someone@example.com' })}\n`,
   );
 }
 
-export interface Behind {
+export interface ProxiedHost {
   host: string;
   apiPort: number;
   /** True when rasket itself requests certificates from an authority, through the web server. */
@@ -291,8 +293,8 @@ export interface Behind {
 }
 
 /** Returns configuration for the web server in front of the API: for the detected one, or for the most common ones. */
-export function proxySnippets(program: string | undefined, behind: Behind): string {
-  const all: Readonly<Record<string, (behind: Behind) => string>> = { nginx, Caddy: caddy, Apache: apache };
+export function proxySnippets(program: string | undefined, behind: ProxiedHost): string {
+  const all: Readonly<Record<string, (behind: ProxiedHost) => string>> = { nginx, Caddy: caddy, Apache: apache };
   const known = all[program ?? ''];
   return known ? known(behind) : [nginx(behind), caddy(behind)].join('\n\n');
 }
@@ -300,7 +302,7 @@ export function proxySnippets(program: string | undefined, behind: Behind): stri
 /**
  * A web server that validates its own name by a file keeps doing so; rasket gets the requests for which it has no file.
  */
-const nginx = ({ host, apiPort, asksAuthority }: Behind): string => `# nginx: /etc/nginx/conf.d/rasket.conf
+const nginx = ({ host, apiPort, asksAuthority }: ProxiedHost): string => `# nginx: /etc/nginx/conf.d/rasket.conf
 server {
     listen 80;
     listen [::]:80;
@@ -334,13 +336,17 @@ server {
 }`;
 
 /** Caddy gets its own certificate, and passes on challenges that are not its own. */
-const caddy = ({ host, apiPort }: Behind): string => `# Caddy: /etc/caddy/Caddyfile
+const caddy = ({ host, apiPort }: ProxiedHost): string => `# Caddy: /etc/caddy/Caddyfile
 ${host} {
     reverse_proxy 127.0.0.1:${apiPort}
 }`;
 
 /** Comments must not follow a directive: they would be another argument of it. */
-const apache = ({ host, apiPort, asksAuthority }: Behind): string => `# Apache: /etc/apache2/sites-available/rasket.conf
+const apache = ({
+  host,
+  apiPort,
+  asksAuthority,
+}: ProxiedHost): string => `# Apache: /etc/apache2/sites-available/rasket.conf
 # Then: a2enmod proxy proxy_http headers rewrite ssl; a2ensite rasket; systemctl restart apache2
 <VirtualHost *:80>
     ServerName ${host}

@@ -2,7 +2,7 @@ import { ConfigFault, loadConfig, type Config, type Sources } from '../../src/pl
 import { OperatorFault } from '../explain.ts';
 import { relaySettings, type Answers, type Https } from './answers.ts';
 import type { Edit, SettingValue } from './settings-text.ts';
-import { familyOf } from './this-machine.ts';
+import { toRecordType } from './this-machine.ts';
 import {
   chmodSync,
   chownSync,
@@ -22,7 +22,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 
-interface Standing {
+interface CurrentSettings {
   config: Config;
   sources: Sources;
 }
@@ -33,7 +33,7 @@ const PROXIES_OF_THIS_MACHINE = ['127.0.0.1/32', '::1/128'];
  * Returns the settings that follow from the answers. Values that hold already, by default or set by the operator, are
  * not written.
  */
-export function planSettings(answers: Answers, standing: Standing): Edit[] {
+export function planSettings(answers: Answers, standing: CurrentSettings): Edit[] {
   const wanted: Edit[] = [
     { key: 'instance.host', value: answers.host },
     ...(answers.apiPort === undefined ? [] : [{ key: 'http.port', value: answers.apiPort }]),
@@ -71,7 +71,7 @@ function publicUrl(https: Https, host: string): string {
   return https.kind === 'own' && https.port !== 443 ? `https://${host}:${https.port}` : `https://${host}`;
 }
 
-function httpsSettings({ https, acme }: Answers, { config, sources }: Standing): Edit[] {
+function httpsSettings({ https, acme }: Answers, { config, sources }: CurrentSettings): Edit[] {
   if (https.kind === 'own') {
     const isByAlpn = typeof acme === 'object' && acme.challenge === 'tls-alpn-01';
     const redirects = isByAlpn || !https.hasPort80 ? [] : [80];
@@ -108,7 +108,7 @@ function mailSettings({ receives, smtpHost, leftOut }: Answers, { receiving, sub
 function addressSettings({ addresses, ownPublic }: Answers, config: Config): Edit[] {
   const region = `regions.${config.team.default_region}`;
   return (['A', 'AAAA'] as const).flatMap((family) => {
-    const own = ownPublic.filter((address) => familyOf(address) === family);
+    const own = ownPublic.filter((address) => toRecordType(address) === family);
     const value = addresses.find((address) => own.includes(address));
     if (own.length < 2 || value === undefined) return [];
     return [{ key: `${region}.${family === 'A' ? 'source_v4' : 'source_v6'}`, value }];
@@ -127,9 +127,9 @@ function acmeSettings({ acme }: Answers): Edit[] {
 }
 
 const isSo = (config: Config, key: string, value: SettingValue): boolean =>
-  JSON.stringify(valueOf(config, key)) === JSON.stringify(value);
+  JSON.stringify(readValue(config, key)) === JSON.stringify(value);
 
-const valueOf = (config: Config, key: string): unknown =>
+const readValue = (config: Config, key: string): unknown =>
   key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown> | undefined)?.[name], config);
 
 /** The environment wins over the file, so that a line there would be of no effect. */
@@ -151,10 +151,10 @@ function readAs(file: string, scratch: string, env: NodeJS.ProcessEnv): Config {
   }
 }
 
-export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+export const readIfPresent = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
 /** Reads settings as a server does at its start. Throws a ConfigFault when the server would refuse them. */
-export function configOf(text: string, file: string, env: NodeJS.ProcessEnv): Config {
+export function parseConfig(text: string, file: string, env: NodeJS.ProcessEnv): Config {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-setup-'));
   try {
     const scratch = path.join(folder, 'rasket.toml');

@@ -32,10 +32,10 @@ export function withSettings(text: string, edits: readonly Edit[], file: string)
 }
 
 /** Formats a setting as a line of the file. */
-export const settingLine = ({ key, value }: Edit): string => `${nameOf(key)} = ${written(value)}`;
+export const settingLine = ({ key, value }: Edit): string => `${toName(key)} = ${written(value)}`;
 
-export const sectionOf = (key: string): string => key.slice(0, key.lastIndexOf('.'));
-const nameOf = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+export const toSection = (key: string): string => key.slice(0, key.lastIndexOf('.'));
+const toName = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
 
 const written = (value: SettingValue): string =>
   stringify({ value: Array.isArray(value) ? [...value] : value })
@@ -43,15 +43,15 @@ const written = (value: SettingValue): string =>
     .slice('value = '.length);
 
 function withOne(lines: readonly string[], edit: Edit): string[] {
-  const section = findSection(lines, sectionOf(edit.key));
+  const section = findSection(lines, toSection(edit.key));
   if (!section) return withNewSection(lines, edit);
-  const name = literally(nameOf(edit.key));
+  const name = literally(toName(edit.key));
   const within = lines.slice(section.from, section.to);
   const at = within.findIndex((line) => new RegExp(`^\\s*${name}\\s*=`).test(line));
   if (at >= 0) {
     const from = section.from + at;
     const count = linesOfValue(lines.slice(from, section.to));
-    const remark = count === 1 ? remarkOf(lines[from] ?? '') : '';
+    const remark = count === 1 ? findRemark(lines[from] ?? '') : '';
     return lines.toSpliced(from, count, settingLine(edit) + remark);
   }
   // Inserted below the commented example of the setting, or else at the end of the section.
@@ -63,7 +63,7 @@ function withOne(lines: readonly string[], edit: Edit): string[] {
 function withNewSection(lines: readonly string[], edit: Edit): string[] {
   const end = lines.findLastIndex((line) => line.trim() !== '') + 1;
   const gap = end === 0 ? [] : [''];
-  return [...lines.slice(0, end), ...gap, `[${sectionOf(edit.key)}]`, settingLine(edit), ''];
+  return [...lines.slice(0, end), ...gap, `[${toSection(edit.key)}]`, settingLine(edit), ''];
 }
 
 /** The lines below a header, up to the next one. */
@@ -89,7 +89,7 @@ function linesOfValue(lines: readonly string[]): number {
 }
 
 /** Returns the comment after a value; a `#` within quotes does not start one. */
-const remarkOf = (line: string): string => /^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*?(\s*#.*)$/.exec(line)?.[1] ?? '';
+const findRemark = (line: string): string => /^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*?(\s*#.*)$/.exec(line)?.[1] ?? '';
 
 function isOnlyChange(before: object, lines: readonly string[], { key, value }: Edit): boolean {
   let after: object;
@@ -100,8 +100,8 @@ function isOnlyChange(before: object, lines: readonly string[], { key, value }: 
   }
   const expected: Record<string, unknown> = structuredClone(plain(before));
   let table = expected;
-  for (const name of sectionOf(key).split('.')) table = (table[name] ??= {}) as Record<string, unknown>;
-  table[nameOf(key)] = value;
+  for (const name of toSection(key).split('.')) table = (table[name] ??= {}) as Record<string, unknown>;
+  table[toName(key)] = value;
   return isDeepStrictEqual(plain(after), expected);
 }
 
@@ -132,7 +132,7 @@ function parseLines(lines: readonly string[], file: string): object {
 
 const notEditable = (file: string, edit: Edit): OperatorFault =>
   new OperatorFault(
-    `${file} does not write ${sectionOf(edit.key)} as a [${sectionOf(edit.key)}] section, so setup does not change it; edit it so that ${sectionOf(edit.key)} has: ${settingLine(edit)}`,
+    `${file} does not write ${toSection(edit.key)} as a [${toSection(edit.key)}] section, so setup does not change it; edit it so that ${toSection(edit.key)} has: ${settingLine(edit)}`,
   );
 
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

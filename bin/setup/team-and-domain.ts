@@ -12,7 +12,7 @@ import {
   findDomainByName,
   listDomains,
   presentDomain,
-  recordsOf,
+  listRecords,
   registerDomain,
   renewRecords,
 } from '../../src/mail/domains/index.ts';
@@ -20,14 +20,14 @@ import { listTeams } from '../../src/tenancy/teams/index.ts';
 import { isInitialised } from '../commands/init.ts';
 import { withStore } from '../commands/open.ts';
 import { OperatorFault } from '../explain.ts';
-import { asOwnerOf } from '../installation.ts';
+import { runAsFolderOwner } from '../installation.ts';
 import { closeWorld, openWorld } from '../../src/open-world.ts';
 import { configureDomainDns } from '../../src/mail/domain-dns/index.ts';
 import type { World } from '../../src/platform/world.ts';
 import type { DomainRecord } from '../../src/contract/index.ts';
 import { zoneEntry } from '../../cli/commands/domains/zone-entry.ts';
-import { sectionOf, settingLine, type Edit } from './settings-text.ts';
-import { canonicalAddress, familyOf, type LookUps } from './this-machine.ts';
+import { toSection, settingLine, type Edit } from './settings-text.ts';
+import { canonicalAddress, toRecordType, type LookUps } from './this-machine.ts';
 
 interface Here {
   config: Config;
@@ -44,7 +44,7 @@ export interface Known {
 
 const NOTHING: Known = { team: undefined, domain: undefined, isKeyUnused: false };
 
-const ctxOf = (store: Store, teamId: string): Ctx => ({
+const createCtx = (store: Store, teamId: string): Ctx => ({
   store,
   teamId,
   requestId: 'setup',
@@ -52,12 +52,12 @@ const ctxOf = (store: Store, teamId: string): Ctx => ({
 });
 
 /** Reads the installation without changing anything: neither the schema of an older version nor an empty folder. */
-export async function lookAtInstallation({ config, dataDir }: Here): Promise<Known> {
+export async function readInstallation({ config, dataDir }: Here): Promise<Known> {
   if (!isInitialised(dataDir)) return NOTHING;
   const { driver, path: file } = config.database;
   // Opening an SQLite file creates it.
   if (driver !== 'pg' && !existsSync(path.resolve(dataDir, file))) return NOTHING;
-  return asOwnerOf(dataDir, async () => {
+  return runAsFolderOwner(dataDir, async () => {
     const store = await openStore({
       config,
       dataDir,
@@ -79,7 +79,7 @@ export async function lookAtInstallation({ config, dataDir }: Here): Promise<Kno
 async function known(store: Store): Promise<Known> {
   const team = (await listTeams(store.db)).toSorted((a, b) => a.created_at - b.created_at)[0];
   if (!team) return NOTHING;
-  const ctx = ctxOf(store, team.id);
+  const ctx = createCtx(store, team.id);
   const domains = await listDomains(ctx, { limit: 100 });
   const keys = await listApiKeys(ctx, {}, { limit: 100 });
   return {
@@ -92,7 +92,7 @@ async function known(store: Store): Promise<Known> {
 
 /** Makes another key for an operator who has no key of the team any more. */
 export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<string> =>
-  asOwnerOf(dataDir, () =>
+  runAsFolderOwner(dataDir, () =>
     withStore(
       config,
       dataDir,
@@ -112,16 +112,16 @@ export const haveDomain = (
   teamId: string,
   name: string,
 ): Promise<{ domain: Domain; isNew: boolean }> =>
-  asOwnerOf(dataDir, () =>
+  runAsFolderOwner(dataDir, () =>
     withStore(
       config,
       dataDir,
       async (store) => {
         const row = await findDomainByName(store.db, teamId, name);
-        const ctx = ctxOf(store, teamId);
+        const ctx = createCtx(store, teamId);
         if (!row) return { domain: await registerDomain(ctx, { name }), isNew: true };
         await renewRecords(ctx, row);
-        return { domain: presentDomain(row, await recordsOf(store.db, row.id)), isNew: false };
+        return { domain: presentDomain(row, await listRecords(store.db, row.id)), isNew: false };
       },
       { audit: { action: 'domain.created', details: { name }, about: async () => ({ teamId }) } },
     ),
@@ -137,7 +137,7 @@ export const awaitCertificate = (
   host: string,
   seconds: number,
 ): Promise<Certificate | undefined> =>
-  asOwnerOf(dataDir, () =>
+  runAsFolderOwner(dataDir, () =>
     withStore(config, dataDir, async (store) => {
       for (let left = seconds; ; left--) {
         const found = (await listCertificates(store)).certificates.find(({ names }) => names.includes(host));
@@ -149,12 +149,12 @@ export const awaitCertificate = (
 
 /** Renders settings as lines of TOML, with their sections. */
 export function settingsInWords(edits: readonly Edit[]): string {
-  const sections = [...new Set(edits.map(({ key }) => sectionOf(key)))];
+  const sections = [...new Set(edits.map(({ key }) => toSection(key)))];
   return sections
     .map((section) =>
       [
         `  [${section}]`,
-        ...edits.filter(({ key }) => sectionOf(key) === section).map((one) => `  ${settingLine(one)}`),
+        ...edits.filter(({ key }) => toSection(key) === section).map((one) => `  ${settingLine(one)}`),
       ].join('\n'),
     )
     .join('\n');
@@ -169,15 +169,15 @@ interface HostRecords {
 
 /** A and AAAA of the host name, and the way back from each address. */
 export async function hostRecords(host: string, addresses: readonly string[], lookUps: LookUps): Promise<HostRecords> {
-  const zone = addresses.map((address) => `${host}.\tIN\t${familyOf(address)}\t${address}`).join('\n');
-  const published = await lookUps.addressesOf(host);
+  const zone = addresses.map((address) => `${host}.\tIN\t${toRecordType(address)}\t${address}`).join('\n');
+  const published = await lookUps.lookUpAddresses(host);
   const lacks: string[] = [];
   if (published === 'unknown') lacks.push(`The addresses of ${host} are unknown: the resolver does not answer.`);
   const has = (Array.isArray(published) ? published : []).map(canonicalAddress);
   for (const address of addresses) {
     if (published !== 'unknown' && !has.includes(address))
-      lacks.push(`${host} has no ${familyOf(address)} record with ${address}. Publish it.`);
-    const names = await lookUps.namesOf(address);
+      lacks.push(`${host} has no ${toRecordType(address)} record with ${address}. Publish it.`);
+    const names = await lookUps.lookUpNames(address);
     if (!names.includes(host))
       lacks.push(
         `Reverse DNS of ${address} is ${names.length === 0 ? 'absent or cannot be looked up' : names.join(', ')}. Ask the provider of the address to set it to ${host}.`,
@@ -222,7 +222,7 @@ export type Published = Awaited<ReturnType<typeof configureDomainDns>>;
 
 /** Sets the records of a domain through a provider of the settings, or Cloudflare with a token of one's own. */
 export const publishRecords = ({ config, dataDir }: Here, wish: Wish): Promise<Published> =>
-  asOwnerOf(dataDir, async () => {
+  runAsFolderOwner(dataDir, async () => {
     const world = await openWorld({ config, dataDir, log: createLog({ level: 'error', format: 'pretty' }) });
     try {
       const { teamId, domainId, provider, apiToken, isDryRun } = wish;

@@ -32,9 +32,9 @@ export function ownAddresses(): OwnAddress[] {
 const isPublicAddress = (address: string): boolean => ipaddr.process(address).range() === 'unicast';
 
 export interface LookUps {
-  addressesOf(name: string): Promise<string[] | 'none' | 'unknown'>;
+  lookUpAddresses(name: string): Promise<string[] | 'none' | 'unknown'>;
   /** Lower case, without the trailing dot. */
-  namesOf(address: string): Promise<string[]>;
+  lookUpNames(address: string): Promise<string[]>;
 }
 
 const TIMEOUT_MS = 3000;
@@ -44,20 +44,20 @@ export function createLookUps({ servers }: Pick<Config['dns'], 'servers'>): Look
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 2 });
   if (servers.length > 0) resolver.setServers([...servers]);
   return {
-    async addressesOf(name) {
-      const asked = await Promise.all([resolver.resolve4(name), resolver.resolve6(name)].map(answerOf));
+    async lookUpAddresses(name) {
+      const asked = await Promise.all([resolver.resolve4(name), resolver.resolve6(name)].map(catchNotFound));
       const found = asked.flatMap((answer) => (Array.isArray(answer) ? answer : []));
       return found.length > 0 ? found : asked.includes('unknown') ? 'unknown' : 'none';
     },
-    async namesOf(address) {
+    async lookUpNames(address) {
       // resolver.reverse() would read /etc/hosts first.
-      const names = await answerOf(resolver.resolvePtr(reverseName(address)));
+      const names = await catchNotFound(resolver.resolvePtr(reverseName(address)));
       return Array.isArray(names) ? names.map((name) => name.toLowerCase().replace(/\.$/, '')) : [];
     },
   };
 }
 
-const answerOf = (asked: Promise<string[]>): Promise<string[] | 'none' | 'unknown'> =>
+const catchNotFound = (asked: Promise<string[]>): Promise<string[] | 'none' | 'unknown'> =>
   asked.catch((error: NodeJS.ErrnoException) =>
     error.code === 'ENOTFOUND' || error.code === 'ENODATA' ? 'none' : 'unknown',
   );
@@ -75,7 +75,7 @@ export async function findHostNames(
   if (listed !== undefined) found.push({ value: listed, from: `${hostsFile}, for ${own}` });
   const publicOnes = addresses.filter(({ isPublic }) => isPublic);
   const reverse = await Promise.all(
-    publicOnes.map(async ({ address }) => ({ address, names: await lookUps.namesOf(address) })),
+    publicOnes.map(async ({ address }) => ({ address, names: await lookUps.lookUpNames(address) })),
   );
   for (const { address, names } of reverse) {
     for (const value of names.filter(isFullName)) found.push({ value, from: `reverse DNS of ${address}` });
@@ -101,7 +101,7 @@ function fullNameIn(file: string, name: string): string | undefined {
     .find((word) => isFullName(word) && word.startsWith(`${name}.`));
 }
 
-export const familyOf = (address: string): 'A' | 'AAAA' => (isIPv4(address) ? 'A' : 'AAAA');
+export const toRecordType = (address: string): 'A' | 'AAAA' => (isIPv4(address) ? 'A' : 'AAAA');
 
 /** One spelling of an address, for comparing. */
 export const canonicalAddress = (address: string): string => ipaddr.process(address).toString();
@@ -152,7 +152,7 @@ export function findListeners(proc = '/proc'): Listener[] {
   const owners = findOwners(proc, new Set(sockets.map(({ inode }) => inode)));
   return sockets.map(({ port, isLoopback, inode }) => {
     const pid = owners.get(inode);
-    return { port, isLoopback, pid, program: pid === undefined ? undefined : programOf(proc, pid) };
+    return { port, isLoopback, pid, program: pid === undefined ? undefined : readProgram(proc, pid) };
   });
 }
 
@@ -191,7 +191,7 @@ function findOwners(proc: string, wanted: ReadonlySet<string>): Map<string, numb
     if (!/^\d+$/.test(name)) continue;
     const folder = path.join(proc, name, 'fd');
     for (const descriptor of list(folder)) {
-      const inode = /^socket:\[(\d+)\]$/.exec(linkOf(path.join(folder, descriptor)))?.[1];
+      const inode = /^socket:\[(\d+)\]$/.exec(readLink(path.join(folder, descriptor)))?.[1];
       // A master and its workers share a socket; the master has the lowest process id.
       if (inode !== undefined && wanted.has(inode) && !owners.has(inode)) owners.set(inode, Number(name));
     }
@@ -208,7 +208,7 @@ function list(folder: string): string[] {
   }
 }
 
-function linkOf(file: string): string {
+function readLink(file: string): string {
   try {
     return readlinkSync(file);
   } catch {
@@ -216,12 +216,12 @@ function linkOf(file: string): string {
   }
 }
 
-function programOf(proc: string, pid: number): string | undefined {
+function readProgram(proc: string, pid: number): string | undefined {
   const name = read(path.join(proc, String(pid), 'comm')).trim();
   if (name === '') return undefined;
   const words = commandLine(proc, pid);
   // Its process is named `master`, like those of other programs.
-  if (name === 'master' && /\/postfix\//.test(words[0] ?? linkOf(path.join(proc, String(pid), 'exe'))))
+  if (name === 'master' && /\/postfix\//.test(words[0] ?? readLink(path.join(proc, String(pid), 'exe'))))
     return 'Postfix';
   const known = KNOWN.find(([, of]) => of.test(name))?.[0];
   // Node.js calls its process MainThread.

@@ -77,7 +77,7 @@ it('a call that lacks a path parameter sends no request', async () => {
   expect(String(fault)).toBe('Error: getEmail was called without email_id, which its path needs');
 });
 
-async function framesOf(...chunks: (string | Uint8Array)[]): Promise<StreamFrame[]> {
+async function readAllFrames(...chunks: (string | Uint8Array)[]): Promise<StreamFrame[]> {
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   }
@@ -87,7 +87,7 @@ async function framesOf(...chunks: (string | Uint8Array)[]): Promise<StreamFrame
 }
 
 test('a server-sent event has its type, its data and the latest id', async () => {
-  expect(await framesOf('id: 1\nevent: a\ndata: x\n\ndata: y\n\nid\ndata:z\n\n')).toEqual([
+  expect(await readAllFrames('id: 1\nevent: a\ndata: x\n\ndata: y\n\nid\ndata:z\n\n')).toEqual([
     { event: 'a', data: 'x', lastId: '1' },
     { event: 'message', data: 'y', lastId: '1' },
     { event: 'message', data: 'z', lastId: '' },
@@ -96,7 +96,7 @@ test('a server-sent event has its type, its data and the latest id', async () =>
 
 // HTML §9.2.6: lines end with LF, CR or both, and several data lines are one text.
 test('the event parser accepts every line ending and joins several data lines', async () => {
-  expect(await framesOf('data: a\r\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n')).toMatchObject([
+  expect(await readAllFrames('data: a\r\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n')).toMatchObject([
     { data: 'a\nb' },
     { data: 'c' },
     { data: 'd' },
@@ -104,17 +104,17 @@ test('the event parser accepts every line ending and joins several data lines', 
 });
 
 test('the event parser skips comments, unknown fields and events without data', async () => {
-  expect(await framesOf(':\n\n: beat\n\nretry: 2000\n\nevent: nothing\n\nfoo: bar\ndata: x\n\n')).toEqual([
+  expect(await readAllFrames(':\n\n: beat\n\nretry: 2000\n\nevent: nothing\n\nfoo: bar\ndata: x\n\n')).toEqual([
     { event: 'message', data: 'x', lastId: '' },
   ]);
 });
 
 test('an event stream that arrives in pieces is parsed as one, and an unfinished event is dropped', async () => {
   const text = Buffer.from('id: 7\r\nevent: e\r\ndata: grüße 🎉\r\n\r\ndata: lost');
-  const whole = await framesOf(text);
+  const whole = await readAllFrames(text);
   expect(whole).toEqual([{ event: 'e', data: 'grüße 🎉', lastId: '7' }]);
   for (let cut = 1; cut < text.length; cut++) {
-    expect(await framesOf(text.subarray(0, cut), text.subarray(cut)), `cut at ${cut}`).toEqual(whole);
+    expect(await readAllFrames(text.subarray(0, cut), text.subarray(cut)), `cut at ${cut}`).toEqual(whole);
   }
 });
 

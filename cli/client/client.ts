@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
 import { ApiFault, NAME_IT, noAnswer, NoAnswer, CredentialsFault } from './faults.ts';
-import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, type OperationId } from './routes.ts';
+import { findRoute, type AnswerOf, type CallOf, type ContractId, type DownloadId, type OperationId } from './routes.ts';
 
 /** One frame of a stream of server-sent events. */
 export interface StreamFrame {
@@ -36,7 +36,7 @@ export async function* readFrames(
     rest = lines.pop() ?? '';
     for (const line of lines) {
       if (line !== '') {
-        const [name = '', value = ''] = fieldOf(line);
+        const [name = '', value = ''] = parseField(line);
         if (name === 'event') frame.event = value;
         if (name === 'data') frame.data.push(value);
         if (name === 'id' && !value.includes('\0')) lastId = value;
@@ -48,7 +48,7 @@ export async function* readFrames(
   }
 }
 
-function fieldOf(line: string): [string, string] {
+function parseField(line: string): [string, string] {
   const colon = line.indexOf(':');
   if (colon < 0) return [line, ''];
   return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
@@ -127,7 +127,7 @@ function createTeamFill(
 ): <Call extends WithPath>(operation: OperationId, call: Call, signal?: AbortSignal) => Promise<Call> {
   return async (operation, call, signal) => {
     if (operation === MOVES || call.path?.['team_id'] !== undefined) return call;
-    if (!routeOf(operation)[1].includes('{team_id}')) return call;
+    if (!findRoute(operation)[1].includes('{team_id}')) return call;
     const { current_team: team } = await askSession(signal);
     if (team) return { ...call, path: { ...call.path, team_id: team.id } };
     throw new CredentialsFault('This session has no team.', {
@@ -266,13 +266,13 @@ export function createClient(options: ClientOptions): Client {
     },
     stream: (operation, call) => openStream(options, operation, call),
     async upload(operation, body) {
-      const [method, path] = routeOf(operation);
+      const [method, path] = findRoute(operation);
       noteWrite(method);
       const response = await send(options, path, { method, body });
       return readAnswer({ operation }, options.url, response, await response.text());
     },
     async fetchFile(operation, query, named = {}) {
-      const [method, template] = routeOf(operation);
+      const [method, template] = findRoute(operation);
       const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named[name] ?? ''));
       const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
       const response = await send(options, asked.size > 0 ? `${path}?${asked}` : path, { method });
@@ -335,7 +335,7 @@ async function openStream(
   };
   isHeard();
   const signal = AbortSignal.any([call.signal, silence.signal]);
-  const url = `${options.url}${routeOf(operation)[1]}${query.size > 0 ? `?${query}` : ''}`;
+  const url = `${options.url}${findRoute(operation)[1]}${query.size > 0 ? `?${query}` : ''}`;
   const response = await fetch(url, { headers, signal, redirect: 'manual' }).catch((error: unknown) =>
     Promise.reject(lost(error)),
   );
@@ -357,7 +357,7 @@ async function* orLost<T>(body: AsyncIterable<T>, lost: (error: unknown) => NoAn
 
 function buildRequest(operation: OperationId, call: LooseCall, options: ClientOptions): Asking {
   const { url, version } = options;
-  const [method, template] = routeOf(operation);
+  const [method, template] = findRoute(operation);
   const ofOperators = typeof options.operatorToken === 'function' ? options.operatorToken() : options.operatorToken;
   const apiKey = (template.startsWith('/operator/') ? ofOperators : undefined) ?? options.apiKey;
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Advice, Advised } from './advice.ts';
-import { chosenProfile, readEntry, readKeptKey, type Entry, type Credentials } from './kept-keys.ts';
+import { chosenProfile, readEntry, readKeptKey, type Entry, type Credentials } from './stored-credentials.ts';
 import { CredentialsFault, NAME_ANOTHER, NAME_IT, NoAnswer } from './faults.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { tryOutFolder } from '../../src/program-files/index.ts';
@@ -60,7 +60,7 @@ export function findTarget(given: TargetInput): Target {
     throw new CredentialsFault(says, { isMisuse: true });
   }
   const isTyped = installation !== undefined || namesServer({ url, data, profile });
-  const address = namedUrl(url, isTyped ? {} : env) ?? addressOf(installation);
+  const address = namedUrl(url, isTyped ? {} : env) ?? toAddress(installation);
   const key = namedKey(apiKey, isTyped && url === undefined ? {} : env);
   if (address && key) return { ...address, ...key };
   const notes: string[] = [];
@@ -72,16 +72,18 @@ export function findTarget(given: TargetInput): Target {
   const named = isTyped ? { data, profile } : namedBefore(env, cwd);
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
   const stored = storedTargets({ env, cwd }, named, { isAddressNamed: address !== undefined, onUnreadable });
-  const isOf = (its: Stored): boolean => address === undefined || isSame(its.url, address.url);
+  const isForAddress = (its: Stored): boolean => address === undefined || isSame(its.url, address.url);
   // A development server that is gone does not match an explicit address: the address may belong to another server,
   // which must never get its key.
-  const match = stored.find((one) => isOf(one) && (address === undefined || one.development?.isRunning() !== false));
+  const match = stored.find(
+    (one) => isForAddress(one) && (address === undefined || one.development?.isRunning() !== false),
+  );
   const where = address ?? (match ? { url: match.url, urlFrom: match.from } : { url: DEFAULT_URL, urlFrom: 'default' });
   const development = match?.development && { development: match.development };
   if (key) return { ...where, ...key, ...development };
   if (match) return { ...where, ...match.readKey(), ...development };
   const [other] = stored;
-  const note = notes[0] ?? (other && whyNot(other, isOf(other)));
+  const note = notes[0] ?? (other && explainMismatch(other, isForAddress(other)));
   return { ...where, keyFrom: 'none', ...addNote(note) };
 }
 
@@ -89,14 +91,14 @@ const addNote = (note: string | undefined): Pick<Target, 'note'> => (note === un
 
 /** Variables of the shell take precedence over the permanent choice of `rasket use`. */
 function namedBefore(env: TargetInput['env'], cwd: string): { data: string | undefined; profile: string | undefined } {
-  const data = dataOf(undefined, env, cwd);
+  const data = chooseDataFolder(undefined, env, cwd);
   return { data, profile: env.RASKET_PROFILE || (data === undefined ? chosenProfile(env) : undefined) };
 }
 
-const addressOf = (installation: TargetInput['installation']) =>
+const toAddress = (installation: TargetInput['installation']) =>
   installation?.url === undefined ? undefined : { url: installation.url, urlFrom: OF_MACHINE };
 
-const whyNot = ({ from, url, development }: Stored, isThere: boolean): string =>
+const explainMismatch = ({ from, url, development }: Stored, isThere: boolean): string =>
   development && isThere ? notRunning(development).message : `The key in ${from} is for ${url}.`;
 
 interface Stored {
@@ -111,7 +113,7 @@ interface Stored {
  * Returns the folder of a development server. The variable may also name the folder of an installation, for the
  * commands of its operator; that one does not contain the address of the API.
  */
-export function dataOf(flag: string | undefined, env: TargetInput['env'], cwd = ''): string | undefined {
+export function chooseDataFolder(flag: string | undefined, env: TargetInput['env'], cwd = ''): string | undefined {
   if (flag !== undefined) return flag;
   const named = env.RASKET_DATA || undefined;
   return named !== undefined && isInstallation(path.resolve(cwd, named)) ? undefined : named;
@@ -230,7 +232,7 @@ interface DevFile extends Credentials {
 
 /** Reads it even when the server does not run: it starts with the same address and key again. */
 export function readDevelopment(data: string | undefined, cwd = ''): Development | undefined {
-  const file = path.join(folderOf(data, cwd), 'run', 'dev.json');
+  const file = path.join(resolveFolder(data, cwd), 'run', 'dev.json');
   const held = readFile(file);
   if (!held) return undefined;
   const { url, api_key: apiKey, operator_token: token } = held;
@@ -248,21 +250,22 @@ export function readDevelopment(data: string | undefined, cwd = ''): Development
   };
 }
 
-const folderOf = (data: string | undefined, cwd: string): string => path.resolve(cwd, data ?? tryOutFolder);
+const resolveFolder = (data: string | undefined, cwd: string): string => path.resolve(cwd, data ?? tryOutFolder);
 
-export const startOf = (data: string | undefined): Advised => (data === undefined ? ['dev'] : ['dev', '--data', data]);
+export const buildStartCommand = (data: string | undefined): Advised =>
+  data === undefined ? ['dev'] : ['dev', '--data', data];
 
 const notRunning = ({ data, cwd, url = '' }: { data: string | undefined; cwd: string; url?: string }): NoAnswer =>
-  isInstallation(folderOf(data, cwd))
+  isInstallation(resolveFolder(data, cwd))
     ? new NoAnswer({
         url,
-        cause: `${folderOf(data, cwd)} is the data folder of an installation; it contains neither the address of its API nor a key.`,
+        cause: `${resolveFolder(data, cwd)} is the data folder of an installation; it contains neither the address of its API nor a key.`,
         advice: [NAME_ANOTHER, NAME_IT],
       })
     : new NoAnswer({
         url,
-        cause: `No development server is running on ${folderOf(data, cwd)}.`,
-        advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: startOf(data) }],
+        cause: `No development server is running on ${resolveFolder(data, cwd)}.`,
+        advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: buildStartCommand(data) }],
       });
 
 /**

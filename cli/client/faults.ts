@@ -72,7 +72,7 @@ export const NAME_IT: Advice = {
 };
 /** Reports that the responding program is not a server of this API. */
 export const anotherProgram = (url: string): NoAnswer =>
-  new NoAnswer({ url, cause: `${url} is not a rasket server: another program listens there.`, advice: NAME_IT });
+  new NoAnswer({ url, cause: `${url} does not run rasket: another program listens there.`, advice: NAME_IT });
 
 const START: readonly Advice[] = [
   { words: 'Next: start the server again with its --data', command: ['serve'] },

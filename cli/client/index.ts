@@ -24,7 +24,7 @@ export {
 } from './client.ts';
 export {
   checkKey,
-  dataOf,
+  chooseDataFolder,
   DEFAULT_URL,
   findTarget,
   OF_MACHINE,
@@ -33,7 +33,7 @@ export {
   type TargetInput,
   mustRun,
   readDevelopment,
-  startOf,
+  buildStartCommand,
   type Development,
 } from './credentials.ts';
 export { CredentialsFault, anotherProgram, ApiFault, isInClear, NoAnswer } from './faults.ts';
@@ -42,22 +42,22 @@ export {
   chooseProfile,
   chosenProfile,
   checkProfile,
-  fileOf,
+  resolveCredentialsFile,
   forgetKey,
   isSession,
   keepKey,
   keptSession,
   listProfiles,
   type Profile,
-  lookForStore,
+  findStore,
   moveIntoKeyring,
   readEntry,
   type Environment,
-} from './kept-keys.ts';
+} from './stored-credentials.ts';
 export { describeStore, nameOfKeyring } from './keyring.ts';
-export { lookUp, nameOf, type Lookup, type Naming } from './name-of.ts';
+export { findItem, fetchItemName, type Lookup, type Naming } from './item-name.ts';
 export {
-  routeOf,
+  findRoute,
   type AnswerOf,
   type BodyOf,
   type CallOf,

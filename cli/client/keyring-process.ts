@@ -61,14 +61,14 @@ async function answer({ verb, account, secret, from }: KeyringAsk): Promise<Keyr
       }
       return { by: name, why, secret: await keyring.get(account) };
     } catch (error) {
-      why[name] = reasonOf(error);
+      why[name] = formatReason(error);
     }
   }
   return { ...(by && { by }), why };
 }
 
 /** Returns one line, without the paths of the require stack of a missing module. */
-function reasonOf(error: unknown): string {
+function formatReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/Cannot find (module|package|native binding)/.test(text)) return 'it is not installed on this machine';
   return (text.split('\n')[0] ?? '').trim();

@@ -78,13 +78,13 @@ export const nameOfKeyring = (name: KeyringName): string => SHOWN[name];
 
 /** Says where a key is stored, and why not in a better place. */
 export function describeStore(file: string, { by, why }: Pick<KeyringAnswer, 'by' | 'why'>): string {
-  const because = formatWhy(why);
+  const because = formatReasons(why);
   if (by === undefined) return `${file}; not in a keyring, because ${because}`;
   return because === '' ? nameOfKeyring(by) : `${nameOfKeyring(by)}; ${because}`;
 }
 
 /** Formats the reasons as a part of a sentence. */
-export const formatWhy = (why: KeyringAnswer['why']): string =>
+export const formatReasons = (why: KeyringAnswer['why']): string =>
   Object.entries(why)
     .map(([name, text]) => (name === 'keyring' ? text : `${name}: ${text}`))
     .join('; ');

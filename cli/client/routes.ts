@@ -21,4 +21,4 @@ let routes: Routes | undefined;
  * Returns the route of an operation. The contract is read with the first call, so that a command without one does not
  * wait for it.
  */
-export const routeOf = (operation: ContractId): Routes[ContractId] => (routes ??= loadRoutes())[operation];
+export const findRoute = (operation: ContractId): Routes[ContractId] => (routes ??= loadRoutes())[operation];

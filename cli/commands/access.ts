@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { act, declareCommand, exampleOf } from './declare.ts';
+import { act, declareCommand, formatExample } from './declare.ts';
 import type { DoctorOptions } from './doctor.ts';
 import type { LoginOptions } from './login.ts';
 import type { FindMachine } from './machine.ts';
@@ -22,22 +22,22 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
       'store a key; leave out the value to be asked for it, because other users of this machine can see the command line',
     )
     .addOption(new Option('--password', 'sign in with email address and password at the terminal').conflicts('apiKey'))
-    .addHelpText('after', exampleOf('login --url https://mail.example.com'))
+    .addHelpText('after', formatExample('login --url https://mail.example.com'))
     .action(async (options: LoginOptions, command: Command) => {
-      const { atTerminal, versionOf } = await import('./session.ts');
+      const { atTerminal, readVersion } = await import('./session.ts');
       await atTerminal(command, async (terminal, process) =>
-        (await import('./login.ts')).login({ terminal, version: versionOf(command), process }, options),
+        (await import('./login.ts')).login({ terminal, version: readVersion(command), process }, options),
       );
     });
   program
     .command('logout')
     .summary('end the session, or remove the stored key')
     .option('--profile <name>', 'the profile to log out of (RASKET_PROFILE)')
-    .addHelpText('after', exampleOf('logout'))
+    .addHelpText('after', formatExample('logout'))
     .action(async (options: { profile?: string }, command: Command) => {
-      const { atTerminal, versionOf } = await import('./session.ts');
+      const { atTerminal, readVersion } = await import('./session.ts');
       await atTerminal(command, async (terminal, process) =>
-        (await import('./logout.ts')).logout({ terminal, version: versionOf(command), process }, options),
+        (await import('./logout.ts')).logout({ terminal, version: readVersion(command), process }, options),
       );
     });
   declareCommand(program, 'whoami', {
@@ -45,12 +45,12 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     description:
       'Shows which session or key is used, where it comes from, whose it is, and its team and role. If another one is set as well, says which of them takes precedence.',
     example: 'whoami',
-  }).action(act(async (session) => (await import('./whoami.ts')).tellWho(session)));
+  }).action(act(async (session) => (await import('./whoami.ts')).printCaller(session)));
   program
     .command('profiles')
     .summary('list the servers that login stored keys for')
     .option('--json', 'print them as JSON')
-    .addHelpText('after', exampleOf('profiles'))
+    .addHelpText('after', formatExample('profiles'))
     .action(async (options: { json?: boolean }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
       await atTerminal(command, async (terminal, { env }) =>
@@ -83,7 +83,7 @@ function addUse(program: Command): void {
     )
     .argument('[profile]', 'the name of the profile, as profiles lists it')
     .option('--none', 'go back to the login without a profile')
-    .addHelpText('after', exampleOf('use office'))
+    .addHelpText('after', formatExample('use office'))
     .action(async (profile: string | undefined, options: { none?: boolean }, command: Command) => {
       const { atTerminal } = await import('./session.ts');
       await atTerminal(command, async (terminal, process) =>

@@ -11,7 +11,7 @@ export function nameFields(command: Command, names: Readonly<Record<string, stri
   return command;
 }
 
-export const namesOf = (command: Command): Readonly<Record<string, string>> => aliases.get(command) ?? {};
+export const findOptionNames = (command: Command): Readonly<Record<string, string>> => aliases.get(command) ?? {};
 
 const COMMON = new Set(['--json', '--url', '--api-key', '--profile', '--data']);
 

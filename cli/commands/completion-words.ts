@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { NAMED, namedBy } from '../families/named.ts';
 import { everyFamily } from '../output/advice.ts';
-import { namesOf } from './command-options.ts';
+import { findOptionNames } from './command-options.ts';
 import {
   loadContract,
   listOperations,
@@ -27,7 +27,7 @@ const isListed = (kind: string): boolean =>
   );
 
 export function namedWords(command: Command): NamedWords {
-  const fields = Object.entries(namesOf(command));
+  const fields = Object.entries(findOptionNames(command));
   const args = command.registeredArguments.map((argument) => {
     const [parameter = ''] = fields.find(([, word]) => word === `<${argument.name()}>`) ?? [];
     return parameter in NAMED && isListed(parameter) ? parameter : '';
@@ -47,7 +47,7 @@ export function namedWords(command: Command): NamedWords {
 export function flagValues(): ReadonlyMap<string, readonly string[]> {
   const contract = loadContract();
   const operations = new Map(listOperations(contract).map((entry) => [entry.operationId, entry]));
-  const valuesOf = (schema: unknown): readonly string[] | undefined => {
+  const readEnumValues = (schema: unknown): readonly string[] | undefined => {
     const { enum: values } = resolveRef(contract, (schema ?? {}) as Schema) as { enum?: readonly unknown[] };
     return values?.every((value) => typeof value === 'string') ? (values as string[]) : undefined;
   };
@@ -56,12 +56,12 @@ export function flagValues(): ReadonlyMap<string, readonly string[]> {
     if (typeof family !== 'object' || !('command' in family)) continue;
     const { command, list, actions = [] } = family as families.Family;
     for (const { operation, verb, ...one } of [...(list ? [list] : []), ...actions]) {
-      const fields = fieldsOf(contract, operations.get(operation));
+      const fields = collectFields(contract, operations.get(operation));
       for (const [field, { flag = field.replaceAll('_', '-'), choices }] of Object.entries(
         'filters' in one ? one.filters : one.flags,
       )) {
         // If several values may be separated by commas, the contract has a pattern instead of a list.
-        const known = valuesOf(fields[field]) ?? choices;
+        const known = readEnumValues(fields[field]) ?? choices;
         if (known) values.set(`${command} ${verb} --${flag}`, known);
       }
     }
@@ -69,7 +69,7 @@ export function flagValues(): ReadonlyMap<string, readonly string[]> {
   return values;
 }
 
-function fieldsOf(
+function collectFields(
   contract: ReturnType<typeof loadContract>,
   entry: OperationEntry | undefined,
 ): Record<string, unknown> {

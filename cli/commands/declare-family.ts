@@ -5,8 +5,8 @@ import type { Show, Call } from './run-action.ts';
 import type { ListOptions } from './run-list.ts';
 import type { Session } from './session.ts';
 import { collect, nameFields } from './command-options.ts';
-import { isReading, sayNames } from '../families/named.ts';
-import { explainFlag, optionOf, type Flag, type Key } from '../families/flag.ts';
+import { isReading, describeNames } from '../families/named.ts';
+import { explainFlag, toOptionName, type Flag, type Key } from '../families/flag.ts';
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
 /**
@@ -180,7 +180,7 @@ function declareAction(parent: Command, family: Family, declared: Declared): voi
 /** Adds the words of a path; `isRead` means that the named items are only read. */
 export function addWords(command: Command, keys: Readonly<Record<string, Key>>, isRead = false): Command {
   for (const [parameter, { word, says, isVariadic, isOptional }] of Object.entries(keys)) {
-    const names = isOptional ? undefined : sayNames(parameter, isRead);
+    const names = isOptional ? undefined : describeNames(parameter, isRead);
     command.argument(isOptional ? `[${word}]` : isVariadic ? `<${word}...>` : `<${word}>`, names ?? says);
     nameFields(command, { [parameter]: `<${word}>` });
   }
@@ -196,10 +196,10 @@ export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>
       command.argument(
         takenBy(flag),
         flag.orStdin ? `${flag.says}, or - for standard input` : explainFlag(flag),
-        parserOf(flag),
+        chooseParser(flag),
       );
-    else addOption(command, optionOf(field, flag), flag);
-    nameFields(command, { [field]: isWord ? value : `--${optionOf(field, flag)}` });
+    else addOption(command, toOptionName(field, flag), flag);
+    nameFields(command, { [field]: isWord ? value : `--${toOptionName(field, flag)}` });
   }
   if (Object.values(flags).some(({ syntax }) => syntax?.startsWith('event type')))
     command.addHelpText('after', () => `\n${eventTypesHelp()}`);
@@ -211,7 +211,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
     isBoolean ? `--${name}` : `--${name} ${takenBy(flag)}`,
     isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
   );
-  const parse = parserOf(flag);
+  const parse = chooseParser(flag);
   // `typeAgain` recognises a repeatable option by its parser.
   if (isRepeatable) option.argParser(collect);
   else if (parse) option.argParser(parse);
@@ -232,7 +232,7 @@ const takenBy = ({ value = '', isVariadic }: Flag): string => (isVariadic ? valu
 /** A parser as commander calls it. */
 type Parse = (text: string, before: unknown) => unknown;
 
-function parserOf({ isNumber, syntax }: Flag): Parse | undefined {
+function chooseParser({ isNumber, syntax }: Flag): Parse | undefined {
   if (isNumber) return wholeNumber;
   if (syntax === 'event types') return (text) => refusing(typesIn, text);
   return syntax === 'event type' ? (text) => refusing(typeIn, text) : undefined;

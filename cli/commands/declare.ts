@@ -35,11 +35,11 @@ export function declareCommand(
     .option('--api-key <key>', 'the API key (better RASKET_API_KEY, which other users of this machine cannot see)')
     .option('--profile <name>', 'use the server and the key that login stored under this name (RASKET_PROFILE)')
     .option('--data <dir>', 'use the address and the key of the development server with this data folder')
-    .addHelpText('after', exampleOf(example));
+    .addHelpText('after', formatExample(example));
 }
 
 /** Formats the example of a help page from the words after the program’s name. */
-export const exampleOf = (words: string): string => `\nExample:\n  ${['rasket', words].join(' ')}`;
+export const formatExample = (words: string): string => `\nExample:\n  ${['rasket', words].join(' ')}`;
 
 /** Lists the command's own options first, because they are what its reader looks for. */
 function commonLast(this: Help, command: Command): Option[] {

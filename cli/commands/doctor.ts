@@ -7,7 +7,7 @@ import {
   describeStore,
   isInClear,
   isSession,
-  lookForStore,
+  findStore,
   NoAnswer,
   OF_MACHINE,
   type Client,
@@ -22,14 +22,14 @@ import {
   formatPairs,
   formatTable,
   isOperators,
-  processOf,
-  sayOnLine,
+  findProcess,
+  createLineFormatter,
   setOne,
   shownFields,
   tableColumns,
 } from '../output/index.ts';
 import { isSendingKey } from './login.ts';
-import type { Examination, FindMachine, Machine, MachineLook } from './machine.ts';
+import type { Examination, FindMachine, Machine, MachineState } from './machine.ts';
 import { inSession, type CommonOptions, type Session } from './session.ts';
 import { askReady, formatChecks } from './system/ready.ts';
 
@@ -46,9 +46,9 @@ interface Examined {
   key_store: string;
   ready: Awaited<ReturnType<typeof askReady>> | null;
   /** The installation on this machine, if there is one. */
-  machine: { data: string; nodes: MachineLook['nodes'] } | null;
+  machine: { data: string; nodes: MachineState['nodes'] } | null;
   /** The external checks; null if nobody could run them. */
-  checks: MachineLook['checks'] | null;
+  checks: MachineState['checks'] | null;
   /** The server's faults, in as much detail as was available. */
   findings: readonly (Finding | ReadyFinding)[];
   problems: string[];
@@ -62,7 +62,7 @@ export interface DoctorOptions extends CommonOptions {
 
 /** Checks everything that other commands need, and does not stop at a fault. */
 export async function runDoctor(command: Command, options: DoctorOptions, findMachine?: FindMachine): Promise<void> {
-  const { env, cwd } = processOf(command);
+  const { env, cwd } = findProcess(command);
   const [data, config] = [options.data, options.config].map((name) => name && path.resolve(cwd(), name));
   const machine = await findMachine?.(env, { data, config });
   const isNamed = machine !== undefined && data !== undefined && options.profile === undefined;
@@ -79,7 +79,7 @@ export async function runDoctor(command: Command, options: DoctorOptions, findMa
 
 async function examine(session: Session, machine: Machine | undefined, isNamed: boolean): Promise<void> {
   const { terminal, isJson, fail, target } = session;
-  const { examined, exitCode } = await look(session, machine, isNamed);
+  const { examined, exitCode } = await examineServer(session, machine, isNamed);
   if (exitCode !== EXIT.done) fail(exitCode);
   if (isJson) return terminal.printJson(examined);
   const pairs = formatPairs(terminal, [
@@ -119,7 +119,7 @@ function outsideTable({ terminal }: Session, checks: Examined['checks']): string
     : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfChecks(rows))));
 }
 
-interface Looking {
+interface Examining {
   session: Session;
   examined: Examined;
   /** Adds a problem and the exit code of the command for it; the first one decides. */
@@ -129,12 +129,12 @@ interface Looking {
 }
 
 /** Exits as any other command with this server and key would: with the code of the first fault. */
-async function look(
+async function examineServer(
   session: Session,
   machine: Machine | undefined,
   isNamed: boolean,
 ): Promise<{ examined: Examined; exitCode: number }> {
-  const { target, version, process, say } = session;
+  const { target, version, process, formatAdvices } = session;
   // If no server was named, it is the one of this machine, wherever it listens.
   const isDefault = target.urlFrom === 'default';
   const isUnknown = isDefault && machine?.url === undefined && (isNamed || machine?.mayLook === true);
@@ -156,29 +156,29 @@ async function look(
     not_asked: [],
   };
   let exitCode: number = EXIT.done;
-  const add: Looking['add'] = (problem, itsCode) => {
+  const add: Examining['add'] = (problem, itsCode) => {
     examined.problems.push(problem);
     exitCode ||= itsCode;
   };
-  const note: Looking['note'] = (error) => {
+  const note: Examining['note'] = (error) => {
     // The machine's own finding says how to start a server here.
     const fault =
       isHere && error instanceof NoAnswer ? new NoAnswer({ ...error, cause: error.message, advice: [] }) : error;
-    const explanation = explainFault(fault, { key: target, say });
+    const explanation = explainFault(fault, { key: target, formatAdvices });
     if (!explanation) throw error;
     add(explanation.lines.join('\n'), explanation.exitCode);
     return null;
   };
-  const looking: Looking = { session, examined, add, note };
+  const looking: Examining = { session, examined, add, note };
   // Runs before anything is asked, so that problems which are fixed by now are not reported.
   const examination = isHere ? await examineHere(looking, machine) : undefined;
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
   else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
   if (isHere && examination !== undefined)
-    examined.findings = withMachine(examined.findings, await lookHere(looking, machine, examination));
+    examined.findings = withMachine(examined.findings, await examineThisMachine(looking, machine, examination));
   else if (machine?.mayLook) {
     // The advised command omits the options that name the other server.
-    const advice = sayOnLine()({ words: 'Examine it with', command: ['doctor', '--data', machine.data] });
+    const advice = createLineFormatter()({ words: 'Examine it with', command: ['doctor', '--data', machine.data] });
     add(`The machine was not examined: ${url} is not the server of this machine. ${advice}`, EXIT.failed);
   }
   if (!machine && target.development !== undefined)
@@ -192,7 +192,7 @@ async function look(
 }
 
 /** Asks the server of this machine to examine it, through the port that only this machine reaches. */
-async function examineHere({ session, examined }: Looking, machine: Machine): Promise<Examination> {
+async function examineHere({ session, examined }: Examining, machine: Machine): Promise<Examination> {
   const running = machine.mayLook ? machine.running() : undefined;
   if (!running) return 'no server';
   const { version } = session;
@@ -214,15 +214,15 @@ const notKnown = (machine: Machine | undefined): string[] =>
     : [`Not checked: the server of this folder, because its address is unknown: ${machine.whyNoUrl}.`];
 
 /** Returns the server's faults, in as much detail as the key allows. */
-async function askServer(looking: Looking, url: string, needsNoKey: boolean): Promise<Examined['findings']> {
+async function askServer(looking: Examining, url: string, needsNoKey: boolean): Promise<Examined['findings']> {
   const { session, examined, add, note } = looking;
-  const { target, version, say } = session;
+  const { target, version, formatAdvices } = session;
   const client = url === target.url ? session.client : createClient({ ...target, url, version });
   examined.ready = await askReady(client).catch(note);
   if (examined.ready && 'message' in examined.ready) add(examined.ready.message, EXIT.server);
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
-    const says = `No API key is set. ${say(setOne({ ...target, url }))}`;
+    const says = `No API key is set. ${formatAdvices(setOne({ ...target, url }))}`;
     // Examining the installation of this machine takes no key if the folder may be read.
     if (needsNoKey)
       examined.not_asked.push(
@@ -230,7 +230,7 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
       );
     else add(says, EXIT.auth);
   } else if (examined.ready) {
-    examined.key_state = await tryKey(client, target.apiKey).then((state) => state, tellApart(note));
+    examined.key_state = await tryKey(client, target.apiKey).then((state) => state, createFaultReader(note));
     // The public findings show whether anything is wrong; the details take another request.
     if (examined.key_state === OF_OPERATOR) findings = await examineThere(looking, client, findings);
     else if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
@@ -250,7 +250,7 @@ const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_PERSON]);
 
 /** Has the server examine its machine, as an operator; an older server only returns what it knows. */
 async function examineThere(
-  { examined, note }: Looking,
+  { examined, note }: Examining,
   client: Client,
   known: readonly ReadyFinding[],
 ): Promise<readonly (Finding | ReadyFinding)[]> {
@@ -280,12 +280,12 @@ async function askFindings(
   }
 }
 
-async function lookHere(
-  { examined, add }: Looking,
+async function examineThisMachine(
+  { examined, add }: Examining,
   machine: Machine,
   examination: Examination,
-): Promise<MachineLook['findings']> {
-  const { data, nodes, checks, findings, problems, notAsked } = await machine.look(examination);
+): Promise<MachineState['findings']> {
+  const { data, nodes, checks, findings, problems, notAsked } = await machine.readState(examination);
   examined.machine = { data, nodes };
   if (checks.length > 0) examined.checks = checks;
   for (const problem of problems) add(problem, EXIT.failed);
@@ -294,7 +294,7 @@ async function lookHere(
 }
 
 /** The machine's check has the details of the installation; the server's other findings concern the team of the key. */
-function withMachine(asked: Examined['findings'], here: MachineLook['findings']): Examined['findings'] {
+function withMachine(asked: Examined['findings'], here: MachineState['findings']): Examined['findings'] {
   const codes = new Set<string>(here.map(({ code }) => code));
   const all = [...here, ...asked.filter(({ code }) => !codes.has(code))];
   return all.toSorted((a, b) => a.severity.localeCompare(b.severity));
@@ -314,12 +314,12 @@ async function tryKey(client: Client, apiKey: string): Promise<string> {
 const storeInForce = (env: Environment, { keyFrom }: Pick<Target, 'keyFrom'>): string =>
   keyFrom === 'RASKET_API_KEY'
     ? 'RASKET_API_KEY, which takes precedence; the keyring is not used'
-    : describeStore('files that only you can read', lookForStore(env));
+    : describeStore('files that only you can read', findStore(env));
 
 /** The prefix by which `rasket keys list` shows a key. */
 const SHOWN = 10;
 
-function tellApart(note: (error: unknown) => null): (error: unknown) => string | null {
+function createFaultReader(note: (error: unknown) => null): (error: unknown) => string | null {
   return (error) => {
     if (error instanceof ApiFault && isSendingKey(error)) return 'accepted, for sending only';
     note(error);

@@ -4,7 +4,7 @@ import {
   checkProfile,
   chosenProfile,
   createClient,
-  dataOf,
+  chooseDataFolder,
   DEFAULT_URL,
   describeStore,
   isSession,
@@ -16,11 +16,11 @@ import {
   type Client,
   type Environment,
 } from '../client/index.ts';
-import { clean, CliFault, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
+import { clean, CliFault, createLineFormatter, type CommandProcess, type Terminal } from '../output/index.ts';
 import { endKept } from './logout.ts';
 import { mustSpeakThisApi, signIn, signInByPassword, type SignIn } from './sign-in.ts';
 import { readSecret } from './stdin.ts';
-import { tellWaits } from './session.ts';
+import { showWaits } from './session.ts';
 
 interface Surroundings {
   terminal: Terminal;
@@ -51,7 +51,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
     options.url === undefined ? 'RASKET_URL' : '--url',
   );
   const apiKey = await readCredential({ terminal, version, process, ...(wait && { wait }) }, url, options);
-  const client = tellWaits(createClient({ url, apiKey, version }), terminal);
+  const client = showWaits(createClient({ url, apiKey, version }), terminal);
   await mustSpeakThisApi(url, version, terminal);
   const who = await tryKey(client, apiKey);
   const before = formerSession(env, profile);
@@ -65,7 +65,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
     terminal.print(
       `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved from its file into the keyring.`,
     );
-  const say = sayOnLine();
+  const say = createLineFormatter();
   if (profile !== undefined)
     terminal.hint(
       say({ words: `Use it with --profile ${profile}, or make it the default with`, command: ['use', profile] }) ?? '',
@@ -85,13 +85,13 @@ async function readCredential(
 ): Promise<string> {
   if (password) return signInByPassword({ url, version, terminal, process });
   if (apiKey !== undefined || !process.stdin.isTTY || !terminal.isTty) return readKey(process, url, apiKey);
-  const client = tellWaits(createClient({ url, version }), terminal);
+  const client = showWaits(createClient({ url, version }), terminal);
   return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
 }
 
 /** Returns the address of the development server that other commands use, while it runs. */
 function addressNearby({ env, cwd }: CommandProcess): string {
-  const near = readDevelopment(dataOf(undefined, env, cwd()), cwd());
+  const near = readDevelopment(chooseDataFolder(undefined, env, cwd()), cwd());
   return near?.isRunning() ? near.url : DEFAULT_URL;
 }
 
@@ -113,7 +113,7 @@ async function tryKey(client: Client, apiKey: string): Promise<string | undefine
       : client.call('listEmails', { query: { limit: 1 } }));
   } catch (error) {
     // A key that may only send is refused here, but is valid all the same.
-    if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);
+    if (!(error instanceof ApiFault) || !isSendingKey(error)) throw explainWhichKey(error);
   }
   return undefined;
 }
@@ -130,7 +130,7 @@ function formerSession(env: Environment, profile: string | undefined): ReturnTyp
 export const isSendingKey = (fault: ApiFault): boolean =>
   fault.body.name === 'restricted_api_key' && fault.status === 401;
 
-function sayWhich(error: unknown): unknown {
+function explainWhichKey(error: unknown): unknown {
   if (!(error instanceof ApiFault) || error.body.name !== 'invalid_api_key') return error;
   return new CliFault('The server did not accept the API key (invalid_api_key); nothing was changed.', 'auth', {
     words: 'On the server’s machine, create a team and its first key with',

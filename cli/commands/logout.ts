@@ -9,7 +9,7 @@ import {
   type Environment,
 } from '../client/index.ts';
 import { forgetChoice } from './use.ts';
-import { EXIT, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
+import { EXIT, createLineFormatter, type CommandProcess, type Terminal } from '../output/index.ts';
 
 const revoke: Advice = { words: 'Revoke it with', command: ['deleteApiKey', 'ID'] };
 const again: Advice = { words: 'Remove it there later with', command: ['logout'] };
@@ -33,7 +33,7 @@ export async function logout(
   const fault = session && (await endKept(session, version));
   const { places, left } = forgetKey(env, profile);
   forgetChoice(process, profile);
-  const say = sayOnLine();
+  const say = createLineFormatter();
   const where = places.join(' and ');
   if (places.length === 0) terminal.print('No key was stored.');
   else if (!session) terminal.print(`The key was removed from ${where}. The key itself is still valid. ${say(revoke)}`);

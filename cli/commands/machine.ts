@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AnswerOf } from '../client/index.ts';
 
 /** The faults of an installation on this machine, according to its data folder. */
-export interface MachineLook {
+export interface MachineState {
   data: string;
   nodes: AnswerOf<'getOperatorFindings'>['nodes'];
   findings: AnswerOf<'getOperatorFindings'>['findings'];
@@ -30,7 +30,7 @@ export interface Machine {
    * Examines what no server has just examined. Call it last: from here on a process of root runs as the account of the
    * service.
    */
-  look(examination: Examination): Promise<MachineLook>;
+  readState(examination: Examination): Promise<MachineState>;
 }
 
 /** Result of asking the server of the machine to examine it: done, refused, or no server runs. */

@@ -1,7 +1,7 @@
 import type { CallOf } from '../client/index.ts';
 import { listProfiles } from '../client/index.ts';
 import { NAMED, type Named } from '../families/named.ts';
-import { saying } from '../input/index.ts';
+import { describeItem } from '../input/index.ts';
 import { clean, shortId } from '../output/index.ts';
 import type { Session } from './session.ts';
 
@@ -19,7 +19,7 @@ export async function printNames({ client, terminal, process }: Session, kind: s
   const lines = data.flatMap((item, at) => {
     const word = words[at];
     const isUnique = word !== undefined && words.indexOf(word) === words.lastIndexOf(word);
-    const [shown, says] = isUnique ? [word, ''] : [shortId(item.id), saying(named, item)];
+    const [shown, says] = isUnique ? [word, ''] : [shortId(item.id), describeItem(named, item)];
     return `${shown}\t${clean(says)}`;
   });
   if (process.stdout.writable && lines.length > 0) terminal.print(lines.join('\n'));
@@ -28,7 +28,7 @@ export async function printNames({ client, terminal, process }: Session, kind: s
 /** Shells break words at a colon, so a URL cannot be offered; neither can text with control characters. */
 function wordFor(named: Named, item: object): string | undefined {
   const { email } = item as { email?: string };
-  const name = named.namesOf(item as never)[0] ?? (named.taken ? email : undefined);
+  const name = named.listNames(item as never)[0] ?? (named.taken ? email : undefined);
   return name && !/[:\p{Cc}\p{Cf}]/u.test(name) && clean(name) === name ? name : undefined;
 }
 

@@ -6,7 +6,7 @@ import {
   type Environment,
   type Profile,
 } from '../client/index.ts';
-import { formatTable, sayOnLine, type Terminal } from '../output/index.ts';
+import { formatTable, createLineFormatter, type Terminal } from '../output/index.ts';
 
 const none: Advice = { words: 'No key is stored. Store one with', command: ['login', '--url', 'URL', '--api-key'] };
 
@@ -30,7 +30,7 @@ function showReadable(terminal: Terminal, env: Environment, isJson: boolean, pro
       })),
     );
   }
-  if (profiles.length === 0) return terminal.print(sayOnLine()(none) ?? '');
+  if (profiles.length === 0) return terminal.print(createLineFormatter()(none) ?? '');
   terminal.print(
     formatTable(terminal, profiles, [
       { title: '', value: ({ name }) => (name === inForce ? '*' : ' '), fit: 'whole' },

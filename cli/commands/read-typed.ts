@@ -1,6 +1,6 @@
 import type { Typed } from '../input/index.ts';
 import type { Action } from '../families/family.ts';
-import { optionOf, type Flag } from '../families/flag.ts';
+import { toOptionName, type Flag } from '../families/flag.ts';
 import { CliFault } from '../output/cli-fault.ts';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -13,10 +13,10 @@ type Named = readonly [field: string, flag: Flag];
 export function readTyped({ flags, clears = [] }: Action, words: readonly unknown[], options: Options): Typed {
   const named = Object.entries(flags).filter(([, { place }]) => place !== 'form');
   const spoken = named.filter(([, { isWord }]) => isWord).map(([field], at) => [field, words[at]] as const);
-  const valueOf = ([field, flag]: Named): unknown => options[attributeOf(optionOf(field, flag))];
+  const readValue = ([field, flag]: Named): unknown => options[toAttribute(toOptionName(field, flag))];
   const typed = [
     ...spoken,
-    ...named.filter(([, { isWord }]) => !isWord).map((one) => [one[0], valueOf(one)] as const),
+    ...named.filter(([, { isWord }]) => !isWord).map((one) => [one[0], readValue(one)] as const),
   ].filter(([, value]) => value !== undefined);
   const isEmptied = ([field, value]: readonly [string, unknown]): boolean =>
     value === '' && flags[field]?.isEmptied === true;
@@ -24,7 +24,7 @@ export function readTyped({ flags, clears = [] }: Action, words: readonly unknow
   const emptied = typed.filter(isEmptied).map(([field]) => [field, true] as const);
   const files = Object.fromEntries(
     named.flatMap(([field, flag]) => {
-      const file = flag.fromFile && options[`${attributeOf(optionOf(field, flag))}File`];
+      const file = flag.fromFile && options[`${toAttribute(toOptionName(field, flag))}File`];
       return typeof file === 'string' ? [[field, file]] : [];
     }),
   );
@@ -44,8 +44,8 @@ export function readTyped({ flags, clears = [] }: Action, words: readonly unknow
 /** `--clear-<flag>`. */
 function readClearing(named: readonly Named[], fields: Options, options: Options): Typed['cleared'] {
   const cleared = named.flatMap(([field, flag]) => {
-    const option = optionOf(field, flag);
-    const value = flag.clear && options[attributeOf(`clear-${option}`)];
+    const option = toOptionName(field, flag);
+    const value = flag.clear && options[toAttribute(`clear-${option}`)];
     if (value === undefined) return [];
     if (value === true && field in fields)
       throw new CliFault(`--${option} and --clear-${option} cannot be used together`, 'usage');
@@ -71,11 +71,11 @@ export function readFlags(
   options: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const given = Object.entries(flags).map(
-    ([field, flag]) => [field, options[attributeOf(optionOf(field, flag))]] as const,
+    ([field, flag]) => [field, options[toAttribute(toOptionName(field, flag))]] as const,
   );
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** Returns commander's name of an option: `--scheduled-at` is `scheduledAt`. */
-const attributeOf = (option: string): string =>
+const toAttribute = (option: string): string =>
   option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

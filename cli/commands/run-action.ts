@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { nameOf } from '../client/index.ts';
-import { optionOf, type Action, type Body, type Family, type Flag } from '../families/index.ts';
+import { fetchItemName } from '../client/index.ts';
+import { toOptionName, type Action, type Body, type Family, type Flag } from '../families/index.ts';
 import { isReading } from '../families/named.ts';
-import { callOf, onCommandLine, readBody, readPath, readNamed, readUtf8, type Typed } from '../input/index.ts';
+import { buildCall, onCommandLine, readBody, readPath, readNamed, readUtf8, type Typed } from '../input/index.ts';
 import { eventTypesHelp } from '../input/event-types.ts';
 import {
   CliFault,
@@ -37,7 +37,7 @@ export type Show = (session: Session, item: object, options: Options) => Promise
 
 export async function runAction(session: Session, call: Call): Promise<void> {
   const [path, body] = await prepare(session, call);
-  await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
+  await printResponse(session, call, await session.client.call(...buildCall(call.action, path, body)), body);
 }
 
 /** Returns path and body of a call, once it is confirmed. */
@@ -56,7 +56,7 @@ export async function prepare(
   const body = await readBody(action, typed, {
     client,
     path,
-    nameOf: onCommandLine,
+    nameOption: onCommandLine,
     cwd: process.cwd(),
     readFile: (file, option) => readText(process, file, option),
   });
@@ -84,7 +84,7 @@ function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, fil
 
 /** Checks for options whose absence commander cannot detect. */
 function mustBeThere(field: string, flag: Flag): void {
-  const option = `--${optionOf(field, flag)}`;
+  const option = `--${toOptionName(field, flag)}`;
   if (flag.syntax === 'event types')
     throw new CliFault(`required option '${option} ${flag.value}' not specified\n${eventTypesHelp()}`, 'usage');
   if (flag.fromFile !== undefined && !flag.orElse)
@@ -100,25 +100,27 @@ async function mustBeMeant(
   const { destroys, destroysNamed, flags, verb } = action;
   const agreed = { yes: options['yes'] === true };
   if (destroys) {
-    const name = async (): Promise<string> => nameOf(session.client, destroys.name, await path());
+    const name = async (): Promise<string> => fetchItemName(session.client, destroys.name, await path());
     return mustBeConfirmed(session, agreed, { says: destroys.says, name });
   }
   if (!destroysNamed) return;
   const named = destroysNamed(body);
   if (named) return mustBeConfirmed(session, agreed, { says: named.says, name: () => Promise.resolve(named.name) });
-  const either = Object.entries(flags).flatMap(([field, flag]) => (flag.isOneOf ? [`--${optionOf(field, flag)}`] : []));
+  const either = Object.entries(flags).flatMap(([field, flag]) =>
+    flag.isOneOf ? [`--${toOptionName(field, flag)}`] : [],
+  );
   const all = `${either.slice(0, -1).join(', ')} and ${either.at(-1)}`;
   throw new CliFault(`name what to ${verb} by exactly one of ${all}`, 'usage');
 }
 
 /** Prints the response in the form that its reader wants. */
-export async function tell(session: Session, call: Call, answer: unknown, body: Body): Promise<void> {
+export async function printResponse(session: Session, call: Call, answer: unknown, body: Body): Promise<void> {
   const { terminal, isJson } = session;
   const { action, family, options, show = showFields(family) } = call;
   if (isJson) return terminal.printJson(answer);
   const { id } = answer as { id: string };
   if (action.secret !== undefined) {
-    const secret = action.tell?.(answer as never) ?? '';
+    const secret = action.describe?.(answer as never) ?? '';
     terminal.print(
       terminal.isTty
         ? formatPairs(terminal, [
@@ -130,10 +132,11 @@ export async function tell(session: Session, call: Call, answer: unknown, body: 
   } else if (action.isShown) await show(session, answer as object, options);
   else if (action.print) terminal.print(action.print(answer as never));
   // A text, such as a zone file, is copied or read by a program: none of its lines may be broken.
-  else if (typeof answer === 'string') terminal.print(cleanLines(action.tell?.(answer as never) ?? answer));
-  else if (action.tell) terminal.tell(cleanLines(action.tell(answer as never)));
+  else if (typeof answer === 'string') terminal.print(cleanLines(action.describe?.(answer as never) ?? answer));
+  else if (action.describe) terminal.printText(cleanLines(action.describe(answer as never)));
   else
-    for (const made of idsOf(answer)) terminal.tell(terminal.isTty && action.done ? `${action.done}  ${made}` : made);
+    for (const made of extractIds(answer))
+      terminal.printText(terminal.isTty && action.done ? `${action.done}  ${made}` : made);
   const advices = action.hint?.(answer as never, body);
   if (action.isShown && advices !== undefined) terminal.hint('');
   session.advise(advices);
@@ -141,7 +144,7 @@ export async function tell(session: Session, call: Call, answer: unknown, body: 
 }
 
 /** Returns the id of the response, or all ids if several items were named. */
-const idsOf = (answer: unknown): string[] => {
+const extractIds = (answer: unknown): string[] => {
   const { id, data } = answer as { id?: string; data?: { id: string }[] };
   return id === undefined ? (data ?? []).map((one) => one.id) : [id];
 };

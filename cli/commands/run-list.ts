@@ -83,7 +83,7 @@ export async function runList(
   });
   let count = 0;
   let last: { page: Page; hasMore: boolean } | undefined;
-  for await (const { page, hasMore } of pagesOf(session, list, { path, filters, options: from })) {
+  for await (const { page, hasMore } of fetchPages(session, list, { path, filters, options: from })) {
     last = { page, hasMore };
     count += page.data.length;
     if (isJson) {
@@ -94,15 +94,15 @@ export async function runList(
   const isNarrowed =
     Object.entries(filters).some(([field, value]) => value !== list.filters[field]?.preset) ||
     [options.after, options.before].some((one) => one !== undefined);
-  if (count === 0) return session.advise(sayEmpty(family, words, isNarrowed));
+  if (count === 0) return session.advise(printEmpty(family, words, isNarrowed));
   hintWide(session, table);
   const behind = last?.page.data.at(-1);
   if (last?.hasMore && behind)
-    await sayMore(session, options, { count, behind: behind.id, isSure: last.page.has_more !== undefined });
+    await printMore(session, options, { count, behind: behind.id, isSure: last.page.has_more !== undefined });
 }
 
 /** Says what there is without the filters, or how to create the first item. */
-function sayEmpty(
+function printEmpty(
   { list, actions = [] }: Family & { list: List },
   words: readonly (string | undefined)[],
   isNarrowed: boolean,
@@ -129,7 +129,7 @@ const MAKERS: Readonly<Record<string, string>> = {
 };
 
 /** A program that set no limit may not know that it has only a part, so a notice goes to standard error. */
-async function sayMore(
+async function printMore(
   { terminal, process, again }: Session,
   { limit, before }: ListOptions,
   { count, behind, isSure }: { count: number; behind: string; isSure: boolean },
@@ -143,7 +143,7 @@ async function sayMore(
 }
 
 /** Makes as many requests as the wanted number takes; yields each page as it arrives. */
-async function* pagesOf(
+async function* fetchPages(
   { client }: Session,
   list: List,
   { path, filters, options }: { path: object; filters: object; options: ListOptions },

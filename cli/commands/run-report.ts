@@ -9,10 +9,10 @@ export async function runReport(
 ): Promise<void> {
   const answer = await client.call(report.operation, {} as CallOf<OperationId>);
   if (isJson) return terminal.printJson(answer);
-  const told = report.tell?.(answer as never) ?? '';
-  if (told !== '') terminal.tell(told);
+  const told = report.describe?.(answer as never) ?? '';
+  if (told !== '') terminal.printText(told);
   const rows = report.rows(answer as never, sayCommand);
-  if (rows.length > 0 || !report.tell) {
+  if (rows.length > 0 || !report.describe) {
     terminal.print(formatTable(terminal, rows, tableColumns(terminal, shownFields(report.columns))));
   }
   advise(report.hint?.(answer as never));

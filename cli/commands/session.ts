@@ -20,9 +20,9 @@ import {
   EXIT,
   explainFault,
   openTerminal,
-  callOf,
-  processOf,
-  sayOnLine,
+  formatCommand,
+  findProcess,
+  createLineFormatter,
   setOne,
   isOperators,
   clean,
@@ -30,12 +30,12 @@ import {
   type Chosen,
   type CommandProcess,
   type Explanation,
-  type Say,
+  type FormatAdvice,
   type Terminal,
   type Table,
 } from '../output/index.ts';
-import type { SayCommand } from '../families/family.ts';
-import { isCommon, namesOf } from './command-options.ts';
+import type { FormatCommand } from '../families/family.ts';
+import { isCommon, findOptionNames } from './command-options.ts';
 import { getMachineFinder, type FindMachine, type Machine } from './machine.ts';
 import { chosenBy, typeAgain } from './typed-command.ts';
 import path from 'node:path';
@@ -51,13 +51,13 @@ const PLACE = /(?<![\w.@-])(\d+)\.([a-z_]+(?:\.\w+)*)/g;
  * otherwise only what can be nothing but a field is translated.
  */
 function nameOptions(command: Command): (message: string, paths: readonly string[]) => string {
-  const one = namesOf(command)['*'];
+  const one = findOptionNames(command)['*'];
   return (message, paths) => {
     if (one !== undefined) return countFromOne(message, one);
     const isNamed = (path: string): boolean => paths.includes(path) || isSurely(command, path);
-    const inside = message.replaceAll(FIELD, (path) => (isNamed(path) ? optionOf(command, path) : path));
+    const inside = message.replaceAll(FIELD, (path) => (isNamed(path) ? findOption(command, path) : path));
     const [first = ''] = /^[a-z]+(?=[ :])/.exec(inside) ?? [];
-    return first === '' ? inside : optionOf(command, first) + inside.slice(first.length);
+    return first === '' ? inside : findOption(command, first) + inside.slice(first.length);
   };
 }
 
@@ -69,23 +69,23 @@ const countFromOne = (message: string, one: string): string =>
 
 /** A host name looks like a path, so only a place in a list or a declared field counts as one. */
 function isSurely(command: Command, path: string): boolean {
-  return !path.includes('.') || /\.\d+(\.|$)/.test(path) || path in namesOf(command);
+  return !path.includes('.') || /\.\d+(\.|$)/.test(path) || path in findOptionNames(command);
 }
 
 /** Returns the option that fills a field; the field itself if there is none. */
-function optionOf(command: Command, path: string): string {
-  const names = namesOf(command);
+function findOption(command: Command, path: string): string {
+  const names = findOptionNames(command);
   if (names[path] !== undefined) return names[path];
   const [field = '', ...parts] = path.split('.');
-  const option = names[field] ?? spokenOf(command, field);
+  const option = names[field] ?? findOptionOrArgument(command, field);
   if (option === undefined) return path;
   const [at, ...inner] = /^\d+$/.test(parts[0] ?? '') ? [Number(parts[0]), ...parts.slice(1)] : [undefined, ...parts];
-  const given = at === undefined ? [] : valuesOf(command, option);
+  const given = at === undefined ? [] : findValues(command, option);
   const which = at !== undefined && given.length > 1 ? `${ordinal(at + 1)} ` : '';
   return `${which === '' ? '' : `the ${which}`}${option}${inner.length > 0 ? ` (${inner.join('.')})` : ''}`;
 }
 
-function spokenOf(command: Command, field: string): string | undefined {
+function findOptionOrArgument(command: Command, field: string): string | undefined {
   const word = field.replaceAll('_', '-');
   const option = command.options.find(({ long }) => long === `--${word}`);
   if (option) return option.long;
@@ -93,7 +93,7 @@ function spokenOf(command: Command, field: string): string | undefined {
   return argument && `<${argument.name()}>`;
 }
 
-function valuesOf(command: Command, option: string): readonly unknown[] {
+function findValues(command: Command, option: string): readonly unknown[] {
   const found = command.options.find(({ long }) => long === option);
   const value: unknown = found && command.getOptionValue(found.attributeName());
   if (Array.isArray(value)) return value;
@@ -113,8 +113,8 @@ const PIPE_PATIENCE_MS = 5000;
  * Returns a client that reports waiting for the server: at a terminal after a second and until it responds, in a pipe
  * and with JSON by one line on standard error.
  */
-export function tellWaits(client: Client, terminal: Terminal, { isJson = false } = {}): Client {
-  const tell = terminal.isTty && !isJson ? tellWait : warnOfWait;
+export function showWaits(client: Client, terminal: Terminal, { isJson = false } = {}): Client {
+  const tell = terminal.isTty && !isJson ? showWait : warnOfWait;
   const told = <T>(answer: Promise<T>): Promise<T> => tell(terminal, client.url, answer);
   return {
     ...client,
@@ -134,7 +134,7 @@ async function warnOfWait<T>(terminal: Terminal, url: string, answer: Promise<T>
   }
 }
 
-async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {
+async function showWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {
   const began = performance.now();
   let isTold = false;
   const timer = setInterval(() => {
@@ -169,9 +169,9 @@ export interface Session {
   /** Returns the typed line with these words appended: for the same server, with the same options. */
   again(more: readonly string[]): string;
   /** Advice as lines: its commands reach the same server. */
-  say(advices: Advices): string;
+  formatAdvices(advices: Advices): string;
   /** A command that the API advises, as it is typed here. */
-  sayCommand: SayCommand;
+  sayCommand: FormatCommand;
   /** Shows it to a person. */
   advise(advices: Advices): void;
   /** Warns everybody, even when the output goes into a pipe. */
@@ -206,10 +206,13 @@ export async function inSession(
   { key: needsKey, operator: isOperators = false, screen: hasScreen, installation }: Needs,
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const process = processOf(command);
-  const terminal = terminalOf(process);
-  const sayOne = exceptItself(command, sayOnLine(installation ? chosenAt(installation.url) : chosenBy(command)));
-  const say = (advices: Advices): string =>
+  const process = findProcess(command);
+  const terminal = openProcessTerminal(process);
+  const sayOne = exceptItself(
+    command,
+    createLineFormatter(installation ? chosenAt(installation.url) : chosenBy(command)),
+  );
+  const formatAdvices = (advices: Advices): string =>
     listOfAdvice(advices)
       .flatMap((advice) => sayOne(advice) ?? [])
       .join('\n');
@@ -222,25 +225,39 @@ export async function inSession(
       ? await findOperatorTarget(named, getMachineFinder(command))
       : findTarget(named));
     if (needsKey && target.apiKey === undefined) throw noKey(target, isOperators);
-    const version = versionOf(command);
+    const version = readVersion(command);
     // Names the server that is about to be changed, for people with several profiles.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken, development } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };
     const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
-    const client = hasScreen ? silent : tellWaits(silent, terminal, { isJson });
+    const client = hasScreen ? silent : showWaits(silent, terminal, { isJson });
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
     const sayCommand = commandsIn(sayOne);
     const advise = (advices: Advices): void => {
-      if (listOfAdvice(advices).length > 0) terminal.hint(say(advices));
+      if (listOfAdvice(advices).length > 0) terminal.hint(formatAdvices(advices));
     };
     const warn = (advices: Advices): void => {
-      if (listOfAdvice(advices).length > 0) terminal.warn(say(advices));
+      if (listOfAdvice(advices).length > 0) terminal.warn(formatAdvices(advices));
     };
-    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, warn, fail });
+    await perform({
+      client,
+      target,
+      terminal,
+      isJson,
+      version,
+      process,
+      again,
+      formatAdvices,
+      sayCommand,
+      advise,
+      warn,
+      fail,
+    });
   };
-  const explain: Explain = (error) => explainFault(error, { inWordsOf: nameOptions(command), key: inUse, say: sayOne });
+  const explain: Explain = (error) =>
+    explainFault(error, { translate: nameOptions(command), key: inUse, formatAdvices: sayOne });
   await report({ process, terminal, isJson }, work, explain);
 }
 
@@ -249,8 +266,8 @@ export function atTerminal(
   command: Command,
   perform: (terminal: Terminal, process: CommandProcess) => Promise<void>,
 ): Promise<void> {
-  const process = processOf(command);
-  const terminal = terminalOf(process);
+  const process = findProcess(command);
+  const terminal = openProcessTerminal(process);
   return report({ process, terminal, isJson: false }, () => perform(terminal, process));
 }
 
@@ -261,13 +278,13 @@ const chosenAt = (url: string | undefined): Chosen => ({
 
 /** Omits advice that repeats the command that was just typed. */
 const exceptItself =
-  (command: Command, say: Say): Say =>
+  (command: Command, formatAdvices: FormatAdvice): FormatAdvice =>
   (advice) =>
-    advice.command && isTyped(command, advice.command) ? undefined : say(advice);
+    advice.command && isTyped(command, advice.command) ? undefined : formatAdvices(advice);
 
 function isTyped(command: Command, [called, ...words]: Advised): boolean {
-  const path = chainOf(command).slice(1);
-  if (callOf(called) !== path.map((one) => one.name()).join(' ')) return false;
+  const path = toCommandChain(command).slice(1);
+  if (formatCommand(called) !== path.map((one) => one.name()).join(' ')) return false;
   // With options of its own it was another request.
   const isPlain = command.options.every(
     (option) => isCommon(option) || command.getOptionValueSource(option.attributeName()) !== 'cli',
@@ -275,7 +292,8 @@ function isTyped(command: Command, [called, ...words]: Advised): boolean {
   return isPlain && words.every((word) => command.args.includes(word));
 }
 
-const terminalOf = ({ stdout: out, stderr: err, env }: CommandProcess): Terminal => openTerminal({ out, err, env });
+const openProcessTerminal = ({ stdout: out, stderr: err, env }: CommandProcess): Terminal =>
+  openTerminal({ out, err, env });
 
 type Explain = (error: unknown) => Explanation | undefined;
 
@@ -298,9 +316,12 @@ async function report(
   }
 }
 
-const chainOf = (command: Command): Command[] => [...(command.parent ? chainOf(command.parent) : []), command];
+const toCommandChain = (command: Command): Command[] => [
+  ...(command.parent ? toCommandChain(command.parent) : []),
+  command,
+];
 
-export const versionOf = (command: Command): string => chainOf(command)[0]?.version() ?? '';
+export const readVersion = (command: Command): string => toCommandChain(command)[0]?.version() ?? '';
 
 function noKey(target: Target, isOperators: boolean): CliFault {
   const note = target.note === undefined ? '' : ` ${target.note}`;

@@ -13,7 +13,7 @@ import {
 import { clean, CliFault, type Terminal, type CommandProcess } from '../output/index.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { readLine, readSecret } from './stdin.ts';
-import { tellWaits } from './session.ts';
+import { showWaits } from './session.ts';
 
 interface AtServer {
   url: string;
@@ -50,8 +50,8 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
     );
   at.mustBeThere?.();
   await mustSpeakThisApi(url, at.version, at.terminal);
-  const browser: Browser = { origin: await originOf(at), cookies: new Map() };
-  const client = clientOf(at, browser);
+  const browser: Browser = { origin: await fetchOrigin(at), cookies: new Map() };
+  const client = createServerClient(at, browser);
   const who = email ?? needed((await readLine(process, 'Email: ')).trim());
   const password = needed(await readSecret(process, `Password of ${clean(who)}: `));
   const answer = await client.call('logIn', { body: { email: who, password } });
@@ -64,12 +64,12 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
   }
 }
 
-const clientOf = ({ url, version, terminal, mustBeThere }: AtServer, browser?: Browser): Client =>
-  tellWaits(createClient({ url, version, mustBeThere, ...(browser && { browser }) }), terminal);
+const createServerClient = ({ url, version, terminal, mustBeThere }: AtServer, browser?: Browser): Client =>
+  showWaits(createClient({ url, version, mustBeThere, ...(browser && { browser }) }), terminal);
 
 /** The public address of the server, which it compares with, may differ from the one that is called here. */
-async function originOf(at: AtServer): Promise<string> {
-  const { issuer } = await clientOf(at).call('getAuthorizationServer', {});
+async function fetchOrigin(at: AtServer): Promise<string> {
+  const { issuer } = await createServerClient(at).call('getAuthorizationServer', {});
   return URL.canParse(issuer) ? new URL(issuer).origin : new URL(at.url).origin;
 }
 
@@ -198,7 +198,7 @@ async function ask(client: Client, code: string): Promise<AnswerOf<'pollDeviceLo
  */
 export async function mustSpeakThisApi(url: string, version: string, terminal: Terminal): Promise<void> {
   try {
-    await tellWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
+    await showWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
   } catch (error) {
     // A refusal shows that it speaks this API.
     if (!(error instanceof ApiFault)) throw error;

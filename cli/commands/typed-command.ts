@@ -1,15 +1,22 @@
 import type { Command, Option } from 'commander';
-import { dataOf, quoted, type Target } from '../client/index.ts';
-import { keyOf, processOf, listFor, sayOnLine, type Chosen, type CommandProcess } from '../output/index.ts';
-import { collect, namesOf } from './command-options.ts';
+import { chooseDataFolder, quoted, type Target } from '../client/index.ts';
+import {
+  formatKeyOrigin,
+  findProcess,
+  listFor,
+  createLineFormatter,
+  type Chosen,
+  type CommandProcess,
+} from '../output/index.ts';
+import { collect, findOptionNames } from './command-options.ts';
 
 const rests = new WeakMap<Command, () => void>();
 
 /** Registers a function that declares the commands which this command line did not need. */
-export const keepRest = (program: Command, declare: () => void): void => void rests.set(program, declare);
+export const registerRemaining = (program: Command, declare: () => void): void => void rests.set(program, declare);
 
 /** For callers that search all commands of the program. */
-function declareRest(program: Command): void {
+function declareRemaining(program: Command): void {
   const declare = rests.get(program);
   rests.delete(program);
   declare?.();
@@ -22,20 +29,20 @@ const PLACES: readonly string[] = ['after', 'before', 'fromLine', 'yes'];
 const VARIABLES: Readonly<Record<string, (process: CommandProcess) => string | undefined>> = {
   url: ({ env }) => env.RASKET_URL,
   profile: ({ env }) => env.RASKET_PROFILE,
-  data: ({ env, cwd }) => dataOf(undefined, env, cwd()),
+  data: ({ env, cwd }) => chooseDataFolder(undefined, env, cwd()),
 };
 
 /** A command as it was typed, for a shell, with the server that was chosen and without its key, which is a secret. */
 export function typeAgain(command: Command, { keyFrom }: Target, more: readonly string[]): string {
-  const options = command.options.flatMap((option) => wordsOf(command, option));
-  const words = [...pathOf(command), ...command.args, ...options, ...more].map(quoted).join(' ');
-  return words + keyOf(keyFrom);
+  const options = command.options.flatMap((option) => toWords(command, option));
+  const words = [...toCommandPath(command), ...command.args, ...options, ...more].map(quoted).join(' ');
+  return words + formatKeyOrigin(keyFrom);
 }
 
 /** Returns the options and variables that chose the server, for advised commands. */
 export function chosenBy(command: Command): Chosen {
   const options = command.options.flatMap((option) => {
-    const [flag, value] = SERVER.includes(option.long ?? '') ? wordsOf(command, option) : [];
+    const [flag, value] = SERVER.includes(option.long ?? '') ? toWords(command, option) : [];
     return flag !== undefined && value !== undefined ? [[flag, value] as const] : [];
   });
   return { options, isKeyTyped: command.getOptionValueSource('apiKey') === 'cli' };
@@ -45,7 +52,7 @@ const SERVER: readonly string[] = ['--url', '--profile', '--data'];
 
 /** The command that words lead to, and how many of them. */
 export function commandAt(root: Command, words: readonly string[]): [command: Command, depth: number] {
-  declareRest(root);
+  declareRemaining(root);
   let command = root;
   let depth = 0;
   for (const word of words) {
@@ -57,7 +64,7 @@ export function commandAt(root: Command, words: readonly string[]): [command: Co
   return [command, depth];
 }
 
-function wordsOf(command: Command, option: Option): string[] {
+function toWords(command: Command, option: Option): string[] {
   const name = option.attributeName();
   const flag = option.long ?? '';
   if (name === 'apiKey' || PLACES.includes(name)) return [];
@@ -72,10 +79,13 @@ function wordsOf(command: Command, option: Option): string[] {
 /** A server that is typed is the one, whatever is set for the shell. */
 function setFor(command: Command, name: string): string | undefined {
   const isTyped = (option: string): boolean => command.getOptionValueSource(option) === 'cli';
-  return Object.keys(VARIABLES).some(isTyped) ? undefined : VARIABLES[name]?.(processOf(command)) || undefined;
+  return Object.keys(VARIABLES).some(isTyped) ? undefined : VARIABLES[name]?.(findProcess(command)) || undefined;
 }
 
-const pathOf = (command: Command): string[] => [...(command.parent ? pathOf(command.parent) : []), command.name()];
+const toCommandPath = (command: Command): string[] => [
+  ...(command.parent ? toCommandPath(command.parent) : []),
+  command.name(),
+];
 
 type Advise = (command: Command, path: string) => string | undefined;
 
@@ -88,11 +98,11 @@ const nameVerbs: Advise = ({ commands }, path) => {
 
 const nameList: Advise = (command) => {
   const { registeredArguments: known, args } = command;
-  const wordOf = (at: number): string => `<${known[at]?.name()}>`;
-  const parameters = new Map(Object.entries(namesOf(command)).map(([name, word]) => [word, name]));
-  const path = Object.fromEntries(args.map((arg, at) => [parameters.get(wordOf(at)) ?? '', arg]));
-  const list = listFor(parameters.get(wordOf(args.length)) ?? '', path);
-  return list && sayOnLine(chosenBy(command))(list);
+  const formatArgument = (at: number): string => `<${known[at]?.name()}>`;
+  const parameters = new Map(Object.entries(findOptionNames(command)).map(([name, word]) => [word, name]));
+  const path = Object.fromEntries(args.map((arg, at) => [parameters.get(formatArgument(at)) ?? '', arg]));
+  const list = listFor(parameters.get(formatArgument(args.length)) ?? '', path);
+  return list && createLineFormatter(chosenBy(command))(list);
 };
 
 const nameHelp: Advise = (_, path) => `See how with: ${path} --help`;

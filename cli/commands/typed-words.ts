@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { hasDefault } from './declare.ts';
-import { namesOf } from './command-options.ts';
+import { findOptionNames } from './command-options.ts';
 
 /** Options of all commands of the API, and whether a value follows: they may stand before the command. */
 const GLOBAL: Readonly<Record<string, boolean>> = {
@@ -28,7 +28,7 @@ const VERBS: readonly (readonly [typed: readonly string[], meant: readonly strin
 ];
 
 /** The options at the beginning of some words, with their values. */
-function globalsOf(words: readonly string[]): string[] {
+function readGlobals(words: readonly string[]): string[] {
   let at = 0;
   for (;;) {
     const [name = '', value] = (words[at] ?? '').split('=', 2);
@@ -38,7 +38,7 @@ function globalsOf(words: readonly string[]): string[] {
 }
 
 /** The first word that is no option: which command it is. */
-export const commandWord = (words: readonly string[]): string | undefined => words[globalsOf(words).length];
+export const commandWord = (words: readonly string[]): string | undefined => words[readGlobals(words).length];
 
 /**
  * Returns the words as the commands are declared: common options move after the command, another word for a verb
@@ -51,23 +51,23 @@ export function typedWords(program: Command, words: readonly string[]): string[]
   let rest = [...words];
   for (;;) {
     if (command.commands.length > 0) {
-      const globals = globalsOf(rest);
+      const globals = readGlobals(rest);
       early.push(...globals);
       rest = rest.slice(globals.length);
     }
     const [word] = rest;
-    const next = word === undefined ? undefined : childOf(command, word);
+    const next = word === undefined ? undefined : findChild(command, word);
     if (!next) break;
     path.push(next.name());
     command = next;
     rest = rest.slice(1);
   }
-  const usual = isAlone(program, command, rest) ? usualOf(command) : [];
+  const usual = isAlone(program, command, rest) ? findDefaultVerb(command) : [];
   return [...path, ...usual, ...early, ...(takesName(command) ? nameLast(rest) : rest)];
 }
 
 /** Reports whether the name is a positional argument of the command. */
-const takesName = (command: Command): boolean => namesOf(command)['name']?.startsWith('<') ?? false;
+const takesName = (command: Command): boolean => findOptionNames(command)['name']?.startsWith('<') ?? false;
 
 /** Moves a name that is typed as an option, as when a name is changed, to the end of the words. */
 function nameLast(words: readonly string[]): string[] {
@@ -85,7 +85,7 @@ function nameLast(words: readonly string[]): string[] {
 const named = ({ commands }: Command, name: string): Command | undefined =>
   commands.find((one) => one.name() === name || one.aliases().includes(name));
 
-function childOf(command: Command, word: string): Command | undefined {
+function findChild(command: Command, word: string): Command | undefined {
   const declared = named(command, word);
   if (declared || command.parent === null) return declared;
   // A verb for a part of the item, as in delete-label.
@@ -97,7 +97,7 @@ function childOf(command: Command, word: string): Command | undefined {
 /** Every other word for a verb of a noun, and the verb. */
 export const otherWords = (command: Command): [word: string, verb: string][] =>
   VERBS.flatMap(([typed]) => typed).flatMap((word) => {
-    const child = named(command, word) ? undefined : childOf(command, word);
+    const child = named(command, word) ? undefined : findChild(command, word);
     return child ? [[word, child.name()] as [string, string]] : [];
   });
 
@@ -109,7 +109,7 @@ const isAlone = (program: Command, command: Command, [first]: readonly string[])
   (first === undefined || (first.startsWith('-') && first !== '-h' && first !== '--help'));
 
 /** Returns the default verb of a noun. */
-function usualOf(command: Command): string[] {
+function findDefaultVerb(command: Command): string[] {
   const usual = ['get', 'list'].find((name) => {
     const child = named(command, name);
     return child && child.registeredArguments.every(({ required }) => !required);

@@ -3,7 +3,7 @@ import { formatPairs, formatTime, clean } from '../output/index.ts';
 import { isSendingKey } from './login.ts';
 import type { Session } from './session.ts';
 
-interface Who {
+interface Caller {
   url: string;
   /** The kind of credential that is sent. */
   kind: 'session' | 'api_key' | 'operator_token';
@@ -17,16 +17,16 @@ interface Who {
   also: { from: string; url: string } | null;
 }
 
-type Found = Pick<Who, 'person' | 'team' | 'role' | 'expires_at'>;
+type Found = Pick<Caller, 'person' | 'team' | 'role' | 'expires_at'>;
 
 const NOBODY: Found = { person: null, team: null, role: null, expires_at: null };
 
 /** Prints who the caller is for the server. */
-export async function tellWho({ client, target, terminal, isJson, process }: Session): Promise<void> {
+export async function printCaller({ client, target, terminal, isJson, process }: Session): Promise<void> {
   const { url, apiKey = '', keyFrom } = target;
   const kind = isSession(apiKey) ? 'session' : apiKey.startsWith('rkop_') ? 'operator_token' : 'api_key';
   const found = await FINDERS[kind](client);
-  const who: Who = { url, kind, key_from: keyFrom, ...found, also: alsoKept(process.env, keyFrom) };
+  const who: Caller = { url, kind, key_from: keyFrom, ...found, also: alsoKept(process.env, keyFrom) };
   if (isJson) return terminal.printJson(who);
   terminal.print(
     formatPairs(terminal, [
@@ -44,13 +44,13 @@ export async function tellWho({ client, target, terminal, isJson, process }: Ses
   if (who.also) terminal.print(`\n${who.also.from} has another one, for ${who.also.url}; ${keyFrom} takes precedence.`);
 }
 
-const KINDS: Record<Who['kind'], string> = {
+const KINDS: Record<Caller['kind'], string> = {
   session: 'the session of a person',
   api_key: 'an API key',
   operator_token: 'the token of an operator',
 };
 
-const FINDERS: Record<Who['kind'], (client: Client) => Promise<Found>> = {
+const FINDERS: Record<Caller['kind'], (client: Client) => Promise<Found>> = {
   session: findPerson,
   api_key: findTeamOfKey,
   async operator_token(client) {
@@ -93,7 +93,7 @@ async function findTeamOfKey(client: Client): Promise<Found> {
 }
 
 /** Returns the stored login when an explicit key takes precedence over it. */
-function alsoKept(env: Session['process']['env'], keyFrom: string): Who['also'] {
+function alsoKept(env: Session['process']['env'], keyFrom: string): Caller['also'] {
   if (!['RASKET_API_KEY', '--api-key'].includes(keyFrom)) return null;
   try {
     const entry = readEntry(env, env.RASKET_PROFILE || undefined);

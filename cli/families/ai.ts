@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, withRest } from './family.ts';
+import { declareAction, declareDetail, withRemaining } from './family.ts';
 
 const creditsInWords = ({ credits }: { credits: AnswerOf<'draftEmailBody'>['credits'] }): string =>
   `${credits.remaining} of ${credits.limit} credits are left this month.`;
@@ -21,11 +21,11 @@ function draftInWords(answer: AnswerOf<'draftEmailBody'>): string {
 const creditsLeft = ({ ai_credits: { used, limit } }: AnswerOf<'getUsage'>): number | null =>
   limit === null ? null : Math.max(0, limit - used);
 
-export const ai = withRest({
+export const ai = withRemaining({
   command: 'ai',
   summary: 'let the model suggest subject lines or draft an email',
   noun: 'a draft',
-  get: detailOf('getUsage', {
+  get: declareDetail('getUsage', {
     verb: 'get',
     summary: 'show how many AI credits are left this month',
     example: 'ai get',
@@ -37,10 +37,10 @@ export const ai = withRest({
     ],
   }),
   actions: [
-    actionOf('suggestSubjectLines', {
-      tell: (answer) => [...answer.suggestions, '', creditsInWords(answer)].join('\n'),
+    declareAction('suggestSubjectLines', {
+      describe: (answer) => [...answer.suggestions, '', creditsInWords(answer)].join('\n'),
       print: ({ suggestions }) => suggestions.join('\n'),
     }),
-    actionOf('draftEmailBody', { tell: draftInWords, print: draftInWords }),
+    declareAction('draftEmailBody', { describe: draftInWords, print: draftInWords }),
   ],
 });

@@ -1,16 +1,16 @@
-import { actionOf, currentAmong, listOf, withRest, type ItemOf } from './family.ts';
+import { declareAction, currentAmong, declareList, withRemaining, type ItemOf } from './family.ts';
 
 const IN_USE = {
   when: ({ status }: ItemOf<'listApiKeys'>): boolean => status !== 'revoked',
   says: 'only for a key that is not revoked',
 };
 
-export const apiKeys = withRest({
+export const apiKeys = withRemaining({
   command: 'keys',
   alias: 'api-keys',
   summary: 'create and revoke API keys',
   noun: 'a key',
-  list: listOf('listApiKeys', {
+  list: declareList('listApiKeys', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name', kind: 'name' },
@@ -24,12 +24,12 @@ export const apiKeys = withRest({
     ],
   }),
   actions: [
-    actionOf('createApiKey', {
-      tell: (made) => made.token,
+    declareAction('createApiKey', {
+      describe: (made) => made.token,
       hint: () => ({ words: 'This is the only time the key is shown; keep it safe.' }),
       secret: 'API key',
     }),
-    actionOf('updateApiKey', { current: currentAmong('listApiKeys'), done: 'Renamed', only: IN_USE }),
-    actionOf('deleteApiKey', { done: 'Revoked', only: IN_USE }),
+    declareAction('updateApiKey', { current: currentAmong('listApiKeys'), done: 'Renamed', only: IN_USE }),
+    declareAction('deleteApiKey', { done: 'Revoked', only: IN_USE }),
   ],
 });

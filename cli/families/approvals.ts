@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, withRest, type ItemOf, type Tone } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type ItemOf, type Tone } from './family.ts';
 
 type Summary = ItemOf<'listApprovals'>;
 type Content = NonNullable<AnswerOf<'getApproval'>['content']>;
@@ -71,11 +71,11 @@ function contentText({ messages, sender, audience, changes }: Content): string |
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 
-export const approvals = withRest({
+export const approvals = withRemaining({
   command: 'approvals',
   summary: 'approve or reject requests of apps',
   noun: 'an approval',
-  list: listOf('listApprovals', {
+  list: declareList('listApprovals', {
     columns: [
       ...columns,
       { name: 'expires_at', label: 'Until', kind: 'time', shown: 'wide' },
@@ -86,7 +86,7 @@ export const approvals = withRest({
     ],
     empty: 'No app has requested anything.',
   }),
-  get: detailOf('getApproval', {
+  get: declareDetail('getApproval', {
     fields: [
       ...columns,
       { name: 'operation_id', label: 'Operation' },
@@ -112,11 +112,11 @@ export const approvals = withRest({
     ],
   }),
   actions: [
-    actionOf('approveCall', {
+    declareAction('approveCall', {
       only: ONLY,
-      tell: ({ status, summary, error }) =>
+      describe: ({ status, summary, error }) =>
         status === 'failed' ? `${summary}: failed, ${error?.message}` : `${summary}: ${status}.`,
     }),
-    actionOf('rejectCall', { only: ONLY, tell: ({ summary }) => `${summary}: rejected.` }),
+    declareAction('rejectCall', { only: ONLY, describe: ({ summary }) => `${summary}: rejected.` }),
   ],
 });

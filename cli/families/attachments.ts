@@ -1,7 +1,7 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { detailOf, listOf, wide, withRest, type Field } from './family.ts';
+import { declareDetail, declareList, wide, withRemaining, type Field } from './family.ts';
 
 type Attachment = ItemOf<'listAttachments'> | AnswerOf<'getAttachment'>;
 
@@ -19,13 +19,13 @@ const disposition: Field<Attachment> = { name: 'content_disposition', label: 'Di
 const link: Field<Attachment> = { name: 'download_url', label: 'Link', kind: 'long' };
 const expires: Field<Attachment> = { name: 'expires_at', label: 'Good until', kind: 'time' };
 
-export const attachments = withRest({
+export const attachments = withRemaining({
   command: 'attachments',
   summary: 'list and download the attachments of sent emails',
   noun: 'an attachment',
-  list: listOf('listAttachments', {
+  list: declareList('listAttachments', {
     columns: [id, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
     empty: 'This email has no attachments.',
   }),
-  get: detailOf('getAttachment', { fields: [id, filename, type, disposition, contentId, bytes, link, expires] }),
+  get: declareDetail('getAttachment', { fields: [id, filename, type, disposition, contentId, bytes, link, expires] }),
 });

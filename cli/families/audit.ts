@@ -1,5 +1,5 @@
 import type { Field, ItemOf } from './family.ts';
-import { listOf, wide, withRest, type Family } from './family.ts';
+import { declareList, wide, withRemaining, type Family } from './family.ts';
 import { inWords } from './field-value.ts';
 
 type Entry = ItemOf<'listAudit'> | ItemOf<'listOperatorAudit'>;
@@ -24,12 +24,12 @@ const columns: readonly Field<Entry>[] = [
   { name: 'details', label: 'Details', kind: 'long', words: ({ details }) => detailsInWords(details ?? {}) },
 ];
 
-export const audit = withRest({
+export const audit = withRemaining({
   command: 'audit',
   summary: 'show who changed what, when and from where',
   noun: 'an entry',
   isUsual: 'list',
-  list: listOf('listAudit', { columns, empty: 'Nothing has been changed.' }),
+  list: declareList('listAudit', { columns, empty: 'Nothing has been changed.' }),
   elsewhere: { listOperatorAudit: true },
 });
 
@@ -39,5 +39,5 @@ export const operatorAudit = {
   isOperators: true,
   screens: { list: 'operator-audit' },
   noun: 'an entry',
-  list: listOf('listOperatorAudit', { columns, empty: 'Nothing has been changed.' }),
+  list: declareList('listOperatorAudit', { columns, empty: 'Nothing has been changed.' }),
 } satisfies Family;

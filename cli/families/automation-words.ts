@@ -45,7 +45,7 @@ export function drawGraph({ steps, connections, runs }: Automation, given = COLU
         return;
       }
       drawn.add(key);
-      lines.push(lineOf(step, { indent, columns, count: standing.get(key) }));
+      lines.push(formatStep(step, { indent, columns, count: standing.get(key) }));
       if (step.type === 'condition') return drawBranches(key, indent);
       key = after.get(key)?.[0]?.to;
     }
@@ -74,7 +74,7 @@ export function drawGraph({ steps, connections, runs }: Automation, given = COLU
 
 const counted = ({ counted_to: most }: Runs, count: number): string => (count < most ? `${count}` : `${most}+`);
 
-const lineOf = (
+const formatStep = (
   { key, type, config }: Step,
   { indent, columns, count }: { indent: string; columns: number; count: string | undefined },
 ): string => {
@@ -128,20 +128,20 @@ const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/
 /** Cuts text that is too wide; each letter beyond ASCII counts as two columns. */
 function fit(text: string, columns: number): string {
   const line = oneLine(text);
-  if (columnsOf(line) <= columns) return line;
+  if (countColumns(line) <= columns) return line;
   let shown = '';
   let used = 1;
   for (const letter of line) {
-    used += columnsOf(letter);
+    used += countColumns(letter);
     if (used > columns) break;
     shown += letter;
   }
   return `${shown}…`;
 }
 
-const columnsOf = (text: string): number => [...text].reduce((sum, letter) => sum + (letter < '\u007f' ? 1 : 2), 0);
+const countColumns = (text: string): number => [...text].reduce((sum, letter) => sum + (letter < '\u007f' ? 1 : 2), 0);
 
 function atEnd(text: string, end: string, columns: number): string {
   const start = fit(text, columns - end.length - 2);
-  return `${start}${' '.repeat(Math.max(2, columns - columnsOf(start) - end.length))}${end}`;
+  return `${start}${' '.repeat(Math.max(2, columns - countColumns(start) - end.length))}${end}`;
 }

@@ -1,6 +1,15 @@
 import type { AnswerOf } from '../client/index.ts';
 import { drawGraph, runsInWords, runStepsInWords } from './automation-words.ts';
-import { actionOf, detailOf, listOf, withRest, type Family, type Field, type ItemOf, type Tone } from './family.ts';
+import {
+  declareAction,
+  declareDetail,
+  declareList,
+  withRemaining,
+  type Family,
+  type Field,
+  type ItemOf,
+  type Tone,
+} from './family.ts';
 
 type Automation = ItemOf<'listAutomations'> | AnswerOf<'getAutomation'>;
 type Run = ItemOf<'listAutomationRuns'> | AnswerOf<'getAutomationRun'>;
@@ -14,12 +23,12 @@ const columns: Field<Automation>[] = [
   { name: 'updated_at', label: 'Updated', kind: 'time' },
 ];
 
-export const automations = withRest({
+export const automations = withRemaining({
   command: 'automations',
   summary: 'manage automations, which take contacts through steps after an event',
   noun: 'an automation',
-  list: listOf('listAutomations', { columns, empty: 'There are no automations yet.' }),
-  get: detailOf('getAutomation', {
+  list: declareList('listAutomations', { columns, empty: 'There are no automations yet.' }),
+  get: declareDetail('getAutomation', {
     fields: [
       ...columns,
       { name: 'connections', label: 'Connections', shown: 'asked' },
@@ -28,11 +37,11 @@ export const automations = withRest({
     ],
   }),
   actions: [
-    actionOf('createAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
-    actionOf('updateAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
-    actionOf('stopAutomation', { done: 'Stopped' }),
-    actionOf('duplicateAutomation', { done: 'Copied' }),
-    actionOf('deleteAutomation'),
+    declareAction('createAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
+    declareAction('updateAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
+    declareAction('stopAutomation', { done: 'Stopped' }),
+    declareAction('duplicateAutomation', { done: 'Copied' }),
+    declareAction('deleteAutomation'),
   ],
   elsewhere: { listAutomationRuns: true, getAutomationRun: true },
 });
@@ -58,8 +67,8 @@ export const automationRuns = {
   command: 'automations',
   summary: 'list the runs of an automation',
   noun: 'a run',
-  list: listOf('listAutomationRuns', { columns: runColumns, empty: 'There are no runs yet.' }),
-  get: detailOf('getAutomationRun', {
+  list: declareList('listAutomationRuns', { columns: runColumns, empty: 'There are no runs yet.' }),
+  get: declareDetail('getAutomationRun', {
     fields: [...runColumns, { name: 'steps', label: 'Steps', kind: 'body', value: runStepsInWords }],
   }),
 } satisfies Family;

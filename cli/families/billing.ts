@@ -1,13 +1,13 @@
 import type { AnswerOf } from '../client/index.ts';
 import { groupedIn } from './field-value.ts';
 import {
-  actionOf,
-  detailOf,
-  listOf,
-  partsOf,
-  reportOf,
+  declareAction,
+  declareDetail,
+  declareList,
+  declareParts,
+  declareReport,
   wide,
-  withRest,
+  withRemaining,
   type Family,
   type Field,
   type ItemOf,
@@ -21,9 +21,9 @@ type InvoiceLine = AnswerOf<'getInvoice'>['lines'][number];
 const price = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 const priced = (cents: number, currency: string): string => `${price(cents)} ${currency}`;
 
-const overageOf = ({ overage_per_1000_cents: cents, overage_emails: most }: Plan): string =>
+const formatOverage = ({ overage_per_1000_cents: cents, overage_emails: most }: Plan): string =>
   cents === null ? 'refused' : `${price(cents)} for 1,000, at most ${most}`;
-const overageInWords = (plan: Plan): string => groupedIn(overageOf(plan));
+const overageInWords = (plan: Plan): string => groupedIn(formatOverage(plan));
 
 const planColumns: readonly Field<Plan>[] = [
   { name: 'code', label: 'Code', kind: 'whole' },
@@ -34,11 +34,11 @@ const planColumns: readonly Field<Plan>[] = [
   { name: 'overage_emails', label: 'At most beyond', kind: 'number', shown: 'wide' },
 ];
 
-export const billing = withRest({
+export const billing = withRemaining({
   command: 'billing',
   summary: 'show and change your plan, and list your invoices',
   noun: 'a plan',
-  get: detailOf('getBilling', {
+  get: declareDetail('getBilling', {
     fields: [
       { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
       {
@@ -50,7 +50,7 @@ export const billing = withRest({
       {
         name: 'plan.overage_per_1000_cents',
         label: 'Beyond them',
-        value: ({ plan }) => overageOf(plan),
+        value: ({ plan }) => formatOverage(plan),
         words: ({ plan }) => overageInWords(plan),
       },
       { name: 'time_zone', label: 'Time zone' },
@@ -66,12 +66,15 @@ export const billing = withRest({
     ],
   }),
   actions: [
-    actionOf('changeBillingPlan', {
-      tell: ({ plan, currency }) =>
+    declareAction('changeBillingPlan', {
+      describe: ({ plan, currency }) =>
         `The plan is now ${plan.name}, for ${priced(plan.monthly_price_cents, currency)} a month.`,
     }),
-    actionOf('createBillingCheckout', { tell: ({ url }) => `Pay at ${url}`, copy: ({ url }) => url }),
-    actionOf('createBillingPortal', { tell: ({ url }) => `Manage the subscription at ${url}`, copy: ({ url }) => url }),
+    declareAction('createBillingCheckout', { describe: ({ url }) => `Pay at ${url}`, copy: ({ url }) => url }),
+    declareAction('createBillingPortal', {
+      describe: ({ url }) => `Manage the subscription at ${url}`,
+      copy: ({ url }) => url,
+    }),
   ],
   elsewhere: { listBillingPlans: true, listInvoices: true, getInvoice: true },
 });
@@ -81,7 +84,7 @@ export const billingPlans = {
   summary: 'list the plans of this installation and their prices',
   noun: 'a plan on offer',
   screens: { report: 'plans' },
-  report: reportOf('listBillingPlans', { rows: ({ data }): readonly Plan[] => data, columns: planColumns }),
+  report: declareReport('listBillingPlans', { rows: ({ data }): readonly Plan[] => data, columns: planColumns }),
 } satisfies Family;
 
 const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };
@@ -108,11 +111,11 @@ export const invoices = {
   summary: 'list and show the invoices of your team',
   noun: 'an invoice',
   screens: { list: 'invoices' },
-  list: listOf('listInvoices', {
+  list: declareList('listInvoices', {
     columns: [id, number, month, total, issued, ...wide(currency, ...more)],
     empty: 'There are no invoices; a month without a charge has none.',
   }),
-  get: detailOf('getInvoice', {
+  get: declareDetail('getInvoice', {
     fields: [
       id,
       number,
@@ -123,7 +126,7 @@ export const invoices = {
       ...more,
       { name: 'lines', label: 'All lines', shown: 'asked' },
     ],
-    parts: partsOf({
+    parts: declareParts({
       label: 'Lines',
       of: (invoice: AnswerOf<'getInvoice'>): readonly InvoiceLine[] => invoice.lines,
       columns: [

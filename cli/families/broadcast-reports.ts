@@ -1,4 +1,4 @@
-import { asked, listOf, type Family, type ItemOf } from './family.ts';
+import { asked, declareList, type Family, type ItemOf } from './family.ts';
 
 type Recipient = ItemOf<'listBroadcastRecipients'>;
 
@@ -6,7 +6,7 @@ export const broadcastRecipients = {
   command: 'broadcasts',
   summary: 'list the recipients of a broadcast and the results',
   noun: 'a recipient',
-  list: listOf('listBroadcastRecipients', {
+  list: declareList('listBroadcastRecipients', {
     columns: [
       { name: 'email', label: 'Address', kind: 'name' },
       { name: 'count', label: 'Count', kind: 'number' },
@@ -29,7 +29,7 @@ export const broadcastExclusions = {
   command: 'broadcasts',
   summary: 'list the contacts that were excluded from a broadcast',
   noun: 'an exclusion',
-  list: listOf('listBroadcastExclusions', {
+  list: declareList('listBroadcastExclusions', {
     columns: [
       { name: 'email', label: 'Address', kind: 'name' },
       { name: 'reason', label: 'Reason', kind: 'state' },
@@ -44,7 +44,7 @@ export const broadcastLinks = {
   command: 'broadcasts',
   summary: 'list the links of a broadcast that were clicked',
   noun: 'a link',
-  list: listOf('listBroadcastLinks', {
+  list: declareList('listBroadcastLinks', {
     columns: [
       { name: 'url', label: 'Link', kind: 'long' },
       { name: 'clicks', label: 'Clicks', kind: 'number' },

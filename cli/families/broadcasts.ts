@@ -10,7 +10,16 @@ import {
   type Broadcast,
 } from './broadcast-words.ts';
 import { grouped, groupedIn } from './field-value.ts';
-import { actionOf, asked, detailOf, listOf, wide, withRest, type Field, type Tone } from './family.ts';
+import {
+  declareAction,
+  asked,
+  declareDetail,
+  declareList,
+  wide,
+  withRemaining,
+  type Field,
+  type Tone,
+} from './family.ts';
 
 const TONES: Record<Broadcast['status'], Tone> = {
   draft: 'plain',
@@ -64,14 +73,14 @@ const rest: Field<Broadcast>[] = [
   { name: 'audience_id', label: 'Audience', kind: 'id' },
 ];
 
-export const broadcasts = withRest({
+export const broadcasts = withRemaining({
   command: 'broadcasts',
   summary: 'write broadcasts, send them to segments, and see their results',
   noun: 'a broadcast',
-  list: listOf('listBroadcasts', {
+  list: declareList('listBroadcasts', {
     columns: [id, name, status, progress, created, ...wide(scheduled, sent, segment, topic, held), ...asked(...rest)],
   }),
-  get: detailOf('getBroadcast', {
+  get: declareDetail('getBroadcast', {
     fields: [
       id,
       name,
@@ -111,42 +120,42 @@ export const broadcasts = withRest({
     hint: (broadcast) => (broadcast.held === null ? undefined : resumeIt(broadcast)),
   }),
   actions: [
-    actionOf('createBroadcast'),
-    actionOf('updateBroadcast', {
+    declareAction('createBroadcast'),
+    declareAction('updateBroadcast', {
       only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
     }),
-    actionOf('sendBroadcast', {
+    declareAction('sendBroadcast', {
       only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
       done: 'Sending',
       hint: ({ id: sentId }) => ({ words: 'See the progress with', command: ['getBroadcast', sentId] }),
     }),
-    actionOf('cancelBroadcast', {
+    declareAction('cancelBroadcast', {
       only: {
         when: (broadcast: Broadcast) => isUnderWay(broadcast) || broadcast.held !== null,
         says: 'only for a broadcast that is scheduled, queued, sending or on hold',
       },
       done: 'Canceled',
     }),
-    actionOf('resumeBroadcast', {
+    declareAction('resumeBroadcast', {
       only: { when: ({ held: hold }: Broadcast) => hold !== null, says: 'only for a broadcast that is on hold' },
       done: 'Resumed',
     }),
-    actionOf('duplicateBroadcast'),
-    actionOf('deleteBroadcast', {
+    declareAction('duplicateBroadcast'),
+    declareAction('deleteBroadcast', {
       only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
     }),
-    actionOf('getBroadcastChecklist', { tell: checklistInWords }),
-    actionOf('previewBroadcast', { tell: previewInWords }),
-    actionOf('testBroadcast', {
+    declareAction('getBroadcastChecklist', { describe: checklistInWords }),
+    declareAction('previewBroadcast', { describe: previewInWords }),
+    declareAction('testBroadcast', {
       only: {
         when: ({ status: said }: Broadcast) => said === 'draft' || said === 'scheduled',
         says: 'only for a draft or a scheduled broadcast',
       },
       print: ({ ids }) => ids.join('\n'),
-      tell: ({ ids }) =>
+      describe: ({ ids }) =>
         ids.length === 1 ? `A test email is being sent: ${ids[0]}` : `${ids.length} test emails are being sent.`,
     }),
-    actionOf('runBroadcastChecks', { tell: checklistInWords }),
+    declareAction('runBroadcastChecks', { describe: checklistInWords }),
   ],
   elsewhere: { listBroadcastRecipients: true, listBroadcastExclusions: true, listBroadcastLinks: true },
 });

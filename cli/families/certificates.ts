@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { Field, Tone } from './family.ts';
-import { actionOf, asked, reportOf, wide, withRest } from './family.ts';
+import { declareAction, asked, declareReport, wide, withRemaining } from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Certificate = AnswerOf<'listCertificates'>['certificates'][number];
@@ -33,17 +33,17 @@ const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
   none: 'No certificate is requested (acme.directory is empty): the ports use a self-signed one.',
 };
 
-export const certificates = withRest({
+export const certificates = withRemaining({
   command: 'tls',
   summary: 'show and renew the certificates of the ports',
   isOperators: true,
   screens: { report: 'certificates' },
   noun: 'a certificate',
-  report: reportOf('listCertificates', {
+  report: declareReport('listCertificates', {
     rows: ({ certificates: all }) => all,
     columns,
     given: ({ name }) => ({ name }),
-    tell: ({ certificates: all, source }) =>
+    describe: ({ certificates: all, source }) =>
       [
         SOURCES[source],
         source === 'authority' && all.length === 0
@@ -54,8 +54,8 @@ export const certificates = withRest({
         .join(' '),
   }),
   actions: [
-    actionOf('renewCertificates', {
-      tell: ({ certificates: count }) =>
+    declareAction('renewCertificates', {
+      describe: ({ certificates: count }) =>
         `${grouped(count)} ${count === 1 ? 'certificate is' : 'certificates are'} requested within a minute.`,
       hint: () => ({ words: 'See the result with', command: ['listCertificates'] }),
     }),

@@ -1,6 +1,15 @@
 import type { AnswerOf } from '../client/index.ts';
 import { groupedIn } from './field-value.ts';
-import { detailOf, listOf, wide, withRest, type Action, type Field, type ItemOf, type Tone } from './family.ts';
+import {
+  declareDetail,
+  declareList,
+  wide,
+  withRemaining,
+  type Action,
+  type Field,
+  type ItemOf,
+  type Tone,
+} from './family.ts';
 
 type Import = ItemOf<'listContactImports'> | AnswerOf<'getContactImport'>;
 
@@ -100,12 +109,12 @@ const create: Action = {
   },
 };
 
-export const contactImports = withRest({
+export const contactImports = withRemaining({
   command: 'contacts',
   summary: 'list the imports of contacts',
   noun: 'an import',
-  list: listOf('listContactImports', { columns: [...columns, ...wide(...passedOver)] }),
-  get: detailOf('getContactImport', { fields: [...columns, ...passedOver] }),
+  list: declareList('listContactImports', { columns: [...columns, ...wide(...passedOver)] }),
+  get: declareDetail('getContactImport', { fields: [...columns, ...passedOver] }),
   actions: [create],
   elsewhere: { getContactImportFailures: true },
 });

@@ -1,4 +1,4 @@
-import { actionOf, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type Field, type ItemOf } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -8,17 +8,17 @@ const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-export const contactProperties = withRest({
+export const contactProperties = withRemaining({
   command: 'contact-properties',
   alias: 'properties',
   summary: 'declare custom properties of contacts',
   noun: 'a property',
-  list: listOf('listContactProperties', { columns, empty: 'There are no properties yet.' }),
-  get: detailOf('getContactProperty', { fields: columns }),
+  list: declareList('listContactProperties', { columns, empty: 'There are no properties yet.' }),
+  get: declareDetail('getContactProperty', { fields: columns }),
   actions: [
-    actionOf('createContactProperty', { done: 'Declared' }),
-    actionOf('updateContactProperty'),
-    actionOf('deleteContactProperty', {
+    declareAction('createContactProperty', { done: 'Declared' }),
+    declareAction('updateContactProperty'),
+    declareAction('deleteContactProperty', {
       warn: ({ segments, broadcasts }) => {
         if (segments.length === 0) return undefined;
         const waiting = broadcasts.map(({ name }) => name).join(', ');

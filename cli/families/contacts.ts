@@ -1,5 +1,14 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, currentIn, detailOf, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
+import {
+  declareAction,
+  currentIn,
+  declareDetail,
+  declareList,
+  withRemaining,
+  type Family,
+  type Field,
+  type ItemOf,
+} from './family.ts';
 
 type Contact = ItemOf<'listContacts'> | AnswerOf<'getContact'>;
 
@@ -24,12 +33,12 @@ const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =
     .map(([key, value]) => (typeof value === 'string' ? `${key}=${value}` : `${key}:=${String(value)}`))
     .join(', ');
 
-export const contacts = withRest({
+export const contacts = withRemaining({
   command: 'contacts',
   summary: 'manage the people you write to',
   noun: 'a contact',
-  list: listOf('listContacts', { columns: contactColumns, empty: 'There are no contacts yet.' }),
-  get: detailOf('getContact', {
+  list: declareList('listContacts', { columns: contactColumns, empty: 'There are no contacts yet.' }),
+  get: declareDetail('getContact', {
     fields: [
       ...contactColumns,
       {
@@ -43,14 +52,14 @@ export const contacts = withRest({
     ],
   }),
   actions: [
-    actionOf('createContact', { done: 'Added' }),
-    actionOf('updateContact', {
+    declareAction('createContact', { done: 'Added' }),
+    declareAction('updateContact', {
       current: currentIn('getContact', (contact) => ({
         ...contact,
         properties: writeProperties(contact.properties),
       })),
     }),
-    actionOf('deleteContact', { done: 'Erased' }),
+    declareAction('deleteContact', { done: 'Erased' }),
   ],
   elsewhere: { listContactActivity: true },
 });
@@ -59,7 +68,7 @@ export const contactActivity = {
   command: 'contacts',
   summary: 'show what happened to a contact',
   noun: 'an entry',
-  list: listOf('listContactActivity', {
+  list: declareList('listContactActivity', {
     columns: [
       { name: 'created_at', label: 'When', kind: 'moment' },
       { name: 'type', label: 'What', kind: 'state' },

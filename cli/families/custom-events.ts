@@ -1,4 +1,4 @@
-import { actionOf, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type Field, type ItemOf } from './family.ts';
 
 type CustomEvent = ItemOf<'listEvents'>;
 
@@ -15,16 +15,16 @@ const columns: readonly Field<CustomEvent>[] = [
   { name: 'updated_at', label: 'Updated', kind: 'time', shown: 'wide' },
 ];
 
-export const customEvents = withRest({
+export const customEvents = withRemaining({
   command: 'events',
   summary: 'declare and send events about contacts, which start automations',
   noun: 'an event',
-  list: listOf('listEvents', { columns, empty: 'There are no events yet.' }),
-  get: detailOf('getEvent', { fields: columns }),
+  list: declareList('listEvents', { columns, empty: 'There are no events yet.' }),
+  get: declareDetail('getEvent', { fields: columns }),
   actions: [
-    actionOf('createEvent', { done: 'Declared' }),
-    actionOf('sendEvent', { print: ({ event }) => event, tell: ({ event }) => `Sent ${event}` }),
-    actionOf('updateEvent'),
-    actionOf('deleteEvent'),
+    declareAction('createEvent', { done: 'Declared' }),
+    declareAction('sendEvent', { print: ({ event }) => event, describe: ({ event }) => `Sent ${event}` }),
+    declareAction('updateEvent'),
+    declareAction('deleteEvent'),
   ],
 });

@@ -1,6 +1,6 @@
 import type { DnsChange } from '../../src/contract/index.ts';
 import type { Family, Field, Tone } from './family.ts';
-import { actionOf } from './family.ts';
+import { declareAction } from './family.ts';
 
 const TONES: Record<DnsChange['action'], Tone> = { create: 'good', replace: 'attention', delete: 'bad' };
 
@@ -16,12 +16,12 @@ export const columnsOfChanges = (): readonly Field<DnsChange>[] => [
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 
-const configure = actionOf('configureDomainDns');
+const configure = declareAction('configureDomainDns');
 
 /** People think of the domain, not of its DNS: `rasket domains zone` and `rasket domains configure`. */
 export const dns = {
   command: 'domains',
   summary: 'publish the records of a domain',
   noun: 'a zone',
-  actions: [actionOf('getDomainZone', { tell: (zone) => zone.replace(/\n$/, '') }), configure],
+  actions: [declareAction('getDomainZone', { describe: (zone) => zone.replace(/\n$/, '') }), configure],
 } satisfies Family;

@@ -1,6 +1,6 @@
 import type { DomainClaim } from '../../src/contract/index.ts';
 import type { Advices } from '../client/index.ts';
-import { actionOf, detailOf, type Family, type Tone } from './family.ts';
+import { declareAction, declareDetail, type Family, type Tone } from './family.ts';
 
 const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
   grace_period: 'the current owner verified the domain less than 72 hours ago',
@@ -8,7 +8,7 @@ const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
   pending_scheduled_emails: 'the current owner has scheduled mail from the domain',
 };
 
-const toneOf = (status: DomainClaim['status']): Tone => {
+const toTone = (status: DomainClaim['status']): Tone => {
   if (status === 'completed') return 'good';
   return status === 'pending' ? 'plain' : 'bad';
 };
@@ -46,23 +46,23 @@ const told = {
   isShown: true,
 } as const;
 
-const verifyClaim = actionOf('verifyDomainClaim', { ...told });
+const verifyClaim = declareAction('verifyDomainClaim', { ...told });
 
-const claim = actionOf('claimDomain', { ...told });
+const claim = declareAction('claimDomain', { ...told });
 
 /** In addition to the detail: an action for a domain that is already on the screen. */
-const claimStatus = actionOf('getDomainClaim', { ...told });
+const claimStatus = declareAction('getDomainClaim', { ...told });
 
 /** Claims are of domains, and are spoken of with them. */
 export const domainClaims = {
   command: 'domains',
   summary: 'take over a domain that another team has verified',
   noun: 'a claim',
-  get: detailOf('getDomainClaim', {
+  get: declareDetail('getDomainClaim', {
     // The value to publish comes last and whole, so that it can be copied.
     fields: [
       { name: 'id', label: 'Claim', kind: 'id' },
-      { name: 'status', label: 'Status', kind: 'state', tone: (claim) => toneOf(claim.status) },
+      { name: 'status', label: 'Status', kind: 'state', tone: (claim) => toTone(claim.status) },
       { name: 'domain_id', label: 'Domain', kind: 'id' },
       {
         name: 'expires_at',

@@ -1,14 +1,14 @@
 import type { DomainRecord } from '../../src/contract/index.ts';
 import type { Advice, AnswerOf } from '../client/index.ts';
 import {
-  actionOf,
+  declareAction,
   currentIn,
-  detailOf,
-  listOf,
-  partsOf,
+  declareDetail,
+  declareList,
+  declareParts,
   seenIn,
   wide,
-  withRest,
+  withRemaining,
   type Field,
   type Flag,
   type ItemOf,
@@ -20,7 +20,7 @@ export const DOMAIN: Key = { word: 'domain', says: 'its id or name' };
 
 type Domain = ItemOf<'listDomains'> | AnswerOf<'getDomain'>;
 
-const toneOf = (status: Domain['status'] | DomainRecord['status']): Tone => {
+const toTone = (status: Domain['status'] | DomainRecord['status']): Tone => {
   if (status === 'verified') return 'good';
   if (status === 'not_started' || status === 'pending') return 'plain';
   return status === 'failed' ? 'bad' : 'attention';
@@ -32,7 +32,7 @@ const status: Field<Domain> = {
   name: 'status',
   label: 'Status',
   kind: 'state',
-  tone: (domain) => toneOf(domain.status),
+  tone: (domain) => toTone(domain.status),
 };
 const region: Field<Domain> = { name: 'region', label: 'Region', kind: 'whole' };
 const created: Field<Domain> = { name: 'created_at', label: 'Created', kind: 'time' };
@@ -52,13 +52,13 @@ const clicks: Field<Domain> = {
 };
 
 /** Names the key that a record publishes, if it is not the one that signs. */
-const purposeOf = ({ record, key_status: keyStatus }: DomainRecord): string =>
+const formatPurpose = ({ record, key_status: keyStatus }: DomainRecord): string =>
   keyStatus === undefined || keyStatus === 'active' ? record : `${record} (${keyStatus})`;
 
 /** The records of a domain in the form in which a DNS host asks for them; the value comes last, to be copied. */
 export const recordColumns: readonly Field<DomainRecord>[] = [
-  { name: 'record', label: 'For', kind: 'whole', value: purposeOf },
-  { name: 'status', label: 'Status', kind: 'state', tone: (record) => toneOf(record.status) },
+  { name: 'record', label: 'For', kind: 'whole', value: formatPurpose },
+  { name: 'status', label: 'Status', kind: 'state', tone: (record) => toTone(record.status) },
   { name: 'type', label: 'Type', kind: 'whole' },
   { name: 'name', label: 'Name', kind: 'whole' },
   { name: 'priority', label: 'Priority', kind: 'number' },
@@ -66,7 +66,7 @@ export const recordColumns: readonly Field<DomainRecord>[] = [
 ];
 
 /** Records are often published by hand, so each value can be copied. */
-const records = partsOf({
+const records = declareParts({
   label: 'Records',
   of: (domain: AnswerOf<'getDomain'>) => domain.records,
   columns: [
@@ -83,14 +83,14 @@ function foundIn({ diagnosis, found }: DomainRecord): string {
   return [...new Set([...(found?.authoritative ?? []), ...(found?.resolver ?? [])])].join(' | ');
 }
 
-function tellRecords({ name: domain, status: state, records: all }: AnswerOf<'getDomain'>): string {
+function describeRecords({ name: domain, status: state, records: all }: AnswerOf<'getDomain'>): string {
   if (state === 'verified') return `${domain} is verified.`;
   const missing = all.filter((record) => record.status !== 'verified').length;
   return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it and press → to see what is wrong with each.`;
 }
 
 /** The response contains the progress; a request only contains on or off. */
-const switchesOf = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities']): object => ({
+const toSwitches = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities']): object => ({
   sending: sending === 'disabled' ? 'disabled' : 'enabled',
   receiving: receiving === 'disabled' || receiving === 'unsupported' ? 'disabled' : 'enabled',
 });
@@ -100,7 +100,7 @@ export const RETURN_PATH: Flag = {
   says: 'the label of the return path, to which bounces are sent (default: send)',
 };
 
-const regenerate = actionOf('regenerateDkim', {
+const regenerate = declareAction('regenerateDkim', {
   isShown: true,
   done: 'Replaced the keys of',
   hint: (changed) => ({
@@ -115,14 +115,14 @@ const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
   command: ['verifyDomain', domain],
 });
 
-export const domains = withRest({
+export const domains = withRemaining({
   command: 'domains',
   summary: 'register and verify the domains you send from',
   noun: 'a domain',
-  list: listOf('listDomains', {
+  list: declareList('listDomains', {
     columns: [id, name, status, region, created, ...wide(sending, receiving, opens, clicks)],
   }),
-  get: detailOf('getDomain', {
+  get: declareDetail('getDomain', {
     fields: [
       { ...name, label: 'Domain' },
       id,
@@ -142,9 +142,9 @@ export const domains = withRest({
     hint: (domain) => (domain.status === 'verified' ? undefined : publishAndVerify(domain)),
   }),
   actions: [
-    actionOf('createDomain', { isShown: true, done: 'Registered', hint: publishAndVerify }),
-    actionOf('updateDomain', {
-      current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
+    declareAction('createDomain', { isShown: true, done: 'Registered', hint: publishAndVerify }),
+    declareAction('updateDomain', {
+      current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: toSwitches(domain.capabilities) })),
       hint: ({ id: domain }, { capabilities }) =>
         (capabilities as { receiving?: string } | undefined)?.receiving === 'enabled'
           ? {
@@ -153,10 +153,10 @@ export const domains = withRest({
             }
           : undefined,
     }),
-    actionOf('verifyDomain', { done: 'Checked the records of', seen: seenIn('getDomain', tellRecords) }),
-    actionOf('rotateDkim', { done: 'Publish the new records of' }),
+    declareAction('verifyDomain', { done: 'Checked the records of', seen: seenIn('getDomain', describeRecords) }),
+    declareAction('rotateDkim', { done: 'Publish the new records of' }),
     regenerate,
-    actionOf('deleteDomain', { done: 'Removed' }),
+    declareAction('deleteDomain', { done: 'Removed' }),
   ],
 });
 

@@ -3,12 +3,12 @@ import type { AnswerOf } from '../client/index.ts';
 import { diagnosisInWords } from './ai.ts';
 import type { ItemOf } from './family.ts';
 import {
-  actionOf,
+  declareAction,
   asked,
-  detailOf,
-  listOf,
+  declareDetail,
+  declareList,
   wide,
-  withRest,
+  withRemaining,
   type Family,
   type Field,
   type Key,
@@ -79,11 +79,11 @@ const SCHEDULED = {
   says: 'only for an email that is still scheduled',
 };
 
-export const emails = withRest({
+export const emails = withRemaining({
   command: 'emails',
   summary: 'list, reschedule and cancel sent emails',
   noun: 'an email',
-  list: listOf('listEmails', {
+  list: declareList('listEmails', {
     columns: [
       id,
       created,
@@ -94,7 +94,7 @@ export const emails = withRest({
       ...asked(text, html, withheld),
     ],
   }),
-  get: detailOf('getEmail', {
+  get: declareDetail('getEmail', {
     fields: [
       id,
       state,
@@ -119,19 +119,19 @@ export const emails = withRest({
         : { words: 'See why, and what happens next, with', command: ['explain', email] },
   }),
   actions: [
-    actionOf('sendEmail', {
+    declareAction('sendEmail', {
       done: 'Accepted',
       hint: ({ id: email }) => ({ words: 'See what happened to it with', command: ['explain', email] }),
     }),
-    actionOf('sendBatch', {
+    declareAction('sendBatch', {
       flags: {
         file: { value: '<file>', says: 'the file', orStdin: true, isWord: true, isFile: true, isRequired: true },
         permissive: { says: 'send the valid emails and list the others', isBoolean: true },
       },
     }),
-    actionOf('updateEmail', { done: 'Moved', only: SCHEDULED }),
-    actionOf('cancelEmail', { done: 'Canceled', only: SCHEDULED }),
-    actionOf('diagnoseEmail', { tell: diagnosisInWords }),
+    declareAction('updateEmail', { done: 'Moved', only: SCHEDULED }),
+    declareAction('cancelEmail', { done: 'Canceled', only: SCHEDULED }),
+    declareAction('diagnoseEmail', { describe: diagnosisInWords }),
   ],
   elsewhere: { listEmailEvents: true, listEmailAttempts: true },
 });
@@ -157,7 +157,7 @@ export const emailEvents = {
   command: 'emails',
   summary: 'show what happened to an email',
   noun: 'an event',
-  list: listOf('listEmailEvents', {
+  list: declareList('listEmailEvents', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'created_at', label: 'Created', kind: 'moment' },
@@ -177,7 +177,7 @@ export const emailAttempts = {
   command: 'emails',
   summary: 'list the attempts to deliver an email',
   noun: 'a try',
-  list: listOf('listEmailAttempts', {
+  list: declareList('listEmailAttempts', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'created_at', label: 'Tried', kind: 'moment' },

@@ -78,7 +78,7 @@ export interface Line {
 /** An operation of the same path, and how to describe its response. */
 export interface Seen {
   operation: OperationId;
-  tell: (item: never) => string;
+  describe: (item: never) => string;
 }
 
 interface Spoken {
@@ -124,16 +124,16 @@ export interface Parts {
 }
 
 /** Words a command that the API advises: for the server that was asked, or by its place in the console. */
-export type SayCommand = (command: string) => string;
+export type FormatCommand = (command: string) => string;
 
 /** Rows that are made from one response. */
 export interface Report extends Spoken {
   operation: OperationId;
   /** `sayCommand` words a command that the response advises for its reader. */
-  rows: (answer: never, sayCommand?: SayCommand) => readonly object[];
+  rows: (answer: never, sayCommand?: FormatCommand) => readonly object[];
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
-  tell?: (answer: never) => string;
+  describe?: (answer: never) => string;
   /** The usual next steps, shown after the rows. */
   hint?: (answer: never) => Advices;
   /** Initial values of a form that is opened on a row. */
@@ -168,7 +168,7 @@ export interface Action extends Spoken {
   /** The outcome in a word, for people; the id follows it. */
   done?: string;
   /** The outcome, if an id does not describe it. */
-  tell?: (answer: never) => string;
+  describe?: (answer: never) => string;
   /** The text that the command line prints instead, for programs. */
   print?: (answer: never) => string;
   /** At the command line the response is shown like a requested item. */
@@ -236,11 +236,11 @@ function readVerb(command: string, alone: string): string {
 }
 
 /** The contract has the texts of every verb; a family declares only what differs. */
-type Saying = Partial<Spoken>;
+type FamilyTexts = Partial<Spoken>;
 
-export function listOf<Id extends ListOperation>(
+export function declareList<Id extends ListOperation>(
   operation: Id,
-  declared: Saying & {
+  declared: FamilyTexts & {
     columns: readonly Field<ItemOf<Id>>[];
     /** Shown if the list is empty, when there is more to say than that. */
     empty?: string;
@@ -264,9 +264,9 @@ export function listOf<Id extends ListOperation>(
   };
 }
 
-export function detailOf<Id extends OperationId>(
+export function declareDetail<Id extends OperationId>(
   operation: Id,
-  declared: Saying & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
+  declared: FamilyTexts & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
     hint?: (item: AnswerOf<Id>) => Advices;
   },
 ): Detail & { operation: Id } {
@@ -285,19 +285,19 @@ function addUndeclared<Item>(declared: readonly Field<Item>[], operation: Operat
 
 const labelField = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 
-export const partsOf = <Item, Part extends object>(declared: {
+export const declareParts = <Item, Part extends object>(declared: {
   label: string;
   of: (item: Item) => readonly Part[];
   columns: readonly Field<Part>[];
   copy: (part: Part) => string;
 }): Parts => declared;
 
-export function reportOf<Id extends OperationId, Row extends object>(
+export function declareReport<Id extends OperationId, Row extends object>(
   operation: Id,
-  declared: Saying & {
-    rows: (answer: AnswerOf<Id>, sayCommand?: SayCommand) => readonly Row[];
+  declared: FamilyTexts & {
+    rows: (answer: AnswerOf<Id>, sayCommand?: FormatCommand) => readonly Row[];
     columns: readonly Field<Row>[];
-    tell?: (answer: AnswerOf<Id>) => string;
+    describe?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => Advices;
     given?: (row: Row) => Readonly<Record<string, string>>;
   },
@@ -310,12 +310,12 @@ export function reportOf<Id extends OperationId, Row extends object>(
  * Returns an action, from the contract and from the declaration. With a verb of its own it is another command for the
  * same operation, which has the words of the path and none of the other flags.
  */
-export function actionOf<Id extends Doable>(
+export function declareAction<Id extends Doable>(
   operation: Id,
   declared: Partial<Omit<Action, 'operation' | 'destroys' | OfAnswer>> & {
     /** The contract describes what is done; the place of the name may differ. */
     destroys?: Partial<Destruction> & Pick<Destruction, 'name'>;
-    tell?: (answer: AnswerOfDoable<Id>) => string;
+    describe?: (answer: AnswerOfDoable<Id>) => string;
     print?: (answer: AnswerOfDoable<Id>) => string;
     hint?: (answer: AnswerOfDoable<Id>, body: Body) => Advices;
     warn?: (answer: AnswerOfDoable<Id>) => Advices;
@@ -326,12 +326,12 @@ export function actionOf<Id extends Doable>(
   const described: Partial<Action> =
     declared.verb === undefined ? describeAction(readCommand(operation)) : { flags: {} };
   const destroys = (declared.destroys || described.destroys) && { ...described.destroys, ...declared.destroys };
-  if (declared.tell || declared.print) delete described.done;
+  if (declared.describe || declared.print) delete described.done;
   return { path, ...described, ...declared, ...(destroys && { destroys }), operation } as Action;
 }
 
 type AnswerOfDoable<Id extends Doable> = Id extends OperationId ? AnswerOf<Id> : never;
-type OfAnswer = 'tell' | 'print' | 'hint' | 'warn' | 'copy';
+type OfAnswer = 'describe' | 'print' | 'hint' | 'warn' | 'copy';
 
 /** The further commands that the contract has for an operation. */
 export const furtherActions = (operation: OperationId): Action[] =>
@@ -373,7 +373,7 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
   const known = NAMED[parameter];
   const of = (item: never): string => {
     const { email, subject, id } = item as { email?: string; subject?: string | null; id: string };
-    return known?.namesOf(item).find((name) => name) ?? email ?? (subject || id);
+    return known?.listNames(item).find((name) => name) ?? email ?? (subject || id);
   };
   if (reading !== undefined) return { operation: reading, isList: false, of };
   if (!known) throw new Error(`no operation reads the object named by ${parameter}`);
@@ -384,7 +384,7 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
  * Adds the commands of the contract that begin with the family's command, belong to the same part as its other
  * operations and are not declared by hand: such an operation needs no code here.
  */
-export function withRest<Given extends Family>(family: Given): Given {
+export function withRemaining<Given extends Family>(family: Given): Given {
   const { command: called, list, get, report, actions = [], elsewhere = {} } = family;
   const declared = [list, get, report, ...actions].flatMap((one) => (one ? [one] : []));
   const known = new Set<string>([...Object.keys(elsewhere), ...declared.map(({ operation }) => operation)]);
@@ -395,20 +395,20 @@ export function withRest<Given extends Family>(family: Given): Given {
       its === tag && command.startsWith(`${called} `) && !known.has(id) && !verbs.has(readVerb(command, command)),
   );
   const added = rest.map(([id, { path }]) =>
-    actionOf(id as OperationId, /^get/.test(id) ? { path, tell: tellFields } : {}),
+    declareAction(id as OperationId, /^get/.test(id) ? { path, describe: describeFields } : {}),
   );
   return { ...family, actions: [...actions, ...added] };
 }
 
-const tellFields = (answer: unknown): string =>
+const describeFields = (answer: unknown): string =>
   Object.entries(answer as object)
     .filter(([name, value]) => name !== 'object' && (typeof value !== 'object' || value === null))
     .map(([name, value]) => `${name}: ${String(value ?? '')}`)
     .join('\n');
 
-export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: AnswerOf<Id>) => string): Seen => ({
+export const seenIn = <Id extends OperationId>(operation: Id, describe: (item: AnswerOf<Id>) => string): Seen => ({
   operation,
-  tell,
+  describe,
 });
 
 /** Reads the current values of the flags from an operation of the same path. */

@@ -1,12 +1,12 @@
 import type { Field } from './family.ts';
 
 /** Returns the value of a field of an item; `plan.limits` is the field of a field. A drawing fits the columns. */
-export const valueOf = (field: Field<never>, item: object, columns?: number): unknown =>
+export const readFieldValue = (field: Field<never>, item: object, columns?: number): unknown =>
   field.value ? field.value(item as never, columns) : readPart(item, field.name);
 
 /** Returns the text that people see, for searching and for lines of its own. */
 export const readWords = (field: Field<never>, item: object): string =>
-  field.words ? field.words(item as never) : inWords(valueOf(field, item));
+  field.words ? field.words(item as never) : inWords(readFieldValue(field, item));
 
 /** A number as a person reads it: 12,408. */
 export const grouped = (value: number): string => value.toLocaleString('en-US');

@@ -1,5 +1,14 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, reportOf, wide, withRest, type Family, type Field, type SayCommand, type Tone } from './family.ts';
+import {
+  declareAction,
+  declareReport,
+  wide,
+  withRemaining,
+  type Family,
+  type Field,
+  type FormatCommand,
+  type Tone,
+} from './family.ts';
 
 type Finding = AnswerOf<'getFindings'>['findings'][number];
 type ReadyFinding = AnswerOf<'getReady'>['findings'][number];
@@ -13,7 +22,7 @@ type Shown<Told extends ReadyFinding> = Omit<Told, 'advice'> & { advice: string;
 /** Returns findings as rows of a table: a command is not part of a sentence, so that it can be copied. */
 export const findingRows = <Told extends ReadyFinding>(
   findings: readonly Told[],
-  sayCommand: SayCommand = (command) => command,
+  sayCommand: FormatCommand = (command) => command,
 ): Shown<Told>[] =>
   findings.map(({ advice: { words, command }, ...finding }) => ({
     ...finding,
@@ -70,19 +79,19 @@ export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>
 
 const NOTHING = 'Nothing is wrong.';
 
-export const findings = withRest({
+export const findings = withRemaining({
   command: 'findings',
   summary: 'show what is wrong now, and what to do about it',
   noun: 'a finding',
-  report: reportOf('getFindings', {
+  report: declareReport('getFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,
-    tell: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
+    describe: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
   elsewhere: { getOperatorFindings: true, examineInstallation: true },
 });
 
-function toldOf(checks: readonly Check[], count: number): string {
+function describeChecks(checks: readonly Check[], count: number): string {
   const made = checks.filter(({ state }) => state !== 'skipped');
   const unknown = made.filter(({ state }) => state === 'unknown').map(({ name }) => name);
   const cannot = unknown.length === 0 ? '' : ` Unknown: ${unknown.join(', ')}.`;
@@ -96,15 +105,15 @@ export const operatorFindings = {
   isOperators: true,
   screens: { report: 'operator-findings' },
   noun: 'a finding',
-  report: reportOf('getOperatorFindings', {
+  report: declareReport('getOperatorFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,
-    tell: ({ findings: all, nodes }) =>
+    describe: ({ findings: all, nodes }) =>
       `${nodes.length} ${nodes.length === 1 ? 'node runs' : 'nodes run'}.${all.length === 0 ? ` ${NOTHING}` : ''}`,
   }),
   actions: [
-    actionOf('examineInstallation', {
-      tell: ({ checks, findings: all }) => toldOf(checks, all.length),
+    declareAction('examineInstallation', {
+      describe: ({ checks, findings: all }) => describeChecks(checks, all.length),
       hint: () => ({ words: 'See all that is wrong with', command: ['getOperatorFindings'] }),
     }),
   ],

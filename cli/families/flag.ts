@@ -3,7 +3,7 @@ import type { CommandFlag } from '../../src/contract/index.ts';
 export type { CommandFlag as Flag, CommandKey as Key, Syntax } from '../../src/contract/index.ts';
 
 /** The option of a field, without its dashes. */
-export const optionOf = (field: string, { flag }: Pick<CommandFlag, 'flag'>): string =>
+export const toOptionName = (field: string, { flag }: Pick<CommandFlag, 'flag'>): string =>
   flag ?? field.replaceAll('_', '-');
 
 /** Returns the help of a flag with the values that it takes, unless the text names them. */

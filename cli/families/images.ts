@@ -1,6 +1,16 @@
 import type { AnswerOf } from '../client/index.ts';
 import { bytesInWords } from './bytes-in-words.ts';
-import { actionOf, detailOf, listOf, nameIn, wide, withRest, type Action, type Field, type ItemOf } from './family.ts';
+import {
+  declareAction,
+  declareDetail,
+  declareList,
+  nameIn,
+  wide,
+  withRemaining,
+  type Action,
+  type Field,
+  type ItemOf,
+} from './family.ts';
 
 type Image = ItemOf<'listImages'> | AnswerOf<'getImage'>;
 
@@ -26,15 +36,15 @@ const upload: Action = {
   },
 };
 
-export const images = withRest({
+export const images = withRemaining({
   command: 'images',
   summary: 'manage images for mail and their addresses',
   noun: 'an image',
-  list: listOf('listImages', { columns: [id, type, size, width, height, created, ...wide(url)] }),
-  get: detailOf('getImage', { fields: [id, url, type, size, width, height, created] }),
+  list: declareList('listImages', { columns: [id, type, size, width, height, created, ...wide(url)] }),
+  get: declareDetail('getImage', { fields: [id, url, type, size, width, height, created] }),
   actions: [
     upload,
-    actionOf('deleteImage', {
+    declareAction('deleteImage', {
       destroys: { name: nameIn('getImage', ({ url: address }) => address.split('/').at(-1) ?? address) },
     }),
   ],

@@ -1,4 +1,4 @@
-import { actionOf, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type Field, type ItemOf } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -8,11 +8,11 @@ const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-export const inboundRules = withRest({
+export const inboundRules = withRemaining({
   command: 'inbound-rules',
   summary: 'manage rules that store, forward or drop received mail',
   noun: 'a rule',
-  list: listOf('listInboundRules', { columns, empty: 'There are no rules yet: all received mail is stored.' }),
-  get: detailOf('getInboundRule', { fields: columns }),
-  actions: [actionOf('createInboundRule'), actionOf('updateInboundRule'), actionOf('deleteInboundRule')],
+  list: declareList('listInboundRules', { columns, empty: 'There are no rules yet: all received mail is stored.' }),
+  get: declareDetail('getInboundRule', { fields: columns }),
+  actions: [declareAction('createInboundRule'), declareAction('updateInboundRule'), declareAction('deleteInboundRule')],
 });

@@ -1,4 +1,13 @@
-import { actionOf, asked, currentIn, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
+import {
+  declareAction,
+  asked,
+  currentIn,
+  declareDetail,
+  declareList,
+  withRemaining,
+  type Field,
+  type ItemOf,
+} from './family.ts';
 
 type Row = Omit<ItemOf<'listInboxDrafts'>, 'snippet'>;
 
@@ -22,15 +31,15 @@ const more: readonly Field<Row>[] = [
   },
 ];
 
-export const inboxDrafts = withRest({
+export const inboxDrafts = withRemaining({
   command: 'inbox',
   summary: 'manage the drafts of an inbox',
   noun: 'a draft',
-  list: listOf('listInboxDrafts', {
+  list: declareList('listInboxDrafts', {
     columns: [...fields, { name: 'snippet', label: 'Begins', shown: 'wide' }, ...asked(...more)],
     empty: 'There are no drafts.',
   }),
-  get: detailOf('getInboxDraft', {
+  get: declareDetail('getInboxDraft', {
     fields: [
       ...fields,
       ...more,
@@ -43,16 +52,16 @@ export const inboxDrafts = withRest({
       sentAs === null ? undefined : { words: 'See what happened to it with', command: ['explain', sentAs] },
   }),
   actions: [
-    actionOf('createInboxDraft', { done: 'Written' }),
-    actionOf('updateInboxDraft', {
+    declareAction('createInboxDraft', { done: 'Written' }),
+    declareAction('updateInboxDraft', {
       current: currentIn('getInboxDraft', ({ attachments: _, ...draft }) => draft),
       done: 'Changed',
     }),
-    actionOf('sendInboxDraft', {
+    declareAction('sendInboxDraft', {
       done: 'Sent',
       hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
-    actionOf('deleteInboxDraft', { done: 'Deleted' }),
+    declareAction('deleteInboxDraft', { done: 'Deleted' }),
   ],
   elsewhere: { replyToInboxEmail: true, forwardInboxEmail: true },
 });

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, asked, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { declareAction, asked, declareDetail, declareList, type Family, type Field, type ItemOf } from './family.ts';
 
 type Email = ItemOf<'listInboxThreadEmails'> | AnswerOf<'getInboxThreadEmail'>;
 
@@ -38,18 +38,18 @@ export const inboxEmails = {
   command: 'inbox',
   summary: 'list and show the emails of a thread',
   noun: 'an email',
-  list: listOf('listInboxThreadEmails', {
+  list: declareList('listInboxThreadEmails', {
     columns: [...emailFields, ...asked(...moreOfEmail)],
     empty: 'The thread has no emails.',
   }),
-  get: detailOf('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
+  get: declareDetail('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
   actions: [
-    actionOf('replyToInboxEmail', {
+    declareAction('replyToInboxEmail', {
       isOnce: true,
       done: 'Answered',
       hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
     }),
-    actionOf('forwardInboxEmail', {
+    declareAction('forwardInboxEmail', {
       isOnce: true,
       done: 'Forwarded',
       hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),

@@ -1,18 +1,18 @@
 import type { AnswerOf } from '../client/index.ts';
 import {
-  actionOf,
+  declareAction,
   asked,
   currentIn,
-  detailOf,
+  declareDetail,
   furtherActions,
-  listOf,
+  declareList,
   wide,
-  withRest,
+  withRemaining,
   type Family,
   type Field,
   type ItemOf,
 } from './family.ts';
-import { labelsInWords, pausedInWords, stateOfThread, tellLabels, toneOfThread } from './inbox-words.ts';
+import { labelsInWords, pausedInWords, stateOfThread, describeLabels, toneOfThread } from './inbox-words.ts';
 
 type Row = ItemOf<'listInboxThreads'> | ItemOf<'searchInboxThreads'>;
 
@@ -40,12 +40,12 @@ const columns: readonly Field<Row>[] = [
   ),
 ];
 
-export const inboxThreads = withRest({
+export const inboxThreads = withRemaining({
   command: 'inbox',
   summary: 'list and manage the threads of an inbox',
   noun: 'a thread',
-  list: listOf('listInboxThreads', { columns, empty: 'There is no mail here yet.' }),
-  get: detailOf('getInboxThread', {
+  list: declareList('listInboxThreads', { columns, empty: 'There is no mail here yet.' }),
+  get: declareDetail('getInboxThread', {
     fields: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'subject', label: 'Subject' },
@@ -59,7 +59,7 @@ export const inboxThreads = withRest({
     ],
   }),
   actions: [
-    actionOf('updateInboxThread', {
+    declareAction('updateInboxThread', {
       current: currentIn('getInboxThread', ({ labels, ...thread }) => ({
         ...thread,
         labels: labels.map(({ id }) => id),
@@ -67,10 +67,10 @@ export const inboxThreads = withRest({
       done: 'Changed',
     }),
     ...furtherActions('updateInboxThread'),
-    actionOf('addInboxThreadLabels', { tell: tellLabels }),
-    actionOf('setInboxThreadLabels', { tell: tellLabels }),
-    actionOf('removeInboxThreadLabel', { tell: tellLabels }),
-    actionOf('deleteInboxThread', { done: 'Deleted' }),
+    declareAction('addInboxThreadLabels', { describe: describeLabels }),
+    declareAction('setInboxThreadLabels', { describe: describeLabels }),
+    declareAction('removeInboxThreadLabel', { describe: describeLabels }),
+    declareAction('deleteInboxThread', { done: 'Deleted' }),
   ],
   elsewhere: { searchInboxThreads: true, listInboxThreadEmails: true, getInboxThreadEmail: true },
 });
@@ -79,7 +79,7 @@ export const inboxSearch = {
   command: 'inbox',
   summary: 'search an inbox',
   noun: 'a thread',
-  list: listOf('searchInboxThreads', {
+  list: declareList('searchInboxThreads', {
     columns: [
       ...columns,
       ...asked<ItemOf<'searchInboxThreads'>>({ name: 'matched_email_id', label: 'Found in', kind: 'id' }),

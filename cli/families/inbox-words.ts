@@ -34,7 +34,7 @@ export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInbo
     ? ''
     : `paused until ${paused.until}: two of them may be replying to each other (${paused.address}). People who are signed in can reply.`;
 
-export const tellLabels = ({ data }: { data: readonly { name: string }[] }): string =>
+export const describeLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'The thread has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;
 
 /** A mail without HTML is shown as text; these are its form fields. */

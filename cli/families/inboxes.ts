@@ -1,13 +1,13 @@
 import type { AnswerOf } from '../client/index.ts';
 import {
-  actionOf,
+  declareAction,
   asked,
-  detailOf,
-  listOf,
+  declareDetail,
+  declareList,
   nameIn,
-  reportOf,
+  declareReport,
   wide,
-  withRest,
+  withRemaining,
   type Family,
   type Field,
   type ItemOf,
@@ -29,14 +29,14 @@ const from: Field<Inbox> = { name: 'from_name', label: 'Sends as' };
 const created: Field<Inbox> = { name: 'created_at', label: 'Created', kind: 'time' };
 const updated: Field<Inbox> = { name: 'updated_at', label: 'Changed', kind: 'time' };
 
-export const inboxes = withRest({
+export const inboxes = withRemaining({
   command: 'inbox',
   summary: 'read and answer mail to your shared addresses',
   noun: 'an inbox',
-  list: listOf('listInboxes', {
+  list: declareList('listInboxes', {
     columns: [id, name, address, unread, received, ...wide(from, created), ...asked(updated)],
   }),
-  get: detailOf('getInbox', {
+  get: declareDetail('getInbox', {
     fields: [
       id,
       name,
@@ -60,33 +60,33 @@ export const inboxes = withRest({
     hint: ({ id: inboxId }) => ({ words: 'See its threads with', command: ['listInboxThreads', inboxId] }),
   }),
   actions: [
-    actionOf('createInbox', {
+    declareAction('createInbox', {
       hint: ({ id: inboxId }) => ({
         words: 'See its forwarding address with',
         command: ['getInbox', inboxId],
       }),
     }),
-    actionOf('updateInbox'),
-    actionOf('deleteInbox', { destroys: { name: nameIn('getInbox', (inbox) => inbox.email_address) } }),
-    actionOf('listInboxLabels', {
+    declareAction('updateInbox'),
+    declareAction('deleteInbox', { destroys: { name: nameIn('getInbox', (inbox) => inbox.email_address) } }),
+    declareAction('listInboxLabels', {
       print: ({ data }) => data.map(({ id: labelId, name: said, color }) => `${labelId}\t${said}\t${color}`).join('\n'),
-      tell: ({ data }) =>
+      describe: ({ data }) =>
         data.length === 0
           ? 'There are no labels yet.'
           : data.map(({ id: labelId, name: said, color }) => `${labelId}  ${color}  ${said}`).join('\n'),
     }),
-    actionOf('createInboxLabel', { done: 'Created' }),
-    actionOf('updateInboxLabel', { done: 'Changed' }),
-    actionOf('deleteInboxLabel', { done: 'Deleted' }),
-    actionOf('getInboxAgent', {
-      tell: ({ tone, actions, instructions }) =>
+    declareAction('createInboxLabel', { done: 'Created' }),
+    declareAction('updateInboxLabel', { done: 'Changed' }),
+    declareAction('deleteInboxLabel', { done: 'Deleted' }),
+    declareAction('getInboxAgent', {
+      describe: ({ tone, actions, instructions }) =>
         [
           `Tone          ${tone ?? 'not set'}`,
           `Actions       ${actions.length === 0 ? 'none' : actions.join(', ')}`,
           `Instructions  ${instructions ?? 'none'}`,
         ].join('\n'),
     }),
-    actionOf('updateInboxAgent', { done: 'Changed' }),
+    declareAction('updateInboxAgent', { done: 'Changed' }),
   ],
   elsewhere: { listInboxChannels: true },
 });
@@ -96,7 +96,7 @@ export const inboxChannels = {
   summary: 'list the inboxes that a credential has access to',
   noun: 'a channel',
   screens: { report: 'channels' },
-  report: reportOf('listInboxChannels', {
+  report: declareReport('listInboxChannels', {
     rows: ({ data }) => data,
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },

@@ -40,9 +40,9 @@ export type {
   Syntax,
   Tone,
 } from './family.ts';
-export { explainFlag, optionOf } from './flag.ts';
+export { explainFlag, toOptionName } from './flag.ts';
 export type { Named } from './named.ts';
-export { grouped, inWords, readPart, readWords, valueOf } from './field-value.ts';
+export { grouped, inWords, readPart, readWords, readFieldValue } from './field-value.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
 export { images } from './images.ts';
 export { inboundRules } from './inbound-rules.ts';
@@ -55,7 +55,7 @@ export { invitations } from './invitations.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
-export { totalsOf } from './metrics.ts';
+export { buildTotals } from './metrics.ts';
 export { members } from './members.ts';
 export { oauthClients, oauthGrants } from './oauth.ts';
 export { health } from './system.ts';

@@ -1,11 +1,11 @@
-import { actionOf, listOf, withRest } from './family.ts';
+import { declareAction, declareList, withRemaining } from './family.ts';
 
-export const invitations = withRest({
+export const invitations = withRemaining({
   command: 'invitations',
   summary: 'invite people to your team',
   noun: 'an invitation',
   isPeoples: true,
-  list: listOf('listInvitations', {
+  list: declareList('listInvitations', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'email', label: 'Email', kind: 'name' },
@@ -25,10 +25,10 @@ export const invitations = withRest({
     empty: 'Nobody is invited.',
   }),
   actions: [
-    actionOf('createInvitation', { done: 'Invited' }),
-    actionOf('revokeInvitation', { done: 'Withdrawn' }),
-    actionOf('acceptInvitation', {
-      tell: ({ team_name: name, role }) => `You are now in the team ${name}, as ${role}.`,
+    declareAction('createInvitation', { done: 'Invited' }),
+    declareAction('revokeInvitation', { done: 'Withdrawn' }),
+    declareAction('acceptInvitation', {
+      describe: ({ team_name: name, role }) => `You are now in the team ${name}, as ${role}.`,
       hint: ({ team_id: id }) => ({ words: 'Switch to it with', command: ['switchTeam', id] }),
     }),
   ],

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { detailOf, listOf, withRest, type Field } from './family.ts';
+import { declareDetail, declareList, withRemaining, type Field } from './family.ts';
 
 type Log = ItemOf<'listLogs'> | AnswerOf<'getLog'>;
 
@@ -16,12 +16,12 @@ const method: Field<Log> = { name: 'method', label: 'Method', kind: 'whole' };
 const endpoint: Field<Log> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const agent: Field<Log> = { name: 'user_agent', label: 'User agent' };
 
-export const logs = withRest({
+export const logs = withRemaining({
   command: 'logs',
   summary: 'list the API requests of your programs',
   noun: 'a request',
-  list: listOf('listLogs', { columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }] }),
-  get: detailOf('getLog', {
+  list: declareList('listLogs', { columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }] }),
+  get: declareDetail('getLog', {
     fields: [
       id,
       received,

@@ -1,12 +1,12 @@
-import { actionOf, currentAmong, listOf, nameAmong, withRest } from './family.ts';
+import { declareAction, currentAmong, declareList, nameAmong, withRemaining } from './family.ts';
 
 export const ROLES = ['viewer', 'member', 'admin', 'owner'];
 
-export const members = withRest({
+export const members = withRemaining({
   command: 'members',
   summary: 'manage the people of your team and their roles',
   noun: 'a person',
-  list: listOf('listMembers', {
+  list: declareList('listMembers', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'email', label: 'Email', kind: 'name' },
@@ -21,16 +21,16 @@ export const members = withRest({
     empty: 'This team has no people; it is used with API keys only.',
   }),
   actions: [
-    actionOf('updateTeamMember', {
+    declareAction('updateTeamMember', {
       current: currentAmong('listMembers'),
-      tell: ({ email, role, sso_exempt: isExempt }) =>
+      describe: ({ email, role, sso_exempt: isExempt }) =>
         `${email} is now ${role}${isExempt ? ', and exempt from single sign-on' : ''}.`,
     }),
-    actionOf('unlinkTeamMember', {
-      tell: ({ email }) => `The next sign-in of ${email} through the provider links the account again.`,
+    declareAction('unlinkTeamMember', {
+      describe: ({ email }) => `The next sign-in of ${email} through the provider links the account again.`,
     }),
     // The list shows everything that a key may read.
-    actionOf('removeTeamMember', {
+    declareAction('removeTeamMember', {
       done: 'Removed',
       destroys: { name: nameAmong('listMembers', ({ email }) => email) },
     }),

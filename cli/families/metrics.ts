@@ -66,7 +66,7 @@ interface Total {
 const isRate = (metric: Metric): boolean => metric.endsWith('_rate');
 
 /** Returns a line for each count with its rate, then the rates whose counts were not requested. */
-export function totalsOf({ totals, metrics }: Metrics): Total[] {
+export function buildTotals({ totals, metrics }: Metrics): Total[] {
   const counts = ORDER.filter((metric) => metrics.includes(metric));
   const paired = new Set(counts.map((metric) => RATE_OF[metric]));
   const rates = metrics.filter((metric) => isRate(metric) && !paired.has(metric));
@@ -95,7 +95,7 @@ const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
 };
 
 /** Returns the columns of a breakdown: its dimensions, and its numbers. */
-export const columnsOf = ({ dimensions, metrics }: Metrics): readonly Field<Row>[] => [
+export const buildColumns = ({ dimensions, metrics }: Metrics): readonly Field<Row>[] => [
   ...dimensions.map((dimension) => DIMENSIONS[dimension]),
   ...metrics.map((metric): Field<Row> => {
     const value = (row: Row) => (isRate(metric) ? percent(metric, row) : row[metric]);

@@ -5,9 +5,9 @@ import type { ItemOf, ListOperation } from './list-operation.ts';
 export interface Named {
   noun: string;
   list: ListOperation;
-  /** The property that people name it by, for help texts; `namesOf` finds it in an item of the list. */
+  /** The property that people name it by, for help texts; `listNames` finds it in an item of the list. */
   by?: string;
-  namesOf: (item: never) => readonly (string | null | undefined)[];
+  listNames: (item: never) => readonly (string | null | undefined)[];
   /** Values that the API itself accepts besides an id: nothing is looked up. */
   taken?: RegExp;
   /** The API also accepts its name, the first of these: it refuses a name that is in no list itself. */
@@ -30,10 +30,10 @@ const named = <Id extends ListOperation>(
   noun: string,
   list: Id,
   {
-    namesOf = () => [],
+    listNames = () => [],
     ...more
-  }: Partial<Omit<Named, 'noun' | 'list' | 'namesOf'>> & { namesOf?: (item: Item<Id>) => Names } = {},
-): Named => ({ noun, list, namesOf, ...more });
+  }: Partial<Omit<Named, 'noun' | 'list' | 'listNames'>> & { listNames?: (item: Item<Id>) => Names } = {},
+): Named => ({ noun, list, listNames, ...more });
 
 type Names = readonly (string | null | undefined)[];
 
@@ -41,69 +41,69 @@ const ADDRESS = /@/;
 
 /** Naming by path parameter. */
 export const NAMED: Readonly<Record<string, Named>> = {
-  api_key_id: named('key', 'listApiKeys', { by: 'name', namesOf: ({ name }) => [name] }),
+  api_key_id: named('key', 'listApiKeys', { by: 'name', listNames: ({ name }) => [name] }),
   approval_id: named('approval', 'listApprovals'),
   attachment_id: named('attachment', 'listAttachments', {
     by: 'file name',
     isUnordered: true,
-    namesOf: ({ filename }) => [filename],
+    listNames: ({ filename }) => [filename],
   }),
-  automation_id: named('automation', 'listAutomations', { by: 'name', namesOf: ({ name }) => [name] }),
-  broadcast_id: named('broadcast', 'listBroadcasts', { by: 'name', namesOf: ({ name }) => [name] }),
+  automation_id: named('automation', 'listAutomations', { by: 'name', listNames: ({ name }) => [name] }),
+  broadcast_id: named('broadcast', 'listBroadcasts', { by: 'name', listNames: ({ name }) => [name] }),
   contact: named('contact', 'listContacts', { by: 'address', taken: ADDRESS, hasIdEnd: true }),
-  contact_property_id: named('property', 'listContactProperties', { by: 'key', namesOf: ({ key }) => [key] }),
-  domain_id: named('domain', 'listDomains', { by: 'name', namesOf: ({ name }) => [name] }),
+  contact_property_id: named('property', 'listContactProperties', { by: 'key', listNames: ({ key }) => [key] }),
+  domain_id: named('domain', 'listDomains', { by: 'name', listNames: ({ name }) => [name] }),
   draft_id: named('draft', 'listInboxDrafts'),
   email_id: named('email', 'listEmails', { hasIdEnd: true }),
   event_id: named('event', 'listWebhookEvents', { hasIdEnd: true }),
-  hold_id: named('hold', 'listQueueHolds', { by: 'destination', namesOf: ({ destination }) => [destination] }),
+  hold_id: named('hold', 'listQueueHolds', { by: 'destination', listNames: ({ destination }) => [destination] }),
   identifier: named('event', 'listEvents', {
     by: 'name',
     taken: /[^0-9a-f-]/i,
     isTakenByName: true,
-    namesOf: ({ name }) => [name],
+    listNames: ({ name }) => [name],
   }),
   image_id: named('image', 'listImages'),
   import_id: named('import', 'listContactImports'),
-  inbound_rule_id: named('rule', 'listInboundRules', { by: 'pattern', namesOf: ({ pattern }) => [pattern] }),
+  inbound_rule_id: named('rule', 'listInboundRules', { by: 'pattern', listNames: ({ pattern }) => [pattern] }),
   inbox: named('inbox', 'listInboxes', {
     by: 'address or name',
     taken: ADDRESS,
-    namesOf: ({ name, email_address: address }) => [name, address],
+    listNames: ({ name, email_address: address }) => [name, address],
   }),
   inbox_email_id: named('email', 'listInboxThreadEmails'),
-  invitation_id: named('invitation', 'listInvitations', { by: 'address', namesOf: ({ email }) => [email] }),
-  invoice_id: named('invoice', 'listInvoices', { by: 'number', namesOf: ({ number }) => [number] }),
+  invitation_id: named('invitation', 'listInvitations', { by: 'address', listNames: ({ email }) => [email] }),
+  invoice_id: named('invoice', 'listInvoices', { by: 'number', listNames: ({ number }) => [number] }),
   label_id: named('label', 'listInboxLabels', {
     by: 'name',
     isOnePage: true,
     isUnordered: true,
-    namesOf: ({ name }) => [name],
+    listNames: ({ name }) => [name],
   }),
   log_id: named('request', 'listLogs', { hasIdEnd: true }),
-  member_id: named('member', 'listMembers', { by: 'address', namesOf: ({ email }) => [email] }),
-  oauth_client_id: named('app', 'listOauthClients', { by: 'name', namesOf: ({ client_name: name }) => [name] }),
-  oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', namesOf: ({ client }) => [client.name] }),
+  member_id: named('member', 'listMembers', { by: 'address', listNames: ({ email }) => [email] }),
+  oauth_client_id: named('app', 'listOauthClients', { by: 'name', listNames: ({ client_name: name }) => [name] }),
+  oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', listNames: ({ client }) => [client.name] }),
   queued_email_id: named('email', 'listQueuedDeliveries', { hasIdEnd: true, partOf: 'email_id' }),
   received_attachment_id: named('attachment', 'listReceivedAttachments', {
     by: 'file name',
     isUnordered: true,
-    namesOf: ({ filename }) => [filename],
+    listNames: ({ filename }) => [filename],
   }),
   received_email_id: named('received email', 'listReceivedEmails', { hasIdEnd: true }),
   run_id: named('run', 'listAutomationRuns', { hasIdEnd: true }),
-  segment: named('segment', 'listSegments', { by: 'name', namesOf: ({ name }) => [name] }),
-  session_id: named('session', 'listSessions', { by: 'client', namesOf: ({ client_name: name }) => [name] }),
+  segment: named('segment', 'listSegments', { by: 'name', listNames: ({ name }) => [name] }),
+  session_id: named('session', 'listSessions', { by: 'client', listNames: ({ client_name: name }) => [name] }),
   suppression: named('suppression', 'listSuppressions', { by: 'address', taken: ADDRESS, hasIdEnd: true }),
-  team_id: named('team', 'listTeams', { by: 'name or slug', namesOf: ({ name, slug }) => [name, slug] }),
+  team_id: named('team', 'listTeams', { by: 'name or slug', listNames: ({ name, slug }) => [name, slug] }),
   template: named('template', 'listTemplates', {
     by: 'alias or name',
     isTakenByName: true,
-    namesOf: ({ alias, name }) => [alias, name],
+    listNames: ({ alias, name }) => [alias, name],
   }),
   thread_id: named('thread', 'listInboxThreads', { isBelow: true, hasIdEnd: true }),
-  topic_id: named('topic', 'listTopics', { by: 'name', namesOf: ({ name }) => [name] }),
-  webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', namesOf: ({ endpoint }) => [endpoint] }),
+  topic_id: named('topic', 'listTopics', { by: 'name', listNames: ({ name }) => [name] }),
+  webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', listNames: ({ endpoint }) => [endpoint] }),
 };
 
 /** The fields of bodies and queries that take an id, and the kind of that id. */
@@ -129,7 +129,7 @@ export const namedBy = (field: string): string | undefined => FIELDS[field];
 export const isReading = (operation: string): boolean => /^(?:get|list|diagnose|preview)[A-Z]/.test(operation);
 
 /** Describes what may be typed for a parameter, for a page of help. */
-export function sayNames(parameter: string, isRead: boolean): string | undefined {
+export function describeNames(parameter: string, isRead: boolean): string | undefined {
   const known = NAMED[parameter];
   if (!known) return undefined;
   const by = known.by === undefined ? '' : `its ${known.by}, `;

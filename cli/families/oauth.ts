@@ -1,4 +1,4 @@
-import { actionOf, listOf, wide, withRest, type ItemOf } from './family.ts';
+import { declareAction, declareList, wide, withRemaining, type ItemOf } from './family.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   user: 'revoked by the team',
@@ -24,14 +24,15 @@ function limitsInWords(limits: Grant['limits']): string {
   return words.filter((word) => word !== '').join(', ') || 'none besides its scopes';
 }
 
-const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null ? 'live' : (REASONS[reason] ?? reason));
+const formatState = ({ revoked_reason: reason }: Grant): string =>
+  reason === null ? 'live' : (REASONS[reason] ?? reason);
 
-export const oauthGrants = withRest({
+export const oauthGrants = withRemaining({
   command: 'oauth-grants',
   alias: 'apps',
   summary: 'list, limit and revoke the access of apps',
   noun: 'a grant',
-  list: listOf('listOauthGrants', {
+  list: declareList('listOauthGrants', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'client.name', label: 'App', kind: 'name', value: ({ client }) => client.name },
@@ -40,7 +41,7 @@ export const oauthGrants = withRest({
         name: 'revoked_reason',
         label: 'State',
         kind: 'state',
-        value: stateOf,
+        value: formatState,
         tone: ({ revoked_reason: reason }) => (reason?.endsWith('_reuse') ? 'bad' : 'plain'),
       },
       { name: 'created_at', label: 'Since', kind: 'time' },
@@ -51,11 +52,11 @@ export const oauthGrants = withRest({
     empty: 'No app has access.',
   }),
   actions: [
-    actionOf('limitOauthGrant', {
+    declareAction('limitOauthGrant', {
       only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only for a grant that is live' },
-      tell: ({ client, limits }) => `Limits of ${client.name}: ${limitsInWords(limits)}.`,
+      describe: ({ client, limits }) => `Limits of ${client.name}: ${limitsInWords(limits)}.`,
     }),
-    actionOf('revokeOauthGrant', {
+    declareAction('revokeOauthGrant', {
       done: 'Revoked',
       only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only for a grant that is live' },
     }),
@@ -64,12 +65,12 @@ export const oauthGrants = withRest({
 
 type Client = ItemOf<'listOauthClients'>;
 
-export const oauthClients = withRest({
+export const oauthClients = withRemaining({
   command: 'oauth-clients',
   summary: 'list, disable and enable the registered apps of the installation',
   isOperators: true,
   noun: 'a client',
-  list: listOf('listOauthClients', {
+  list: declareList('listOauthClients', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'client_name', label: 'App', kind: 'name' },
@@ -86,7 +87,7 @@ export const oauthClients = withRest({
       ...wide<Client>(
         { name: 'client_id', label: 'Client' },
         { name: 'client_uri', label: 'Page' },
-        { name: 'used_at', label: 'First let in', kind: 'time' },
+        { name: 'used_at', label: 'First authorized', kind: 'time' },
         { name: 'disabled_by', label: 'By' },
         { name: 'disabled_reason', label: 'Reason' },
       ),
@@ -94,13 +95,13 @@ export const oauthClients = withRest({
     empty: 'No app has registered.',
   }),
   actions: [
-    actionOf('disableOauthClient', {
+    declareAction('disableOauthClient', {
       only: { when: ({ disabled_at: at }: Client): boolean => at === null, says: 'only for an app that is enabled' },
-      tell: ({ client_name: name }) => `${name} is disabled.`,
+      describe: ({ client_name: name }) => `${name} is disabled.`,
     }),
-    actionOf('enableOauthClient', {
+    declareAction('enableOauthClient', {
       only: { when: ({ disabled_at: at }: Client): boolean => at !== null, says: 'only for an app that is disabled' },
-      tell: ({ client_name: name }) => `${name} is enabled; its earlier grants stay revoked.`,
+      describe: ({ client_name: name }) => `${name} is enabled; its earlier grants stay revoked.`,
     }),
   ],
 });

@@ -1,7 +1,16 @@
 import type { AnswerOf } from '../client/index.ts';
 import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
 import type { Field, ItemOf, Tone } from './family.ts';
-import { actionOf, asked, detailOf, listOf, reportOf, wide, withRest, type Family } from './family.ts';
+import {
+  declareAction,
+  asked,
+  declareDetail,
+  declareList,
+  declareReport,
+  wide,
+  withRemaining,
+  type Family,
+} from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
@@ -21,16 +30,16 @@ const TONES: Record<State, Tone> = {
 
 export const toneOfDelivery = (state: State): Tone => TONES[state];
 
-const whyOf = ({ hold_reason: held, last_attempt: last }: Destination | Delivery): string =>
+const formatReason = ({ hold_reason: held, last_attempt: last }: Destination | Delivery): string =>
   held === null ? (last?.reply ?? last?.explanation ?? '') : `Held: ${held}`;
 
-const whyOfDelivery = (delivery: Delivery): string =>
+const formatDeliveryReason = (delivery: Delivery): string =>
   delivery.state === 'team_suspended'
     ? 'The team is suspended until somebody resumes it on the server’s machine.'
-    : whyOf(delivery);
+    : formatReason(delivery);
 
 /** Returns the subject, its hash, or neither, as the operator's setting allows. */
-export const subjectOf = ({ subject, subject_hash: hash }: Pick<Delivery, 'subject' | 'subject_hash'>): string =>
+export const formatSubject = ({ subject, subject_hash: hash }: Pick<Delivery, 'subject' | 'subject_hash'>): string =>
   subject ?? (hash === null ? '' : `#${hash}`);
 
 /** The states that anything is in, with how much. */
@@ -52,7 +61,7 @@ const destinationColumns: readonly Field<Destination>[] = [
   },
   { name: 'oldest_at', label: 'Since', kind: 'time' },
   { name: 'next_attempt_at', label: 'Next try', kind: 'time' },
-  { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOf },
+  { name: 'last_attempt', label: 'Why', kind: 'long', value: formatReason },
   ...wide<Destination>({ name: 'hold_id', label: 'Hold', kind: 'id' }),
 ];
 
@@ -60,14 +69,14 @@ const counted = (count: number): string => `${grouped(count)} ${count === 1 ? 'd
 
 const REASONS_SHOWN = 3;
 
-const reasonsOf = (holds: readonly { reason: string }[]): string =>
+const formatReasons = (holds: readonly { reason: string }[]): string =>
   [
     ...holds.slice(0, REASONS_SHOWN).map(({ reason }) => reason),
     ...(holds.length > REASONS_SHOWN ? [`and ${holds.length - REASONS_SHOWN} more`] : []),
   ].join('; ');
 
-const drop = actionOf('dropQueue', {
-  tell: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
+const drop = declareAction('dropQueue', {
+  describe: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
   hint: ({ left }) =>
     left > 0
       ? { words: `${grouped(left)} are being delivered or were handed over, and stay in the queue.` }
@@ -81,7 +90,7 @@ const drop = actionOf('dropQueue', {
 });
 
 /** The email of a delivery, of any team; it is shown as a story, and `--fields` names these. */
-const explained = detailOf('getQueuedEmail', {
+const explained = declareDetail('getQueuedEmail', {
   fields: [
     { name: 'id', label: 'Id', kind: 'id' },
     { name: 'team', label: 'Team', kind: 'whole' },
@@ -93,7 +102,7 @@ const explained = detailOf('getQueuedEmail', {
     { name: 'created_at', label: 'Created', kind: 'time' },
     { name: 'scheduled_at', label: 'Scheduled', kind: 'time' },
     { name: 'size', label: 'Size', kind: 'number', words: ({ size }) => bytesInWords(size) },
-    { name: 'subject', label: 'Subject', value: subjectOf },
+    { name: 'subject', label: 'Subject', value: formatSubject },
     ...asked<AnswerOf<'getQueuedEmail'>>(
       { name: 'subject_hash', label: 'Subject hash' },
       { name: 'team_id', label: 'Team id', kind: 'id' },
@@ -106,17 +115,17 @@ const explained = detailOf('getQueuedEmail', {
   ],
 });
 
-export const queue = withRest({
+export const queue = withRemaining({
   command: 'queue',
   summary: 'show, hold, retry and drop mail in the queue',
   isOperators: true,
   screens: { report: 'destinations' },
   noun: 'a delivery',
-  report: reportOf('getQueue', {
+  report: declareReport('getQueue', {
     rows: ({ destinations }) => destinations,
     columns: destinationColumns,
     given: ({ destination }) => ({ destination }),
-    tell: ({ deliveries, destination_count: destinations, holds, sending }) =>
+    describe: ({ deliveries, destination_count: destinations, holds, sending }) =>
       [
         deliveries === 0
           ? 'The queue is empty.'
@@ -126,7 +135,7 @@ export const queue = withRest({
       ].join(' '),
     hint: ({ holds }) => (holds > 0 ? { words: 'List the holds with', command: ['listQueueHolds'] } : undefined),
   }),
-  list: listOf('listQueuedDeliveries', {
+  list: declareList('listQueuedDeliveries', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
       { name: 'email_id', label: 'Email', kind: 'id' },
@@ -136,8 +145,8 @@ export const queue = withRest({
       { name: 'size', label: 'Size', kind: 'number', words: ({ size }) => bytesInBrief(size) },
       { name: 'team', label: 'Team' },
       { name: 'from', label: 'From' },
-      { name: 'subject', label: 'Subject', value: subjectOf },
-      { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOfDelivery, isAside: true },
+      { name: 'subject', label: 'Subject', value: formatSubject },
+      { name: 'last_attempt', label: 'Why', kind: 'long', value: formatDeliveryReason, isAside: true },
       ...wide<Delivery>(
         { name: 'attempts', label: 'Tries', kind: 'number' },
         // It waits for its time, and has not begun to.
@@ -158,7 +167,7 @@ export const queue = withRest({
   }),
   get: explained,
   actions: [
-    actionOf('createQueueHold', {
+    declareAction('createQueueHold', {
       done: 'Held',
       hint: ({ id, destination, team_id: team, email_id: email }) => {
         const what =
@@ -170,9 +179,9 @@ export const queue = withRest({
         return { words: `The hold stops ${what} until you release it with`, command: ['releaseQueueHold', id] };
       },
     }),
-    actionOf('retryQueue', {
-      tell: ({ deliveries, held, holds }) =>
-        `${counted(deliveries)} due now.${held === 0 ? '' : ` ${grouped(held)} ${held === 1 ? 'is' : 'are'} held: ${reasonsOf(holds)}.`}`,
+    declareAction('retryQueue', {
+      describe: ({ deliveries, held, holds }) =>
+        `${counted(deliveries)} due now.${held === 0 ? '' : ` ${grouped(held)} ${held === 1 ? 'is' : 'are'} held: ${formatReasons(holds)}.`}`,
       hint: ({ held, holds: [hold, ...more] }) => {
         if (held === 0) return undefined;
         return hold && more.length === 0
@@ -190,7 +199,7 @@ export const queueHolds = {
   summary: 'list and release the holds',
   isOperators: true,
   noun: 'a hold',
-  list: listOf('listQueueHolds', {
+  list: declareList('listQueueHolds', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'destination', label: 'Destination', kind: 'whole' },
@@ -202,5 +211,7 @@ export const queueHolds = {
     ],
     empty: 'There are no holds.',
   }),
-  actions: [actionOf('releaseQueueHold', { tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.` })],
+  actions: [
+    declareAction('releaseQueueHold', { describe: ({ deliveries }) => `Released; ${counted(deliveries)} due now.` }),
+  ],
 } satisfies Family;

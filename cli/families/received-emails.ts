@@ -1,7 +1,16 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, asked, detailOf, listOf, wide, withRest, type Family, type Field } from './family.ts';
+import {
+  declareAction,
+  asked,
+  declareDetail,
+  declareList,
+  wide,
+  withRemaining,
+  type Family,
+  type Field,
+} from './family.ts';
 
 type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
 
@@ -37,11 +46,11 @@ const files: Field<Email> = {
   value: (email) => email.attachments.map((file) => file.filename ?? file.content_type),
 };
 
-export const receivedEmails = withRest({
+export const receivedEmails = withRemaining({
   command: 'received',
   summary: 'list, read and delete received emails',
   noun: 'a received email',
-  list: listOf('listReceivedEmails', {
+  list: declareList('listReceivedEmails', {
     columns: [
       id,
       created,
@@ -54,7 +63,7 @@ export const receivedEmails = withRest({
       ...asked(files),
     ],
   }),
-  get: detailOf('getReceivedEmail', {
+  get: declareDetail('getReceivedEmail', {
     fields: [
       id,
       created,
@@ -78,7 +87,7 @@ export const receivedEmails = withRest({
       { name: 'raw', label: 'Source', shown: 'asked' },
     ],
   }),
-  actions: [actionOf('deleteReceivedEmail', { done: 'Removed' })],
+  actions: [declareAction('deleteReceivedEmail', { done: 'Removed' })],
   elsewhere: { listReceivedAttachments: true, getReceivedAttachment: true },
 });
 
@@ -102,11 +111,11 @@ export const receivedAttachments = {
   command: 'received',
   summary: 'list and download the attachments of received emails',
   noun: 'an attachment',
-  list: listOf('listReceivedAttachments', {
+  list: declareList('listReceivedAttachments', {
     columns: [fileId, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
     empty: 'This email has no attachments.',
   }),
-  get: detailOf('getReceivedAttachment', {
+  get: declareDetail('getReceivedAttachment', {
     fields: [fileId, filename, type, disposition, contentId, bytes, link, expires],
   }),
 } satisfies Family;

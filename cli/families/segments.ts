@@ -1,5 +1,13 @@
 import { contactColumns } from './contacts.ts';
-import { actionOf, detailOf, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
+import {
+  declareAction,
+  declareDetail,
+  declareList,
+  withRemaining,
+  type Family,
+  type Field,
+  type ItemOf,
+} from './family.ts';
 import { grouped } from './field-value.ts';
 
 const columns: readonly Field<ItemOf<'listSegments'>>[] = [
@@ -23,23 +31,23 @@ const counted = [
   count('unsubscribed', 'Unsubscribed'),
 ];
 
-export const segments = withRest({
+export const segments = withRemaining({
   command: 'segments',
   summary: 'group contacts by a filter or by hand',
   noun: 'a segment',
-  list: listOf('listSegments', { columns: [...columns, ...counted], empty: 'There are no segments yet.' }),
-  get: detailOf('getSegment', { fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }] }),
+  list: declareList('listSegments', { columns: [...columns, ...counted], empty: 'There are no segments yet.' }),
+  get: declareDetail('getSegment', { fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }] }),
   actions: [
-    actionOf('createSegment'),
-    actionOf('updateSegment', { done: 'Renamed' }),
-    actionOf('deleteSegment'),
-    actionOf('getSegmentMetrics', {
-      tell: ({ contacts, subscribed, unsubscribed }) =>
+    declareAction('createSegment'),
+    declareAction('updateSegment', { done: 'Renamed' }),
+    declareAction('deleteSegment'),
+    declareAction('getSegmentMetrics', {
+      describe: ({ contacts, subscribed, unsubscribed }) =>
         `Contacts      ${grouped(contacts)}\nSubscribed    ${grouped(subscribed)}\nUnsubscribed  ${grouped(unsubscribed)}`,
     }),
-    actionOf('previewSegment', {
+    declareAction('previewSegment', {
       print: ({ contacts }) => String(contacts),
-      tell: ({ contacts }) =>
+      describe: ({ contacts }) =>
         contacts === 1
           ? '1 contact matches; nothing was stored.'
           : `${grouped(contacts)} contacts match; nothing was stored.`,
@@ -52,16 +60,16 @@ export const segmentContacts = {
   command: 'segments',
   summary: 'list the contacts in a segment',
   noun: 'a contact',
-  list: listOf('listSegmentContacts', { columns: contactColumns, empty: 'Nobody is in this segment.' }),
+  list: declareList('listSegmentContacts', { columns: contactColumns, empty: 'Nobody is in this segment.' }),
 } satisfies Family;
 
 export const contactSegments = {
   command: 'contacts',
   summary: 'list the segments of a contact',
   noun: 'a segment',
-  list: listOf('listContactSegments', { columns, empty: 'The contact is in no segment.' }),
+  list: declareList('listContactSegments', { columns, empty: 'The contact is in no segment.' }),
   actions: [
-    actionOf('addContactToSegment', { tell: ({ contact_id: id }) => id }),
-    actionOf('removeContactFromSegment', { tell: ({ contact_id: id }) => id }),
+    declareAction('addContactToSegment', { describe: ({ contact_id: id }) => id }),
+    declareAction('removeContactFromSegment', { describe: ({ contact_id: id }) => id }),
   ],
 } satisfies Family;

@@ -1,5 +1,13 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, partsOf, withRest, type Family, type ItemOf } from './family.ts';
+import {
+  declareAction,
+  declareDetail,
+  declareList,
+  declareParts,
+  withRemaining,
+  type Family,
+  type ItemOf,
+} from './family.ts';
 
 type Me = AnswerOf<'getMe'>;
 
@@ -10,7 +18,7 @@ export const account = {
   summary: 'show and change your own account',
   noun: 'an account',
   isPeoples: true,
-  get: detailOf('getMe', {
+  get: declareDetail('getMe', {
     fields: [
       { name: 'email', label: 'Address', kind: 'whole' },
       { name: 'name', label: 'Name' },
@@ -30,7 +38,7 @@ export const account = {
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'teams', label: 'Teams', kind: 'body', shown: 'asked' },
     ],
-    parts: partsOf({
+    parts: declareParts({
       label: 'Teams',
       of: ({ teams }: Me) => teams,
       columns: [
@@ -48,19 +56,19 @@ export const account = {
 } satisfies Family;
 
 /** Returns the name by which a person recognises a session. */
-const programOf = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
+const toProgramName = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
 
-export const sessions = withRest({
+export const sessions = withRemaining({
   command: 'sessions',
   summary: 'list and end your sessions in browsers and programs',
   noun: 'a session',
   isPeoples: true,
-  list: listOf('listSessions', {
+  list: declareList('listSessions', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'is_current', label: 'This one', kind: 'whole', words: (one) => (one.is_current ? '*' : '') },
       { name: 'kind', label: 'Kind', kind: 'whole' },
-      { name: 'client_name', label: 'Program', value: programOf },
+      { name: 'client_name', label: 'Program', value: toProgramName },
       { name: 'team', label: 'Team', value: ({ team }) => team?.name },
       { name: 'role', label: 'Role', kind: 'whole' },
       { name: 'address', label: 'From', kind: 'whole' },
@@ -71,5 +79,5 @@ export const sessions = withRest({
     ],
     empty: 'You have no sessions.',
   }),
-  actions: [actionOf('endSession', { done: 'Ended' })],
+  actions: [declareAction('endSession', { done: 'Ended' })],
 });

@@ -1,16 +1,16 @@
-import { actionOf, withRest } from './family.ts';
+import { declareAction, withRemaining } from './family.ts';
 
-export const shares = withRest({
+export const shares = withRemaining({
   command: 'shares',
   summary: 'manage links that show one email to anyone who has the link',
   noun: 'a link',
   actions: [
-    actionOf('createShare', {
-      tell: (share) => share.url,
+    declareAction('createShare', {
+      describe: (share) => share.url,
       hint: () => ({ words: 'Anyone with this link can read the email. The link is not shown again.' }),
     }),
-    actionOf('revokeShares', {
-      tell: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),
+    declareAction('revokeShares', {
+      describe: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),
     }),
   ],
 });

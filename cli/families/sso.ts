@@ -1,5 +1,14 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, currentIn, detailOf, nameIn, partsOf, withRest, type Field, type Tone } from './family.ts';
+import {
+  declareAction,
+  currentIn,
+  declareDetail,
+  nameIn,
+  declareParts,
+  withRemaining,
+  type Field,
+  type Tone,
+} from './family.ts';
 
 type SsoConnection = AnswerOf<'getSso'>;
 type SsoDomain = AnswerOf<'addSsoDomain'>;
@@ -12,13 +21,13 @@ const IN_WORDS: Record<SsoConnection['status'], string> = {
   active: 'people sign in through it',
 };
 
-const tellConnection = ({ issuer, status, enforced, redirect_uri: redirect }: SsoConnection): string =>
+const describeConnection = ({ issuer, status, enforced, redirect_uri: redirect }: SsoConnection): string =>
   [
     `Single sign-on through ${issuer}: ${IN_WORDS[status]}${enforced ? ', and it is required' : ''}.`,
     ...(status === 'active' ? [] : [`Register this redirect address with the provider: ${redirect}`]),
   ].join('\n');
 
-const nextOf = ({ status, redirect_uri: redirect }: SsoConnection) => {
+const adviseNext = ({ status, redirect_uri: redirect }: SsoConnection) => {
   if (status === 'no_domain')
     return { words: 'Add the domain of your addresses with', command: ['addSsoDomain', 'DOMAIN'] } as const;
   return status === 'untested' ? { words: `Sign in once at ${new URL('/auth/sso/start', redirect).href}` } : undefined;
@@ -39,27 +48,27 @@ export const domainColumns: readonly Field<SsoDomain>[] = [
   { name: 'record.value', label: 'Value', kind: 'long' },
 ];
 
-const domains = partsOf({
+const domains = declareParts({
   label: 'Domains',
   of: (connection: SsoConnection) => connection.domains,
   columns: domainColumns,
   copy: ({ record }: SsoDomain) => record.value,
 });
 
-const set = actionOf('putSso', {
+const set = declareAction('putSso', {
   // The connection itself is not there at first; the team always is.
   current: currentIn('getTeam', ({ sso: connection }) => connection ?? {}),
-  tell: tellConnection,
-  hint: nextOf,
+  describe: describeConnection,
+  hint: adviseNext,
 });
 
 /** The single sign-on of the team that a session works in. */
-export const sso = withRest({
+export const sso = withRemaining({
   command: 'sso',
   summary: 'manage single sign-on through the identity provider of your team',
   noun: 'single sign-on',
   isPeoples: true,
-  get: detailOf('getSso', {
+  get: declareDetail('getSso', {
     fields: [
       { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
       { name: 'issuer', label: 'Issuer', kind: 'name' },
@@ -72,28 +81,28 @@ export const sso = withRest({
       { name: 'created_at', label: 'Created', kind: 'time' },
     ],
     parts: domains,
-    hint: nextOf,
+    hint: adviseNext,
   }),
   actions: [
     set,
-    actionOf('addSsoDomain', {
-      tell: ({ domain, status, record }) =>
+    declareAction('addSsoDomain', {
+      describe: ({ domain, status, record }) =>
         status === 'verified' ? `${domain} is verified.` : `Publish this TXT record:\n${record.name}\n${record.value}`,
       copy: ({ record }) => record.value,
       hint: ({ domain, status }) =>
         status === 'verified' ? undefined : { words: 'Then verify it with', command: ['verifySsoDomain', domain] },
     }),
-    actionOf('verifySsoDomain', {
-      tell: ({ domain, status, diagnosis }) =>
+    declareAction('verifySsoDomain', {
+      describe: ({ domain, status, diagnosis }) =>
         status === 'verified'
           ? `${domain} is verified.`
           : `${domain} is not verified: ${diagnosis ?? 'DNS was not queried'}`,
     }),
-    actionOf('removeSsoDomain', {
-      tell: ({ domain }) => `Addresses at ${domain} no longer sign in through the provider.`,
+    declareAction('removeSsoDomain', {
+      describe: ({ domain }) => `Addresses at ${domain} no longer sign in through the provider.`,
     }),
-    actionOf('deleteSso', {
-      tell: () => 'The team no longer has single sign-on.',
+    declareAction('deleteSso', {
+      describe: () => 'The team no longer has single sign-on.',
       destroys: { name: nameIn('getSso', ({ issuer }) => issuer) },
     }),
   ],

@@ -1,5 +1,5 @@
 import type { ItemOf } from './family.ts';
-import { actionOf, detailOf, listOf, withRest, type Field } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type Field } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -9,17 +9,17 @@ const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'source_id', label: 'By email', kind: 'id' },
 ];
 
-export const suppressions = withRest({
+export const suppressions = withRemaining({
   command: 'suppressions',
   summary: 'manage the addresses that no mail is sent to',
   noun: 'a suppression',
-  list: listOf('listSuppressions', { columns, empty: 'There are no suppressions yet.' }),
-  get: detailOf('getSuppression', { fields: columns }),
+  list: declareList('listSuppressions', { columns, empty: 'There are no suppressions yet.' }),
+  get: declareDetail('getSuppression', { fields: columns }),
   actions: [
-    actionOf('createSuppression', {
+    declareAction('createSuppression', {
       several: { operation: 'addSuppressions', field: 'email', as: 'emails' },
       done: 'Suppressed',
     }),
-    actionOf('deleteSuppression', { done: 'Lifted' }),
+    declareAction('deleteSuppression', { done: 'Lifted' }),
   ],
 });

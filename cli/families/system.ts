@@ -1,11 +1,11 @@
-import { detailOf, reportOf, type Family } from './family.ts';
+import { declareDetail, declareReport, type Family } from './family.ts';
 
 /** About the server itself; neither question needs a key. */
 export const health = {
   command: 'health',
   summary: 'check that the server is alive',
   noun: 'a server',
-  get: detailOf('getHealth', {
+  get: declareDetail('getHealth', {
     fields: [
       { name: 'status', label: 'Status', kind: 'state' },
       { name: 'version', label: 'Version' },
@@ -15,7 +15,7 @@ export const health = {
   }),
 } satisfies Family;
 
-export const readiness = reportOf('getReady', {
+export const readiness = declareReport('getReady', {
   rows: (ready) => ready.checks,
   columns: [
     { name: 'name', label: 'Check', kind: 'whole' },

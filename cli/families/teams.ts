@@ -1,6 +1,6 @@
 import type { TeamObject } from '../../src/contract/index.ts';
 import { grouped } from './field-value.ts';
-import { actionOf, asked, currentIn, detailOf, listOf, withRest, type Family } from './family.ts';
+import { declareAction, asked, currentIn, declareDetail, declareList, withRemaining, type Family } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -12,11 +12,11 @@ function allowance({ plan: { limits } }: TeamObject, said: (count: number) => st
   return `${said(limits.included_emails)} a month${daily}`;
 }
 
-export const teams = withRest({
+export const teams = withRemaining({
   command: 'team',
   summary: 'show and change your team, its plan and its sender identity',
   noun: 'a team',
-  get: detailOf('getTeam', {
+  get: declareDetail('getTeam', {
     fields: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name' },
@@ -55,10 +55,10 @@ export const teams = withRest({
     ],
   }),
   actions: [
-    actionOf('updateTeam', {
+    declareAction('updateTeam', {
       current: currentIn('getTeam', (team) => ({ ...team, ...team.sender_identity })),
       done: 'Changed',
-      tell: (team) => team.name,
+      describe: (team) => team.name,
       isShown: true,
     }),
   ],
@@ -72,7 +72,7 @@ export const ownTeams = {
   noun: 'a team',
   isPeoples: true,
   screens: { list: 'teams' },
-  list: listOf('listTeams', {
+  list: declareList('listTeams', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name', kind: 'name' },
@@ -95,10 +95,10 @@ export const ownTeams = {
     empty: 'You are in no team.',
   }),
   actions: [
-    actionOf('createTeam', {
+    declareAction('createTeam', {
       done: 'Made',
       hint: ({ id }) => ({ words: 'Switch to it with', command: ['switchTeam', id] }),
     }),
-    actionOf('switchTeam', { tell: ({ name }) => `Switched to the team ${name}.` }),
+    declareAction('switchTeam', { describe: ({ name }) => `Switched to the team ${name}.` }),
   ],
 } satisfies Family;

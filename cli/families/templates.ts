@@ -1,15 +1,23 @@
 import type { TemplateObject, TemplateStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, currentIn, detailOf, listOf, withRest, type Field, type Tone } from './family.ts';
+import {
+  declareAction,
+  currentIn,
+  declareDetail,
+  declareList,
+  withRemaining,
+  type Field,
+  type Tone,
+} from './family.ts';
 
 type Template = ItemOf<'listTemplates'> | AnswerOf<'getTemplate'>;
 
 /** Good can be sent with. */
-const toneOf = (status: TemplateStatus): Tone => (status === 'published' ? 'good' : 'plain');
+const toTone = (status: TemplateStatus): Tone => (status === 'published' ? 'good' : 'plain');
 
 /** Formats a variable as --variable takes it. */
-function declarationOf({ key, type, fallback_value: fallback }: TemplateObject['variables'][number]): string {
+function formatVariable({ key, type, fallback_value: fallback }: TemplateObject['variables'][number]): string {
   const kind = type === 'number' ? ':number' : '';
   return `${key}${kind}${fallback === null ? '' : `=${fallback}`}`;
 }
@@ -20,7 +28,7 @@ const status: Field<Template> = {
   name: 'status',
   label: 'Status',
   kind: 'state',
-  tone: (template) => toneOf(template.status),
+  tone: (template) => toTone(template.status),
 };
 const name: Field<Template> = { name: 'name', label: 'Name', kind: 'name' };
 const created: Field<Template> = { name: 'created_at', label: 'Created', kind: 'time' };
@@ -37,14 +45,14 @@ const TO_PUBLISH = {
   says: 'only for a template with unpublished changes',
 };
 
-export const templates = withRest({
+export const templates = withRemaining({
   command: 'templates',
   summary: 'write and publish email templates',
   noun: 'a template',
-  list: listOf('listTemplates', {
+  list: declareList('listTemplates', {
     columns: [id, alias, status, name, changed, { ...created, shown: 'wide' }, { ...published, shown: 'wide' }],
   }),
-  get: detailOf('getTemplate', {
+  get: declareDetail('getTemplate', {
     fields: [
       id,
       name,
@@ -60,7 +68,7 @@ export const templates = withRest({
       { name: 'from', label: 'From' },
       { name: 'reply_to', label: 'Reply to' },
       { name: 'subject', label: 'Subject' },
-      { name: 'variables', label: 'Variables', value: (template) => template.variables.map(declarationOf) },
+      { name: 'variables', label: 'Variables', value: (template) => template.variables.map(formatVariable) },
       { name: 'current_version_id', label: 'Version', kind: 'id', shown: 'asked' },
       { name: 'has_unpublished_versions', label: 'Unpublished changes', shown: 'asked' },
       { name: 'text', label: 'Text', kind: 'body' },
@@ -68,24 +76,24 @@ export const templates = withRest({
     ],
   }),
   actions: [
-    actionOf('createTemplate', {
+    declareAction('createTemplate', {
       hint: ({ id: made }) => ({
         words: 'The template is a draft; publish it with',
         command: ['publishTemplate', made],
       }),
     }),
-    actionOf('updateTemplate', {
+    declareAction('updateTemplate', {
       current: currentIn('getTemplate', (template) => ({
         ...template,
-        variables: template.variables.map(declarationOf),
+        variables: template.variables.map(formatVariable),
       })),
     }),
-    actionOf('publishTemplate', {
+    declareAction('publishTemplate', {
       only: TO_PUBLISH,
       done: 'Published',
       warn: ({ warnings = [] }) => warnings.map((words) => ({ words })),
     }),
-    actionOf('duplicateTemplate'),
-    actionOf('deleteTemplate', { done: 'Removed' }),
+    declareAction('duplicateTemplate'),
+    declareAction('deleteTemplate', { done: 'Removed' }),
   ],
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { queue, segments, type Action, type Family } from './index.ts';
 
 const told = ({ actions = [] }: Family, verb: string, answer: object): string | undefined =>
-  (actions as readonly Action[]).find((action) => action.verb === verb)?.tell?.(answer as never);
+  (actions as readonly Action[]).find((action) => action.verb === verb)?.describe?.(answer as never);
 
 it('sentences group the digits of large numbers', () => {
   const counts = { contacts: 12_408, subscribed: 12_000, unsubscribed: 408 };
@@ -10,6 +10,11 @@ it('sentences group the digits of large numbers', () => {
   expect(told(segments, 'preview', counts)).toBe('12,408 contacts match; nothing was stored.');
   expect(told(queue, 'drop', { deliveries: 1500, left: 0 })).toBe('1,500 dropped.');
   expect(
-    queue.report.tell?.({ deliveries: 50_000, destination_count: 1200, holds: 0, sending: { is_on: true } } as never),
+    queue.report.describe?.({
+      deliveries: 50_000,
+      destination_count: 1200,
+      holds: 0,
+      sending: { is_on: true },
+    } as never),
   ).toBe('50,000 waiting, for 1,200 destinations.');
 });

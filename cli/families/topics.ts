@@ -1,4 +1,13 @@
-import { actionOf, detailOf, linesIn, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
+import {
+  declareAction,
+  declareDetail,
+  linesIn,
+  declareList,
+  withRemaining,
+  type Family,
+  type Field,
+  type ItemOf,
+} from './family.ts';
 
 const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -13,20 +22,20 @@ const columns: readonly Field<ItemOf<'listTopics'>>[] = [
 
 const CHOICES = ['opt_in', 'opt_out'] as const;
 
-export const topics = withRest({
+export const topics = withRemaining({
   command: 'topics',
   summary: 'manage the topics that contacts can subscribe to',
   noun: 'a topic',
-  list: listOf('listTopics', { columns, empty: 'There are no topics yet.' }),
-  get: detailOf('getTopic', { fields: columns }),
-  actions: [actionOf('createTopic'), actionOf('updateTopic'), actionOf('deleteTopic')],
+  list: declareList('listTopics', { columns, empty: 'There are no topics yet.' }),
+  get: declareDetail('getTopic', { fields: columns }),
+  actions: [declareAction('createTopic'), declareAction('updateTopic'), declareAction('deleteTopic')],
 });
 
 export const contactTopics = {
   command: 'contacts',
   summary: 'show and change the topics of a contact',
   noun: 'a topic',
-  list: listOf('listContactTopics', {
+  list: declareList('listContactTopics', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name', kind: 'name' },
@@ -36,7 +45,7 @@ export const contactTopics = {
     ],
   }),
   actions: [
-    actionOf('updateContactTopics', {
+    declareAction('updateContactTopics', {
       lines: linesIn('listContactTopics', 'topics', 'There are no topics yet.', ({ data }) =>
         data.map(({ id, name, description: about, subscription }) => ({
           name: id,
@@ -47,7 +56,7 @@ export const contactTopics = {
       ),
       done: 'Set',
       print: ({ topics: set }) => set.map(({ id, subscription }) => `${id}\t${subscription}`).join('\n'),
-      tell: ({ topics: set }) => (set.length === 1 ? 'one topic' : `${set.length} topics`),
+      describe: ({ topics: set }) => (set.length === 1 ? 'one topic' : `${set.length} topics`),
     }),
   ],
 } satisfies Family;

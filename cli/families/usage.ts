@@ -1,6 +1,6 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import { grouped } from './field-value.ts';
-import { reportOf, type Family, type Field } from './family.ts';
+import { declareReport, type Family, type Field } from './family.ts';
 
 interface Line {
   what: string;
@@ -37,7 +37,7 @@ export const usage = {
   command: 'usage',
   summary: 'show how much of its plan your team has used',
   noun: 'an allowance',
-  report: reportOf('getUsage', {
+  report: declareReport('getUsage', {
     rows: ({ emails, domains, contacts, ai_credits: credits, received_storage: stored }): Line[] => [
       { what: 'emails today', ...emails.daily },
       { what: 'emails this month', ...emails.monthly },

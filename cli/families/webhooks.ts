@@ -1,12 +1,12 @@
 import type { Advice, Advices, AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
 import {
-  actionOf,
-  detailOf,
-  listOf,
+  declareAction,
+  declareDetail,
+  declareList,
   nameIn,
   wide,
-  withRest,
+  withRemaining,
   type Family,
   type Field,
   type Flag,
@@ -93,24 +93,24 @@ export const eventTypes: Flag = {
   syntax: 'event types',
 };
 
-const rotateSecret = actionOf('rotateWebhookSecret', {
-  tell: (rotated) => rotated.signing_secret,
+const rotateSecret = declareAction('rotateWebhookSecret', {
+  describe: (rotated) => rotated.signing_secret,
   hint: () => ({
     words: 'This is the only time the secret is shown. For 24 hours, deliveries are also signed with the old one.',
   }),
   secret: 'Signing secret',
 });
 
-const triggerSample = actionOf('triggerWebhook', {
-  tell: ({ id: eventId, webhooks: to, listeners }) =>
+const triggerSample = declareAction('triggerWebhook', {
+  describe: ({ id: eventId, webhooks: to, listeners }) =>
     `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} ${listeners === 1 ? 'listener' : 'listeners'}`])].join(', ')}`,
 });
 
-export const webhooks = withRest({
+export const webhooks = withRemaining({
   command: 'webhooks',
   summary: 'send events to your programs, as signed webhooks',
   noun: 'an endpoint',
-  list: listOf('listWebhooks', {
+  list: declareList('listWebhooks', {
     columns: [
       id,
       status,
@@ -123,7 +123,7 @@ export const webhooks = withRest({
       ...wide<Webhook>(wrong, answered, parked, disabled, because, secret),
     ],
   }),
-  get: detailOf('getWebhook', {
+  get: declareDetail('getWebhook', {
     fields: [
       id,
       endpoint,
@@ -143,20 +143,20 @@ export const webhooks = withRest({
     hint: nextFor,
   }),
   actions: [
-    actionOf('createWebhook', {
-      tell: (made) => made.signing_secret,
+    declareAction('createWebhook', {
+      describe: (made) => made.signing_secret,
       hint: () => ({
         words: 'This is the only time the signing secret is shown; your program needs it to verify events.',
       }),
       secret: 'Signing secret',
     }),
-    actionOf('updateWebhook', {
+    declareAction('updateWebhook', {
       hint: ({ id: webhook }, { status: now }) =>
         now === 'enabled'
           ? { words: 'List the parked events with', command: ['listParkedWebhookEvents', webhook] }
           : undefined,
     }),
-    actionOf('deleteWebhook', {
+    declareAction('deleteWebhook', {
       done: 'Removed',
       destroys: { name: nameIn('getWebhook', (webhook) => new URL(webhook.endpoint).host) },
     }),
@@ -202,14 +202,14 @@ const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, l
 /** The parameters that identify one event. */
 export const EVENT_OF_ENDPOINT = { webhook_id: OF_WEBHOOK, event_id: EVENT } as const;
 
-const replayEvent = actionOf('replayWebhookEvent', { done: 'Replayed' });
+const replayEvent = declareAction('replayWebhookEvent', { done: 'Replayed' });
 
 export const webhookEvents = {
   command: 'webhooks',
   summary: 'list the events of an endpoint',
   noun: 'an event',
-  list: listOf('listWebhookEvents', { columns: eventColumns, empty: 'There are no events yet.' }),
-  get: detailOf('getWebhookEvent', {
+  list: declareList('listWebhookEvents', { columns: eventColumns, empty: 'There are no events yet.' }),
+  get: declareDetail('getWebhookEvent', {
     fields: [
       eventId,
       eventType,
@@ -229,7 +229,7 @@ export const parkedWebhookEvents = {
   command: 'webhooks',
   summary: 'list the events that happened while an endpoint was disabled',
   noun: 'an event',
-  list: listOf('listParkedWebhookEvents', {
+  list: declareList('listParkedWebhookEvents', {
     // The API keeps the status in which it was paused.
     columns: eventColumns.map((column) =>
       column === eventStatus ? { ...column, value: () => 'parked', tone: () => 'attention' } : column,
@@ -244,7 +244,7 @@ export const webhookAttempts = {
   command: 'webhooks',
   summary: 'list the attempts to deliver an event',
   noun: 'an attempt',
-  list: listOf('listWebhookAttempts', {
+  list: declareList('listWebhookAttempts', {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'sent_at', label: 'Sent', kind: 'moment' },

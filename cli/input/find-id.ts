@@ -60,10 +60,10 @@ export async function findId(
   const seeAll = seeWhatThereIs(named.list, ...Object.values(path));
   if (SECRET.test(given))
     throw new CliFault(`name the ${named.noun} by its id or name, not by its secret.`, 'usage', seeAll);
-  const { called, ending, newest, hasMore } = await lookThrough(client, named, given, { path, isLatest });
+  const { called, ending, newest, hasMore } = await searchList(client, named, given, { path, isLatest });
   const [found, another] = called.length > 0 ? called : ending;
   if (found && another) throw ambiguous(named, given, called.length > 0 ? called : ending);
-  if (found && named.isTakenByName && named.namesOf(found as never)[0] === given) return given;
+  if (found && named.isTakenByName && named.listNames(found as never)[0] === given) return given;
   if (found) return found.id;
   if (isLatest && newest) return newest.id;
   if (isLatest) throw none(named);
@@ -81,7 +81,7 @@ interface Seen {
 }
 
 /** Two items with the same name are enough to know that the name is ambiguous. */
-async function lookThrough(
+async function searchList(
   client: Client,
   named: Named,
   given: string,
@@ -96,10 +96,10 @@ async function lookThrough(
   for (let after: string | undefined; ;) {
     const limit = isLatest && isEndless ? 1 : PAGE;
     const query = named.isOnePage ? {} : { query: { limit, after, ...(idEnd !== undefined && { id_end: idEnd }) } };
-    const page = await pageOf(client, named, { path, ...query });
+    const page = await fetchPage(client, named, { path, ...query });
     seen.newest ??= page.data[0];
     for (const item of page.data) {
-      if (named.namesOf(item as never).some((one) => one?.toLowerCase() === name)) seen.called.push(item);
+      if (named.listNames(item as never).some((one) => one?.toLowerCase() === name)) seen.called.push(item);
       else if (end !== undefined) addEnding(seen.ending, named, item, end);
     }
     count += page.data.length;
@@ -120,7 +120,11 @@ function addEnding(ending: Item[], { partOf }: Named, item: Item, end: string): 
 }
 
 /** A search without a match is a fault of the name, not of the command. */
-async function pageOf(client: Client, named: Named, call: { path: Path; query?: { id_end?: string } }): Promise<Page> {
+async function fetchPage(
+  client: Client,
+  named: Named,
+  call: { path: Path; query?: { id_end?: string } },
+): Promise<Page> {
   try {
     return await client.call(named.list, call as CallOf<typeof named.list>);
   } catch (error) {
@@ -131,7 +135,7 @@ async function pageOf(client: Client, named: Named, call: { path: Path; query?: 
 
 function ambiguous(named: Named, given: string, candidates: readonly Item[]): CliFault {
   const lines = candidates.slice(0, CANDIDATES).map((item) => {
-    const says = saying(named, item);
+    const says = describeItem(named, item);
     return `  ${shortId(item.id)}  ${item.id}${says === '' ? '' : `  ${says}`}`;
   });
   const rest = candidates.length > CANDIDATES ? [`  and ${candidates.length - CANDIDATES} more`] : [];
@@ -140,9 +144,9 @@ function ambiguous(named: Named, given: string, candidates: readonly Item[]): Cl
 }
 
 /** Describes an item so that it can be distinguished from others of its kind. */
-export function saying(named: Named, item: object): string {
+export function describeItem(named: Named, item: object): string {
   const { subject, type, from, to, email, endpoint, created_at: at } = item as Record<string, unknown>;
-  const names = named.namesOf(item as never).filter((name) => name);
+  const names = named.listNames(item as never).filter((name) => name);
   if (names.length > 0) return [...new Set(names)].join(', ');
   return [at, [to ?? from ?? email].flat().join(', '), subject ?? type ?? endpoint]
     .filter((part) => typeof part === 'string' && part !== '')

@@ -2,8 +2,8 @@
  * Turns what people type into what the API takes: the fields of an action from the words of a command or the lines of a
  * form, with the files that they name. Every fault refers to the typed text, by its name there.
  */
-export { callOf, readBody, type Reading, type Typed } from './read-body.ts';
-export { findLabels, findId, readPath, saying } from './find-id.ts';
+export { buildCall, readBody, type Reading, type Typed } from './read-body.ts';
+export { findLabels, findId, readPath, describeItem } from './find-id.ts';
 export { importForm, mustBeReadable, readEmails, uploadImage } from './local-file.ts';
 export { isWords } from './read-where.ts';
 export { readNamed, readUtf8, onCommandLine, type NameOption, isKeyed, isSeveral, splitText } from './syntaxes.ts';

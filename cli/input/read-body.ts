@@ -1,5 +1,5 @@
 import { ApiFault, type CallOf, type Client, type OperationId } from '../client/index.ts';
-import { optionOf, type Action, type Body, type Flag } from '../families/index.ts';
+import { toOptionName, type Action, type Body, type Flag } from '../families/index.ts';
 import { NAMED, namedBy } from '../families/named.ts';
 import { CliFault } from '../output/index.ts';
 import { findLabels, findId, findTopics } from './find-id.ts';
@@ -40,7 +40,7 @@ async function readField(
 ): Promise<unknown> {
   const gone = cleared[field];
   if (gone === true) return null;
-  const given = await textOf(field, flag, { given: fields[field], file: files[field] }, reading);
+  const given = await readText(field, flag, { given: fields[field], file: files[field] }, reading);
   const { syntax } = flag;
   if (gone) {
     const kept = given === undefined || !syntax ? {} : readSyntax(syntax, [given].flat() as string[], reading);
@@ -49,7 +49,7 @@ async function readField(
   if (given === undefined) return undefined;
   const value = syntax ? readSyntax(syntax, [given].flat() as string[], reading) : given;
   if (flag.isWhere && isWords(String(given)))
-    return findTopics(reading.client, readWhere(String(given), reading.nameOf(optionOf(field, flag))));
+    return findTopics(reading.client, readWhere(String(given), reading.nameOption(toOptionName(field, flag))));
   if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
   const named = namedBy(field);
   const whole = !syntax && isSeveral(flag) ? [value].flat() : value;
@@ -70,17 +70,20 @@ async function findAll(named: string, value: unknown, { client, path }: Reading)
   return found;
 }
 
-async function textOf(
+async function readText(
   field: string,
   flag: Flag,
   { given, file }: { given: unknown; file: string | undefined },
-  { nameOf, readFile }: Reading,
+  { nameOption, readFile }: Reading,
 ): Promise<unknown> {
   if (file === undefined) return given;
-  const option = optionOf(field, flag);
-  const ofFile = nameOf(`${option}-file`);
+  const option = toOptionName(field, flag);
+  const ofFile = nameOption(`${option}-file`);
   if (given !== undefined)
-    throw new CliFault(`the ${flag.fromFile} is given twice, by ${nameOf(option)} and ${ofFile}; choose one`, 'usage');
+    throw new CliFault(
+      `the ${flag.fromFile} is given twice, by ${nameOption(option)} and ${ofFile}; choose one`,
+      'usage',
+    );
   return readFile(file, ofFile);
 }
 
@@ -100,10 +103,13 @@ function put(body: Record<string, unknown>, name: string, value: unknown): void 
 
 /** Rules that involve several fields. */
 const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body | Promise<Body>>> = {
-  sendEmail: (body, { nameOf }) => {
+  sendEmail: (body, { nameOption }) => {
     const { id, variables } = (body['template'] ?? {}) as { id?: string; variables?: unknown };
     if (id !== undefined || variables === undefined) return body;
-    throw new CliFault(`${nameOf('variable')} belongs to a template; name it with ${nameOf('template')}`, 'usage');
+    throw new CliFault(
+      `${nameOption('variable')} belongs to a template; name it with ${nameOption('template')}`,
+      'usage',
+    );
   },
   putSso: async (body, { client }) => ({ ...(await connectionIn(client)), ...body }),
   previewBroadcast: ({ contact_id: contact, ...body }) =>
@@ -113,12 +119,12 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
   addInboxThreadLabels: withLabels,
   setInboxThreadLabels: async (body, reading) => withLabels({ labels: [], ...body }, reading),
   updateInboxThread: async (body, reading) => ('labels' in body ? withLabels(body, reading) : body),
-  createContactProperty: (body, { nameOf }) => withFallback(body, String(body['type']), nameOf),
-  updateContactProperty: async (body, { client, nameOf, path }) => {
+  createContactProperty: (body, { nameOption }) => withFallback(body, String(body['type']), nameOption),
+  updateContactProperty: async (body, { client, nameOption, path }) => {
     if (typeof body['fallback_value'] !== 'string') return body;
     const { contact_property_id = '' } = await path();
     const { type } = await client.call('getContactProperty', { path: { contact_property_id } });
-    return withFallback(body, type, nameOf);
+    return withFallback(body, type, nameOption);
   },
 };
 
@@ -139,16 +145,16 @@ async function connectionIn(client: Client): Promise<Body> {
   }
 }
 
-const withFallback = (body: Body, type: string, nameOf: Place['nameOf']): Body =>
+const withFallback = (body: Body, type: string, nameOption: Place['nameOption']): Body =>
   typeof body['fallback_value'] === 'string'
-    ? { ...body, fallback_value: readFallback(type, body['fallback_value'], nameOf) }
+    ? { ...body, fallback_value: readFallback(type, body['fallback_value'], nameOption) }
     : body;
 
 /**
  * Returns the call of an action: with its body if it has fields, and by its other operation if several are named. An
  * action that is done once has `key`, or a key derived from its content and item.
  */
-export function callOf(
+export function buildCall(
   { operation, flags, several, sets, isOnce }: Action,
   path: Readonly<Record<string, string>>,
   body: Body,
@@ -158,14 +164,14 @@ export function callOf(
   const [operationId, given] =
     several && named && named.length > 1
       ? [several.operation, { body: { [several.as]: named } }]
-      : [operation, { path, ...bodyOf(flags, several && named ? { ...body, [several.field]: named[0] } : body) }];
+      : [operation, { path, ...buildBody(flags, several && named ? { ...body, [several.field]: named[0] } : body) }];
   const said = sets === undefined ? given : { ...given, body: { ...sets, ...(given as { body?: object }).body } };
-  const once = isOnce ? { header: { 'Idempotency-Key': key ?? keyOf(operationId, said) } } : {};
+  const once = isOnce ? { header: { 'Idempotency-Key': key ?? deriveIdempotencyKey(operationId, said) } } : {};
   return [operationId as OperationId, { ...said, ...once } as CallOf<OperationId>];
 }
 
 /** A caller that does not know the outcome repeats the call with the same key: it is done once. */
-const keyOf = (operation: string, said: object): string =>
+const deriveIdempotencyKey = (operation: string, said: object): string =>
   // Few calls need it, and it is a tenth of a start.
   `cli-${process
     .getBuiltinModule('node:crypto')
@@ -174,7 +180,7 @@ const keyOf = (operation: string, said: object): string =>
     .digest('hex')}`;
 
 /** Returns the body if it has fields, without those of the query. */
-function bodyOf(flags: Action['flags'], body: Body): object {
+function buildBody(flags: Action['flags'], body: Body): object {
   const named = Object.keys(flags);
   const inQuery = named.filter((name) => flags[name]?.isQuery);
   const kept = Object.entries(body);

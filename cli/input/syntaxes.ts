@@ -10,7 +10,7 @@ export type NameOption = (option: string) => string;
 
 /** The place where a value was typed. */
 export interface Place {
-  nameOf: NameOption;
+  nameOption: NameOption;
   /** The folder that relative file names are resolved against. */
   cwd: string;
   /** The limit for attachments, if there is one. */
@@ -32,13 +32,13 @@ const FIELDS = [
 ];
 
 /** Reads which columns of an import contain which fields. */
-function readColumns(given: readonly string[], nameOf: NameOption): Record<string, string> {
+function readColumns(given: readonly string[], nameOption: NameOption): Record<string, string> {
   const map: Record<string, string> = {};
   for (const text of given) {
     const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
     if (!FIELDS.includes(field))
       throw wrong(
-        `${nameOf('column')} must be a field and a column, such as email=Mail; the fields are ${FIELDS.join(', ')}`,
+        `${nameOption('column')} must be a field and a column, such as email=Mail; the fields are ${FIELDS.join(', ')}`,
         text,
       );
     map[field] = column;
@@ -47,8 +47,8 @@ function readColumns(given: readonly string[], nameOf: NameOption): Record<strin
 }
 
 /** Reads which columns contain which properties, and their types. */
-function readMappedProperties(given: readonly string[], nameOf: NameOption): Record<string, unknown> {
-  const says = `${nameOf('property')} must be key=column, key:number=column or key:boolean=column`;
+function readMappedProperties(given: readonly string[], nameOption: NameOption): Record<string, unknown> {
+  const says = `${nameOption('property')} must be key=column, key:number=column or key:boolean=column`;
   return Object.fromEntries(given.map((text) => readMapped(text, says)));
 }
 
@@ -61,8 +61,8 @@ function readMapped(text: string, says: string): [string, { column: string; type
 type Value = string | number | boolean;
 
 /** The values of a contact's properties. */
-const readProperties = (given: readonly string[], nameOf: NameOption): Record<string, Value> =>
-  Object.fromEntries(given.map((text) => readProperty(text, nameOf('property'))));
+const readProperties = (given: readonly string[], nameOption: NameOption): Record<string, Value> =>
+  Object.fromEntries(given.map((text) => readProperty(text, nameOption('property'))));
 
 function readProperty(text: string, option: string): [string, Value] {
   const [, key = '', isJson, value = ''] = /^([^:=]+)(:?)=([^]*)$/.exec(text) ?? [];
@@ -76,21 +76,21 @@ function readProperty(text: string, option: string): [string, Value] {
 
 function readTopics(
   given: readonly string[],
-  nameOf: NameOption,
+  nameOption: NameOption,
 ): { id: string; subscription: 'opt_in' | 'opt_out' }[] {
   return given.map((text) => {
     const [, id = '', subscription = ''] = /^([^=]+)=(opt_in|opt_out)$/.exec(text) ?? [];
-    if (id === '') throw wrong(`${nameOf('topic')} must be ID=opt_in or ID=opt_out`, text);
+    if (id === '') throw wrong(`${nameOption('topic')} must be ID=opt_in or ID=opt_out`, text);
     return { id, subscription: subscription as 'opt_in' };
   });
 }
 
 /** The fallback of a property, as the property's type has it. */
-export function readFallback(type: string, text: string, nameOf: NameOption): string | number {
+export function readFallback(type: string, text: string, nameOption: NameOption): string | number {
   if (type !== 'number') return text;
   const number = Number(text);
   if (text.trim() !== '' && Number.isFinite(number)) return number;
-  throw wrong(`${nameOf('fallback')} of a number must be a number`, text);
+  throw wrong(`${nameOption('fallback')} of a number must be a number`, text);
 }
 
 /** Splits `key=value, key=value`: a comma belongs to a value unless another key follows it. */
@@ -101,49 +101,49 @@ const splitPairs = (text: string): string[] =>
     .filter((pair) => pair !== '');
 
 /** Reads a variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. The server validates the key. */
-function readVariable(declaration: string, nameOf: NameOption): TemplateVariableRequest {
+function readVariable(declaration: string, nameOption: NameOption): TemplateVariableRequest {
   const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
   if (type !== 'string' && type !== 'number')
-    throw wrong(`${nameOf('variable')} must have the type string or number`, declaration);
+    throw wrong(`${nameOption('variable')} must have the type string or number`, declaration);
   if (fallback === undefined) return { key, type };
   if (type === 'string') return { key, type, fallback_value: fallback };
   const number = Number(fallback);
   if (fallback.trim() === '' || !Number.isFinite(number)) {
-    throw wrong(`${nameOf('variable')} needs a number after =`, declaration);
+    throw wrong(`${nameOption('variable')} needs a number after =`, declaration);
   }
   return { key, type, fallback_value: number };
 }
 
-function readHeaders(fields: readonly string[], nameOf: NameOption): NonNullable<SendEmailRequest['headers']> {
+function readHeaders(fields: readonly string[], nameOption: NameOption): NonNullable<SendEmailRequest['headers']> {
   const headers: Record<string, string> = {};
   for (const field of fields) {
     const colon = field.indexOf(':');
-    if (colon < 1) throw wrong(`${nameOf('header')} must be 'Name: value'`, field);
+    if (colon < 1) throw wrong(`${nameOption('header')} must be 'Name: value'`, field);
     const name = field.slice(0, colon).trim();
     const double = Object.keys(headers).find((other) => other.toLowerCase() === name.toLowerCase());
     if (double !== undefined)
-      throw new CliFault(`${nameOf('header')} is given twice for ${name}; give each header once`, 'usage');
+      throw new CliFault(`${nameOption('header')} is given twice for ${name}; give each header once`, 'usage');
     headers[name] = field.slice(colon + 1).trim();
   }
   return headers;
 }
 
-function readTag(pair: string, nameOf: NameOption): { name: string; value: string } {
+function readTag(pair: string, nameOption: NameOption): { name: string; value: string } {
   const equals = pair.indexOf('=');
-  if (equals < 1) throw wrong(`${nameOf('tag')} must be name=value`, pair);
+  if (equals < 1) throw wrong(`${nameOption('tag')} must be name=value`, pair);
   return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
 }
 
 /** `KEY=value` is a string, as in a shell; `KEY:=5` is a number. */
-function readVariables(pairs: readonly string[], nameOf: NameOption): Record<string, string | number> {
+function readVariables(pairs: readonly string[], nameOption: NameOption): Record<string, string | number> {
   const variables: Record<string, string | number> = {};
   for (const pair of pairs) {
     const found = /^(\w+)(:?)=(.*)$/s.exec(pair);
-    if (!found) throw wrong(`${nameOf('variable')} must be KEY=value or KEY:=number`, pair);
+    if (!found) throw wrong(`${nameOption('variable')} must be KEY=value or KEY:=number`, pair);
     const [, key = '', isNumber = '', value = ''] = found;
     const number = Number(value);
     if (isNumber && (value.trim() === '' || !Number.isFinite(number)))
-      throw wrong(`${nameOf('variable')} ${key}:= needs a number`, value);
+      throw wrong(`${nameOption('variable')} ${key}:= needs a number`, value);
     variables[key] = isNumber ? number : value;
   }
   return variables;
@@ -168,29 +168,29 @@ const MIB = 1024 * 1024;
 async function readAttachments(given: readonly string[], place: Place): Promise<SendEmailAttachment[]> {
   const { attachmentsMibMax: most } = place;
   let bytes = 0;
-  if (most !== undefined) for (const one of given) bytes += await sizeOf(one, place);
+  if (most !== undefined) for (const one of given) bytes += await readFileSize(one, place);
   if (most !== undefined && bytes > most * MIB) {
-    const hold = `${place.nameOf('attach')} adds ${Math.ceil(bytes / MIB)} MiB of files`;
+    const hold = `${place.nameOption('attach')} adds ${Math.ceil(bytes / MIB)} MiB of files`;
     throw new CliFault(`${hold}; at most ${most} MiB can be sent`, 'usage');
   }
   return Promise.all(given.map((one) => readAttachment(one, place)));
 }
 
 /** A missing file is reported by the read; the size of files that the server fetches is not checked. */
-async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
+async function readFileSize(given: string, { nameOption, cwd }: Place): Promise<number> {
   const { file, isUrl } = splitSettings(given);
   if (isUrl) return 0;
   const found = await stat(path.resolve(cwd, file)).catch(() => undefined);
   // A pipe or a device may have no end.
   if (found && !found.isFile() && !found.isDirectory())
-    throw new CliFault(`${nameOf('attach')} ${file} cannot be read: it is not a regular file`);
+    throw new CliFault(`${nameOption('attach')} ${file} cannot be read: it is not a regular file`);
   return found?.size ?? 0;
 }
 
-async function readAttachment(given: string, { nameOf, cwd }: Place): Promise<SendEmailAttachment> {
+async function readAttachment(given: string, { nameOption, cwd }: Place): Promise<SendEmailAttachment> {
   const { file, settings, isUrl } = splitSettings(given);
   if (isUrl) return { filename: nameInUrl(file), path: file, ...settings };
-  const content = (await readNamed(file, nameOf('attach'), cwd)).toString('base64');
+  const content = (await readNamed(file, nameOption('attach'), cwd)).toString('base64');
   return { filename: path.basename(file), content, ...settings };
 }
 
@@ -254,19 +254,19 @@ interface Reader {
 
 const READERS: Readonly<Record<Syntax, Reader>> = {
   attachment: { split: splitFiles, read: readAttachments },
-  column: { split: splitPairs, read: (texts, { nameOf }) => readColumns(texts, nameOf) },
+  column: { split: splitPairs, read: (texts, { nameOption }) => readColumns(texts, nameOption) },
   'event type': { read: ([text = '']) => typeIn(text) },
   'event types': { read: (texts) => texts.flatMap(typesIn) },
-  header: { split: splitHeaders, read: (texts, { nameOf }) => readHeaders(texts, nameOf) },
-  property: { split: splitPairs, isKeyed: true, read: (texts, { nameOf }) => readProperties(texts, nameOf) },
-  'property column': { split: splitPairs, read: (texts, { nameOf }) => readMappedProperties(texts, nameOf) },
-  tag: { split: splitPairs, read: (texts, { nameOf }) => texts.map((text) => readTag(text, nameOf)) },
+  header: { split: splitHeaders, read: (texts, { nameOption }) => readHeaders(texts, nameOption) },
+  property: { split: splitPairs, isKeyed: true, read: (texts, { nameOption }) => readProperties(texts, nameOption) },
+  'property column': { split: splitPairs, read: (texts, { nameOption }) => readMappedProperties(texts, nameOption) },
+  tag: { split: splitPairs, read: (texts, { nameOption }) => texts.map((text) => readTag(text, nameOption)) },
   'time ahead': { read: ([text = '']) => readTimeAhead(text, Date.now()) },
-  topic: { split: splitPairs, read: (texts, { nameOf }) => readTopics(texts, nameOf) },
-  variable: { split: splitPairs, read: (texts, { nameOf }) => readVariables(texts, nameOf) },
+  topic: { split: splitPairs, read: (texts, { nameOption }) => readTopics(texts, nameOption) },
+  variable: { split: splitPairs, read: (texts, { nameOption }) => readVariables(texts, nameOption) },
   'variable declaration': {
     split: splitDeclarations,
-    read: (texts, { nameOf }) => texts.map((text) => readVariable(text, nameOf)),
+    read: (texts, { nameOption }) => texts.map((text) => readVariable(text, nameOption)),
   },
 };
 

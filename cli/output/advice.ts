@@ -7,7 +7,7 @@ export const everyFamily: readonly declared.Family[] = Object.values(declared).f
 );
 
 /** Words an advice for its reader; undefined if it is of no help there. */
-export type Say = (advice: Advice) => string | undefined;
+export type FormatAdvice = (advice: Advice) => string | undefined;
 
 /** The options that chose the server: an advised command goes to the same one. */
 export interface Chosen {
@@ -18,20 +18,20 @@ export interface Chosen {
 const SERVER = ['--url', '--profile', '--data'] as const;
 
 /** For the command line: the command comes last, so that it can be copied. */
-export const sayOnLine =
-  ({ options, isKeyTyped }: Chosen = { options: [], isKeyTyped: false }): Say =>
+export const createLineFormatter =
+  ({ options, isKeyTyped }: Chosen = { options: [], isKeyTyped: false }): FormatAdvice =>
   ({ words, command }) => {
     if (!command) return words;
     const [called, ...behind] = command;
     const taken: readonly string[] = behind.includes('--help') ? [] : isByHand(called) ? BY_HAND[called] : SERVER;
     const server = options.filter(([flag]) => taken.includes(flag) && !behind.includes(flag)).flat();
-    const typed = ['rasket', ...wordsOf(called), ...[...server, ...behind].map(quoted)].join(' ');
+    const typed = ['rasket', ...toCommandWords(called), ...[...server, ...behind].map(quoted)].join(' ');
     const start = words === '' ? '' : `${words}: `;
-    return `${start}${typed}${isKeyTyped && taken.includes('--data') ? keyOf('--api-key') : ''}`;
+    return `${start}${typed}${isKeyTyped && taken.includes('--data') ? formatKeyOrigin('--api-key') : ''}`;
   };
 
 /** A key is a secret: only its origin is printed. */
-export const keyOf = (keyFrom: string): string =>
+export const formatKeyOrigin = (keyFrom: string): string =>
   ['--api-key', 'RASKET_API_KEY'].includes(keyFrom) ? ` (with the key of ${keyFrom})` : '';
 
 export const isByHand = (called: Advised[0]): called is keyof typeof BY_HAND => called in BY_HAND;
@@ -41,7 +41,7 @@ export const isByHand = (called: Advised[0]): called is keyof typeof BY_HAND => 
  * asked; any other command for the server's machine is shown unchanged.
  */
 export const commandsIn =
-  (say: Say) =>
+  (say: FormatAdvice) =>
   (line: string): string => {
     const command = callIn(line);
     return (command && say({ words: '', command })) ?? line;
@@ -56,7 +56,7 @@ function callIn(line: string): Advised | undefined {
   // `queue` is `queue show`.
   for (const typed of [words, [...words, 'show']]) {
     const [longest] = operations
-      .map((operation) => ({ operation, path: wordsOf(operation) }))
+      .map((operation) => ({ operation, path: toCommandWords(operation) }))
       .filter(({ path }) => path.every((word, at) => word === typed[at]))
       .toSorted((one, other) => other.path.length - one.path.length);
     if (longest) return [longest.operation, ...typed.slice(longest.path.length)];
@@ -65,10 +65,10 @@ function callIn(line: string): Advised | undefined {
 }
 
 /** Returns the words after `rasket` that call it, as one text. */
-export const callOf = (called: Advised[0]): string => wordsOf(called).join(' ');
+export const formatCommand = (called: Advised[0]): string => toCommandWords(called).join(' ');
 
 /** Returns the words after `rasket` that call it. */
-function wordsOf(called: Advised[0]): string[] {
+function toCommandWords(called: Advised[0]): string[] {
   if (isByHand(called)) return called.split(' ');
   for (const { command, list, get, report, actions = [] } of everyFamily) {
     const found = [list, get, report, ...actions].find((one) => one?.operation === called);

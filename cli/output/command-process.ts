@@ -11,8 +11,8 @@ const processes = new WeakMap<Command, CommandProcess>();
 /** Called once for the whole program, so that tests can run several in one process. */
 export const runIn = (program: Command, its: CommandProcess): void => void processes.set(program, its);
 
-export function processOf(command: Command): CommandProcess {
-  return command.parent ? processOf(command.parent) : (processes.get(command) ?? process);
+export function findProcess(command: Command): CommandProcess {
+  return command.parent ? findProcess(command.parent) : (processes.get(command) ?? process);
 }
 
 /** Exit codes by what went wrong: the numbers of sysexits.h, if it has one. */

@@ -1,79 +1,83 @@
 import type { Advice, EmailHistory, Forwarded, AnswerOf } from '../client/index.ts';
 import { toneOfEmail } from '../families/emails.ts';
-import { sayOnLine, type Say } from './advice.ts';
+import { createLineFormatter, type FormatAdvice } from './advice.ts';
 import { clean } from './clean.ts';
-import { styleOf } from './items.ts';
+import { toStyle } from './items.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
 import { bytesInWords } from '../families/bytes-in-words.ts';
-import { subjectOf } from '../families/queue.ts';
+import { formatSubject } from '../families/queue.ts';
 
 /** The parts of an email's history that teams and operators both see. */
-type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
+type ShownHistory = Omit<EmailHistory, 'email' | 'suppressed'> & {
   email: Pick<EmailHistory['email'], 'id' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'last_event' | 'scheduled_at'>;
   /** Undefined if the reader must not see the list of suppressions. */
   suppressed: EmailHistory['suppressed'] | undefined;
 };
 
-type Email = Told['email'];
+type Email = ShownHistory['email'];
 type Event = EmailHistory['events'][number];
 type Attempt = EmailHistory['attempts'][number];
 type Pending = EmailHistory['pending'][number];
 
-interface Telling {
+interface StoryOptions {
   withTranscript?: boolean;
   /** Words an advice for its reader. */
-  say?: Say;
+  say?: FormatAdvice;
 }
 
 /**
  * Describes what happened to an email, from its acceptance to the next step, in whole sentences: one text for each
  * moment.
  */
-export function tellHistory(
+export function formatHistory(
   terminal: Terminal,
-  history: Told,
-  { withTranscript = false, say = sayOnLine() }: Telling = {},
+  history: ShownHistory,
+  { withTranscript = false, say = createLineFormatter() }: StoryOptions = {},
 ): string[] {
   const cleaned = withoutSteering(history);
   const { email, events, attempts, pending, isCut, forwarded, requestId } = cleaned;
   const story = [
     ...events
-      .filter((event) => !isTold(event, attempts))
-      .map((event) => ({ at: event.created_at, lines: tellEvent(terminal, event) })),
+      .filter((event) => !isDescribed(event, attempts))
+      .map((event) => ({ at: event.created_at, lines: describeEvent(terminal, event) })),
     ...attempts.map((attempt) => ({
       at: attempt.created_at,
-      lines: tellAttempt(terminal, attempt, withTranscript),
+      lines: describeAttempt(terminal, attempt, withTranscript),
     })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return [
     heading(terminal, email, requestId),
-    ...(forwarded ? [tellForward(forwarded, say)] : []),
-    ...(isCut ? saidOf(say, seeEarlier(email.id)) : []),
+    ...(forwarded ? [describeForward(forwarded, say)] : []),
+    ...(isCut ? formatAdvice(say, seeEarlier(email.id)) : []),
     ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
     [
-      ...tellSuppressed(cleaned, say),
-      ...tellPending(terminal, pending, email),
-      ...tellWaiting(pending, email, say),
+      ...describeSuppressed(cleaned, say),
+      ...describePending(terminal, pending, email),
+      ...describeWaiting(pending, email, say),
     ].join('\n'),
   ];
 }
 
-const saidOf = (say: Say, advice: Advice): string[] => [say(advice)].filter((said) => said !== undefined);
+const formatAdvice = (say: FormatAdvice, advice: Advice): string[] =>
+  [say(advice)].filter((said) => said !== undefined);
 
 const seeEarlier = (id: string): Advice => ({
   words: 'Earlier events are not shown; list all with',
   command: ['listEmailEvents', id, '--all'],
 });
 
-const tellForward = ({ ruleId, pattern, receivedId }: Forwarded, say: Say): string =>
+const describeForward = ({ ruleId, pattern, receivedId }: Forwarded, say: FormatAdvice): string =>
   [
     ...(pattern === undefined
       ? [`Forwarded by the inbound rule ${ruleId}, which was deleted or which you may not read.`]
-      : saidOf(say, { words: `Forwarded by the inbound rule for ${pattern}`, command: ['getInboundRule', ruleId] })),
+      : formatAdvice(say, {
+          words: `Forwarded by the inbound rule for ${pattern}`,
+          command: ['getInboundRule', ruleId],
+        })),
     ...(receivedId === undefined
       ? []
-      : saidOf(say, { words: 'The received email', command: ['getReceivedEmail', receivedId] })),
+      : formatAdvice(say, { words: 'The received email', command: ['getReceivedEmail', receivedId] })),
     '',
   ].join('\n');
 
@@ -81,12 +85,14 @@ const ASKED_AFTER: readonly string[] = ['bounced', 'suppressed'];
 const EVENTS_ASKED_AFTER: readonly string[] = ['email.bounced', 'email.complained', 'email.suppressed'];
 
 /** A report does not always suppress, the simulator never does, and an entry may have been removed since. */
-function tellSuppressed({ events, attempts, suppressed }: Told, say: Say): string[] {
+function describeSuppressed({ events, attempts, suppressed }: ShownHistory, say: FormatAdvice): string[] {
   if (suppressed === undefined) return [];
   const ended = attempts.flatMap(({ recipients }) =>
     recipients.filter(({ outcome }) => ASKED_AFTER.includes(outcome)).map(({ email }) => email),
   );
-  const told = events.filter(({ type }) => EVENTS_ASKED_AFTER.includes(type)).flatMap(({ data }) => recipientsOf(data));
+  const told = events
+    .filter(({ type }) => EVENTS_ASKED_AFTER.includes(type))
+    .flatMap(({ data }) => readRecipients(data));
   const entries = new Map(suppressed.map((entry) => [entry.email.toLowerCase(), entry]));
   const all = [...suppressed.map(({ email }) => email), ...ended, ...told.map(String)];
   const byKey = new Map(all.map((email) => [email.toLowerCase(), email]));
@@ -108,13 +114,13 @@ const withoutSteering = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'string' ? clean(part) : part)) as T;
 
 /** The attempt that caused it says more. No attempt reports that delivery was given up, or that mail bounced later. */
-function isTold({ type, created_at: at, data }: Event, attempts: readonly Attempt[]): boolean {
+function isDescribed({ type, created_at: at, data }: Event, attempts: readonly Attempt[]): boolean {
   const outcome = BY_TRIES[type];
   if (outcome === undefined) return false;
   const ended = attempts
     .filter((attempt) => attempt.created_at <= at)
     .flatMap(({ recipients }) => recipients.filter((one) => one.outcome === outcome).map(({ email }) => email));
-  return recipientsOf(data).every((email) => ended.includes(String(email)));
+  return readRecipients(data).every((email) => ended.includes(String(email)));
 }
 
 const BY_TRIES: Readonly<Record<string, Attempt['recipients'][number]['outcome']>> = {
@@ -123,10 +129,10 @@ const BY_TRIES: Readonly<Record<string, Attempt['recipients'][number]['outcome']
   'email.bounced': 'bounced',
 };
 
-const recipientsOf = (data: Event['data']): unknown[] => (Array.isArray(data?.['to']) ? data['to'] : []);
+const readRecipients = (data: Event['data']): unknown[] => (Array.isArray(data?.['to']) ? data['to'] : []);
 
 function heading(terminal: Terminal, email: Email, requestId: string | null): string {
-  const state = terminal.paint(styleOf(toneOfEmail(email.last_event)), email.last_event);
+  const state = terminal.paint(toStyle(toneOfEmail(email.last_event)), email.last_event);
   const whom = (['to', 'cc', 'bcc'] as const)
     .filter((field) => email[field].length > 0)
     .map((field) => ` ${field} ${email[field].join(', ')}`);
@@ -150,8 +156,8 @@ const EVENTS: Readonly<Record<string, string>> = {
   'email.failed': 'Could not be sent.',
 };
 
-function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Event): string[] {
-  const to = recipientsOf(data);
+function describeEvent(terminal: Terminal, { type, data, explanation, advice }: Event): string[] {
+  const to = readRecipients(data);
   const whom = to.length > 0 ? ` (${to.join(', ')})` : '';
   const about = (part: string, field: string) => (data?.[part] as Record<string, unknown> | undefined)?.[field];
   const codes = about('bounce', 'diagnosticCode');
@@ -173,7 +179,7 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
   ];
 }
 
-function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
+function describeAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
   // A server of an older version names no relay.
   const { mx, relay, address, tls, transcript } = attempt;
   const server =
@@ -184,7 +190,7 @@ function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boole
   return [
     `Try ${attempt.attempt} ${relay ? `through the relay ${relay},` : 'at'} ${server}, ${attempt.duration_ms} ms`,
     ...attempt.recipients.flatMap((recipient) => [
-      `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
+      `${terminal.paint(toStyle(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),
       `  ${recipient.explanation}`,
       ...(recipient.advice === null ? [] : [`  ${recipient.advice}`]),
@@ -206,7 +212,7 @@ const TONES = {
   failed: 'bad',
 } as const;
 
-function tellPending(terminal: Terminal, pending: readonly Pending[], email: Email): string[] {
+function describePending(terminal: Terminal, pending: readonly Pending[], email: Email): string[] {
   if (email.last_event === 'scheduled')
     return [`\nNext: it will be sent at ${formatTime(terminal, email.scheduled_at, 'second')}.`];
   if (pending.length === 0) return ['\nNothing further will happen.'];
@@ -216,10 +222,10 @@ function tellPending(terminal: Terminal, pending: readonly Pending[], email: Ema
 }
 
 /** Mail that waits for its domain is sent once the records exist. */
-function tellWaiting(pending: readonly Pending[], { from }: Email, say: Say): string[] {
+function describeWaiting(pending: readonly Pending[], { from }: Email, say: FormatAdvice): string[] {
   const [, domain] = /@([^\s@>]+)>?$/.exec(from) ?? [];
   if (domain === undefined || !pending.some(({ state }) => state === 'awaits_domain')) return [];
-  return saidOf(say, { words: 'See which of its records are missing with', command: ['getDomain', domain] });
+  return formatAdvice(say, { words: 'See which of its records are missing with', command: ['getDomain', domain] });
 }
 
 const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => string> = {
@@ -239,16 +245,16 @@ const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => strin
 const indent = (lines: readonly string[], by = '  '): string[] => lines.map((line) => `${by}${line}`);
 
 /** An operator cannot act for the team: nothing is advised that takes a key of it. */
-export function tellQueuedEmail(
+export function formatQueuedEmail(
   terminal: Terminal,
   email: AnswerOf<'getQueuedEmail'>,
   withTranscript: boolean,
 ): string[] {
   const { events, attempts, pending, is_cut: isCut, team, size, request_id: requestId } = email;
-  const subject = email.subject === null ? `(subject ${subjectOf(email) || 'not shown'})` : email.subject;
+  const subject = email.subject === null ? `(subject ${formatSubject(email) || 'not shown'})` : email.subject;
   const story = { events: events.toReversed(), attempts: attempts.toReversed(), pending, isCut, requestId };
   const history = { email: { ...email, subject }, ...story, suppressed: undefined, forwarded: undefined };
-  const [heading = '', ...told] = tellHistory(terminal, history, { withTranscript, say: () => undefined });
+  const [heading = '', ...told] = formatHistory(terminal, history, { withTranscript, say: () => undefined });
   return [
     `${heading.trimEnd()}\nteam ${team}, ${bytesInWords(size)}\n`,
     ...(isCut ? ['Earlier events and attempts are not shown.'] : []),

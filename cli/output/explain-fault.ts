@@ -5,14 +5,14 @@ import {
   isSession,
   listOfAdvice,
   seeWhatThereIs,
-  startOf,
+  buildStartCommand,
   type Advice,
   type Advised,
   type Advices,
   type ContractId,
   type Target,
 } from '../client/index.ts';
-import { sayOnLine, everyFamily, type Say } from './advice.ts';
+import { createLineFormatter, everyFamily, type FormatAdvice } from './advice.ts';
 import { clean } from './clean.ts';
 import { CliFault, meantBy } from './cli-fault.ts';
 import { EXIT, type Ending } from './command-process.ts';
@@ -35,7 +35,7 @@ const keepKey = (words: string, key: KeyInUse | undefined): Advice => ({
   command: key === undefined ? ['login', '--api-key'] : ['login', '--url', key.url, '--api-key'],
 });
 
-const sayRefused = (key: KeyInUse | undefined): string =>
+const describeRefusedKey = (key: KeyInUse | undefined): string =>
   key === undefined
     ? 'The API key was not accepted (invalid_api_key).'
     : isPass(key)
@@ -56,7 +56,7 @@ function renew(key: KeyInUse | undefined): Advice {
   if (key?.development && key.keyFrom === key.development.file)
     return {
       words: 'Restart that server, which creates a valid key',
-      command: startOf(key.development.data),
+      command: buildStartCommand(key.development.data),
     };
   return isSession(key?.apiKey) ? signInAs('Sign in again with', key) : setOne(key);
 }
@@ -97,7 +97,7 @@ const idIn = (values: Path, name: string): string => String(values[name] ?? 'ID'
 const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   api_key_id: () => ['listApiKeys'],
   assignee: () => ['listMembers'],
-  attachment_id: attachmentsOf,
+  attachment_id: chooseAttachmentsList,
   broadcast_id: () => ['listBroadcasts'],
   confirmation_template_id: () => ['listTemplates'],
   contact: () => ['listContacts'],
@@ -118,7 +118,7 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   inbound_rule_id: () => ['listInboundRules'],
   log_id: () => ['listLogs'],
   properties: () => ['listContactProperties'],
-  received_attachment_id: attachmentsOf,
+  received_attachment_id: chooseAttachmentsList,
   received_email_id: () => ['listReceivedEmails'],
   segment: () => ['listSegments'],
   segment_id: () => ['listSegments'],
@@ -134,7 +134,7 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   webhook_id: () => ['listWebhooks'],
 };
 
-function attachmentsOf(path: Path): Advised {
+function chooseAttachmentsList(path: Path): Advised {
   if ('received_email_id' in path) return ['listReceivedAttachments', idIn(path, 'received_email_id')];
   return ['listAttachments', idIn(path, 'email_id')];
 }
@@ -162,7 +162,7 @@ type Advise = (fault: ApiFault, key: KeyInUse | undefined) => Advices;
 
 /** The advice for refusals by an operation's own rules. */
 const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
-  cancelEmail: whatBecameOfIt,
+  cancelEmail: adviseOutcome,
   claimDomain: ({ status, sent }) =>
     status === 409
       ? { words: 'See it with', command: ['getDomain', nameIn(sent)] }
@@ -202,13 +202,13 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
           { words: 'Add one with', command: ['createWebhook', 'URL', '--events', String(type)] },
           { words: 'Or receive it on this machine with', command: ['webhooks listen'] },
         ],
-  updateEmail: whatBecameOfIt,
+  updateEmail: adviseOutcome,
   updateTemplate: seeOtherTemplate,
 };
 
 const nameIn = ({ name }: Path): string => (typeof name === 'string' ? name : 'NAME');
 
-function whatBecameOfIt({ path }: ApiFault): Advice {
+function adviseOutcome({ path }: ApiFault): Advice {
   return { words: 'See what happened to it with', command: ['explain', idIn(path, 'email_id')] };
 }
 
@@ -250,10 +250,12 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
   }),
   invalid_permission: aboutPermission,
   not_found: ({ operation, path, query, sent }) =>
-    NOT_THERE[operation] ?? firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
+    NOT_THERE[operation] ??
+    findFirstAdvice([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
   resource_locked: (fault) => takenBy(fault),
-  validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
-  invalid_parameter: (fault) => fieldsOf(fault) ?? ownFieldOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
+  validation_error: (fault) => adviseFields(fault) ?? listenInstead(fault) ?? takenBy(fault),
+  invalid_parameter: (fault) =>
+    adviseFields(fault) ?? adviseOwnField(fault) ?? adviseParameters(fault) ?? takenBy(fault),
   rate_limit_exceeded: ({ retryAfterSeconds: after }) =>
     after === undefined ? undefined : { words: `Try again in ${after} s.` },
   application_error: ({ requestId }) =>
@@ -279,7 +281,7 @@ function aboutPermission({ operation, body }: ApiFault, key: KeyInUse | undefine
 const switchAiOn: Advice = { words: 'Turn them on with', command: ['updateTeam', '--ai-assist'] };
 
 const isOperatorsCall = (operation: ContractId): boolean =>
-  isCallOf(operation, (family) => family.isOperators === true);
+  isCallInFamily(operation, (family) => family.isOperators === true);
 
 /** Operations of the session itself, and those on the people of a team. */
 const OF_PEOPLE: Partial<Record<ContractId, true>> = {
@@ -290,9 +292,9 @@ const OF_PEOPLE: Partial<Record<ContractId, true>> = {
 };
 
 const isPeoplesCall = (operation: ContractId): boolean =>
-  OF_PEOPLE[operation] === true || isCallOf(operation, (family) => family.isPeoples === true);
+  OF_PEOPLE[operation] === true || isCallInFamily(operation, (family) => family.isPeoples === true);
 
-const isCallOf = (operation: ContractId, isMeant: (family: Family) => boolean): boolean =>
+const isCallInFamily = (operation: ContractId, isMeant: (family: Family) => boolean): boolean =>
   everyFamily.some((family) => {
     const { list, get, report, actions = [] } = family;
     return isMeant(family) && [list, get, report, ...actions].some((one) => one?.operation === operation);
@@ -300,12 +302,12 @@ const isCallOf = (operation: ContractId, isMeant: (family: Family) => boolean): 
 
 const namesGiven = (values: Path): string[] => Object.keys(values).filter((name) => values[name] !== undefined);
 
-const firstOf = (names: readonly string[], path: Path): Advice | undefined =>
+const findFirstAdvice = (names: readonly string[], path: Path): Advice | undefined =>
   names.map((name) => listFor(name, path)).find((advice) => advice !== undefined);
 
 /** The fields at fault that name something: `segments.0`, `topics.1.id`, `properties.colour`. */
-const fieldsOf = ({ body: { errors = [] }, path }: ApiFault): Advice | undefined =>
-  firstOf(
+const adviseFields = ({ body: { errors = [] }, path }: ApiFault): Advice | undefined =>
+  findFirstAdvice(
     errors.map(({ path: field }) => field.replaceAll(/\.(?:\d+|id)\b/g, '').replace(/^properties\..*/, 'properties')),
     path,
   );
@@ -322,7 +324,7 @@ const BY_FIELD: Readonly<Record<string, (fault: ApiFault) => Advice | undefined>
 };
 
 /** If a field of the body is at fault, the names in the path were found. */
-const ownFieldOf = (fault: ApiFault): Advices => {
+const adviseOwnField = (fault: ApiFault): Advices => {
   const [first] = fault.body.errors ?? [];
   return first && (BY_FIELD[first.path]?.(fault) ?? []);
 };
@@ -330,11 +332,11 @@ const ownFieldOf = (fault: ApiFault): Advices => {
 const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
 /** Returns the advice for an invalid id in a parameter that names an item. */
-function parametersOf({ path, query }: ApiFault): Advice | undefined {
+function adviseParameters({ path, query }: ApiFault): Advice | undefined {
   const strays = Object.entries({ ...query, ...path }).filter(
     ([, value]) => value !== undefined && !ID.test(String(value)),
   );
-  return firstOf(
+  return findFirstAdvice(
     strays.map(([name]) => name),
     path,
   );
@@ -386,31 +388,38 @@ export type Translate = (message: string, paths: readonly string[]) => string;
 
 interface Reader {
   /** Translates fields of the API to options. */
-  inWordsOf?: Translate | undefined;
+  translate?: Translate | undefined;
   /** The key in use. */
   key?: KeyInUse | undefined;
-  say?: Say;
+  formatAdvices?: FormatAdvice;
 }
 
 /** The cause first, then what to do next; undefined for a defect of ours, which deserves its stack trace. */
 export function explainFault(
   error: unknown,
-  { inWordsOf = (message) => message, key, say = sayOnLine() }: Reader = {},
+  { translate = (message) => message, key, formatAdvices = createLineFormatter() }: Reader = {},
 ): Explanation | undefined {
   if (error instanceof CliFault)
-    return { lines: withAdvice(error.message.split('\n'), error.advice, say), exitCode: error.exitCode };
+    return { lines: withAdvice(error.message.split('\n'), error.advice, formatAdvices), exitCode: error.exitCode };
   if (error instanceof CredentialsFault) {
     const advice = error.advice ? [error.advice] : [];
-    return { lines: withAdvice([error.message], advice, say), exitCode: error.isMisuse ? EXIT.usage : EXIT.auth };
+    return {
+      lines: withAdvice([error.message], advice, formatAdvices),
+      exitCode: error.isMisuse ? EXIT.usage : EXIT.auth,
+    };
   }
-  if (error instanceof NoAnswer) return { lines: explainSilence(error, say), exitCode: EXIT.unreachable };
+  if (error instanceof NoAnswer) return { lines: explainSilence(error, formatAdvices), exitCode: EXIT.unreachable };
   if (error instanceof ApiFault)
-    return { lines: explainRefusal(error, { inWordsOf, key, say }), exitCode: EXIT[endingOf(error)] };
+    return { lines: explainRefusal(error, { translate, key, say: formatAdvices }), exitCode: EXIT[toEnding(error)] };
   return undefined;
 }
 
 /** Inserts the advice after the cause; a command ends its line. */
-function withAdvice([cause = '', ...details]: readonly string[], advices: readonly Advice[], say: Say): string[] {
+function withAdvice(
+  [cause = '', ...details]: readonly string[],
+  advices: readonly Advice[],
+  say: FormatAdvice,
+): string[] {
   const lines = [cause];
   let endsInCommand = false;
   for (const advice of advices) {
@@ -426,33 +435,33 @@ function withAdvice([cause = '', ...details]: readonly string[], advices: readon
 /** A 403 concerns either the key or the request; its name says which. */
 const OF_THE_KEY: readonly string[] = ['invalid_permission', 'restricted_api_key', 'suspended_api_key'];
 
-function endingOf({ status, body }: ApiFault): Ending {
+function toEnding({ status, body }: ApiFault): Ending {
   if (status === 401 || (status === 403 && OF_THE_KEY.includes(body.name))) return 'auth';
   if (status === 404) return 'notFound';
   if (status === 429) return 'limit';
   return status >= 500 ? 'server' : 'refused';
 }
 
-function explainSilence(fault: NoAnswer, say: Say): string[] {
+function explainSilence(fault: NoAnswer, say: FormatAdvice): string[] {
   const doubt = fault.isInDoubt ? ['The request may have been carried out anyway; check before you repeat it.'] : [];
   return [...withAdvice([fault.message], fault.advice, say), ...doubt];
 }
 
 function explainRefusal(
   fault: ApiFault,
-  { inWordsOf, key, say }: { inWordsOf: Translate; key: KeyInUse | undefined; say: Say },
+  { translate, key, say }: { translate: Translate; key: KeyInUse | undefined; say: FormatAdvice },
 ): string[] {
   const { name, message, errors = [] } = fault.body;
-  if (name === 'invalid_api_key') return withAdvice([sayRefused(key)], [renew(key)], say);
+  if (name === 'invalid_api_key') return withAdvice([describeRefusedKey(key)], [renew(key)], say);
   const advices = adviceFor(fault, key);
   const paths = errors.map((error) => error.path);
   const meant = advices.length === 0 ? suggest(message) : [];
-  const cause = `${inWordsOf(message, paths).replace(/\.?$/, '')} (${name}).`;
+  const cause = `${translate(message, paths).replace(/\.?$/, '')} (${name}).`;
   // The message of a single field is the whole message; printed twice it would look like two faults.
-  const isSaid = ({ path, message: said }: { path: string; message: string }): boolean =>
+  const isRepeated = ({ path, message: said }: { path: string; message: string }): boolean =>
     message.endsWith(said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said);
-  const fields = errors.length === 1 && errors.every(isSaid) ? [] : errors;
-  const details = fields.map((field) => `  ${inWordsOf(inWords(field), paths)}`);
+  const fields = errors.length === 1 && errors.every(isRepeated) ? [] : errors;
+  const details = fields.map((field) => `  ${translate(inWords(field), paths)}`);
   return withAdvice([cause, ...details], [...advices, ...meant], say);
 }
 

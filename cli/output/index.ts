@@ -2,11 +2,20 @@
  * The output for people and programs: tables, items, JSON, and faults in words. No control characters of untrusted
  * senders reach the terminal; this never calls the API.
  */
-export { callOf, commandsIn, isByHand, keyOf, sayOnLine, type Chosen, type Say, everyFamily } from './advice.ts';
+export {
+  formatCommand,
+  commandsIn,
+  isByHand,
+  formatKeyOrigin,
+  createLineFormatter,
+  type Chosen,
+  type FormatAdvice,
+  everyFamily,
+} from './advice.ts';
 export { clean, cleanJson, cleanLines, howToType, isNameTyped, nameToType } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
-export { processOf, type CommandProcess, EXIT } from './command-process.ts';
-export { tellHistory, tellQueuedEmail } from './email-story.ts';
+export { findProcess, type CommandProcess, EXIT } from './command-process.ts';
+export { formatHistory, formatQueuedEmail } from './email-story.ts';
 export {
   explainFault,
   type Explanation,
@@ -26,14 +35,14 @@ export {
   namedFields,
   pickFields,
   shownFields,
-  styleOf,
+  toStyle,
   tableColumns,
   type Fields,
   shortId,
 } from './items.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
-export { fitProse, shorten, widthOf } from './prose.ts';
+export { fitProse, shorten, measureWidth } from './prose.ts';
 export { qrLines, openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
-export { bodyOf, headOf, quote, type ThreadEmail } from './thread-text.ts';
+export { formatEmailBody, formatEmailHead, quote, type ThreadEmail } from './thread-text.ts';
 export { formatTime, listTime, shortTime } from './time.ts';
-export { tellChange } from './zone-change.ts';
+export { describeChange } from './zone-change.ts';

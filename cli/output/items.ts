@@ -1,5 +1,5 @@
 import type { Field, Tone } from '../families/family.ts';
-import { grouped, inWords, readPart, valueOf } from '../families/field-value.ts';
+import { grouped, inWords, readPart, readFieldValue } from '../families/field-value.ts';
 import { clean, cleanLines } from './clean.ts';
 import { CliFault, nearestTo } from './cli-fault.ts';
 import { formatPairs, type Column } from './table.ts';
@@ -16,7 +16,7 @@ export type Fields = readonly Field<never>[];
 
 const STYLES: Record<Tone, Style> = { plain: 'plain', good: 'green', attention: 'yellow', bad: 'red' };
 
-export const styleOf = (tone: Tone): Style => STYLES[tone];
+export const toStyle = (tone: Tone): Style => STYLES[tone];
 
 /** Returns the columns of a table from a family's fields. */
 export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[] =>
@@ -24,7 +24,7 @@ export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[]
     title: field.label.toUpperCase(),
     value: (item) => cellText(terminal, field, item),
     style: (item) => fieldStyle(field, item),
-    fit: fitOf(field),
+    fit: chooseFit(field),
     isRight: field.kind === 'number',
   }));
 
@@ -47,7 +47,7 @@ function brief(terminal: Terminal, field: Field<never>): Partial<Column<Item>> {
     const precision = kind === 'moment' ? 'second' : 'minute';
     return {
       value: (item) => {
-        const value = field.words ? field.words(item as never) : valueOf(field, item);
+        const value = field.words ? field.words(item as never) : readFieldValue(field, item);
         return typeof value === 'string' ? shortTime(value, Date.now(), precision) : inWords(value);
       },
     };
@@ -55,7 +55,7 @@ function brief(terminal: Terminal, field: Field<never>): Partial<Column<Item>> {
   return kind === 'whole' ? { fit: 'name' } : {};
 }
 
-function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']> {
+function chooseFit({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']> {
   if (kind === 'text') return 'cut';
   if (kind === 'name') return 'name';
   return kind === 'long' || kind === 'body' ? 'below' : 'whole';
@@ -64,20 +64,22 @@ function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']
 /** Formats an item in full: a line for each field, and below them the values that have lines of their own. */
 export function formatItem(terminal: Terminal, fields: Fields, item: Item): string {
   const columns = terminal.isTty ? terminal.columns : undefined;
-  const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item, columns)));
-  return [formatPairs(terminal, pairsOf(terminal, fields, item)), ...bodies].filter((part) => part !== '').join('\n\n');
+  const bodies = fields.filter(isBody).map((field) => formatBody(readFieldValue(field, item, columns)));
+  return [formatPairs(terminal, buildPairs(terminal, fields, item)), ...bodies]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 const isBody = ({ kind }: Field<never>): boolean => kind === 'body';
 
-const pairsOf = (terminal: Terminal, fields: Fields, item: Item) =>
+const buildPairs = (terminal: Terminal, fields: Fields, item: Item) =>
   fields
     .filter((field) => !isBody(field))
-    .map((field) => [field.label, textOf(terminal, field, item, 'second'), fieldStyle(field, item)] as const);
+    .map((field) => [field.label, formatField(terminal, field, item, 'second'), fieldStyle(field, item)] as const);
 
 /** The same, for a caller that wraps lines: only fields with a value, with equally wide labels. */
 export function itemPairs(terminal: Terminal, fields: Fields, item: Item): { label: string; text: string }[] {
-  const pairs = pairsOf(terminal, fields, item).filter(([, text]) => text !== '');
+  const pairs = buildPairs(terminal, fields, item).filter(([, text]) => text !== '');
   const width = Math.max(0, ...pairs.map(([label]) => label.length));
   return pairs.map(([label, text, style]) => ({
     label: label.padEnd(width),
@@ -85,24 +87,24 @@ export function itemPairs(terminal: Terminal, fields: Fields, item: Item): { lab
   }));
 }
 
-function bodyOf(value: unknown): string {
+function formatBody(value: unknown): string {
   if (value === null || value === undefined) return '';
   return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }
 
 /** Returns the text of a cell of a table. */
 export const cellText = (terminal: Terminal, field: Field<never>, item: Item): string =>
-  textOf(terminal, field, item, field.kind === 'moment' ? 'second' : 'minute');
+  formatField(terminal, field, item, field.kind === 'moment' ? 'second' : 'minute');
 
-function textOf(terminal: Terminal, field: Field<never>, item: Item, precision: 'minute' | 'second'): string {
+function formatField(terminal: Terminal, field: Field<never>, item: Item, precision: 'minute' | 'second'): string {
   if (field.words && terminal.isTty) return field.words(item as never);
-  const value = valueOf(field, item);
+  const value = readFieldValue(field, item);
   if (field.kind === 'number' && typeof value === 'number' && terminal.isTty) return grouped(value);
   const isTime = field.kind === 'time' || field.kind === 'moment';
   return isTime && typeof value === 'string' ? formatTime(terminal, value, precision) : inWords(value);
 }
 
-const fieldStyle = (field: Field<never>, item: Item): Style => styleOf(field.tone?.(item as never) ?? 'plain');
+const fieldStyle = (field: Field<never>, item: Item): Style => toStyle(field.tone?.(item as never) ?? 'plain');
 
 /** Returns the fields that are shown by default. */
 export const shownFields = (fields: Fields, isWide = false): Fields =>

@@ -1,22 +1,22 @@
 let segmenter: Intl.Segmenter | undefined;
 
 /** Made when a text needs it: that takes a tenth of the time of a short command, and most have none. */
-const graphemesOf = (text: string): Iterable<{ segment: string }> =>
+const splitGraphemes = (text: string): Iterable<{ segment: string }> =>
   (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text);
 
 /**
  * Counts columns as most terminals do: two for East Asian wide characters and emoji, none for what joins the letter
  * before it.
  */
-export function widthOf(text: string): number {
+export function measureWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemesOf(text)) width += EMOJI.test(segment) ? 2 : lettersOf(segment);
+  for (const { segment } of splitGraphemes(text)) width += EMOJI.test(segment) ? 2 : measureLetters(segment);
   return width;
 }
 
 /** Scripts whose letters join count each of them. */
-function lettersOf(segment: string): number {
+function measureLetters(segment: string): number {
   let width = 0;
   for (const letter of segment) width += JOINED.test(letter) ? 0 : WIDE.test(letter) ? 2 : 1;
   return width;
@@ -31,11 +31,11 @@ const WIDE =
   /[\u1100-\u115F\u2329\u232A\u2E80-\u303E\u3041-\u3247\u3250-\u4DBF\u4E00-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DF2}\u{1AFF0}-\u{1B2FB}\u{1F200}-\u{1F265}\u{20000}-\u{3FFFD}]/u;
 
 export function shorten(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  if (measureWidth(text) <= width) return text;
   let shown = '';
   let used = 0;
-  for (const { segment } of graphemesOf(text)) {
-    used += widthOf(segment);
+  for (const { segment } of splitGraphemes(text)) {
+    used += measureWidth(segment);
     if (used > width - 1) break;
     shown += segment;
   }
@@ -57,7 +57,7 @@ export const fitProse = (text: string, width: number): string =>
     .flatMap((line) => (seenWidth(line) > width ? breakLine(line, width) : [line]))
     .join('\n');
 
-const seenWidth = (text: string): number => widthOf(text.replaceAll(PAINT, ''));
+const seenWidth = (text: string): number => measureWidth(text.replaceAll(PAINT, ''));
 
 function breakLine(line: string, width: number): string[] {
   const [indent = ''] = /^ */.exec(line) ?? [];

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { columnsOf, SHORT } from '../families/metrics.ts';
+import { buildColumns, SHORT } from '../families/metrics.ts';
 import { apiKeys } from '../families/api-keys.ts';
 import { audit } from '../families/audit.ts';
 import { contactActivity, contacts } from '../families/contacts.ts';
@@ -24,7 +24,7 @@ const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
 const HEX = ID.replaceAll('-', '');
 const ADDRESS = 'chiara.gallo@mail.example.org';
 const CREATED = '2026-11-20T09:30:00.000Z';
-const METRICS = { dimensions: ['period', 'domain'], metrics: SHORT.split(',') } as Parameters<typeof columnsOf>[0];
+const METRICS = { dimensions: ['period', 'domain'], metrics: SHORT.split(',') } as Parameters<typeof buildColumns>[0];
 const email = {
   id: ID,
   created_at: '2026-11-20T09:30:00.000Z',
@@ -145,7 +145,7 @@ describe('a table at a terminal', () => {
       whole: [`wh_${HEX}`, 'https://hooks.example.com/from/rasket'],
     },
     metrics: {
-      list: { columns: columnsOf(METRICS) },
+      list: { columns: buildColumns(METRICS) },
       item: { period: '2026-11-20', domain_name: 'newsletters.example.com', sent: 1, delivered: 1, bounce_rate: 0 },
       whole: ['2026-11-20', 'newsletters.example.com'],
     },

@@ -1,5 +1,5 @@
 import { clean } from './clean.ts';
-import { fitProse, shorten, widthOf } from './prose.ts';
+import { fitProse, shorten, measureWidth } from './prose.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 /** A `whole` cell is never shortened; a `name` is not either, and goes below its row if few are as long. */
@@ -34,7 +34,7 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
   if (widthOfAll(all) <= space) return [{ placed: all, space }];
   const beside = all.filter(({ fit }) => fit !== 'below');
   let best: { lines: Line[]; height: number } | undefined;
-  for (const limit of limitsOf(fits, widest, rows)) {
+  for (const limit of listNameWidths(fits, widest, rows)) {
     const placed = beside.map((one) =>
       one.fit === 'name' ? { ...one, width: Math.min(one.width, Math.max(limit, titles[one.at] ?? 0)) } : one,
     );
@@ -43,7 +43,7 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
     const misfits = rows.filter((row) => placed.some(({ at, width, fit }) => fit === 'name' && (row[at] ?? 0) > width));
     if (misfits.length * 3 > rows.length) break;
     const lines = breakLines(placed, space);
-    const height = rows.reduce((sum, row) => sum + heightOf(lines, row), 0);
+    const height = rows.reduce((sum, row) => sum + measureHeight(lines, row), 0);
     if (best === undefined || height < best.height) best = { lines, height };
   }
   const below = all.filter(({ fit }) => fit === 'below');
@@ -51,7 +51,7 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
 }
 
 /** Returns candidate widths for names: the widest, then each narrower one. */
-function limitsOf(fits: readonly Fit[], widest: readonly number[], rows: readonly number[][]): number[] {
+function listNameWidths(fits: readonly Fit[], widest: readonly number[], rows: readonly number[][]): number[] {
   const names = widest.flatMap((width, at) => (fits[at] === 'name' ? [width, ...rows.map((row) => row[at] ?? 0)] : []));
   return names.length === 0 ? [Infinity] : [...new Set(names)].sort((a, b) => b - a);
 }
@@ -100,7 +100,7 @@ function narrow({ placed, space }: Line): Line {
 }
 
 /** Returns the number of lines of a row; an empty one below it is left out. */
-const heightOf = (lines: readonly Line[], row: readonly number[]): number =>
+const measureHeight = (lines: readonly Line[], row: readonly number[]): number =>
   lines.reduce((sum, line, at) => sum + (at === 0 || isFilled(line, row) ? 1 + tooLong(line, row).length : 0), 0);
 
 const isFilled = ({ placed }: Line, row: readonly number[]): boolean => placed.some(({ at }) => row[at] !== 0);
@@ -161,10 +161,10 @@ function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: reado
       () => true,
       ({ cells }) => Math.max(cells, TITLE_MIN),
     );
-    if (excessOf(columns, space) <= 0 || columns.length === 1) break;
+    if (computeExcess(columns, space) <= 0 || columns.length === 1) break;
     const text = columns.findLast((column) => column !== columns[0] && isText(column));
     if (!text) shrink(columns, space, isName, () => NAME_LEAST);
-    if (!text && excessOf(columns, space) <= 0) break;
+    if (!text && computeExcess(columns, space) <= 0) break;
     const left = text ?? columns.at(-1);
     columns = columns
       .filter((column) => column !== left)
@@ -173,7 +173,7 @@ function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: reado
   return { placed: columns.map(({ at, width }): Placed => ({ at, width: Math.min(width, space), fit: 'cut' })), space };
 }
 
-const excessOf = (columns: readonly ShrinkableColumn[], space: number): number =>
+const computeExcess = (columns: readonly ShrinkableColumn[], space: number): number =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1)) - space;
 
 /** Shrinks the widest first, and none below its minimum. */
@@ -183,7 +183,7 @@ function shrink(
   isMeant: (column: ShrinkableColumn) => boolean,
   least: (column: ShrinkableColumn) => number,
 ): void {
-  for (let excess = excessOf(columns, space); excess > 0; excess--) {
+  for (let excess = computeExcess(columns, space); excess > 0; excess--) {
     const soft = columns.filter((column) => isMeant(column) && column.width > least(column));
     const widest = soft.sort((a, b) => b.width - a.width)[0];
     if (!widest) return;
@@ -247,8 +247,8 @@ export function openTable<Row>(
         lines = [];
         return [...(isFirst ? [titles] : []), ...cells].map((line) => line.join('\t')).join('\n');
       }
-      const widths = cells.map((texts) => texts.map(widthOf));
-      const sizes = [fits, titles.map(widthOf), widths] as const;
+      const widths = cells.map((texts) => texts.map(measureWidth));
+      const sizes = [fits, titles.map(measureWidth), widths] as const;
       lines ??=
         isOneLine && !isWide
           ? [layOneLine(...sizes, terminal.columns)]
@@ -289,7 +289,7 @@ interface Drawing {
  * Draws one line of a row, and below it the values that are too long for it. The last cell takes the remaining space.
  */
 function drawLine(line: Line, { texts, paint, isRight, isFirst, onCut }: Drawing): string[] {
-  const widths = texts.map(widthOf);
+  const widths = texts.map(measureWidth);
   if (!isFirst && !isFilled(line, widths)) return [];
   const low = tooLong(line, widths);
   const last = line.placed.findLast(({ at }) => texts[at] !== '');
@@ -301,8 +301,8 @@ function drawLine(line: Line, { texts, paint, isRight, isFirst, onCut }: Drawing
     const whole = low.includes(one) ? SEE_BELOW : text;
     const shown = one.fit === 'cut' ? shorten(whole, space) : whole;
     if (shown !== whole) onCut?.();
-    const width = Math.max(one.width, widthOf(shown));
-    const blanks = ' '.repeat(width - widthOf(shown));
+    const width = Math.max(one.width, measureWidth(shown));
+    const blanks = ' '.repeat(width - measureWidth(shown));
     const painted = paint(shown, one.at);
     drawn += (isRight(one.at) ? blanks + painted : painted + blanks) + GAP;
     used += width + GAP.length;

@@ -11,7 +11,7 @@ export interface Terminal {
   /** Prints results, to standard output. */
   print(text: string): void;
   /** Prints sentences among the results: for a person, wrapped between words. */
-  tell(text: string): void;
+  printText(text: string): void;
   /** Prints the whole response of the API: indented for a person, on one line for a program. */
   printJson(value: unknown): void;
   /** Prints a remark for people to standard error; nothing if the output is a pipe. */
@@ -44,7 +44,7 @@ export function openTerminal({ out, err, env }: TerminalInput): Terminal {
     isTty,
     columns,
     print: (text) => void out.write(`${text}\n`),
-    tell: (text) => void out.write(`${isTty ? fitProse(text, columns) : text}\n`),
+    printText: (text) => void out.write(`${isTty ? fitProse(text, columns) : text}\n`),
     printJson: (value) => void out.write(`${cleanJson(value, isTty ? 2 : 0)}\n`),
     hint(text) {
       if (isTty && err.isTTY) err.write(`${fitProse(text, columns)}\n`);

@@ -56,30 +56,31 @@ export function textOfHtml(html: string): string {
     if (end > at) parts.push(decode(html.slice(at, end).replaceAll(/\s+/g, ' ')));
     if (open === -1) break;
     if (html.startsWith('<!--', open)) {
-      at = behind(html, '-->', open + 4);
+      at = indexAfter(html, '-->', open + 4);
       continue;
     }
-    at = behind(html, '>', open + 1);
+    at = indexAfter(html, '>', open + 1);
     const tag = html.slice(open + 1, at - 1);
     const name = /^\/?([a-z][a-z0-9]*)/i.exec(tag)?.[1]?.toLowerCase() ?? '';
     const isEnd = tag.startsWith('/');
-    if (HIDDEN.has(name) && !isEnd) at = behindEndOf(html, name, at);
+    if (HIDDEN.has(name) && !isEnd) at = indexAfterEndTag(html, name, at);
     else if (name === 'a') link(parts, links, isEnd ? undefined : (attribute(tag, 'href') ?? ''));
-    else if (name === 'img') parts.push(said(attribute(tag, 'alt')));
+    else if (name === 'img') parts.push(formatAlt(attribute(tag, 'alt')));
     else if (BREAKS.has(name)) parts.push(name === 'li' && !isEnd ? '\n- ' : '\n');
     else if ((name === 'td' || name === 'th') && isEnd) parts.push('  ');
   }
   return tidy(parts.join(''));
 }
 
-const said = (alt: string | undefined): string => (alt === undefined || alt.trim() === '' ? '' : `[${alt.trim()}]`);
+const formatAlt = (alt: string | undefined): string =>
+  alt === undefined || alt.trim() === '' ? '' : `[${alt.trim()}]`;
 
-function behind(html: string, what: string, from: number): number {
+function indexAfter(html: string, what: string, from: number): number {
   const at = html.indexOf(what, from);
   return at === -1 ? html.length : at + what.length;
 }
 
-function behindEndOf(html: string, name: string, from: number): number {
+function indexAfterEndTag(html: string, name: string, from: number): number {
   const end = new RegExp(`</${name}[^>]*>`, 'gi');
   end.lastIndex = from;
   return end.exec(html) ? end.lastIndex : html.length;
@@ -117,13 +118,13 @@ const tidy = (text: string): string =>
 export type ThreadEmail = AnswerOf<'getInboxThreadEmail'>;
 
 /** Returns the body as text: never a picture, never anything that controls the terminal. */
-export function bodyOf({ text, html }: Pick<ThreadEmail, 'text' | 'html'>): string {
+export function formatEmailBody({ text, html }: Pick<ThreadEmail, 'text' | 'html'>): string {
   const said = text !== null && text.trim() !== '' ? text : textOfHtml(html ?? '');
   return cleanLines(said).trimEnd();
 }
 
 /** Returns the sender, recipients and time. */
-export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
+export function formatEmailHead(terminal: Terminal, email: ThreadEmail): string[] {
   const {
     direction,
     from,
@@ -137,7 +138,7 @@ export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
     last_event: state,
   } = email;
   const people = [...to, ...cc.map((one) => `${one} (cc)`), ...bcc.map((one) => `${one} (bcc)`)];
-  const way = direction === 'outbound' ? (state ?? 'sent') : trustOf(verdict);
+  const way = direction === 'outbound' ? (state ?? 'sent') : describeTrust(verdict);
   const files = attachments.map(
     ({ filename, size }) => `${filename ?? 'a file'}${size === null ? '' : ` (${size} bytes)`}`,
   );
@@ -158,7 +159,7 @@ const isElsewhere = (from: string, replyTo: readonly string[]): boolean =>
   replyTo.some((one) => bare(one) !== bare(from));
 
 /** Describes how far the claimed sender can be trusted. */
-function trustOf(verdict: ThreadEmail['verdict']): string {
+function describeTrust(verdict: ThreadEmail['verdict']): string {
   if (verdict === 'suspicious') return 'probably forged';
   return verdict === 'unauthenticated' ? 'not proven' : '';
 }

@@ -14,7 +14,7 @@ export function formatTime(
   if (!terminal.isTty || Number.isNaN(at.getTime())) return time;
   const offset = -at.getTimezoneOffset();
   const local = new Date(at.getTime() + offset * 60_000).toISOString();
-  return `${local.slice(0, precision === 'minute' ? 16 : 19).replace('T', ' ')}${zoneOf(offset)}`;
+  return `${local.slice(0, precision === 'minute' ? 16 : 19).replace('T', ' ')}${formatOffset(offset)}`;
 }
 
 const DAY_MS = 86_400_000;
@@ -28,8 +28,8 @@ const NEAR_MS = 183 * DAY_MS;
 export function shortTime(time: string, now: number, precision: 'minute' | 'second' = 'minute'): string {
   const at = new Date(time).getTime();
   if (Number.isNaN(at)) return time;
-  const local = localOf(at);
-  const today = localOf(now);
+  const local = toLocalTime(at);
+  const today = toLocalTime(now);
   if (Math.abs(at - now) > NEAR_MS) return local.slice(0, 10);
   const clock = local.slice(11, precision === 'minute' ? 16 : 19);
   return local.slice(0, 10) === today.slice(0, 10) ? clock : `${local.slice(5, 10)} ${clock}`;
@@ -39,9 +39,9 @@ export function shortTime(time: string, now: number, precision: 'minute' | 'seco
 export const listTime = (terminal: Terminal, time: string | null | undefined): string =>
   terminal.isTty && typeof time === 'string' ? shortTime(time, Date.now()) : formatTime(terminal, time);
 
-const localOf = (at: number): string => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString();
+const toLocalTime = (at: number): string => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString();
 
-function zoneOf(minutes: number): string {
+function formatOffset(minutes: number): string {
   if (minutes === 0) return 'Z';
   const two = (count: number): string => String(Math.trunc(count)).padStart(2, '0');
   const size = Math.abs(minutes);

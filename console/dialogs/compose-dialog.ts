@@ -1,4 +1,4 @@
-import { clean, widthOf } from '../../cli/output/index.ts';
+import { clean, measureWidth } from '../../cli/output/index.ts';
 import { faint, wrap } from '../draw/text.ts';
 import type { Dialog } from './dialog.ts';
 
@@ -159,13 +159,13 @@ function broke(shown: readonly string[], width: number): string[] {
   let now: string[] = [];
   let used = 0;
   for (const one of shown) {
-    const wide = widthOf(one);
+    const wide = measureWidth(one);
     if (used + wide > width) {
       const blank = now.lastIndexOf(' ');
       const next = blank > 0 ? now.splice(blank + 1) : [];
       lines.push(now.join(''));
       now = next;
-      used = now.reduce((sum, part) => sum + widthOf(part), 0);
+      used = now.reduce((sum, part) => sum + measureWidth(part), 0);
     }
     now.push(one);
     used += wide;

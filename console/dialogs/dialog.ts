@@ -1,6 +1,6 @@
 import { cleanLines, howToType, isNameTyped, nameToType, clean } from '../../cli/output/index.ts';
 import type { BoundAction } from '../catalog.ts';
-import { linesInWords, scrollOf } from '../draw/scroll.ts';
+import { linesInWords, computePosition } from '../draw/scroll.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
 
@@ -67,7 +67,7 @@ export class AskDialog implements Dialog {
   }
 
   key(key: string): boolean {
-    const to = scrollOf(key, this.#scroll, this.#space, this.#length);
+    const to = computePosition(key, this.#scroll, this.#space, this.#length);
     if (to !== undefined) {
       this.#scroll = to;
       return true;
@@ -208,7 +208,7 @@ export class TextDialog implements Dialog {
   }
 
   key(key: string): boolean {
-    const to = scrollOf(key, this.#scroll, this.#height, this.#length);
+    const to = computePosition(key, this.#scroll, this.#height, this.#length);
     if (to === undefined) return !['esc', 'q', 'enter', '?'].includes(key);
     this.#scroll = to;
     return true;

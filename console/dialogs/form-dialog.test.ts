@@ -3,7 +3,7 @@ import { broadcasts, emails, inboundRules, queue, segments, type Action } from '
 import { unstyled } from '../draw/text.ts';
 import { FormDialog, type Filled, type FormInput } from './form-dialog.ts';
 
-function formOf(action: Action | undefined, input: Partial<FormInput> = {}) {
+function openForm(action: Action | undefined, input: Partial<FormInput> = {}) {
   const filled: Filled[] = [];
   const form = new FormDialog('title', { keys: {}, flags: action?.flags ?? {}, ...input }, (one) => filled.push(one));
   const seen = (): string[] => form.draw(90, 40).map((line) => unstyled(line).trimEnd());
@@ -21,11 +21,11 @@ function formOf(action: Action | undefined, input: Partial<FormInput> = {}) {
   };
 }
 
-const actionOf = (verb: string, of: readonly Action[]): Action | undefined => of.find((one) => one.verb === verb);
-const send = actionOf('send', emails.actions);
+const findAction = (verb: string, of: readonly Action[]): Action | undefined => of.find((one) => one.verb === verb);
+const send = findAction('send', emails.actions);
 
 it('a form that is opened with one of several alternatives shows only that one, and starts at the first missing field', () => {
-  const { fields, press, type, filled } = formOf(actionOf('hold', queue.actions), { given: { email_id: 'x' } });
+  const { fields, press, type, filled } = openForm(findAction('hold', queue.actions), { given: { email_id: 'x' } });
   expect(fields()).toEqual(['  email', '› reason']);
   type('Stolen key');
   expect(press('enter')).toBe(false);
@@ -34,15 +34,15 @@ it('a form that is opened with one of several alternatives shows only that one, 
 });
 
 it('the form shows the other alternatives on request', () => {
-  const { fields, press } = formOf(actionOf('retry', queue.actions), { given: { destination: 'example.org' } });
+  const { fields, press } = openForm(findAction('retry', queue.actions), { given: { destination: 'example.org' } });
   expect(fields()).toEqual(['› destination']);
   press('ctrl-o');
   expect(fields()).toEqual(['  destination', '› team', '  email']);
-  expect(formOf(actionOf('retry', queue.actions)).fields()).toEqual(['› destination', '  team', '  email']);
+  expect(openForm(findAction('retry', queue.actions)).fields()).toEqual(['› destination', '  team', '  email']);
 });
 
 it('the form of an email is short, and Ctrl-O adds the other fields in their place', () => {
-  const { fields, press, seen, form } = formOf(send);
+  const { fields, press, seen, form } = openForm(send);
   expect(fields()).toEqual(['› from', '  to', '  subject', '  text']);
   expect(form.keys).toContain('ctrl-o more');
   expect(seen()).toContain('Ctrl-O: html, text file, html file, template, variable, cc, bcc, reply to');
@@ -53,7 +53,7 @@ it('the form of an email is short, and Ctrl-O adds the other fields in their pla
 });
 
 it('a required field may stay empty when another field supplies its value', () => {
-  const { press, type, seen, filled } = formOf(send);
+  const { press, type, seen, filled } = openForm(send);
   press('ctrl-s');
   expect(seen()).toContain('from is required.');
   type('a@example.com');
@@ -82,14 +82,14 @@ it.each([
   ['attach /x cannot be read: there is no such file', '› attach'],
   ['No server is listening at http://127.0.0.1:3000. Next: start it', '› html'],
 ])('a refusal moves the cursor to the field it names: %s', (fault, field) => {
-  const { form, fields, press } = formOf(send);
+  const { form, fields, press } = openForm(send);
   press('ctrl-o');
   form.refuse(fault);
   expect(fields()).toContain(field);
 });
 
 it('an unambiguous prefix of a choice selects it', () => {
-  const { press, type, filled, seen } = formOf(actionOf('create', inboundRules.actions));
+  const { press, type, filled, seen } = openForm(findAction('create', inboundRules.actions));
   type('support@example.com');
   press('enter');
   type('fo');
@@ -101,7 +101,7 @@ it('an unambiguous prefix of a choice selects it', () => {
 });
 
 it('the filter of a segment is entered as a condition or as JSON', () => {
-  const { form, fields, press, type, filled, seen } = formOf(actionOf('create', segments.actions));
+  const { form, fields, press, type, filled, seen } = openForm(findAction('create', segments.actions));
   type('Paying');
   press('enter');
   type('{"all"');
@@ -117,7 +117,7 @@ it('the filter of a segment is entered as a condition or as JSON', () => {
 });
 
 it('pasted line breaks are kept only in fields that allow several lines', () => {
-  const { form, press, type, filled } = formOf(send);
+  const { form, press, type, filled } = openForm(send);
   form.paste(' a@example.com\n');
   press('enter');
   type('b@example.org');
@@ -130,7 +130,7 @@ it('pasted line breaks are kept only in fields that allow several lines', () => 
 });
 
 it('a form that is taller than the screen shows the number of the current field, and its key hints fit 80 columns', () => {
-  const { form } = formOf(actionOf('create', broadcasts.actions));
+  const { form } = openForm(findAction('create', broadcasts.actions));
   form.draw(70, 30);
   expect(form.where).toBe('');
   form.draw(70, 10);

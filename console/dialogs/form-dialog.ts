@@ -2,7 +2,7 @@ import {
   explainFlag,
   inWords,
   readPart,
-  optionOf,
+  toOptionName,
   type Action,
   type Key,
   type Line,
@@ -31,17 +31,17 @@ interface Entry {
   /** Hidden until the user asks for more fields. */
   isMore: boolean;
   /** The other field that may come from this file. */
-  fileOf: string | undefined;
+  fileFor: string | undefined;
 }
 
 const LONG = 4000;
 
-type Given = Omit<Entry, 'edit' | 'isFixed' | 'was' | 'isMore' | 'fileOf'> &
-  Partial<Pick<Entry, 'was' | 'isMore' | 'fileOf' | 'isFixed'>> & { text?: string | undefined };
+type Given = Omit<Entry, 'edit' | 'isFixed' | 'was' | 'isMore' | 'fileFor'> &
+  Partial<Pick<Entry, 'was' | 'isMore' | 'fileFor' | 'isFixed'>> & { text?: string | undefined };
 
-const entryOf = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
+const toEntry = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
   isMore: false,
-  fileOf: undefined,
+  fileFor: undefined,
   ...line,
   was: line.was,
   edit: new LineEdit(text),
@@ -51,13 +51,13 @@ const entryOf = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
 /**
  * Returns the lines of all fields of a form; the lines for files come after the last field that may come from a file.
  */
-function linesOf(flags: Readonly<Record<string, Flag>>): Given[] {
+function buildLines(flags: Readonly<Record<string, Flag>>): Given[] {
   const asked = Object.entries(flags).filter(([, { place }]) => place !== 'line');
   const inFile = asked.filter(([, { fromFile }]) => fromFile !== undefined);
   const files = inFile.map(([name, flag]) => ofFile(name, flag));
   return asked.flatMap(([name, flag]) => {
     const { orElse = [] } = flag;
-    const others = [name, ...orElse].filter((other) => inFile.some(([one]) => one === other)).map(fileNameOf);
+    const others = [name, ...orElse].filter((other) => inFile.some(([one]) => one === other)).map(toFileField);
     const own = ofFlag(name, { ...flag, orElse: [...orElse, ...others] });
     return name === inFile.at(-1)?.[0] ? [own, ...files] : [own];
   });
@@ -65,8 +65,8 @@ function linesOf(flags: Readonly<Record<string, Flag>>): Given[] {
 
 const ofFlag = (name: string, flag: Flag): Given => ({
   name,
-  label: labelOf(name, flag),
-  says: saysOf(flag),
+  label: formatLabel(name, flag),
+  says: explainField(flag),
   isRequired: flag.isRequired ?? false,
   flag,
   text: flag.preset?.toString(),
@@ -74,27 +74,27 @@ const ofFlag = (name: string, flag: Flag): Given => ({
 });
 
 const ofFile = (name: string, { fromFile, ...flag }: Flag): Given => ({
-  ...ofFlag(fileNameOf(name), {
-    flag: `${optionOf(name, flag)}-file`,
+  ...ofFlag(toFileField(name), {
+    flag: `${toOptionName(name, flag)}-file`,
     says: `a file on this machine with the ${fromFile}`,
     isMore: true,
   }),
-  fileOf: name,
+  fileFor: name,
 });
 
-const fileNameOf = (name: string): string => `${name}_file`;
+const toFileField = (name: string): string => `${name}_file`;
 
-const labelOf = (name: string, flag: Flag): string => optionOf(name, flag).replaceAll(/[-_]/g, ' ');
+const formatLabel = (name: string, flag: Flag): string => toOptionName(name, flag).replaceAll(/[-_]/g, ' ');
 
 /** Uses the names of the options for fields, without their dashes; repeated options are one text here. */
-function saysOf(flag: Flag): string {
+function explainField(flag: Flag): string {
   const { isVariadic, isRepeatable, isBoolean, isFile, syntax } = flag;
   const said = `${isBoolean ? 'true or false: ' : ''}${explainFlag(flag).replaceAll(/--(?=[a-z])/g, '')}`;
   const where = isFile && syntax === undefined ? ', on this machine' : '';
   return `${said}${where}${isVariadic || isRepeatable ? '; separate several by commas' : ''}`;
 }
 
-const choicesOf = (entry: Entry | undefined): readonly string[] =>
+const listChoices = (entry: Entry | undefined): readonly string[] =>
   entry?.flag?.isBoolean ? ['true', 'false'] : (entry?.flag?.choices ?? []);
 
 const isFilled = ({ edit }: Entry): boolean => edit.text.trim() !== '';
@@ -128,12 +128,12 @@ const isChanged = ({ was, edit }: Entry): boolean =>
   was === undefined ? edit.text.trim() !== '' : edit.text.trim() !== was.trim();
 
 /** Returns the fault of a field before the API is called; empty if the field was left unchanged. */
-function faultOf(entry: Entry, all: readonly Entry[]): string {
+function findFault(entry: Entry, all: readonly Entry[]): string {
   const { flag, was = '', edit } = entry;
   const text = edit.text.trim();
   if (text === '' && isNeeded(entry, all)) return 'is required';
   if (!isChanged(entry)) return '';
-  const main = all.find(({ name }) => name === entry.fileOf);
+  const main = all.find(({ name }) => name === entry.fileFor);
   if (main && isChanged(main) && isFilled(main)) return `and ${main.label} are both filled; choose one`;
   if (text === '') return flag?.isClearable || (flag && isSeveral(flag)) ? '' : `cannot be empty; it was ${was}`;
   if (flag?.isWhere && isWords(text)) return '';
@@ -156,18 +156,18 @@ function typedIn(entries: readonly Entry[]): Typed {
   const fields: Record<string, unknown> = {};
   const files: Record<string, string> = {};
   const cleared: Record<string, true | string[]> = {};
-  for (const { name, flag, fileOf, edit, was = '' } of entries) {
+  for (const { name, flag, fileFor, edit, was = '' } of entries) {
     const text = edit.text.trim();
     if (!flag) continue;
-    if (fileOf !== undefined) files[fileOf] = atHome(text);
+    if (fileFor !== undefined) files[fileFor] = atHome(text);
     else if (isKeyed(flag) && was !== '') Object.assign(cleared, { [name]: keysGone(flag, text, was) });
     else if (text === '' && (flag.isClearable || !isSeveral(flag))) cleared[name] = true;
-    if (fileOf === undefined && cleared[name] !== true) fields[name] = valueOf(flag, text, was);
+    if (fileFor === undefined && cleared[name] !== true) fields[name] = parseValue(flag, text, was);
   }
   return { fields, files, cleared };
 }
 
-function valueOf(flag: Flag, text: string, was: string): unknown {
+function parseValue(flag: Flag, text: string, was: string): unknown {
   if (isKeyed(flag)) return splitText(flag, text).filter((pair) => !splitText(flag, was).includes(pair));
   if (isSeveral(flag)) return splitText(flag, text).map((part) => (flag.isFile ? atHome(part) : part));
   if (flag.isBoolean) return text === 'true';
@@ -229,11 +229,11 @@ export class FormDialog implements Dialog {
     const isChosen = Object.entries(flags).some(([name, { isOneOf }]) => isOneOf && given[name] !== undefined);
     this.#all = [
       ...Object.entries(keys).map(([name, { word, says }]) =>
-        entryOf({ name, label: word, says, isRequired: true, flag: undefined }),
+        toEntry({ name, label: word, says, isRequired: true, flag: undefined }),
       ),
-      ...linesOf(flags).map(({ isMore, text, ...line }) => {
+      ...buildLines(flags).map(({ isMore, text, ...line }) => {
         const isOther = line.flag?.isOneOf === true && isChosen && given[line.name] === undefined;
-        return entryOf({ ...line, text: given[line.name] ?? text, isMore: isMore === true || isOther });
+        return toEntry({ ...line, text: given[line.name] ?? text, isMore: isMore === true || isOther });
       }),
     ];
     this.#at = Math.max(
@@ -260,20 +260,20 @@ export class FormDialog implements Dialog {
       const was = inWords(value);
       // A value that would not survive the round trip through text is not editable here.
       const isFixed = Array.isArray(value) && inWords(splitText(entry.flag, was)) !== was;
-      return entryOf({ ...entry, was, text: was, isFixed: isFixed || undefined });
+      return toEntry({ ...entry, was, text: was, isFixed: isFixed || undefined });
     });
   }
 
   beginWith(lines: readonly Line[]): void {
     this.isAsking = false;
     this.#all = lines.map(({ name, label, flag, current }) =>
-      entryOf({ ...ofFlag(name, flag), label: clean(label), was: current, text: current }),
+      toEntry({ ...ofFlag(name, flag), label: clean(label), was: current, text: current }),
     );
   }
 
   get keys(): string {
     if (this.isAsking) return 'esc cancel';
-    const choose = choicesOf(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
+    const choose = listChoices(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
     const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
     const more = this.#hidden.length > 0 ? 'ctrl-o more   ' : '';
     const others = this.#entries.length > 1 ? '↑↓ tab other fields   ' : '';
@@ -342,7 +342,7 @@ export class FormDialog implements Dialog {
   #complete(): void {
     const entry = this.#entries[this.#at];
     const text = entry?.edit.text.trim() ?? '';
-    const [choice, another] = choicesOf(entry).filter((one) => one.startsWith(text));
+    const [choice, another] = listChoices(entry).filter((one) => one.startsWith(text));
     if (text !== '' && choice !== undefined && another === undefined) entry?.edit.set(choice);
   }
 
@@ -357,7 +357,7 @@ export class FormDialog implements Dialog {
     const entry = this.#entries[this.#at];
     if (!entry || entry.isFixed) return;
     this.#fault = '';
-    const choices = choicesOf(entry);
+    const choices = listChoices(entry);
     const at = choices.indexOf(entry.edit.text);
     const step = { right: 1, ' ': 1, left: -1 }[key];
     if (choices.length > 0 && step !== undefined) {
@@ -373,7 +373,7 @@ export class FormDialog implements Dialog {
     const entry = this.#entries[this.#at];
     if (!entry || entry.isFixed || this.isAsking) return;
     this.#fault = '';
-    if (choicesOf(entry).includes(entry.edit.text)) entry.edit.set('');
+    if (listChoices(entry).includes(entry.edit.text)) entry.edit.set('');
     entry.edit.insert(entry.flag?.hasLines ? text : inOneLine(text));
   }
 
@@ -390,9 +390,9 @@ export class FormDialog implements Dialog {
 
   /** Returns a message of the API with the labels of the lines in place of the fields. */
   inItsWords = (message: string, paths: readonly string[]): string =>
-    message.replaceAll(FIELD, (path) => (paths.includes(path) || path.includes('_') ? this.#labelOf(path) : path));
+    message.replaceAll(FIELD, (path) => (paths.includes(path) || path.includes('_') ? this.#formatLabel(path) : path));
 
-  #labelOf(path: string): string {
+  #formatLabel(path: string): string {
     const entry = this.#all.find(({ name }) => path === name || path.startsWith(`${name}.`));
     if (!entry) return path;
     const at = /^\.(\d+)$/.exec(path.slice(entry.name.length))?.[1];
@@ -402,7 +402,7 @@ export class FormDialog implements Dialog {
 
   #submit(): boolean {
     const fault = this.#entries
-      .map((entry, at) => ({ at, says: faultOf(entry, this.#all) }))
+      .map((entry, at) => ({ at, says: findFault(entry, this.#all) }))
       .find(({ says }) => says !== '');
     if (fault) {
       this.#at = fault.at;
@@ -414,9 +414,9 @@ export class FormDialog implements Dialog {
       this.#fault = 'Nothing has been changed yet.';
       return true;
     }
-    const wholes = new Set(changed.filter(({ flag }) => flag?.isPart).map(({ name }) => outerOf(name)));
+    const wholes = new Set(changed.filter(({ flag }) => flag?.isPart).map(({ name }) => toOuterName(name)));
     const sent = this.#entries.filter(
-      (entry) => changed.includes(entry) || (wholes.has(outerOf(entry.name)) && entry.edit.text.trim() !== ''),
+      (entry) => changed.includes(entry) || (wholes.has(toOuterName(entry.name)) && entry.edit.text.trim() !== ''),
     );
     const path = sent
       .filter(({ flag }) => flag === undefined)
@@ -432,4 +432,4 @@ const isAbout = (fault: string, label: string): boolean =>
   fault.startsWith(`${label}, at `) ||
   [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
 
-const outerOf = (name: string): string => name.split('.')[0] ?? '';
+const toOuterName = (name: string): string => name.split('.')[0] ?? '';

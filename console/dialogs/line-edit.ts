@@ -1,4 +1,4 @@
-import { clean, widthOf } from '../../cli/output/index.ts';
+import { clean, measureWidth } from '../../cli/output/index.ts';
 import { inverse } from '../draw/text.ts';
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
@@ -9,10 +9,10 @@ const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
  */
 const NEAR = 512;
 
-const graphemesOf = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
+const splitGraphemes = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
 
 /** Shows a line break as the single column that it takes here. */
-const shownOf = (text: string): string => clean(text.replaceAll(/\r\n?|\n/g, '↵').replaceAll('\t', ' '));
+const toShown = (text: string): string => clean(text.replaceAll(/\r\n?|\n/g, '↵').replaceAll('\t', ' '));
 
 /** A line editor with the keys of a shell. It shows the text around the cursor that fits. */
 export class LineEdit {
@@ -39,7 +39,7 @@ export class LineEdit {
 
   key(key: string): void {
     const start = this.#before();
-    const end = this.#behind();
+    const end = this.#nextPosition();
     if (key === 'left') this.#at = start;
     else if (key === 'right') this.#at = end;
     else if (key === 'home' || key === 'ctrl-a') this.#at = 0;
@@ -50,7 +50,7 @@ export class LineEdit {
     else if (key === 'ctrl-k') this.#replace(this.#at, this.#text.length);
     else if (key === 'ctrl-w') this.#replace(this.#text.slice(0, this.#at).replace(/\S+\s*$/, '').length, this.#at);
     // Names of keys have several letters; what is typed has one.
-    else if (graphemesOf(key.slice(0, NEAR)).length === 1) this.insert(key);
+    else if (splitGraphemes(key.slice(0, NEAR)).length === 1) this.insert(key);
   }
 
   #replace(from: number, to: number, text = ''): void {
@@ -60,50 +60,50 @@ export class LineEdit {
 
   #before(): number {
     const near = this.#text.slice(Math.max(0, this.#at - NEAR), this.#at);
-    return this.#at - (graphemesOf(near).at(-1)?.length ?? 0);
+    return this.#at - (splitGraphemes(near).at(-1)?.length ?? 0);
   }
 
-  #behind(): number {
-    return this.#at + (graphemesOf(this.#text.slice(this.#at, this.#at + NEAR))[0]?.length ?? 0);
+  #nextPosition(): number {
+    return this.#at + (splitGraphemes(this.#text.slice(this.#at, this.#at + NEAR))[0]?.length ?? 0);
   }
 
   /** Draws at most so many columns. */
   draw(width: number): string {
-    const end = this.#behind();
-    const under = end === this.#at ? ' ' : shownOf(this.#text.slice(this.#at, end));
-    const room = Math.max(0, width - widthOf(under));
-    const left = shownOf(this.#text.slice(Math.max(0, this.#at - 2 * NEAR), this.#at));
-    const right = shownOf(this.#text.slice(end, end + 2 * NEAR));
-    const behind = startOf(right, Math.max(Math.floor(room / 3), room - widthNear(left)));
-    return `${endOf(left, room - widthOf(behind))}${inverse(under)}${behind}`;
+    const end = this.#nextPosition();
+    const under = end === this.#at ? ' ' : toShown(this.#text.slice(this.#at, end));
+    const room = Math.max(0, width - measureWidth(under));
+    const left = toShown(this.#text.slice(Math.max(0, this.#at - 2 * NEAR), this.#at));
+    const right = toShown(this.#text.slice(end, end + 2 * NEAR));
+    const behind = fitStart(right, Math.max(Math.floor(room / 3), room - widthNear(left)));
+    return `${fitEnd(left, room - measureWidth(behind))}${inverse(under)}${behind}`;
   }
 
   /** Draws the text without the cursor, from its beginning. */
   drawAway(width: number): string {
-    return startOf(shownOf(this.#text.slice(0, 2 * NEAR)), width);
+    return fitStart(toShown(this.#text.slice(0, 2 * NEAR)), width);
   }
 }
 
-const widthNear = (text: string): number => widthOf(text.slice(-NEAR));
+const widthNear = (text: string): number => measureWidth(text.slice(-NEAR));
 
-function startOf(text: string, width: number): string {
-  if (text.length <= NEAR && widthOf(text) <= width) return text;
+function fitStart(text: string, width: number): string {
+  if (text.length <= NEAR && measureWidth(text) <= width) return text;
   let shown = '';
   let used = 0;
-  for (const one of graphemesOf(text.slice(0, NEAR))) {
-    used += widthOf(one);
+  for (const one of splitGraphemes(text.slice(0, NEAR))) {
+    used += measureWidth(one);
     if (used > width - 1) break;
     shown += one;
   }
   return width > 0 ? `${shown}…` : '';
 }
 
-function endOf(text: string, width: number): string {
-  if (text.length <= NEAR && widthOf(text) <= width) return text;
+function fitEnd(text: string, width: number): string {
+  if (text.length <= NEAR && measureWidth(text) <= width) return text;
   let shown = '';
   let used = 0;
-  for (const one of graphemesOf(text.slice(-NEAR)).toReversed()) {
-    used += widthOf(one);
+  for (const one of splitGraphemes(text.slice(-NEAR)).toReversed()) {
+    used += measureWidth(one);
     if (used > width - 1) break;
     shown = one + shown;
   }

@@ -1,6 +1,6 @@
 import { grouped, type Tone } from '../../cli/families/index.ts';
 import { bars, faint } from './text.ts';
-import { styleOf, type Terminal } from '../../cli/output/index.ts';
+import { toStyle, type Terminal } from '../../cli/output/index.ts';
 
 interface ChartInput {
   values: readonly number[];
@@ -48,5 +48,5 @@ export function rateInWords(
   const [high, tooHigh] = LIMITS[what];
   const tone: Tone = rate >= tooHigh ? 'bad' : rate >= high ? 'attention' : 'plain';
   const words = { plain: '', good: '', attention: ' ! high', bad: ' ✗ too high' }[tone];
-  return terminal.paint(styleOf(tone), `${grouped(count)}${name} (${rate} %)${words}`);
+  return terminal.paint(toStyle(tone), `${grouped(count)}${name} (${rate} %)${words}`);
 }

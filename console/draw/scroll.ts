@@ -21,7 +21,7 @@ export function withBar(
   { columns, hasBeside = false }: { columns: number; hasBeside?: boolean | undefined },
 ): string[] {
   if (part.seen >= part.count) return [...lines];
-  const { from, to } = thumbOf(part, lines.length);
+  const { from, to } = computeThumb(part, lines.length);
   const width = hasBeside ? columns : columns - 1;
   return lines.map((line, at) => {
     const isThumb = at >= from && at < to;
@@ -41,7 +41,7 @@ export function linesSeen(
 }
 
 /** The thumb touches an end only if nothing follows there. */
-function thumbOf({ top, seen, count }: Seen, height: number): { from: number; to: number } {
+function computeThumb({ top, seen, count }: Seen, height: number): { from: number; to: number } {
   const size = Math.max(1, Math.min(height - 2, Math.round((height * seen) / count)));
   const free = Math.max(0, height - size);
   const between = Math.max(1, Math.min(free - 1, Math.round((free * top) / (count - seen))));
@@ -59,20 +59,20 @@ interface Loaded {
 }
 
 /** Describes the position of the selected row. */
-export const placeOf = (at: number, count: number): string =>
+export const formatPosition = (at: number, count: number): string =>
   count === 0 ? '0' : `${grouped(at + 1)}/${grouped(count)}`;
 
 /** The same in a list of pages, with a + if more of them follow. */
 export function placeInList({ rows, skipped, hasBefore, hasBehind }: Loaded, at: number): string {
   const more = hasBehind ? '+' : '';
-  if (skipped === undefined) return `${hasBefore ? '… ' : ''}${placeOf(at, rows.length)}${more}`;
-  return `${rows.length === 0 ? '0' : placeOf(skipped + at, skipped + rows.length)}${more}`;
+  if (skipped === undefined) return `${hasBefore ? '… ' : ''}${formatPosition(at, rows.length)}${more}`;
+  return `${rows.length === 0 ? '0' : formatPosition(skipped + at, skipped + rows.length)}${more}`;
 }
 
 /** Describes the position among the loaded rows, if those were searched or sorted here: the API sorts only by time. */
 export function placeInLoaded({ rows, hasBefore, hasBehind }: Loaded, at: number, count: number): string {
   const of = count === rows.length ? '' : ` of ${grouped(rows.length)}`;
-  return `${placeOf(at, count)}${of}${hasBefore || hasBehind ? ' loaded' : ''}`;
+  return `${formatPosition(at, count)}${of}${hasBefore || hasBehind ? ' loaded' : ''}`;
 }
 
 /** Describes the visible lines of a text; empty if all of them are visible. */
@@ -85,7 +85,7 @@ export function linesInWords(top: number, seen: number, count: number): string {
  * Returns the new position for a key, in a text of so many lines of which one page is visible; undefined for a key that
  * does not move.
  */
-export function scrollOf(key: string, at: number, page: number, length: number): number | undefined {
+export function computePosition(key: string, at: number, page: number, length: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     up: -1,
     k: -1,

@@ -1,5 +1,5 @@
-import { readWords, valueOf, type Field, type Tone } from '../../cli/families/index.ts';
-import { cellText, clean, styleOf, type Terminal } from '../../cli/output/index.ts';
+import { readWords, readFieldValue, type Field, type Tone } from '../../cli/families/index.ts';
+import { cellText, clean, toStyle, type Terminal } from '../../cli/output/index.ts';
 import { bar, bold, faint, fit, fitRight, shownWidth, unstyled, wrap } from './text.ts';
 
 /** A column, and how wide it is. */
@@ -20,7 +20,7 @@ interface Space {
   width: number;
   /** Between two columns. */
   gap: number;
-  textOf: (field: Field<never>, row: object) => string;
+  formatText: (field: Field<never>, row: object) => string;
   /** True if the selected row is shown in full next to the table: each row is then one line, and long names are cut. */
   isOneLine?: boolean | undefined;
 }
@@ -51,12 +51,12 @@ const MANY = 3;
 function placeColumns(fields: readonly Field<never>[], rows: readonly object[], space: Space): Columns {
   const wishes = fields
     .filter(({ kind, shown }) => kind !== 'long' && kind !== 'body' && shown !== 'asked')
-    .map((field) => wishOf(field, rows, space));
+    .map((field) => computeWish(field, rows, space));
   const always = wishes.filter(isAlways);
   const { first, below } = firstLine(always, space);
   const beside = fill(first, space);
   const later = wishes.filter((wish) => !isAlways(wish) && !(wish.isEmpty && wish.field.shown === 'wide'));
-  let left = space.width - widthOf(beside, space);
+  let left = space.width - sumWidths(beside, space);
   for (const { natural, ...wish } of later.sort((a, b) => Number(isId(b)) - Number(isId(a)))) {
     const gap = beside.length > 0 ? space.gap : 0;
     if (natural + gap > left) continue;
@@ -82,7 +82,7 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
       ? [all.map(whole), filled.map(whole), filled, timeless, timeless.map(cutMore)]
       : [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
     const tried = ways.slice(0, kept > 0 || space.isOneLine ? ways.length : 2);
-    const first = tried.find((some) => leastOf(some, space) <= space.width);
+    const first = tried.find((some) => sumLeast(some, space) <= space.width);
     if (first || kept === 0) return { first: first ?? filled, below };
   }
 }
@@ -136,21 +136,21 @@ const rowsCut = ({ widths, width }: Pick<Wish, 'widths'> & { width: number }): n
 const sum = (widths: readonly number[], gap: number): number =>
   widths.reduce((total, width) => total + width, 0) + gap * Math.max(0, widths.length - 1);
 
-const widthOf = (placed: readonly Placed[], { gap }: Space): number =>
+const sumWidths = (placed: readonly Placed[], { gap }: Space): number =>
   sum(
     placed.map(({ width }) => width),
     gap,
   );
 
-const leastOf = (wishes: readonly Wish[], { gap }: Space): number =>
+const sumLeast = (wishes: readonly Wish[], { gap }: Space): number =>
   sum(
     wishes.map(({ least }) => least),
     gap,
   );
 
-function wishOf(field: Field<never>, rows: readonly object[], { textOf, isOneLine = false }: Space): Wish {
+function computeWish(field: Field<never>, rows: readonly object[], { formatText, isOneLine = false }: Space): Wish {
   const { kind = 'text', label } = field;
-  const widths = rows.map((row) => shownWidth(textOf(field, row))).sort((a, b) => a - b);
+  const widths = rows.map((row) => shownWidth(formatText(field, row))).sort((a, b) => a - b);
   const widest = widths.at(-1) ?? 0;
   const isEmpty = widest === 0;
   if (kind === 'text') {
@@ -178,13 +178,13 @@ const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', 
 /** The end of an id distinguishes rows and is enough to name an item; the detail has the whole id. */
 const ID_END = 8;
 
-function cellOf(terminal: Terminal, field: Field<never>, row: object, isBrief = false): string {
+function formatCell(terminal: Terminal, field: Field<never>, row: object, isBrief = false): string {
   const said = clean(cellText(terminal, field, row));
   const whole = isBrief && isTime(field) ? inBrief(said) : said;
   const text = field.kind === 'id' ? whole.slice(-ID_END) : whole;
   const tone = text === '' ? undefined : field.tone?.(row as never);
   if (tone === undefined || (tone === 'plain' && field.kind === 'number')) return text;
-  return terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
+  return terminal.paint(toStyle(tone), `${MARKS[tone]} ${text}`);
 }
 
 const isTime = ({ kind }: Field<never>): boolean => kind === 'time' || kind === 'moment';
@@ -220,12 +220,12 @@ export function layTable(
   { fields, rows, cursor, isMarked, isAside = false, hasBeside = false }: TableView,
   width: number,
 ): Table {
-  const textOf = (field: Field<never>, row: object): string => cellOf(terminal, field, row, hasBeside);
-  const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, textOf, isOneLine: hasBeside });
+  const formatText = (field: Field<never>, row: object): string => formatCell(terminal, field, row, hasBeside);
+  const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, formatText, isOneLine: hasBeside });
   const { beside, below } = columns;
   const titles = [
-    `  ${beside.map(({ field, width: wide }) => placed(field, titleOf(field), wide)).join(' '.repeat(GAP))}`,
-    ...below.map((field) => ' '.repeat(INDENT) + titleOf(field)),
+    `  ${beside.map(({ field, width: wide }) => placed(field, formatTitle(field), wide)).join(' '.repeat(GAP))}`,
+    ...below.map((field) => ' '.repeat(INDENT) + formatTitle(field)),
   ];
   return {
     shown: [...beside.map(({ field }) => field), ...below],
@@ -233,7 +233,7 @@ export function layTable(
     row: (at) => {
       const row = rows[at];
       if (row === undefined) return [];
-      const lines = rowLines(columns, (field) => textOf(field, row), width);
+      const lines = rowLines(columns, (field) => formatText(field, row), width);
       const sign = isMarked(row) ? '*' : ' ';
       const [first = '', ...more] = lines;
       if (at !== cursor) return [fit(` ${sign}${first}`, width), ...more];
@@ -249,12 +249,12 @@ export function layTable(
 const placed = ({ kind }: Field<never>, text: string, width: number): string =>
   kind === 'number' ? fitRight(text, width) : fit(text, width);
 
-const titleOf = ({ label }: Field<never>): string => label.toUpperCase();
+const formatTitle = ({ label }: Field<never>): string => label.toUpperCase();
 
-function rowLines({ beside, below }: Columns, textOf: (field: Field<never>) => string, width: number): string[] {
-  const low = below.map(textOf);
+function rowLines({ beside, below }: Columns, formatText: (field: Field<never>) => string, width: number): string[] {
+  const low = below.map(formatText);
   const cells = beside.map(({ field, width: wide, isKept }) => {
-    const text = textOf(field);
+    const text = formatText(field);
     if (!isKept || shownWidth(text) <= wide) return placed(field, text, wide);
     low.push(text);
     return fit(SEE_BELOW, wide);
@@ -304,7 +304,7 @@ const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'bas
 
 /** Returns the rows in this order; those without a value come last, and equal ones keep their order. */
 export function inOrder<Row extends object>(rows: readonly Row[], { field, isDown }: Order): readonly Row[] {
-  const keyed = rows.map((row) => ({ row, key: keyOf(field, row) }));
+  const keyed = rows.map((row) => ({ row, key: toSortKey(field, row) }));
   const filled = keyed.filter(({ key }) => key !== undefined);
   const empty = keyed.filter(({ key }) => key === undefined);
   filled.sort((a, b) => (isDown ? -1 : 1) * compared(a.key ?? '', b.key ?? ''));
@@ -312,8 +312,8 @@ export function inOrder<Row extends object>(rows: readonly Row[], { field, isDow
 }
 
 /** Numbers by their size, times by when they are, and everything else as it is read. */
-function keyOf(field: Field<never>, row: object): string | number | undefined {
-  const value = valueOf(field, row);
+function toSortKey(field: Field<never>, row: object): string | number | undefined {
+  const value = readFieldValue(field, row);
   if (typeof value === 'number') return value;
   if (field.kind === 'time' || field.kind === 'moment') {
     const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;

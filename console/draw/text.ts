@@ -1,4 +1,4 @@
-import { widthOf, shorten } from '../../cli/output/index.ts';
+import { measureWidth, shorten } from '../../cli/output/index.ts';
 
 /**
  * Lines for a screen: texts with colours of our own. Text of untrusted senders was cleaned before it got here, so every
@@ -29,7 +29,7 @@ export const bar = (line: string): string => inverse(line.replaceAll(`${SGR}0m`,
 /** Marks the selected one of several by more than its style. */
 export const inHand = (label: string): string => inverse(bold(`[${label}]`));
 
-export const shownWidth = (text: string): number => widthOf(unstyled(text));
+export const shownWidth = (text: string): number => measureWidth(unstyled(text));
 
 /** Returns the text on exactly so many columns: cut with an ellipsis, or padded with blanks. */
 export function fit(text: string, width: number): string {
@@ -44,7 +44,7 @@ export function fit(text: string, width: number): string {
       continue;
     }
     for (const { segment } of segments.segment(piece)) {
-      const wide = widthOf(segment);
+      const wide = measureWidth(segment);
       if (used + wide > width - 1) return `${shown}…${SGR}0m${' '.repeat(width - 1 - used)}`;
       shown += segment;
       used += wide;
@@ -100,7 +100,7 @@ function wrapLine(line: string, width: number): string[] {
       now += piece;
       continue;
     }
-    const wide = widthOf(piece);
+    const wide = measureWidth(piece);
     if (used > indent.length && used + wide > width) {
       next();
       if (piece.trim() === '') continue;
@@ -111,9 +111,9 @@ function wrapLine(line: string, width: number): string[] {
       continue;
     }
     for (const { segment } of segments.segment(piece)) {
-      if (used + widthOf(segment) > width) next();
+      if (used + measureWidth(segment) > width) next();
       now += segment;
-      used += widthOf(segment);
+      used += measureWidth(segment);
     }
   }
   lines.push(now);
@@ -143,7 +143,7 @@ export function gauge(share: number, width: number): string {
 }
 
 /** A moment of today, by the local clock. */
-export const clockOf = (moment: number): string => new Date(moment).toTimeString().slice(0, 8);
+export const formatClock = (moment: number): string => new Date(moment).toTimeString().slice(0, 8);
 
 /**
  * Draws lines in a frame of this width. A title that is longer than the frame is cut; the position is shown at the
@@ -162,12 +162,7 @@ export function boxed(title: string, lines: readonly string[], width: number, wh
 /**
  * Joins two texts as columns, with a line between them; a left text that is a column wider contains the line already.
  */
-export function columnsBeside(
-  left: readonly string[],
-  right: readonly string[],
-  width: number,
-  rows: number,
-): string[] {
+export function joinColumns(left: readonly string[], right: readonly string[], width: number, rows: number): string[] {
   return Array.from({ length: rows }, (_, at) => {
     const line = left[at] ?? '';
     return `${shownWidth(line) === width + 1 ? line : fit(line, width) + faint('│')} ${right[at] ?? ''}`;

@@ -2,15 +2,15 @@ import type { BodyOf, CallOf, Client } from '../../cli/client/index.ts';
 import { inboxes, inboxEmails, inboxThreads, type Action, type Family } from '../../cli/families/index.ts';
 import { clean, type ThreadEmail } from '../../cli/output/index.ts';
 import { ChooseDialog, type Choice } from '../dialogs/dialog.ts';
-import { columnsBeside, faint } from '../draw/text.ts';
-import { linesInWords, linesSeen, withBar, scrollOf } from '../draw/scroll.ts';
+import { joinColumns, faint } from '../draw/text.ts';
+import { linesInWords, linesSeen, withBar, computePosition } from '../draw/scroll.ts';
 import { drawThread, drawThreadRow, ROW_LINES, ThreadList, type OpenThread, type ThreadRow } from './thread-list.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import type { BoundAction } from '../catalog.ts';
 import { randomUUID } from 'node:crypto';
-import { callOf } from '../../cli/input/index.ts';
+import { buildCall } from '../../cli/input/index.ts';
 import { ComposeDialog } from '../dialogs/compose-dialog.ts';
 
 const actionIn = ({ actions = [] }: Family, verb: string): Action[] => actions.filter((one) => one.verb === verb);
@@ -93,7 +93,7 @@ class Answers {
     const { inbox, thread_id, inbox_email_id: emailId } = path;
     const dialog = new ComposeDialog({
       title: isToAll ? 'Reply to all' : 'Answer',
-      head: [`To: ${recipientsOf(email, isToAll)}`],
+      head: [`To: ${chooseRecipients(email, isToAll)}`],
       text: this.#aside.get(emailId) ?? '',
       leave: (text) => this.#putAside(emailId, text),
       send: (typed) => {
@@ -102,7 +102,7 @@ class Answers {
         const said = JSON.stringify([emailId, body]);
         const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
         this.#keys.set(said, key);
-        const work = client.call(...callOf(replyAction, path, body, key)).then(() => this.#keys.delete(said));
+        const work = client.call(...buildCall(replyAction, path, body, key)).then(() => this.#keys.delete(said));
         void this.#finish({ dialog, emailId, text, done: 'Answered', after }, work);
       },
       keep: (text) => {
@@ -141,7 +141,7 @@ class Answers {
   }
 }
 
-function recipientsOf({ direction, reply_to: asked, from, to, cc }: ThreadEmail, isToAll: boolean): string {
+function chooseRecipients({ direction, reply_to: asked, from, to, cc }: ThreadEmail, isToAll: boolean): string {
   const first = direction === 'outbound' ? to : asked.length > 0 ? asked : [from];
   const others = isToAll ? [...to, ...cc] : [];
   return others.length === 0 ? first.join(', ') : `${first.join(', ')} and ${others.join(', ')}, without this inbox`;
@@ -224,16 +224,18 @@ export class InboxScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void follow(this.#host, signal, { load: (stop) => this.#load(stop), tell: (fault) => this.#tell(fault) });
+    void follow(this.#host, signal, { load: (stop) => this.#load(stop), tell: (fault) => this.#setFault(fault) });
   }
 
   refresh = (): void => this.#try((signal) => this.#load(signal));
 
   #try(load: (signal: AbortSignal) => Promise<void>): void {
-    void tried(this.#host, this.#signal, { load, tell: (fault) => this.#tell(fault) }).then(() => this.#host.changed());
+    void tried(this.#host, this.#signal, { load, tell: (fault) => this.#setFault(fault) }).then(() =>
+      this.#host.changed(),
+    );
   }
 
-  #tell(fault: string): void {
+  #setFault(fault: string): void {
     const isNew = fault !== this.#fault;
     this.#fault = fault;
     if (isNew) this.#host.changed();
@@ -295,7 +297,7 @@ export class InboxScreen implements Screen {
     if (this.#isWide) return this.#drawThread(columns - 3, rows).map((line) => ` ${line}`);
     const left = Math.max(28, Math.min(64, Math.floor(columns * 0.38)));
     const width = columns - left - 4;
-    return columnsBeside(this.#drawList(left, rows), this.#drawThread(width, rows), left, rows);
+    return joinColumns(this.#drawList(left, rows), this.#drawThread(width, rows), left, rows);
   }
 
   #drawList(width: number, rows: number): string[] {
@@ -367,7 +369,7 @@ export class InboxScreen implements Screen {
       this.#select(to);
       return true;
     }
-    const to = scrollOf(key, this.#shownAt, this.#page, this.#length);
+    const to = computePosition(key, this.#shownAt, this.#page, this.#length);
     if (to === undefined) return false;
     this.#scroll = to;
     this.#markRead();

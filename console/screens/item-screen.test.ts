@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shortTitleOf } from './item-screen.ts';
+import { findShortTitle } from './item-screen.ts';
 
 const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91';
 
@@ -8,4 +8,4 @@ it.each([
   ['a grant by its app', { id, client: { name: 'Newsletter Desk' } }, 'Newsletter Desk'],
   ['an app by its name', { id, client_name: 'Report builder' }, 'Report builder'],
   ['an item without a name by the end of its id', { id }, '4c1f2e91'],
-])('the title names %s', (_, item, title) => expect(shortTitleOf(item)).toBe(title));
+])('the title names %s', (_, item, title) => expect(findShortTitle(item)).toBe(title));

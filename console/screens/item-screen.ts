@@ -1,20 +1,27 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
+import {
+  readFieldValue,
+  type Detail,
+  type Family,
+  type Field,
+  type List,
+  type Parts,
+} from '../../cli/families/index.ts';
 import {
   itemPairs,
-  tellHistory,
-  tellQueuedEmail,
+  formatHistory,
+  formatQueuedEmail,
   cellText,
   clean,
   shorten,
-  bodyOf,
+  formatEmailBody,
   cleanLines,
-  type Say,
+  type FormatAdvice,
   type Terminal,
 } from '../../cli/output/index.ts';
-import { sideOf } from '../advice.ts';
-import { actionsOf, applicable } from '../catalog.ts';
-import { linesInWords, linesSeen, scrollOf } from '../draw/scroll.ts';
+import { nameList } from '../advice.ts';
+import { listActions, applicable } from '../catalog.ts';
+import { linesInWords, linesSeen, computePosition } from '../draw/scroll.ts';
 import { bold, faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview, type Previewed } from './preview.ts';
@@ -23,7 +30,7 @@ import { SORT_KEYS, TableBody } from './table-body.ts';
 import { callAndSee } from '../parked-events.ts';
 
 /** Returns the name by which people know an item. */
-export function titleOf(item: object): string {
+export function findTitle(item: object): string {
   const { name, subject, email, endpoint, type, key, destination, action, summary, id, ...more } = item as Readonly<
     Record<string, unknown>
   >;
@@ -36,8 +43,8 @@ export function titleOf(item: object): string {
 }
 
 /** The same, by the end of its id if it has no other name. */
-export function shortTitleOf(item: { id?: unknown }): string {
-  const title = titleOf(item);
+export function findShortTitle(item: { id?: unknown }): string {
+  const title = findTitle(item);
   return title === item.id ? title.slice(-8) : title;
 }
 
@@ -48,16 +55,16 @@ const NAME_MAX = 60;
  * Names an item in a question: by the first field that names it in its family's list, and by its time if it happens
  * often.
  */
-export function nameOf(terminal: Terminal, { list, get }: Family, item: object): string {
+export function nameItem(terminal: Terminal, { list, get }: Family, item: object): string {
   const fields = list?.columns ?? get?.fields ?? [];
-  const textOf = (field: Field<never> | undefined): string =>
+  const formatText = (field: Field<never> | undefined): string =>
     field === undefined ? '' : clean(cellText({ ...terminal, isTty: true }, field, item)).trim();
   const name = fields
     .filter(({ kind }) => !NAMES_NOTHING.includes(kind))
-    .map(textOf)
+    .map(formatText)
     .find((text) => text !== '');
-  const moment = textOf(fields.find(({ kind }) => kind === 'moment'));
-  return shorten([name ?? clean(titleOf(item)), moment].filter((text) => text !== '').join(' '), NAME_MAX);
+  const moment = formatText(fields.find(({ kind }) => kind === 'moment'));
+  return shorten([name ?? clean(findTitle(item)), moment].filter((text) => text !== '').join(' '), NAME_MAX);
 }
 
 const NAMED = 3;
@@ -141,7 +148,7 @@ export class ItemScreen implements Previewed {
     this.#input = input;
     this.#item = input.row?.item;
     this.#isLoaded = input.get === undefined && input.row !== undefined;
-    this.#lists = input.lists.map((inner) => ({ label: sideOf(inner), screen: input.list(inner) }));
+    this.#lists = input.lists.map((inner) => ({ label: nameList(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
     this.#label = input.side ?? '';
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
@@ -208,12 +215,12 @@ export class ItemScreen implements Previewed {
     } else if (get.operation === 'getEmail') {
       const history = await readHistory(client, path.email_id ?? '', signal);
       this.#item = history.email;
-      this.#story = tellHistory({ ...terminal, isTty: true }, history, { withTranscript: true, say: this.#say() });
+      this.#story = formatHistory({ ...terminal, isTty: true }, history, { withTranscript: true, say: this.#say() });
     } else {
       const item = (await callAndSee(client, get.operation, { path } as CallOf<OperationId>, signal)) as object;
       this.#item = item;
       if (get.operation === 'getQueuedEmail')
-        this.#story = tellQueuedEmail({ ...terminal, isTty: true }, item as never, true);
+        this.#story = formatQueuedEmail({ ...terminal, isTty: true }, item as never, true);
     }
     this.#isLoaded = true;
     this.#host.changed();
@@ -242,7 +249,9 @@ export class ItemScreen implements Previewed {
     const details = (width: number): string[] => this.#details(width);
     const story: Side[] = this.#story ? [{ label: 'timeline', lines: (width) => this.#told(width) }] : [];
     const parts = this.#input.get?.parts?.label.toLowerCase();
-    const bodies = fields.filter((field) => field.name !== parts && this.#isBody(field) && this.#bodyOf(field) !== '');
+    const bodies = fields.filter(
+      (field) => field.name !== parts && this.#isBody(field) && this.#formatBody(field) !== '',
+    );
     return [
       ...(!this.#story && STORIES.includes(this.#input.get?.operation ?? '')
         ? [{ label: 'timeline', lines: details }]
@@ -251,7 +260,7 @@ export class ItemScreen implements Previewed {
       ...(this.#parts ? [{ label: parts ?? '', screen: this.#parts }] : []),
       ...bodies.map((field) => ({
         label: field.label.toLowerCase(),
-        lines: (width: number) => wrap(this.#bodyOf(field, width), width),
+        lines: (width: number) => wrap(this.#formatBody(field, width), width),
       })),
       ...this.#lists,
     ];
@@ -263,11 +272,11 @@ export class ItemScreen implements Previewed {
   /** True also for values that happen to have several lines, such as the response of an endpoint. */
   #isBody(field: Field<never>): boolean {
     if (field.kind === 'body') return true;
-    const value = this.#item && valueOf(field, this.#item);
+    const value = this.#item && readFieldValue(field, this.#item);
     return typeof value === 'string' && value.trim().includes('\n');
   }
 
-  #bodyOf = (field: Field<never>, columns?: number): string => textOfBody(this.#item, field, columns);
+  #formatBody = (field: Field<never>, columns?: number): string => textOfBody(this.#item, field, columns);
 
   /** The values of its row are shown before the other ones are loaded. */
   #details(width: number): string[] {
@@ -327,7 +336,7 @@ export class ItemScreen implements Previewed {
     return said.flatMap((one) => wrap(` ${one}`, columns - 1));
   }
 
-  #say(): Say {
+  #say(): FormatAdvice {
     const { get, path = {} } = this.#input;
     return this.#host.speaker(get && { operation: get.operation, keys: Object.keys(path) });
   }
@@ -357,7 +366,7 @@ export class ItemScreen implements Previewed {
     }
     const inner = this.#side()?.screen;
     if (inner) return inner.key(key);
-    const to = scrollOf(key, this.#scroll, this.#height, this.#length);
+    const to = computePosition(key, this.#scroll, this.#height, this.#length);
     if (to === undefined) return false;
     this.#scroll = to;
     return true;
@@ -380,11 +389,11 @@ export class ItemScreen implements Previewed {
     if (path === undefined) return [];
     if (given) {
       const begin = this.#item ? given(this.#item as { id: string }) : {};
-      return [{ actions: actionsOf(family, [], false), paths: [{}], given: begin }];
+      return [{ actions: listActions(family, [], false), paths: [{}], given: begin }];
     }
     const keys = Object.keys(path);
-    const names = this.#item && keys.length > 0 ? [nameOf(this.#host.terminal, family, this.#item)] : [];
-    return [{ ...applicable(actionsOf(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];
+    const names = this.#item && keys.length > 0 ? [nameItem(this.#host.terminal, family, this.#item)] : [];
+    return [{ ...applicable(listActions(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];
   }
 
   get filter(): ScreenFilter | undefined {
@@ -418,9 +427,9 @@ class PartsScreen implements Screen {
     this.#host = host;
     this.#parts = parts;
     this.#item = item;
-    const idOf = (row: object): string => String(this.#rows().indexOf(row));
-    this.#body = new TableBody(parts.columns, idOf);
-    this.#preview = new Preview(idOf, (row) => rowScreen(host, parts.columns, row));
+    const toId = (row: object): string => String(this.#rows().indexOf(row));
+    this.#body = new TableBody(parts.columns, toId);
+    this.#preview = new Preview(toId, (row) => rowScreen(host, parts.columns, row));
   }
 
   beside = (isShown: boolean): Screen | undefined =>
@@ -463,9 +472,9 @@ const NO_FAMILY: Family = { command: '', summary: '', noun: '' };
 /** Returns a field of an item as a text of many lines; empty if it has no value or is not loaded. */
 function textOfBody(item: object | undefined, field: Field<never>, columns?: number): string {
   const email = item as { text?: string | null; html?: string | null } | undefined;
-  const value = item && valueOf(field, item, columns);
+  const value = item && readFieldValue(field, item, columns);
   // HTML mail without a text is converted to text.
-  if (field.name === 'text' && !value && email?.html) return bodyOf({ text: null, html: email.html });
+  if (field.name === 'text' && !value && email?.html) return formatEmailBody({ text: null, html: email.html });
   if (value === null || value === undefined) return '';
   return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }

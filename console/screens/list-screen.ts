@@ -2,21 +2,21 @@ import { ApiFault, type CallOf, type OperationId, type Client, type AnswerOf } f
 import {
   inboxDrafts,
   readWords,
-  valueOf,
+  readFieldValue,
   type Action,
   type Family,
   type List,
   type Field,
 } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
-import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { listActions, applicable, detailOfRow, itemKeys, findLists, pathOfRow } from '../catalog.ts';
 import { placeInList, placeInLoaded } from '../draw/scroll.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
 import { callAndSee } from '../parked-events.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { InboxScreen } from './inbox-screen.ts';
-import { ItemScreen, nameOf, shortTitleOf, titleOf } from './item-screen.ts';
+import { ItemScreen, nameItem, findShortTitle, findTitle } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview } from './preview.ts';
 import type { Awaited } from '../waiting-keys.ts';
@@ -49,7 +49,7 @@ async function findRow(client: Client, list: List, { id, path, narrowed, signal 
     return ((await client.call(list.operation, call, signal)) as unknown as Page<SoughtRow>).data;
   };
   const among = (rows: readonly SoughtRow[]): SoughtRow | undefined =>
-    rows.find((row) => isMeant(row.id) || ids.some((field) => isMeant(valueOf(field, row))));
+    rows.find((row) => isMeant(row.id) || ids.some((field) => isMeant(readFieldValue(field, row))));
   const none = (): CliFault => new CliFault(`No item has the id ${id}.`, 'notFound');
   if ('id_end' in list.filters && /^[0-9a-f]{4,32}$/.test(id)) {
     const found = among(await ask({ id_end: id }));
@@ -79,7 +79,7 @@ interface MoreColumns {
   ask: (rows: readonly { id: string }[], signal: AbortSignal) => Promise<void>;
 }
 
-const moreColumnsOf = (list: List, client: Client, changed: () => void): MoreColumns | undefined =>
+const createMoreColumns = (list: List, client: Client, changed: () => void): MoreColumns | undefined =>
   list.operation === 'listSegments' ? new SegmentCounts(list.columns, client, changed) : undefined;
 
 /** Counts the contacts of each segment in the list: one request per page. */
@@ -95,11 +95,11 @@ class SegmentCounts implements MoreColumns {
     this.#changed = changed;
     this.fields = columns.map((field) => {
       const { value } = field as Field<Segment>;
-      return value ? { ...field, value: ({ id }: Segment) => this.#valueOf(value, id) } : field;
+      return value ? { ...field, value: ({ id }: Segment) => this.#readValue(value, id) } : field;
     });
   }
 
-  #valueOf(value: NonNullable<Field<Segment>['value']>, id: string): unknown {
+  #readValue(value: NonNullable<Field<Segment>['value']>, id: string): unknown {
     const known = this.#known.get(id);
     return known && value(known.segment);
   }
@@ -175,7 +175,7 @@ export class ListScreen implements Screen {
     this.#narrowed = narrowed;
     this.title = title;
     this.#filter = readFilter(list.filters, '', Date.now());
-    this.#more = moreColumnsOf(list, host.client, host.changed);
+    this.#more = createMoreColumns(list, host.client, host.changed);
     this.#body = new TableBody(this.#more?.fields ?? list.columns, (row) => row.id);
     this.#preview = new Preview(
       (row) => row.id,
@@ -195,7 +195,7 @@ export class ListScreen implements Screen {
   start(signal: AbortSignal): void {
     this.#signal = signal;
     const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, (until) => this.#follow(until));
-    void follow(this.#host, signal, { load, tell: (fault) => this.#tell(fault) });
+    void follow(this.#host, signal, { load, tell: (fault) => this.#setFault(fault) });
   }
 
   /** New rows come at the beginning of a list; a list scrolled further down is not refreshed. */
@@ -208,7 +208,7 @@ export class ListScreen implements Screen {
     void this.#more?.ask(this.#rows(), signal);
   }
 
-  #tell(fault: string): void {
+  #setFault(fault: string): void {
     const isNew = fault !== this.#fault;
     this.#fault = fault;
     if (isNew) this.#host.changed();
@@ -216,7 +216,7 @@ export class ListScreen implements Screen {
 
   #load(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#host.changed();
-    const tell = (fault: string): void => this.#tell(fault);
+    const tell = (fault: string): void => this.#setFault(fault);
     const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, work);
     return tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
   }
@@ -394,7 +394,7 @@ export class ListScreen implements Screen {
   #inboxAt(row: Row): Screen {
     const input = { family: inboxDrafts, list: inboxDrafts.list, path: { inbox: row.id }, title: 'drafts' };
     const drafts = (): Screen => new ListScreen(this.#host, input);
-    return new InboxScreen(this.#host, { inbox: row.id, title: clean(titleOf(row)), drafts });
+    return new InboxScreen(this.#host, { inbox: row.id, title: clean(findTitle(row)), drafts });
   }
 
   /** Opens an item that is not loaded yet, by the end of its id as tables show it. */
@@ -449,7 +449,7 @@ export class ListScreen implements Screen {
     const get = path && detailOfRow(this.#family, path);
     return new ItemScreen(this.#host, {
       family: this.#family,
-      title: (item) => clean(row || item ? shortTitleOf(row ?? item ?? {}) : id),
+      title: (item) => clean(row || item ? findShortTitle(row ?? item ?? {}) : id),
       path,
       row: row && { item: row, fields: columns },
       given: this.#list.given && ((item) => this.#list.given?.((row ?? { email_id: item.id }) as never) ?? {}),
@@ -459,7 +459,7 @@ export class ListScreen implements Screen {
       place: row && this.#place,
       walk: row && ((step, from) => void this.#walk(step, from)),
       find: (signal) => this.#find(id, signal),
-      lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
+      lists: path === undefined ? [] : findLists(Object.keys(path)).map((inner) => ({ ...inner, path })),
       list: (inner) => new ListScreen(this.#host, { ...inner, title: '' }),
     });
   }
@@ -491,8 +491,8 @@ export class ListScreen implements Screen {
     const inHand = this.#body.row(this.#rows());
     const rows = this.#body.marked.size > 0 ? [...this.#body.marked.values()] : inHand === undefined ? [] : [inHand];
     const paths = rows.map((row) => pathOfRow(this.#family, this.#path, row.id)).filter((path) => path !== undefined);
-    const names = rows.map((row) => nameOf(this.#host.terminal, this.#family, row));
-    const actions = actionsOf(this.#family, keys, false);
+    const names = rows.map((row) => nameItem(this.#host.terminal, this.#family, row));
+    const actions = listActions(this.#family, keys, false);
     const isOnItem = ({ action }: { action: { path: object } }): boolean =>
       keys.length > 0 && keys.every((key) => key in action.path);
     return [

@@ -1,9 +1,9 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
-import { grouped, totalsOf } from '../../cli/families/index.ts';
+import { grouped, buildTotals } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
-import { columnsBeside, bold, faint, fit, inHand, shownWidth, wholes } from '../draw/text.ts';
+import { joinColumns, bold, faint, fit, inHand, shownWidth, wholes } from '../draw/text.ts';
 import { chart, rateInWords } from '../draw/chart.ts';
-import { linesInWords, linesSeen, scrollOf } from '../draw/scroll.ts';
+import { linesInWords, linesSeen, computePosition } from '../draw/scroll.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;
@@ -20,7 +20,7 @@ const SPANS = [
 type Span = (typeof SPANS)[number];
 
 /** Returns the beginning of this span: whole hours, and whole days of UTC, up to now. */
-export const startOf = ({ pieces, pieceMs }: Pick<Span, 'pieces' | 'pieceMs'>, now: number): string =>
+export const computeStart = ({ pieces, pieceMs }: Pick<Span, 'pieces' | 'pieceMs'>, now: number): string =>
   new Date(Math.floor(now / pieceMs + 1) * pieceMs - pieces * pieceMs).toISOString();
 
 interface Seen {
@@ -61,7 +61,7 @@ export class MetricsScreen implements Screen {
 
   async #load(signal: AbortSignal): Promise<void> {
     const span = this.#span;
-    const range = { start_date: startOf(span, Date.now()), granularity: span.granularity };
+    const range = { start_date: computeStart(span, Date.now()), granularity: span.granularity };
     const ask = (query: object): Promise<Metrics> =>
       this.#host.client.call('getEmailMetrics', { query: { ...range, ...query } }, signal);
     const periods = await ask({ dimensions: 'period', metrics: 'sent' });
@@ -107,7 +107,7 @@ export class MetricsScreen implements Screen {
 
   /** Draws the totals and the domains: next to each other if there is space. */
   #tables({ totals, domains }: Seen, columns: number): string[] {
-    const all = totalsOf(totals).filter(({ emails }) => emails !== undefined);
+    const all = buildTotals(totals).filter(({ emails }) => emails !== undefined);
     const lines = [
       faint(`  ${fit('METRIC', 22)}${'EMAILS'.padStart(12)}${'RATE'.padStart(10)}`),
       ...all.map(
@@ -116,7 +116,7 @@ export class MetricsScreen implements Screen {
     ];
     const others = this.#byDomain(domains);
     const needed = Math.max(...others.map(shownWidth));
-    if (columns - 50 >= needed) return columnsBeside(lines, others, 48, Math.max(lines.length, others.length));
+    if (columns - 50 >= needed) return joinColumns(lines, others, 48, Math.max(lines.length, others.length));
     return [...lines, '', ...others];
   }
 
@@ -142,7 +142,7 @@ export class MetricsScreen implements Screen {
   key(key: string): boolean {
     const step = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 }[key];
     if (step !== undefined) this.#turn(step);
-    const to = step === undefined ? scrollOf(key, this.#scroll, this.#height, this.#length) : undefined;
+    const to = step === undefined ? computePosition(key, this.#scroll, this.#height, this.#length) : undefined;
     if (to !== undefined) this.#scroll = to;
     return step !== undefined || to !== undefined;
   }

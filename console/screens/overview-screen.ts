@@ -1,12 +1,12 @@
 import { anotherProgram, ApiFault, type Advice, type AnswerOf, type Client } from '../../cli/client/index.ts';
 import { grouped, toneOfFinding, usageInWords, usage, type Tone } from '../../cli/families/index.ts';
-import { clean, formatTime, sayOnLine, styleOf } from '../../cli/output/index.ts';
+import { clean, formatTime, createLineFormatter, toStyle } from '../../cli/output/index.ts';
 import { chart, rateInWords } from '../draw/chart.ts';
 import { inBrief } from '../draw/table.ts';
-import { bars, bold, clockOf, faint, fit, gauge, shownWidth, wrap } from '../draw/text.ts';
+import { bars, bold, formatClock, faint, fit, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { isWide, follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startOf } from './metrics-screen.ts';
+import { computeStart } from './metrics-screen.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;
 type Finding = AnswerOf<'getFindings'>['findings'][number];
@@ -64,7 +64,7 @@ class OverviewData {
     const findings = known.length === 0 ? [] : (await client.call('getFindings', {}, signal)).findings;
     see({ version, checks, findings, at: Date.now() });
     const range = {
-      start_date: startOf({ pieces: HOURS, pieceMs: 3_600_000 }, Date.now()),
+      start_date: computeStart({ pieces: HOURS, pieceMs: 3_600_000 }, Date.now()),
       granularity: 'hourly',
     } as const;
     see({ metrics: await this.#metrics(range, signal) });
@@ -78,7 +78,7 @@ class OverviewData {
   async #loadSlow(signal: AbortSignal): Promise<void> {
     await wait(PAUSE_MS, undefined, { signal, ref: false });
     const range = {
-      start_date: startOf({ pieces: DAYS, pieceMs: 86_400_000 }, Date.now()),
+      start_date: computeStart({ pieces: DAYS, pieceMs: 86_400_000 }, Date.now()),
       granularity: 'daily',
     } as const;
     this.#see({ days: await this.#metrics(range, signal) });
@@ -122,7 +122,7 @@ interface Sums {
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100);
 
 /** Sums the last so many periods, with their rates: each email counts once in each of them. */
-function sumsOf({ data = [] }: Metrics, last: number) {
+function sumPeriods({ data = [] }: Metrics, last: number) {
   const sums: Sums = { sent: 0, delivered: 0, delayed: 0, bounced: 0, complained: 0 };
   for (const row of data.slice(-last)) {
     sums.sent += row.sent ?? 0;
@@ -172,10 +172,10 @@ export class OverviewScreen implements Screen {
 
   readonly #following = {
     load: (signal: AbortSignal): Promise<void> => this.#data.load(signal),
-    tell: (fault: string): void => this.#tell(fault),
+    tell: (fault: string): void => this.#setFault(fault),
   };
 
-  #tell(fault: string): void {
+  #setFault(fault: string): void {
     if (fault !== this.#fault) this.#host.changed();
     this.#fault = fault;
   }
@@ -240,7 +240,7 @@ export class OverviewScreen implements Screen {
     const { days } = this.#seen;
     if (!days) return [];
     const { terminal } = this.#host;
-    const spans = [sumsOf(metrics, HOURS), sumsOf(days, 7), sumsOf(days, 28)];
+    const spans = [sumPeriods(metrics, HOURS), sumPeriods(days, 7), sumPeriods(days, 28)];
     const width = Math.max(14, Math.min(32, Math.floor((columns - 14) / 3)));
     const line = (label: string, cells: readonly string[]): string =>
       `  ${label.padEnd(12)}${cells.map((cell) => fit(cell, width)).join('')}`;
@@ -293,7 +293,7 @@ export class OverviewScreen implements Screen {
     const { destinations, as_of: now } = queue;
     const width = Math.max(...destinations.map(({ destination }) => shownWidth(clean(destination))));
     const lines = destinations.map(({ destination, deliveries, oldest_at: since, hold_reason: held }) => {
-      const age = since === null ? 'scheduled' : ageOf(since, now);
+      const age = since === null ? 'scheduled' : formatAge(since, now);
       const hold = held === null ? '' : this.#tone('attention', `  ! held: ${clean(held)}`);
       return `  ${fit(clean(destination), width)}${grouped(deliveries).padStart(8)}${age.padStart(11)}${hold}`;
     });
@@ -302,7 +302,7 @@ export class OverviewScreen implements Screen {
   }
 
   #tone(tone: Tone, text: string): string {
-    return this.#host.terminal.paint(styleOf(tone), text);
+    return this.#host.terminal.paint(toStyle(tone), text);
   }
 
   #health(): string[] {
@@ -319,7 +319,7 @@ export class OverviewScreen implements Screen {
     const told = checks.map(({ name, ok, error }) =>
       ok ? `${clean(name)} ok` : this.#tone('bad', clean(`${name} failed${error ? `: ${error}` : ''}`)),
     );
-    const since = this.#host.lostSince === undefined ? '' : `as of ${clockOf(at ?? 0)}: `;
+    const since = this.#host.lostSince === undefined ? '' : `as of ${formatClock(at ?? 0)}: `;
     const first = [state, ...wrong, faint(['rasket', clean(version ?? '')].join(' ')), told.join(', ')].join('  ');
     return [`  ${bold('Server')}   ${since}${first}`];
   }
@@ -365,12 +365,12 @@ export class OverviewScreen implements Screen {
   /** Draws the queue: how much waits, for how long, and where most of it goes. */
   #queue(most: number): string[] {
     const { queue } = this.#seen;
-    if (!this.#isOperators) return [`  ${bold('Queue')}    ${faint(sayOnLine()(asOperator) ?? '')}`];
+    if (!this.#isOperators) return [`  ${bold('Queue')}    ${faint(createLineFormatter()(asOperator) ?? '')}`];
     if (!queue) return [];
     const { deliveries, destinations, destination_count: count, as_of: now } = queue;
     if (deliveries === 0) return [`  ${bold('Queue')}    nothing waits`];
     const told = destinations.slice(0, most).map(({ destination, deliveries: waits, oldest_at: since }) => {
-      const age = since === null ? '' : ` (${ageOf(since, now)})`;
+      const age = since === null ? '' : ` (${formatAge(since, now)})`;
       return `${clean(destination)} ${grouped(waits)}${age}`;
     });
     const more = count > told.length ? `, ${count - told.length} more destinations` : '';
@@ -432,7 +432,7 @@ const pairs = (left: readonly string[], right: readonly string[], half: number):
 const axis = (perBar: number): string => `${'24 h ago'.padEnd(HOURS * perBar - 3)}now`;
 
 /** Formats an age in the single unit that fits best. */
-function ageOf(since: string, now: string): string {
+function formatAge(since: string, now: string): string {
   const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 60_000));
   if (minutes < 60) return `${minutes} min`;
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;

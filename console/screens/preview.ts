@@ -19,7 +19,7 @@ const SCROLLED = 3;
 /** Shows the selected row in full next to a table on a wide terminal; requested once the selection stops moving. */
 export class Preview<Row extends object> {
   readonly #make: (row: Row, side: string) => Previewed | undefined;
-  readonly #idOf: (row: Row) => string;
+  readonly #toId: (row: Row) => string;
   #id: string | undefined;
   #screen: Previewed | undefined;
   /** The side that was chosen stays while one walks. */
@@ -27,15 +27,15 @@ export class Preview<Row extends object> {
   #signal: AbortSignal | undefined;
   #stop = new AbortController();
 
-  constructor(idOf: (row: Row) => string, make: (row: Row, side: string) => Previewed | undefined) {
-    this.#idOf = idOf;
+  constructor(toId: (row: Row) => string, make: (row: Row, side: string) => Previewed | undefined) {
+    this.#toId = toId;
     this.#make = make;
   }
 
   /** Returns the screen of this row, which is refreshed until the signal fires or another row is selected. */
   show(row: Row | undefined, signal: AbortSignal): Previewed | undefined {
     if (row === undefined) return void this.hide();
-    const id = this.#idOf(row);
+    const id = this.#toId(row);
     if (id !== this.#id) {
       this.hide();
       this.#id = id;
@@ -74,8 +74,8 @@ export class Preview<Row extends object> {
   get keys(): readonly (readonly [string, string])[] {
     if (!this.#screen?.turn) return [];
     return [
-      ['tab', 'other tabs of the item beside the list'],
-      ['J K', 'scroll the item beside the list'],
+      ['tab', 'other tabs of the item next to the list'],
+      ['J K', 'scroll the item next to the list'],
     ];
   }
 

@@ -1,7 +1,7 @@
 import { listOfAdvice, type Advice, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import type { Family, Report } from '../../cli/families/index.ts';
 import { clean, commandsIn } from '../../cli/output/index.ts';
-import { actionsOf } from '../catalog.ts';
+import { listActions } from '../catalog.ts';
 import { faint, fit } from '../draw/text.ts';
 import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
@@ -33,11 +33,11 @@ export class ReportScreen implements Screen {
     this.#family = family;
     this.#report = report;
     this.title = title;
-    const idOf = (row: object): string => String(this.#rows?.indexOf(row));
-    this.#body = new TableBody(report.columns, idOf);
+    const toId = (row: object): string => String(this.#rows?.indexOf(row));
+    this.#body = new TableBody(report.columns, toId);
     this.#preview = new Preview(
-      (row) => JSON.stringify(this.#givenBy(row) ?? idOf(row)),
-      (row) => this.#listOf(this.#givenBy(row)) ?? rowScreen(host, report.columns, row),
+      (row) => JSON.stringify(this.#givenBy(row) ?? toId(row)),
+      (row) => this.#createList(this.#givenBy(row)) ?? rowScreen(host, report.columns, row),
     );
   }
 
@@ -54,13 +54,13 @@ export class ReportScreen implements Screen {
 
   readonly #following = {
     load: (signal: AbortSignal): Promise<void> => this.#load(signal),
-    tell: (fault: string): void => this.#tell(fault),
+    tell: (fault: string): void => this.#setFault(fault),
   };
 
   async #load(signal: AbortSignal): Promise<void> {
     const answer = await this.#host.client.call(this.#report.operation, {} as CallOf<OperationId>, signal);
     this.#rows = this.#report.rows(answer as never, commandsIn(this.#host.speaker()));
-    this.#told = clean(this.#report.tell?.(answer as never) ?? '');
+    this.#told = clean(this.#report.describe?.(answer as never) ?? '');
     this.#advices = listOfAdvice(this.#report.hint?.(answer as never));
     this.#host.changed();
   }
@@ -69,7 +69,7 @@ export class ReportScreen implements Screen {
     return this.#body.ordered(this.#rows ?? []);
   }
 
-  #tell(fault: string): void {
+  #setFault(fault: string): void {
     const isNew = fault !== this.#fault;
     this.#fault = fault;
     if (isNew) this.#host.changed();
@@ -100,13 +100,13 @@ export class ReportScreen implements Screen {
   }
 
   key(key: string): boolean {
-    const list = key === 'enter' ? this.#listOf(this.#given()) : undefined;
+    const list = key === 'enter' ? this.#createList(this.#given()) : undefined;
     if (!list) return this.#preview.key(key) || this.#body.key(key, this.#shown);
     this.#host.open(list);
     return true;
   }
 
-  #listOf(narrowed: Given | undefined): ListScreen | undefined {
+  #createList(narrowed: Given | undefined): ListScreen | undefined {
     const { list } = this.#family;
     if (!list || !narrowed) return undefined;
     const title = clean(Object.values(narrowed).join(' '));
@@ -123,7 +123,7 @@ export class ReportScreen implements Screen {
 
   offers(): readonly Offer[] {
     if (!this.#report.given) return [];
-    return [{ actions: actionsOf(this.#family, [], false), paths: [{}], given: this.#given() ?? {} }];
+    return [{ actions: listActions(this.#family, [], false), paths: [{}], given: this.#given() ?? {} }];
   }
 
   copy = (): string | undefined => Object.values(this.#given() ?? {})[0];

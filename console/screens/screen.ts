@@ -1,12 +1,12 @@
 import type { Client } from '../../cli/client/index.ts';
-import type { Say, Terminal } from '../../cli/output/index.ts';
+import type { FormatAdvice, Terminal } from '../../cli/output/index.ts';
 import type { At } from '../advice.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundAction, Section } from '../catalog.ts';
 import type { Dialog } from '../dialogs/dialog.ts';
 import type { Faults } from '../faults.ts';
 import type { Awaited } from '../waiting-keys.ts';
-import { columnsBeside } from '../draw/text.ts';
+import { joinColumns } from '../draw/text.ts';
 
 export interface Size {
   columns: number;
@@ -39,7 +39,7 @@ export interface Host {
   begin: (bound: BoundAction, offer: Offer) => void;
   sayFault: (error: unknown) => void;
   /** Returns how to word an advice here, or on an open item. */
-  speaker: (at?: At) => Say;
+  speaker: (at?: At) => FormatAdvice;
   /** Opens the prompt with a filter that was refused, to be corrected, and its fault. */
   typeAgain: (filter: string, fault: unknown) => void;
 }
@@ -170,5 +170,5 @@ function drawBoth(left: Screen, right: Screen, { size, inHand }: { size: Size; i
   const { rows } = size;
   const lines = left.draw({ columns: width, rows, hasBeside: true, isAside: inHand !== 'left' });
   const others = right.draw({ columns: size.columns - width - 2, rows, isAside: inHand !== 'right' });
-  return columnsBeside(lines, others, width, rows);
+  return joinColumns(lines, others, width, rows);
 }

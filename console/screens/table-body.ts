@@ -1,7 +1,7 @@
 import type { Field } from '../../cli/families/index.ts';
 import type { Terminal } from '../../cli/output/index.ts';
 import { inOrder, orderBy, drawBelow, layTable, type Order, type Table } from '../draw/table.ts';
-import { placeOf, withBar } from '../draw/scroll.ts';
+import { formatPosition, withBar } from '../draw/scroll.ts';
 import type { Size } from './screen.ts';
 
 /** The keys for sorting, the same in every table. */
@@ -14,7 +14,7 @@ export const SORT_KEYS = [
 export class TableBody<Row extends object> {
   readonly fields: readonly Field<never>[];
   readonly marked = new Map<string, Row>();
-  readonly #idOf: (row: Row) => string;
+  readonly #toId: (row: Row) => string;
   /** The selected row. Without one it is the first, whichever that is. */
   #selected: string | undefined;
   #top = 0;
@@ -25,14 +25,14 @@ export class TableBody<Row extends object> {
   #shown: readonly Field<never>[] = [];
   order: Order | undefined;
 
-  constructor(fields: readonly Field<never>[], idOf: (row: Row) => string) {
+  constructor(fields: readonly Field<never>[], toId: (row: Row) => string) {
     this.fields = fields;
-    this.#idOf = idOf;
+    this.#toId = toId;
   }
 
   at(rows: readonly Row[]): number {
     if (this.#selected === undefined) return 0;
-    const found = rows.findIndex((row) => this.#idOf(row) === this.#selected);
+    const found = rows.findIndex((row) => this.#toId(row) === this.#selected);
     return found === -1 ? Math.max(0, Math.min(this.#lastAt, rows.length - 1)) : found;
   }
 
@@ -48,7 +48,7 @@ export class TableBody<Row extends object> {
 
   /** Returns the position of the selected row; empty if there are no rows. */
   place(rows: readonly Row[]): string {
-    return rows.length === 0 ? '' : placeOf(this.at(rows), rows.length);
+    return rows.length === 0 ? '' : formatPosition(this.at(rows), rows.length);
   }
 
   row(rows: readonly Row[]): Row | undefined {
@@ -64,7 +64,7 @@ export class TableBody<Row extends object> {
       return true;
     }
     const at = this.at(rows);
-    const target = targetOf(key, at, rows.length, this.#height);
+    const target = computeTarget(key, at, rows.length, this.#height);
     if (target === undefined) return false;
     this.select(rows, target);
     return true;
@@ -72,26 +72,26 @@ export class TableBody<Row extends object> {
 
   /** Keeps this row selected, whatever is inserted before it. */
   hold(row: Row): void {
-    this.#selected = this.#idOf(row);
+    this.#selected = this.#toId(row);
   }
 
   select(rows: readonly Row[], target: number): void {
     const at = Math.max(0, Math.min(rows.length - 1, target));
     const row = rows[at];
     this.#lastAt = at;
-    this.#selected = at === 0 || row === undefined ? undefined : this.#idOf(row);
+    this.#selected = at === 0 || row === undefined ? undefined : this.#toId(row);
   }
 
   mark(rows: readonly Row[]): void {
     const row = this.row(rows);
     if (row === undefined) return;
-    const id = this.#idOf(row);
+    const id = this.#toId(row);
     if (!this.marked.delete(id)) this.marked.set(id, row);
     this.select(rows, this.at(rows) + 1);
   }
 
   markAll(rows: readonly Row[]): void {
-    for (const row of rows) this.marked.set(this.#idOf(row), row);
+    for (const row of rows) this.marked.set(this.#toId(row), row);
   }
 
   /** Removes all marks; returns whether there were any. */
@@ -134,7 +134,7 @@ export class TableBody<Row extends object> {
     const fields = this.fields.map((field) =>
       field.name === order?.field.name ? { ...field, label: `${field.label} ${sign}` } : field,
     );
-    const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
+    const isMarked = (row: object): boolean => this.marked.has(this.#toId(row as Row));
     const view = { fields, rows, cursor: this.at(rows), isMarked, isAside, hasBeside };
     const narrow = hasBeside ? columns : columns - 1;
     // So many rows cannot fit, however few lines each takes.
@@ -161,13 +161,13 @@ function takeMore({ row }: Table, count: number, space: number): boolean {
 
 /** Returns the first visible row, such that the selected one is visible whole and no space remains below the last. */
 function firstSeen(
-  heightOf: (at: number) => number,
+  measureHeight: (at: number) => number,
   { top, cursor, count, space }: { top: number; cursor: number; count: number; space: number },
 ): number {
   const upFrom = (last: number): number => {
     let first = last;
-    for (let used = heightOf(last); first > 0; first--) {
-      used += heightOf(first - 1);
+    for (let used = measureHeight(last); first > 0; first--) {
+      used += measureHeight(first - 1);
       if (used > space) break;
     }
     return first;
@@ -175,7 +175,7 @@ function firstSeen(
   return Math.min(Math.max(Math.min(top, cursor), upFrom(cursor)), upFrom(Math.max(0, count - 1)));
 }
 
-function targetOf(key: string, at: number, length: number, page: number): number | undefined {
+function computeTarget(key: string, at: number, length: number, page: number): number | undefined {
   switch (key) {
     case 'up':
     case 'k':

@@ -3,7 +3,14 @@ import { inboxSearch, pausedInWords } from '../../cli/families/index.ts';
 import { placeInList } from '../draw/scroll.ts';
 import { Pager } from '../pager.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
-import { bodyOf, clean, cleanLines, headOf, type Terminal, type ThreadEmail } from '../../cli/output/index.ts';
+import {
+  formatEmailBody,
+  clean,
+  cleanLines,
+  formatEmailHead,
+  type Terminal,
+  type ThreadEmail,
+} from '../../cli/output/index.ts';
 import { bold, faint, fit, inverse, shownWidth, wrap } from '../draw/text.ts';
 
 const VIEWS = ['inbox', 'snoozed', 'archive', 'sent', 'spam', 'trash'] as const;
@@ -195,8 +202,8 @@ export function drawThread(
   for (const email of emails) {
     newestAt = lines.length;
     const rule = '─'.repeat(Math.max(0, width));
-    const head = headOf({ ...terminal, isTty: true }, email).flatMap((line) => wrap(faint(line), width));
-    const body = wrap(isQuoteShown ? bodyOf(email) : withoutQuotes(bodyOf(email)), width);
+    const head = formatEmailHead({ ...terminal, isTty: true }, email).flatMap((line) => wrap(faint(line), width));
+    const body = wrap(isQuoteShown ? formatEmailBody(email) : withoutQuotes(formatEmailBody(email)), width);
     lines.push(faint(rule), ...head, '', ...body, '');
   }
   return { lines, newestAt };

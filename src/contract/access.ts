@@ -29,7 +29,7 @@ export interface Requirement {
 }
 
 /** Returns who may call an operation. All interfaces and the documentation read it here. */
-export const accessOf = (operation: Operation): Requirement => ({
+export const readRequirement = (operation: Operation): Requirement => ({
   permission: operation['x-service-permission'],
   scope: operation['x-service-scope'],
   ...(typeof operation['x-service-scope-also'] === 'string' && { also: operation['x-service-scope-also'] }),
@@ -54,7 +54,7 @@ export const scopesLacking = ({ scope, also }: Requirement, scopes: readonly str
 /** The caller that an operation runs for: a team, a user independent of a team, an operator, or an anonymous caller. */
 export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
 
-export function callerKindOf({ permission, scope, role }: Requirement): CallerKind {
+export function toCallerKind({ permission, scope, role }: Requirement): CallerKind {
   // The steps of OAuth between an app and this service: their own credentials are no callers of the API.
   if (permission === 'none' || (permission === null && scope === null)) return 'nobody';
   if (permission === 'operator') return 'operator';
@@ -79,7 +79,7 @@ type Reach = 'reached' | 'sends_only' | 'lacks_scope' | 'lacks_role' | 'lacks_te
  * Reports whether a caller may call an operation. Every interface uses this, and the documentation of an operation
  * describes the result.
  */
-export function reachOf(credential: Credential, requirement: Requirement): Reach {
+export function checkReach(credential: Credential, requirement: Requirement): Reach {
   const { permission, scope } = requirement;
   if (permission === 'none') return 'reached';
   switch (credential.kind) {
@@ -116,9 +116,9 @@ const isAtLeast = (held: Role, least: Role): boolean => ROLES.indexOf(held) >= R
  * Returns the schemes of `components.securitySchemes` that give access to an operation: one of them is enough. A
  * session comes with a cookie, or as the token of a program that its person has approved.
  */
-export function securityOf(requirement: Requirement): Record<string, string[]>[] {
+export function buildSecurity(requirement: Requirement): Record<string, string[]>[] {
   if (requirement.permission === 'none') return [];
-  const takesSession = ROLES.some((role) => reachOf({ kind: 'session', role }, requirement) === 'reached');
+  const takesSession = ROLES.some((role) => checkReach({ kind: 'session', role }, requirement) === 'reached');
   return [{ bearer: [] }, ...(takesSession ? [{ session: [] }] : [])];
 }
 
@@ -128,7 +128,7 @@ export function securityOf(requirement: Requirement): Record<string, string[]>[]
 export function describeAccess(requirement: Requirement, other = ''): string {
   const { permission, scope, also } = requirement;
   if (permission === 'none') return 'Needs no credential.';
-  const reaches = (credential: Credential): boolean => reachOf(credential, requirement) === 'reached';
+  const reaches = (credential: Credential): boolean => checkReach(credential, requirement) === 'reached';
   const key = (['sending_access', 'full_access'] as const).find((least) =>
     reaches({ kind: 'api_key', permission: least }),
   );
@@ -141,7 +141,7 @@ export function describeAccess(requirement: Requirement, other = ''): string {
     reaches({ kind: 'operator' }) ? 'the token of an operator' : '',
     other,
   ].filter(Boolean);
-  return ways.length === 0 ? 'No credential reaches it.' : `Needs ${listOf(ways)}.`;
+  return ways.length === 0 ? 'No credential reaches it.' : `Needs ${joinWithOr(ways)}.`;
 }
 
 function tokenInWords(scope: string, also: string | undefined): string {
@@ -156,7 +156,7 @@ function sessionInWords(reaches: (credential: Credential) => boolean): string {
   return `a dashboard session as \`${least}\`${least === ROLES.at(-1) ? '' : ' or higher'}`;
 }
 
-const listOf = (ways: readonly string[]): string =>
+const joinWithOr = (ways: readonly string[]): string =>
   [ways.slice(0, -1).join(', '), ...ways.slice(-1)].filter(Boolean).join(' or ');
 
 /** Renders the permissions of each role as a table of the introduction. */

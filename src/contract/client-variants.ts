@@ -35,7 +35,7 @@ export function createClientVariants(document: OpenApiDocument, entry: Operation
         const isDeclared = place === 'query' ? inQuery.has(name) : schema?.properties?.[name] !== undefined;
         if (isDeclared || !Object.hasOwn(fields, name)) continue;
         if (isAbsent(fields[name]) || isSameId(path[parameter], fields[name])) delete fields[name];
-        else problems.push({ kind: 'malformed', path: name, message: sayDifferent(name) });
+        else problems.push({ kind: 'malformed', path: name, message: describeMismatch(name) });
       }
       return problems;
     },
@@ -46,7 +46,7 @@ export function createClientVariants(document: OpenApiDocument, entry: Operation
 /** Clients with typed fields send an empty text for an id that they do not use. */
 const isAbsent = (value: unknown): boolean => value === null || value === '';
 
-const sayDifferent = (name: string): string => `${name} does not match the path; omit it or send the same value`;
+const describeMismatch = (name: string): string => `${name} does not match the path; omit it or send the same value`;
 
 /**
  * Returns the names under which clients repeat each parameter of a path; `id` is the last parameter, the object of the

@@ -11,7 +11,7 @@ import {
   type Header,
   type PathItem,
 } from './document.ts';
-import { accessOf, describeAccess, describeRoles, securityOf, describeScopes } from './access.ts';
+import { readRequirement, describeAccess, describeRoles, buildSecurity, describeScopes } from './access.ts';
 
 /**
  * The short form of a body or a response in a source file: the name of its schema if it is JSON, and at most an example
@@ -32,17 +32,17 @@ type Body = NonNullable<Operation['requestBody']>;
  * of that schema. A schema declares its example once, as `x-example`, which is removed from it.
  */
 export function addJsonContent(document: OpenApiDocument): void {
-  const exampleOf = createExamples(document);
+  const buildExample = createExamples(document);
   for (const item of Object.values(document.paths)) {
     for (const operation of methods.flatMap((method) => item[method] ?? [])) {
       if (operation.requestBody) {
-        const body = withContent<Body>(operation.requestBody, exampleOf);
+        const body = withContent<Body>(operation.requestBody, buildExample);
         operation.requestBody = { required: true, ...body };
       }
       operation.responses = Object.fromEntries(
         Object.entries(operation.responses).map(([status, response]) => [
           status,
-          withContent<OrRef<ResponseObject>>(response, exampleOf),
+          withContent<OrRef<ResponseObject>>(response, buildExample),
         ]),
       );
     }
@@ -50,10 +50,10 @@ export function addJsonContent(document: OpenApiDocument): void {
   for (const schema of Object.values(document.components.schemas)) delete schema['x-example'];
 }
 
-function withContent<T extends Short | object>(written: T & Short, exampleOf: (name: string) => unknown): T {
+function withContent<T extends Short | object>(written: T & Short, buildExample: (name: string) => unknown): T {
   const { 'x-schema': name, 'x-example': own, 'x-form': isForm, ...rest } = written;
   if (!name) return written;
-  const media = { schema: { $ref: SCHEMAS + name }, example: own ?? exampleOf(name) };
+  const media = { schema: { $ref: SCHEMAS + name }, example: own ?? buildExample(name) };
   const content = { 'application/json': media, ...(isForm && { 'application/x-www-form-urlencoded': media }) };
   return { ...rest, content } as unknown as T;
 }
@@ -80,15 +80,15 @@ function createExamples(document: OpenApiDocument): (name: string) => unknown {
     return { ...(owner ? givenTo(owner) : {}), ...(schemas[name]?.['x-example'] as object) };
   };
 
-  const exampleOf = (name: string): unknown => {
+  const buildExample = (name: string): unknown => {
     const schema = resolveRef<Schema>(document, { $ref: SCHEMAS + name });
     const own = schema['x-example'];
-    if (!schema.properties || (own && name.endsWith('Request'))) return own ?? valueOf(schema);
+    if (!schema.properties || (own && name.endsWith('Request'))) return own ?? buildValue(schema);
     const given: Record<string, unknown> = { has_more: false, ...givenTo(name) };
     const values = Object.entries(schema.properties).flatMap(([field, property]) => {
       if (field in given) return [[field, given[field]]];
       if (!schema.required?.includes(field)) return [];
-      const value = valueOf(property);
+      const value = buildValue(property);
       if (value === undefined)
         throw new Error(`The schema ${name} has no example of ${field}: write it into its x-example`);
       return [[field, value]];
@@ -96,12 +96,12 @@ function createExamples(document: OpenApiDocument): (name: string) => unknown {
     return Object.fromEntries(values) as unknown;
   };
 
-  const valueOf = (schema: OrRef<Schema>): unknown => {
-    if ('$ref' in schema) return exampleOf(schema.$ref.slice(SCHEMAS.length));
+  const buildValue = (schema: OrRef<Schema>): unknown => {
+    if ('$ref' in schema) return buildExample(schema.$ref.slice(SCHEMAS.length));
     if (schema.const !== undefined) return schema.const;
-    return schema.items && [valueOf(schema.items)];
+    return schema.items && [buildValue(schema.items)];
   };
-  return exampleOf;
+  return buildExample;
 }
 
 const SCHEMAS = '#/components/schemas/';
@@ -118,8 +118,8 @@ export function addSharedAnswers(document: OpenApiDocument): void {
       const operation = item[method];
       if (!operation) continue;
       operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
-      operation.security = securityOf(accessOf(operation));
-      const access = describeAccess(accessOf(operation), operation['x-own-credential']);
+      operation.security = buildSecurity(readRequirement(operation));
+      const access = describeAccess(readRequirement(operation), operation['x-own-credential']);
       operation.description = `${operation.description.trim()}\n\n${access}`;
       delete operation['x-own-credential'];
     }
@@ -355,7 +355,7 @@ interface Cursor {
 /** Expands the pages, references, deletions and cursors that a source file only names. */
 export function addUsualShapes({ components: { schemas, parameters } }: OpenApiDocument): void {
   for (const [name, shape] of Object.entries(schemas as Record<string, Shape>)) {
-    const properties = propertiesOf(shape);
+    const properties = buildProperties(shape);
     if (!properties) continue;
     schemas[name] = {
       type: 'object',
@@ -366,11 +366,11 @@ export function addUsualShapes({ components: { schemas, parameters } }: OpenApiD
     };
   }
   for (const [name, cursor] of Object.entries(parameters as Record<string, Cursor>)) {
-    if (cursor['x-cursor']) parameters[name] = cursorOf(name.startsWith('After'), cursor['x-cursor'], cursor);
+    if (cursor['x-cursor']) parameters[name] = buildCursor(name.startsWith('After'), cursor['x-cursor'], cursor);
   }
 }
 
-function propertiesOf(shape: Shape): Record<string, OrRef<Schema>> | undefined {
+function buildProperties(shape: Shape): Record<string, OrRef<Schema>> | undefined {
   const prefix = shape['x-id-prefix'];
   const id = prefix ? { type: 'string', pattern: `^${prefix}` } : { type: 'string', format: 'uuid' };
   if (shape['x-reference-to']) return { object: { type: 'string', const: shape['x-reference-to'] }, id };
@@ -387,7 +387,7 @@ function propertiesOf(shape: Shape): Record<string, OrRef<Schema>> | undefined {
   };
 }
 
-function cursorOf(isAfter: boolean, object: string, { pattern, example }: Cursor): Parameter {
+function buildCursor(isAfter: boolean, object: string, { pattern, example }: Cursor): Parameter {
   const noun = object.replace(/^an? /, '').replace(/ \(.*\)$/, '');
   const [name, description] = isAfter
     ? ['after', `Start after this ${noun}. Not together with \`before\`.`]

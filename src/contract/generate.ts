@@ -8,12 +8,12 @@ import { loadContract, sourcesHash } from './load.ts';
 const document = loadContract();
 const file = join(import.meta.dirname, 'types.gen.ts');
 const header = `// Generated from the contract by src/contract/generate.ts: change the YAML files. Sources ${sourcesHash()}\n\n`;
-if (!process.argv.includes('--document') && !textOf(file).startsWith(header)) {
+if (!process.argv.includes('--document') && !readIfPresent(file).startsWith(header)) {
   const { renderTypes } = await import('./render-types.ts');
   writeFileSync(file, header + (await renderTypes(document)));
 }
 
-function textOf(path: string): string {
+function readIfPresent(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -5,10 +5,10 @@ import type { components } from './types.gen.ts';
 
 export { addressContract, formatContractYaml, loadContract } from './load.ts';
 export {
-  accessOf,
+  readRequirement,
   ANY_SCOPE,
-  callerKindOf,
-  reachOf,
+  toCallerKind,
+  checkReach,
   ROLES,
   scopeOfFields,
   scopesLacking,

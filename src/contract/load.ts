@@ -35,10 +35,10 @@ let loaded: OpenApiDocument | undefined;
  * each change.
  */
 export function loadContract(): OpenApiDocument {
-  return (loaded ??= carried() ?? readCache() ?? mergeSources());
+  return (loaded ??= loadEmbedded() ?? readCache() ?? mergeSources());
 }
 
-function carried(): OpenApiDocument | undefined {
+function loadEmbedded(): OpenApiDocument | undefined {
   const text = readCarried();
   return text === undefined ? undefined : (JSON.parse(text) as OpenApiDocument);
 }

@@ -1,5 +1,5 @@
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
-import { accessOf, callerKindOf, type CallerKind } from './access.ts';
+import { readRequirement, toCallerKind, type CallerKind } from './access.ts';
 import { listOperations, type OpenApiDocument } from './document.ts';
 
 /** Renders the TypeScript text of types.gen.ts for this document. */
@@ -13,7 +13,7 @@ export async function renderTypes(document: OpenApiDocument): Promise<string> {
 function renderCallers(document: OpenApiDocument): string {
   const ids: Record<CallerKind, string[]> = { team: [], user: [], operator: [], nobody: [] };
   for (const { operationId, operation } of listOperations(document)) {
-    ids[callerKindOf(accessOf(operation))].push(`"${operationId}"`);
+    ids[toCallerKind(readRequirement(operation))].push(`"${operationId}"`);
   }
   const rows = Object.entries(ids).map(([kind, of]) => `    ${kind}: ${of.join(' | ') || 'never'};\n`);
   return `export interface operationsOf {\n${rows.join('')}}\n`;

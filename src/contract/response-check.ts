@@ -24,7 +24,7 @@ export function checkResponse(
     const known = Object.keys(operation.responses).join(', ');
     return [`${operationId} answered ${answer.status}, which it does not declare (declared: ${known})`];
   }
-  const place = placeOf(declared, ['paths', path, method, 'responses', String(answer.status)]);
+  const place = formatPointer(declared, ['paths', path, method, 'responses', String(answer.status)]);
   const response = resolveRef(document, declared);
   const problems = [
     ...checkHeaders(document, response, (name) => `${place}/headers/${name}`, schemas.header, answer),
@@ -49,12 +49,12 @@ export function checkAnswer(
   const code = status === undefined ? known.find((one) => one.startsWith('2')) : String(status);
   const declared = operation.responses[code ?? ''];
   if (code === undefined || !declared) return [`the status ${code} is not declared`];
-  const place = placeOf(declared, ['paths', path, method, 'responses', code]);
+  const place = formatPointer(declared, ['paths', path, method, 'responses', code]);
   return checkBody(resolveRef(document, declared), place, schemaAt, { status: Number(code), body, headers: {} });
 }
 
 /** Most responses are shared, so that their compiled schemas are shared as well. */
-const placeOf = (declared: object, path: readonly string[]): string =>
+const formatPointer = (declared: object, path: readonly string[]): string =>
   '$ref' in declared
     ? String(declared.$ref)
     : `#/${path.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
@@ -85,9 +85,9 @@ function checkHeaders(
  */
 function checkRetryAfter(value: unknown, answer: Answer): string[] {
   const isOfOauth = (answer.body as { error?: unknown } | null)?.error === 'invalid_request';
-  const isRateLimit = answer.status === 429 && (nameOf(answer.body) === 'rate_limit_exceeded' || isOfOauth);
+  const isRateLimit = answer.status === 429 && (readErrorName(answer.body) === 'rate_limit_exceeded' || isOfOauth);
   if (isRateLimit && value === undefined) return ['rate_limit_exceeded needs the header retry-after'];
-  const isUnavailable = answer.status === 503 && nameOf(answer.body) === 'service_unavailable';
+  const isUnavailable = answer.status === 503 && readErrorName(answer.body) === 'service_unavailable';
   if (!isRateLimit && !isUnavailable && value !== undefined)
     return ['retry-after may stand with rate_limit_exceeded and service_unavailable only'];
   return [];
@@ -115,13 +115,13 @@ function checkErrorName(response: ResponseObject, answer: Answer): string[] {
   const allowed = response['x-error-names'];
   if (!allowed) return [];
   const { statusCode } = answer.body as { statusCode?: unknown };
-  const name = nameOf(answer.body);
+  const name = readErrorName(answer.body);
   const problems: string[] = [];
   if (!allowed.includes(name)) problems.push(`the error name is "${name}", not ${allowed.join(' or ')}`);
   if (statusCode !== answer.status) problems.push(`statusCode is ${String(statusCode)}, not ${answer.status}`);
   return problems;
 }
 
-function nameOf(body: unknown): string {
+function readErrorName(body: unknown): string {
   return typeof body === 'object' && body !== null && 'name' in body ? String(body.name) : '';
 }

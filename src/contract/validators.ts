@@ -51,10 +51,10 @@ export function compileValidators(document: OpenApiDocument): Validators {
   // Invalid requests are rare, so the second compiler is created with the first of them.
   const quick = new RequestValidators(resolved, false);
   const thorough = once(() => new RequestValidators(resolved, true));
-  const answers = { body: schemasOf(document, 'body'), header: schemasOf(document, 'header') };
+  const answers = { body: createSchemaLookup(document, 'body'), header: createSchemaLookup(document, 'header') };
   const operations = new Map<string, OperationValidators>();
   for (const entry of listOperations(document)) {
-    operations.set(entry.operationId, validatorsOf(document, entry, quick, thorough));
+    operations.set(entry.operationId, createOperationValidators(document, entry, quick, thorough));
   }
   return {
     operations,
@@ -77,7 +77,7 @@ export function compileValidators(document: OpenApiDocument): Validators {
   };
 }
 
-function validatorsOf(
+function createOperationValidators(
   document: OpenApiDocument,
   entry: OperationEntry,
   quick: RequestValidators,
@@ -193,7 +193,7 @@ function createDereference(document: OpenApiDocument): Dereference {
 }
 
 /** openapi-backend would compile the schemas of responses and their headers again for each status of each operation. */
-function schemasOf(document: OpenApiDocument, kind: 'body' | 'header'): SchemaAt {
+function createSchemaLookup(document: OpenApiDocument, kind: 'body' | 'header'): SchemaAt {
   const compiling = once(() =>
     createAjv({ allErrors: true, coerceTypes: kind === 'header' }).addSchema(document, 'contract'),
   );

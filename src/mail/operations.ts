@@ -1,6 +1,6 @@
 import type { Accept } from './accept/index.ts';
 import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract/index.ts';
-import { idempotencyOf } from './accept/index.ts';
+import { readIdempotency } from './accept/index.ts';
 import { getAttachment, listAttachments } from './attachments/index.ts';
 import { clearCaptured, findCaptured, readWholeCaptured } from './capture/index.ts';
 import { readZone } from './dns/index.ts';
@@ -50,12 +50,12 @@ import {
   removeSuppressions,
 } from './suppressions/index.ts';
 import { Refusal, refuse } from '../platform/refusal.ts';
-import { Answered, pageOf, type OperationTable } from '../tenancy/access/index.ts';
+import { Answered, readPage, type OperationTable } from '../tenancy/access/index.ts';
 import type { World } from '../platform/world.ts';
 
 export const domains = {
   createDomain: (ctx, { body }) => createDomain(ctx, body),
-  listDomains: (ctx, { query }) => listDomains(ctx, pageOf(query)),
+  listDomains: (ctx, { query }) => listDomains(ctx, readPage(query)),
   getDomain: (ctx, { path }) => getDomain(ctx, path.domain_id),
   updateDomain: (ctx, { path, body }) => updateDomain(ctx, path.domain_id, body),
   deleteDomain: (ctx, { path }) => deleteDomain(ctx, path.domain_id),
@@ -91,24 +91,24 @@ interface SendingCtx {
 
 export const emails = {
   sendEmail: (ctx, { body, header }) =>
-    ctx.services.accept.acceptEmail(ctx, body, idempotencyOf(ctx, header, { operation: 'sendEmail', said: body })),
+    ctx.services.accept.acceptEmail(ctx, body, readIdempotency(ctx, header, { operation: 'sendEmail', said: body })),
   sendBatch(ctx, { body, header }) {
     const { accept } = ctx.services;
     if (header?.['x-batch-validation'] !== 'permissive') {
       ctx.checkBody('sendBatch', body);
       return accept.acceptBatch(ctx, body, {
-        idempotency: idempotencyOf(ctx, header, { operation: 'sendBatch', said: body }),
+        idempotency: readIdempotency(ctx, header, { operation: 'sendBatch', said: body }),
       });
     }
     const { inputs, refused } = readPermissively(ctx, body);
-    const idempotency = idempotencyOf(ctx, header, { operation: 'sendBatch permissive', said: body });
+    const idempotency = readIdempotency(ctx, header, { operation: 'sendBatch permissive', said: body });
     return accept.acceptBatch(ctx, inputs, { permissive: { refused }, idempotency });
   },
-  listEmails: (ctx, { query = {} }) => listEmails(ctx, query, pageOf(query)),
+  listEmails: (ctx, { query = {} }) => listEmails(ctx, query, readPage(query)),
   getEmail: (ctx, { path }) => getEmail(ctx, path.email_id),
-  listEmailEvents: (ctx, { path, query }) => listEmailEvents(ctx, path.email_id, pageOf(query)),
+  listEmailEvents: (ctx, { path, query }) => listEmailEvents(ctx, path.email_id, readPage(query)),
   async listEmailAttempts(ctx, { path, query }) {
-    const page = await listEmailAttempts(ctx, path.email_id, pageOf(query));
+    const page = await listEmailAttempts(ctx, path.email_id, readPage(query));
     return { ...page, pending: await pendingDeliveries(ctx.store, path.email_id) };
   },
   updateEmail: (ctx, { path, body }) => moveEmail(ctx, path.email_id, body),
@@ -141,24 +141,24 @@ function readPermissively(
 }
 
 export const receivedEmails = {
-  listReceivedEmails: (ctx, { query = {} }) => listReceivedEmails(ctx, query, pageOf(query)),
+  listReceivedEmails: (ctx, { query = {} }) => listReceivedEmails(ctx, query, readPage(query)),
   getReceivedEmail: (ctx, { path, query }) =>
     getReceivedEmail(ctx, path.received_email_id, query?.html_format ?? 'data_uri'),
   deleteReceivedEmail: (ctx, { path }) => deleteReceivedEmail(ctx, path.received_email_id),
   listReceivedAttachments: (ctx, { path, query }) =>
-    listReceivedAttachments(ctx, path.received_email_id, pageOf(query)),
+    listReceivedAttachments(ctx, path.received_email_id, readPage(query)),
   getReceivedAttachment: (ctx, { path }) =>
     getReceivedAttachment(ctx, path.received_email_id, path.received_attachment_id),
 } satisfies OperationTable<World>;
 
 export const attachments = {
-  listAttachments: (ctx, { path, query }) => listAttachments(ctx, path.email_id, pageOf(query)),
+  listAttachments: (ctx, { path, query }) => listAttachments(ctx, path.email_id, readPage(query)),
   getAttachment: (ctx, { path }) => getAttachment(ctx, path.email_id, path.attachment_id),
 } satisfies OperationTable<World>;
 
 export const suppressions = {
   createSuppression: (ctx, { body }) => createSuppression(ctx, body),
-  listSuppressions: (ctx, { query = {} }) => listSuppressions(ctx, query, pageOf(query)),
+  listSuppressions: (ctx, { query = {} }) => listSuppressions(ctx, query, readPage(query)),
   getSuppression: (ctx, { path }) => getSuppression(ctx, path.suppression),
   deleteSuppression: (ctx, { path }) => deleteSuppression(ctx, path.suppression),
   addSuppressions: (ctx, { body }) => addSuppressions(ctx, body),
@@ -167,7 +167,7 @@ export const suppressions = {
 
 export const inboundRules = {
   createInboundRule: (ctx, { body }) => createInboundRule(ctx, body),
-  listInboundRules: (ctx, { query }) => listInboundRules(ctx, pageOf(query)),
+  listInboundRules: (ctx, { query }) => listInboundRules(ctx, readPage(query)),
   getInboundRule: (ctx, { path }) => getInboundRule(ctx, path.inbound_rule_id),
   updateInboundRule: (ctx, { path, body }) => updateInboundRule(ctx, path.inbound_rule_id, body),
   deleteInboundRule: (ctx, { path }) => deleteInboundRule(ctx, path.inbound_rule_id),
@@ -183,7 +183,7 @@ const WAIT_FORM = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s)$/;
 export const playground = {
   async listPlaygroundMessages({ store, whenGone }, { query = {} }) {
     const filter = { to: query.to, subject: query.subject, emailId: query.email_id };
-    const found = await findCaptured(store, filter, pageOf(query), {
+    const found = await findCaptured(store, filter, readPage(query), {
       waitMs: readWait(query.wait),
       gone: whenGone?.(),
     });
@@ -221,9 +221,9 @@ function readWait(text: string | undefined): number {
 /** Other nodes poll the queue twice a second. */
 export const queue = {
   getQueue: (ctx) => readQueue(ctx.store),
-  listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),
+  listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, readPage(query)),
   getQueuedEmail: (ctx, { path }) => readQueuedEmail(ctx.store, path.queued_email_id),
-  listQueueHolds: (ctx, { query }) => listHolds(ctx.store, pageOf(query)),
+  listQueueHolds: (ctx, { query }) => listHolds(ctx.store, readPage(query)),
   createQueueHold: (ctx, { body }) => createHold(ctx, body),
   releaseQueueHold: (ctx, { path }) => releaseHold(ctx, path.hold_id).finally(ctx.services.wakeQueue),
   retryQueue: (ctx, { body }) => retryWaiting(ctx, body).finally(ctx.services.wakeQueue),

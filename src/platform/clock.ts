@@ -85,7 +85,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /** Pauses our own work in real time; to wait for anything external, use the clock. */
-export const rest = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());
+export const pauseFor = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());
 
 /** Waits in real time and keeps the process up, because a command may have nothing else that does. */
 export const waitFor = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms));

@@ -396,7 +396,7 @@ const SUBJECTS_MAX = 10;
 export const COUNTED_MAX = 1000;
 
 /** Builds a finding from its code and further details. */
-export function findingOf(
+export function buildFinding(
   code: FindingCode,
   {
     summary = KNOWN[code].says,
@@ -423,11 +423,11 @@ export function findingOf(
 export const gravestFirst = (findings: readonly Finding[]): Finding[] =>
   findings.toSorted(
     (a, b) =>
-      Number(severityOf(b) === 'error') - Number(severityOf(a) === 'error') ||
+      Number(findSeverity(b) === 'error') - Number(findSeverity(a) === 'error') ||
       ORDER.indexOf(a.code) - ORDER.indexOf(b.code),
   );
 
-export const severityOf = ({ code, severity }: Pick<Finding, 'code' | 'severity'>): Known['severity'] =>
+export const findSeverity = ({ code, severity }: Pick<Finding, 'code' | 'severity'>): Known['severity'] =>
   severity ?? KNOWN[code].severity;
 
 /** Codes that are based on receivers' statements, which are only trusted if several agree. */
@@ -435,4 +435,4 @@ const SAID_BY_RECEIVERS: ReadonlySet<FindingCode> = new Set<FindingCode>(['serve
 
 /** Reports whether a finding proves a fault on our side; a single receiver may claim anything about us. */
 export const isProven = (finding: Finding): boolean =>
-  !SAID_BY_RECEIVERS.has(finding.code) || severityOf(finding) === 'error';
+  !SAID_BY_RECEIVERS.has(finding.code) || findSeverity(finding) === 'error';

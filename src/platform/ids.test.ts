@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createIds, firstIdAt, isUuid, timeOfId } from './ids.ts';
 
-const clockOf = (times: number[]) => {
+const createClock = (times: number[]) => {
   let at = 0;
   return { now: () => times[Math.min(at++, times.length - 1)] ?? 0, steady: () => 0, timer: () => () => undefined };
 };
@@ -10,14 +10,14 @@ const someTime = fc.integer({ min: 0, max: 2 ** 48 - 5000 });
 
 describe('an id', () => {
   it('is a UUIDv7 of RFC 9562 in lower case', () => {
-    const ids = createIds(clockOf([1_700_000_000_000]));
+    const ids = createIds(createClock([1_700_000_000_000]));
     for (let n = 0; n < 2000; n++) {
       expect(ids.uuid()).toMatch(/^018bcfe5-680[0-9a-f]-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     }
   });
 
   it('has 62 random bits: its variant bits do not repeat in the next digit', () => {
-    const ids = createIds(clockOf([1_700_000_000_000]));
+    const ids = createIds(createClock([1_700_000_000_000]));
     const pairs = new Set(Array.from({ length: 4000 }, () => ids.uuid().slice(19, 21)));
     expect(pairs.size).toBe(64);
   });
@@ -25,7 +25,7 @@ describe('an id', () => {
   it('contains the millisecond of its creation', () => {
     fc.assert(
       fc.property(someTime, (ms) => {
-        expect(timeOfId(createIds(clockOf([ms])).uuid())).toBe(ms);
+        expect(timeOfId(createIds(createClock([ms])).uuid())).toBe(ms);
       }),
     );
   });
@@ -33,7 +33,7 @@ describe('an id', () => {
   it('never sorts before an earlier one, whatever the clock does', () => {
     fc.assert(
       fc.property(fc.array(someTime, { minLength: 2, maxLength: 200 }), (times) => {
-        const ids = createIds(clockOf(times));
+        const ids = createIds(createClock(times));
         const made = times.map(() => ids.uuid());
         expect(made.toSorted()).toEqual(made);
         expect(new Set(made).size).toBe(made.length);
@@ -42,7 +42,7 @@ describe('an id', () => {
   });
 
   it('stays in order and unique when thousands are created in one millisecond', () => {
-    const ids = createIds(clockOf([1_700_000_000_000]));
+    const ids = createIds(createClock([1_700_000_000_000]));
     const made = Array.from({ length: 10_000 }, () => ids.uuid());
     expect(made.toSorted()).toEqual(made);
     expect(new Set(made).size).toBe(made.length);
@@ -50,7 +50,7 @@ describe('an id', () => {
   });
 
   it('sorts with a prefix as it does without', () => {
-    const ids = createIds(clockOf([5, 4, 3, 9]));
+    const ids = createIds(createClock([5, 4, 3, 9]));
     const made = Array.from({ length: 4 }, () => ids.prefixed('sup_'));
     expect(made.toSorted()).toEqual(made);
     expect(made[0]).toMatch(/^sup_[0-9a-f]{32}$/);
@@ -61,7 +61,7 @@ describe('a range of ids for a range of dates', () => {
   it('starts with an id that is not above any id of its millisecond, and above all earlier ones', () => {
     fc.assert(
       fc.property(someTime, fc.nat({ max: 100_000 }), (ms, earlier) => {
-        const id = createIds(clockOf([ms])).uuid();
+        const id = createIds(createClock([ms])).uuid();
         expect(firstIdAt(ms) <= id).toBe(true);
         expect(firstIdAt(ms + 1) > id).toBe(true);
         expect(timeOfId(firstIdAt(ms))).toBe(ms);
@@ -86,7 +86,7 @@ it.each([
 ])('isUuid(%j) is %s', (text, expected) => expect(isUuid(text)).toBe(expected));
 
 it('random text has the requested length and does not repeat', () => {
-  const ids = createIds(clockOf([1]));
+  const ids = createIds(createClock([1]));
   const made = Array.from({ length: 1000 }, () => ids.hex(8));
   expect(made.every((text) => /^[0-9a-f]{16}$/.test(text))).toBe(true);
   expect(new Set(made).size).toBe(1000);

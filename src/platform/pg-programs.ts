@@ -21,12 +21,12 @@ export async function pgEnvironment(url: string): Promise<NodeJS.ProcessEnv> {
     ...bareEnvironment(),
     ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== '')),
     PGAPPNAME: 'rasket backup',
-    ...tlsOf(url),
+    ...toTlsVariables(url),
   };
 }
 
 /** `pg` verifies the server whenever TLS is configured, unless configured otherwise; make the programs do the same. */
-function tlsOf(url: string): NodeJS.ProcessEnv {
+function toTlsVariables(url: string): NodeJS.ProcessEnv {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   const files = Object.fromEntries(
     Object.entries({ PGSSLROOTCERT: 'sslrootcert', PGSSLCERT: 'sslcert', PGSSLKEY: 'sslkey' }).flatMap(
@@ -103,13 +103,13 @@ async function runProgram(program: PgProgram, args: readonly string[], options: 
   if (onOutput) child.stdout?.on('data', onOutput);
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, SAID_CHARS_MAX)));
-  const ended = await endOf(child, program, programs);
+  const ended = await waitForEnd(child, program, programs);
   if (ended === 0) return;
   const words = said.trim().replaceAll(/\s*\n\s*/g, '; ');
   throw new PgProgramFault(words === '' ? `${program} ended with ${ended}` : words);
 }
 
-function endOf(child: ChildProcess, program: PgProgram, programs: string): Promise<number | string> {
+function waitForEnd(child: ChildProcess, program: PgProgram, programs: string): Promise<number | string> {
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       const fault = notStarted(error, program, programs);
@@ -132,7 +132,7 @@ function notStarted({ code, message }: NodeJS.ErrnoException, program: PgProgram
 
 export interface DumpReader {
   /** Called once for each table: returns the columns to read from every row, or none to only count its rows. */
-  columnsOf(table: string): readonly string[];
+  listColumns(table: string): readonly string[];
   /** Called for each row with the requested columns that exist; nulls are omitted. */
   onRow(table: string, row: Readonly<Record<string, string>>): void;
 }
@@ -178,7 +178,7 @@ export async function readDump(
       return;
     }
     block.rows++;
-    if (block.wanted.length > 0) reader.onRow(block.table, fieldsOf(line, block));
+    if (block.wanted.length > 0) reader.onRow(block.table, parseFields(line, block));
   };
   const lines = createLines(onLine);
   await runProgram('pg_restore', ['--data-only', '--file=-', file], { programs, signal, onOutput: lines });
@@ -193,7 +193,7 @@ function blockBegunBy(line: Buffer, namespace: string, reader: DumpReader): Bloc
   if (table === '') return undefined;
   const isOurs = bare(schema) === namespace;
   const columns = list.split(', ').map(bare);
-  const names = isOurs ? reader.columnsOf(bare(table)) : [];
+  const names = isOurs ? reader.listColumns(bare(table)) : [];
   const wanted = names.flatMap((name) => {
     const at = columns.indexOf(name);
     return at === -1 ? [] : [{ name, at }];
@@ -205,7 +205,7 @@ const COPY = Buffer.from('COPY ');
 
 const bare = (name: string): string => name.replaceAll('"', '');
 
-function fieldsOf(line: Buffer, { wanted }: Block): Record<string, string> {
+function parseFields(line: Buffer, { wanted }: Block): Record<string, string> {
   const fields = line.toString().split('\t');
   return Object.fromEntries(
     wanted.flatMap(({ name, at }) => {

@@ -20,7 +20,7 @@ interface Place {
 const GREETING_BYTES_MAX = 4096;
 
 /** Reads the first line that a mail server sends, and sends no more than a QUIT before it disconnects. */
-export function greetingOf({ address, port, from }: Place, signal: AbortSignal): Promise<Greeting> {
+export function readGreeting({ address, port, from }: Place, signal: AbortSignal): Promise<Greeting> {
   return new Promise((resolve) => {
     let isConnected = false;
     let said = '';

@@ -54,7 +54,7 @@ const tick = async (): Promise<void> => {
 };
 
 const put = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
-const faultOf = (work: () => unknown): string => {
+const catchFault = (work: () => unknown): string => {
   try {
     work();
   } catch (error) {
@@ -148,7 +148,7 @@ describe('the server with certificate files', () => {
     },
   ])('does not start with a certificate that $why, and says so in one line', ({ make, says }) => {
     make();
-    const fault = faultOf(() => open({ certificate: 'cert.pem' }));
+    const fault = catchFault(() => open({ certificate: 'cert.pem' }));
     expect(fault).toMatch(says);
     expect(fault).not.toContain('\n');
   });

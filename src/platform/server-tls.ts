@@ -40,7 +40,7 @@ interface Examined {
 }
 
 /** Returns undefined if no certificate is configured. */
-export function certificateFilesOf({ tls }: Config, dataDir: string): Files | undefined {
+export function locateCertificateFiles({ tls }: Config, dataDir: string): Files | undefined {
   const { certificate_file: cert, key_file: key } = tls;
   if (cert === '') return undefined;
   return { cert: path.resolve(dataDir, cert), key: path.resolve(dataDir, key === '' ? cert : key) };
@@ -147,12 +147,12 @@ function keepSelfSigned(wanted: Wanted): TlsKeys {
   return made;
 }
 
-const fileOf = (dataDir: string): string => path.join(dataDir, FOLDER, FILE);
+const locateFile = (dataDir: string): string => path.join(dataDir, FOLDER, FILE);
 
 /** Returns the stored certificate if it is complete, for this name and not expired. */
 function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
   try {
-    const text = readFileSync(fileOf(dataDir), 'utf8');
+    const text = readFileSync(locateFile(dataDir), 'utf8');
     const certificate = new X509Certificate(text);
     if (certificate.checkHost(host) === undefined || certificate.validToDate.getTime() < now) return undefined;
     if (addresses.some((address) => certificate.checkIP(address) === undefined)) return undefined;
@@ -180,7 +180,7 @@ function make({ host, addresses, now }: Wanted): TlsKeys {
 
 /** Writes the file completely and synced under its name, or not at all. */
 function write(dataDir: string, text: string): void {
-  const file = fileOf(dataDir);
+  const file = locateFile(dataDir);
   const folder = path.dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const part = `${file}.${process.pid}.part`;
@@ -220,13 +220,13 @@ export interface ServerTls {
    */
   warn(): void;
   /** Returns the state of the certificate in use. */
-  standing(): CertificateStanding;
-  /** Reads the files again; `standing` shows the result. */
+  readStatus(): CertificateStatus;
+  /** Reads the files again; `readStatus` shows the result. */
   reload(): void;
   close(): void;
 }
 
-export interface CertificateStanding {
+export interface CertificateStatus {
   /** The path as configured; empty if there is none. */
   file: string;
   /** An authority issued the certificate to us, and renews it. */
@@ -258,9 +258,9 @@ const LOOK_MS = 10_000;
 export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions, issued?: IssuedKeys): ServerTls {
   const { certificate_file: file } = config.tls;
   const host = config.instance.host;
-  const files = certificateFilesOf(config, dataDir);
+  const files = locateCertificateFiles(config, dataDir);
   const listeners = new Set<(keys: TlsKeys) => void>();
-  let seen = files && stampOf(files);
+  let seen = files && readStamp(files);
   let inUse: Read = files
     ? readFiles(files)
     : (readIssued(issued) ?? selfSigned({ dataDir, host, addresses: listOwnAddresses(config), now: clock.now() }));
@@ -282,7 +282,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
 
   function reload(): void {
     if (!files) return;
-    seen = stampOf(files);
+    seen = readStamp(files);
     try {
       const next = readFiles(files);
       fault = undefined;
@@ -311,14 +311,14 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
 
   const stop = files
     ? repeat(clock, LOOK_MS, async () => {
-        if (stampOf(files) !== seen) reload();
+        if (readStamp(files) !== seen) reload();
       })
     : () => undefined;
   return {
     current: () => inUse.keys,
     onChange: (listener) => void listeners.add(listener),
     warn,
-    standing: () => ({
+    readStatus: () => ({
       file,
       fault,
       isIssued: inUse.isIssued,
@@ -355,7 +355,7 @@ function readIssued(issued: IssuedKeys | undefined): Read | undefined {
 }
 
 /** Follows symbolic links, because renewals are installed by changing links. */
-function stampOf({ cert, key }: Files): string {
+function readStamp({ cert, key }: Files): string {
   return [cert, key]
     .map((file) => {
       const stat = statSync(file, { throwIfNoEntry: false });

@@ -24,7 +24,7 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
   let endSigns = nothing;
   let isClosed = false;
 
-  function say(...states: string[]): Promise<void> {
+  function notify(...states: string[]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const teller = spawn('systemd-notify', states, { env: { NOTIFY_SOCKET: socket, PATH }, stdio: 'ignore' });
     const end = (because?: string): void => {
@@ -42,11 +42,11 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
       const everyMs = watchdogMs(env) / 2;
       // Sent by a timer of the main loop, so that a loop that hangs sends nothing. Each message takes a process of its
       // own, and the first may be slow.
-      void say('READY=1').then(() => {
-        if (everyMs > 0 && !isClosed) endSigns = repeat(clock, everyMs, () => say('WATCHDOG=1'));
+      void notify('READY=1').then(() => {
+        if (everyMs > 0 && !isClosed) endSigns = repeat(clock, everyMs, () => notify('WATCHDOG=1'));
       });
     },
-    stopping: (graceMs) => void say('STOPPING=1', `EXTEND_TIMEOUT_USEC=${Math.ceil(graceMs * 1000)}`),
+    stopping: (graceMs) => void notify('STOPPING=1', `EXTEND_TIMEOUT_USEC=${Math.ceil(graceMs * 1000)}`),
     close() {
       isClosed = true;
       endSigns();

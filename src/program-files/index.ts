@@ -5,7 +5,7 @@
 export { loadAddon, offerFolder, mustBeOurs } from './addon.ts';
 export {
   executable,
-  filesBeside,
+  programFile,
   isSingleFile,
   programRoot,
   tryOutFolder,

@@ -23,7 +23,7 @@ export function serveModules(): void {
     resolve(specifier, context, next) {
       if (isBuiltin(specifier)) return next(specifier, context);
       const isOurs = specifier.startsWith(BASE) || (specifier.startsWith('./') && context.parentURL?.startsWith(BASE));
-      if (!isOurs) throw notCarried(specifier);
+      if (!isOurs) throw notEmbedded(specifier);
       return { url: new URL(specifier, context.parentURL ?? BASE).href, format: 'module', shortCircuit: true };
     },
     load(url, context, next) {
@@ -33,7 +33,7 @@ export function serveModules(): void {
   });
 }
 
-function notCarried(specifier: string): Error {
+function notEmbedded(specifier: string): Error {
   const error = new Error(`${specifier} is not a part of the single file`);
   return Object.assign(error, { code: 'ERR_MODULE_NOT_FOUND' });
 }

@@ -9,11 +9,11 @@ export const isSingleFile: boolean = sea.isSea();
 
 /** The folder of a checkout or an installation, whose `bin/` contains the program. */
 export const programRoot: string = isSingleFile
-  ? rootOf(process.execPath)
+  ? findRoot(process.execPath)
   : fileURLToPath(new URL('../../', import.meta.url));
 
 /** Omits `bin/` only if there is one: a downloaded executable is in a folder with unrelated files. */
-function rootOf(file: string): string {
+function findRoot(file: string): string {
   const folder = path.dirname(file);
   return `${path.basename(folder) === 'bin' ? path.dirname(folder) : folder}${path.sep}`;
 }
@@ -22,7 +22,7 @@ function rootOf(file: string): string {
 export const executable: string = isSingleFile ? process.execPath : path.join(programRoot, 'bin', 'rasket');
 
 /** A file whose presence shows that an account may read the program. */
-export const filesBeside: string = isSingleFile ? process.execPath : path.join(programRoot, 'package.json');
+export const programFile: string = isSingleFile ? process.execPath : path.join(programRoot, 'package.json');
 
 /** The default folder for the data of `rasket dev`. */
 export const tryOutFolder: string = isSingleFile

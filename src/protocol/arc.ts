@@ -36,7 +36,7 @@ export function arcState(headers: readonly HeaderField[], checks: ArcChecks): Ar
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
     if (!fieldsOfASet.has(lower)) continue;
-    instance = Math.max(instance, instanceOf(value));
+    instance = Math.max(instance, parseInstance(value));
     if (lower === 'arc-seal' && /(?:^|;)\s*cv\s*=\s*fail\b/i.test(value)) isBroken = true;
   }
   const next = instance + 1;
@@ -48,7 +48,7 @@ export function arcState(headers: readonly HeaderField[], checks: ArcChecks): Ar
   return { chain: checks.arc.result === 'pass' ? 'pass' : 'fail', instance: next };
 }
 
-const instanceOf = (value: string): number => Number(/(?:^|;)\s*i\s*=\s*(\d{1,4})\s*(?:;|$)/.exec(value)?.[1] ?? 0);
+const parseInstance = (value: string): number => Number(/(?:^|;)\s*i\s*=\s*(\d{1,4})\s*(?:;|$)/.exec(value)?.[1] ?? 0);
 
 /** Returns the ARC-Authentication-Results field (RFC 8601) with its CRLF. */
 export function arcResults(host: string, { instance, chain }: ArcState, checks: ArcChecks): string {
@@ -86,7 +86,7 @@ const resultsName = 'ARC-Authentication-Results';
 
 /** Returns the ARC-Seal and ARC-Message-Signature fields with their CRLFs, to be put in front of the message. */
 export async function sealArc({ headers, bodyHash, key, at, chain }: ArcMessage): Promise<string> {
-  const instance = Math.max(...valuesOf(headers, resultsName).map(instanceOf));
+  const instance = Math.max(...listValues(headers, resultsName).map(parseInstance));
   const time = Math.floor(at.getTime() / 1000);
   const byKey = [`a=${key.algorithm};`, `d=${key.domain};`, `s=${key.selector};`, `t=${time};`];
   const signature = await sign(signatureName, key, {
@@ -96,7 +96,7 @@ export async function sealArc({ headers, bodyHash, key, at, chain }: ArcMessage)
   const seal = await sign(sealName, key, {
     tags: [`i=${instance};`, ...byKey, `cv=${chain};`],
     names: [],
-    canonical: chainOf([[signatureName, signature], ...headers], { instance, chain }),
+    canonical: formatChain([[signatureName, signature], ...headers], { instance, chain }),
   });
   return `${sealName}: ${seal}\r\n${signatureName}: ${signature}\r\n`;
 }
@@ -104,7 +104,7 @@ export async function sealArc({ headers, bodyHash, key, at, chain }: ArcMessage)
 /** Includes the signatures that the message arrived with, because the results refer to them (RFC 8617 §4.1.2). */
 function covered(headers: readonly HeaderField[]): { names: string[]; canonical: string } {
   const { names, canonical } = selectSignedHeaders(headers);
-  const signatures = valuesOf(headers, 'dkim-signature').reverse();
+  const signatures = listValues(headers, 'dkim-signature').reverse();
   return {
     names: [...names, ...signatures.map(() => 'dkim-signature')],
     canonical: canonical + signatures.map((value) => `${canonicalField('dkim-signature', value)}\r\n`).join(''),
@@ -112,18 +112,21 @@ function covered(headers: readonly HeaderField[]): { names: string[]; canonical:
 }
 
 /** Returns all sets from the first on, or only the last one if the chain has failed (RFC 8617 §5.1.1, §5.1.2). */
-function chainOf(headers: readonly HeaderField[], { instance, chain }: { instance: number; chain: ArcChain }): string {
+function formatChain(
+  headers: readonly HeaderField[],
+  { instance, chain }: { instance: number; chain: ArcChain },
+): string {
   let text = '';
   for (let i = chain === 'fail' ? instance : 1; i <= instance; i++) {
     for (const name of [resultsName, signatureName, sealName]) {
-      const value = valuesOf(headers, name).find((one) => instanceOf(one) === i);
+      const value = listValues(headers, name).find((one) => parseInstance(one) === i);
       if (value !== undefined) text += `${canonicalField(name.toLowerCase(), value)}\r\n`;
     }
   }
   return text;
 }
 
-const valuesOf = (headers: readonly HeaderField[], name: string): string[] =>
+const listValues = (headers: readonly HeaderField[], name: string): string[] =>
   headers.flatMap(([one, value]) => (one.toLowerCase() === name.toLowerCase() ? [value] : []));
 
 async function sign(

@@ -5,7 +5,7 @@ import { headersOfAutomaticAnswer, isNoReply, isWrittenByMachine, machineSigns }
 const LIMITS = { depthMax: 20, headerBytesMax: 2 * 1024 * 1024, partsMax: 100 };
 const OWN = new Set(['support@shop.example']);
 
-async function signsOf(fields: readonly string[], mailFrom = 'ann@home.example') {
+async function findSigns(fields: readonly string[], mailFrom = 'ann@home.example') {
   const head = ['From: ann@home.example', 'To: support@shop.example', ...fields];
   const reading = await readMessage(Buffer.from([...head, '', 'Hello'].join('\r\n')), LIMITS);
   return machineSigns(reading, { mailFrom, ownAddresses: OWN });
@@ -36,23 +36,23 @@ const rows: [name: string, fields: string[], signs: string[], isMachine: boolean
 
 describe('the signs of automatic mail', () => {
   it.each(rows)('are read as expected for %s', async (_name, fields, signs, isMachine) => {
-    const found = await signsOf(fields);
+    const found = await findSigns(fields);
     expect(found).toEqual(signs);
     expect(isWrittenByMachine(found)).toBe(isMachine);
   });
 
   it('include a null sender', async () => {
-    expect(await signsOf([], '')).toEqual(['null-sender']);
+    expect(await findSigns([], '')).toEqual(['null-sender']);
   });
 
   it('are present in our own automatic answer', async () => {
     const own = headersOfAutomaticAnswer('support@shop.example').map(([name, value]) => `${name}: ${value}`);
-    expect(await signsOf(own)).toEqual(['auto-submitted', 'suppressed', 'loop']);
+    expect(await findSigns(own)).toEqual(['auto-submitted', 'suppressed', 'loop']);
   });
 
   it('are read only from the start of a header of a megabyte', async () => {
     const fields = [`Precedence: ${'a'.repeat(1_000_000)}`, `X-Loop: ${'a@b '.repeat(1000)}`];
-    expect(await signsOf(fields)).toEqual([]);
+    expect(await findSigns(fields)).toEqual([]);
   });
 });
 

@@ -53,19 +53,19 @@ export function machineSigns(
   { mailFrom, ownAddresses }: { mailFrom: string; ownAddresses: ReadonlySet<string> },
 ): MachineSign[] {
   const headers = reading.isRead ? reading.headers : {};
-  const valueOf = (name: string): string => (headers[name] ?? '').slice(0, 1000).trim();
-  const submitted = valueOf('auto-submitted').toLowerCase();
+  const readValue = (name: string): string => (headers[name] ?? '').slice(0, 1000).trim();
+  const submitted = readValue('auto-submitted').toLowerCase();
   const answeredAt = [mailFrom, reading.from, ...reading.replyTo];
   const signs: Record<MachineSign, boolean> = {
     'auto-submitted': submitted !== '' && !/^no(?:$|[\s;(])/.test(submitted),
     'answer-header': ANSWER_HEADERS.some((name) => name !== 'list-id' && headers[name] !== undefined),
     'null-sender': mailFrom === '' || mailFrom === '<>',
     subject: readSubject(reading.subject).isAutomatic,
-    bulk: BULK.test(valueOf('precedence')),
+    bulk: BULK.test(readValue('precedence')),
     list: LIST_HEADERS.some((name) => headers[name] !== undefined),
-    suppressed: SUPPRESSED.test(valueOf('x-auto-response-suppress')),
+    suppressed: SUPPRESSED.test(readValue('x-auto-response-suppress')),
     'no-reply': answeredAt.some((address) => isNoReply(address)),
-    loop: valueOf('x-loop')
+    loop: readValue('x-loop')
       .split(/[\s,<>]+/)
       .some((address) => ownAddresses.has(normalizeAddress(address))),
   };

@@ -29,8 +29,8 @@ export function signRequest(request: Unsigned, key: SigningKey, nowMs: number): 
   const time = amzTime(nowMs);
   const headers = { ...request.headers, 'x-amz-content-sha256': request.bodyHash, 'x-amz-date': time };
   const names = Object.keys(headers).sort();
-  const signature = signatureOf({ ...request, headers }, { key, time, names });
-  const credential = `${key.accessKey}/${scopeOf(key, time)}`;
+  const signature = computeSignature({ ...request, headers }, { key, time, names });
+  const credential = `${key.accessKey}/${formatScope(key, time)}`;
   return {
     ...headers,
     authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
@@ -38,7 +38,7 @@ export function signRequest(request: Unsigned, key: SigningKey, nowMs: number): 
 }
 
 /** Returns the signature in hexadecimal over these headers. A verifier of requests calls it as well. */
-export function signatureOf(
+export function computeSignature(
   { method, path, query = {}, headers, bodyHash }: Unsigned,
   { key, time, names }: { key: SigningKey; time: string; names: readonly string[] },
 ): string {
@@ -52,7 +52,7 @@ export function signatureOf(
     bodyHash,
   ].join('\n');
   const hash = createHash('sha256').update(canonical).digest('hex');
-  const text = ['AWS4-HMAC-SHA256', time, scopeOf(key, time), hash].join('\n');
+  const text = ['AWS4-HMAC-SHA256', time, formatScope(key, time), hash].join('\n');
   const parts = [time.slice(0, 8), key.region, 's3', 'aws4_request', text];
   return parts.reduce<Buffer>((mac, part) => hmac(mac, part), Buffer.from(`AWS4${key.secretKey}`)).toString('hex');
 }
@@ -71,7 +71,7 @@ const encodedText = (text: string): string =>
 
 const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-const scopeOf = ({ region }: SigningKey, time: string): string => `${time.slice(0, 8)}/${region}/s3/aws4_request`;
+const formatScope = ({ region }: SigningKey, time: string): string => `${time.slice(0, 8)}/${region}/s3/aws4_request`;
 
 /** `20261126T213000Z`. */
 const amzTime = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '');

@@ -13,7 +13,7 @@ const whole: CheckedContent = {
 };
 const checked = (change: Partial<CheckedContent>) =>
   Object.fromEntries(checkContent({ ...whole, ...change }).map((check) => [check.name, check]));
-const statusOf = (name: CheckName, change: Partial<CheckedContent>) => checked(change)[name]?.status;
+const checkStatus = (name: CheckName, change: Partial<CheckedContent>) => checked(change)[name]?.status;
 const link = (href: string) => ({ html: `${whole.html}<a href="${href}">x</a>` });
 const body = (html: string) => ({ html: `${whole.html}${html}` });
 
@@ -41,7 +41,7 @@ describe('the check of variables', () => {
     ['{{NICK}}', 'pass'],
   ])('with %s ends as %s in every text', (written, status) => {
     for (const change of [{ subject: written }, { previewText: written }, body(written), { text: written }]) {
-      expect(statusOf('variables', change)).toBe(status);
+      expect(checkStatus('variables', change)).toBe(status);
     }
   });
 
@@ -63,7 +63,7 @@ describe('the check of links', () => {
     ['<!-- <a href={{{PLAN}}}>x</a> -->', 'pass'],
     ['<a title="1 < 2" href={{{PLAN}}}>x</a>', 'fail'],
   ])('for %s, a merge variable in an attribute, ends as %s', (written, status) => {
-    expect(statusOf('links', body(written))).toBe(status);
+    expect(checkStatus('links', body(written))).toBe(status);
   });
 
   it.each([
@@ -83,7 +83,7 @@ describe('the check of links', () => {
     'mailto:',
     '{{{PLAN|#}}}',
     'page/{{{PLAN}}}',
-  ])('fails for the link %j', (href) => expect(statusOf('links', link(href))).toBe('fail'));
+  ])('fails for the link %j', (href) => expect(checkStatus('links', link(href))).toBe('fail'));
 
   it.each([
     'https://example.com',
@@ -97,7 +97,7 @@ describe('the check of links', () => {
     '{{{UNSUBSCRIBE_URL}}}',
     '{{{PLAN}}}',
     '{{{PLAN|https://example.com}}}',
-  ])('passes for the link %j', (href) => expect(statusOf('links', link(href))).toBe('pass'));
+  ])('passes for the link %j', (href) => expect(checkStatus('links', link(href))).toBe('pass'));
 
   it('lists an unquoted attribute with its tag, without the quoted values', () => {
     const written = '<p>{{{PLAN}}}</p><a title="{{{PLAN|it\'s}}}" class=x href={{{PLAN}}}>x</a>';
@@ -106,9 +106,9 @@ describe('the check of links', () => {
 
   it('ignores an anchor without an address and links in comments', () => {
     expect(
-      statusOf('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">')),
+      checkStatus('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">')),
     ).toBe('pass');
-    expect(statusOf('links', body('<area href="#">'))).toBe('fail');
+    expect(checkStatus('links', body('<area href="#">'))).toBe('fail');
   });
 });
 
@@ -137,8 +137,8 @@ describe('the check of link types', () => {
     '{{{PLAN|javascript:alert(1)}}}',
     '{{{PLAN}}}javascript:alert(1)',
   ])('fails for the link %j, which runs code', (href) => {
-    expect(statusOf('link_types', { html: `<a href='${href}'>x</a>` })).toBe('fail');
-    expect(statusOf('links', { html: `<a href='${href}'>x</a>` })).toBe('pass');
+    expect(checkStatus('link_types', { html: `<a href='${href}'>x</a>` })).toBe('fail');
+    expect(checkStatus('links', { html: `<a href='${href}'>x</a>` })).toBe('pass');
   });
 
   it.each([
@@ -153,7 +153,7 @@ describe('the check of link types', () => {
     '<img src="javascript:alert(1)">',
     '<meta http-equiv="refresh" content="0; url=javascript:alert(1)">',
     '<a title=">" href="javascript:alert(1)">x</a>',
-  ])('fails for %s, which runs code', (html) => expect(statusOf('link_types', { html })).toBe('fail'));
+  ])('fails for %s, which runs code', (html) => expect(checkStatus('link_types', { html })).toBe('fail'));
 
   it.each([
     '<a href="https://example.com/?q=javascript:alert(1)">x</a>',
@@ -162,7 +162,7 @@ describe('the check of link types', () => {
     '<!-- <a href="javascript:alert(1)">x</a> -->',
     '<a href="https://example.com" href="javascript:alert(1)">x</a>',
     '<p>javascript:alert(1)</p>',
-  ])('passes for %s', (html) => expect(statusOf('link_types', { html })).toBe('pass'));
+  ])('passes for %s', (html) => expect(checkStatus('link_types', { html })).toBe('pass'));
 
   it('warns about an http link', () => {
     expect(checked(link('http://example.com/a'))['link_types']).toMatchObject({
@@ -181,7 +181,7 @@ describe('the check of', () => {
     ['x'.repeat(61), 'warn'],
     [`Hi {{{FIRST_NAME|${'x'.repeat(58)}}}}`, 'warn'],
     [`Hi {{{FIRST_NAME}}} ${'x'.repeat(50)}`, 'pass'],
-  ])('a subject %j ends as %s', (subject, status) => expect(statusOf('subject', { subject })).toBe(status));
+  ])('a subject %j ends as %s', (subject, status) => expect(checkStatus('subject', { subject })).toBe(status));
 
   it.each([
     [null, 'warn'],
@@ -189,35 +189,35 @@ describe('the check of', () => {
     ['x'.repeat(150), 'pass'],
     ['x'.repeat(151), 'warn'],
   ])('a preview text %j ends as %s', (previewText, status) =>
-    expect(statusOf('preview_text', { previewText })).toBe(status),
+    expect(checkStatus('preview_text', { previewText })).toBe(status),
   );
 
   it('alt texts warns about an image without one, and takes an empty one as decoration', () => {
     const images = body('<img src="https://example.com/a.png"><img alt src="b"><img alt="" src="c">');
     expect(checked(images)['alt_text']).toMatchObject({ status: 'warn', details: ['https://example.com/a.png'] });
-    expect(statusOf('alt_text', body('<img alt="A chair" src="a">'))).toBe('pass');
+    expect(checkStatus('alt_text', body('<img alt="A chair" src="a">'))).toBe('pass');
   });
 
   it('embedded images warns above 1 MB', () => {
     const picture = (bytes: number) => `<img alt="" src="data:image/png;base64,${'A'.repeat(bytes / 0.75)}">`;
-    expect(statusOf('image_weight', body(picture(600 * 1024)))).toBe('pass');
-    expect(statusOf('image_weight', body(picture(600 * 1024).repeat(2)))).toBe('warn');
-    expect(statusOf('image_weight', body('<img alt="" src="https://example.com/large.png">'))).toBe('pass');
+    expect(checkStatus('image_weight', body(picture(600 * 1024)))).toBe('pass');
+    expect(checkStatus('image_weight', body(picture(600 * 1024).repeat(2)))).toBe('warn');
+    expect(checkStatus('image_weight', body('<img alt="" src="https://example.com/large.png">'))).toBe('pass');
   });
 
   it('text and images warns when images predominate', () => {
     const picture = '<img alt="" src="https://example.com/a.png">';
-    expect(statusOf('text_and_images', { html: `${picture}<p>Buy now</p>` })).toBe('warn');
-    expect(statusOf('text_and_images', { html: picture.repeat(50) + LETTERS })).toBe('pass');
-    expect(statusOf('text_and_images', { html: '<p>Short</p>' })).toBe('pass');
-    expect(statusOf('text_and_images', { html: `${picture}<style>${LETTERS}</style>` })).toBe('warn');
+    expect(checkStatus('text_and_images', { html: `${picture}<p>Buy now</p>` })).toBe('warn');
+    expect(checkStatus('text_and_images', { html: picture.repeat(50) + LETTERS })).toBe('pass');
+    expect(checkStatus('text_and_images', { html: '<p>Short</p>' })).toBe('pass');
+    expect(checkStatus('text_and_images', { html: `${picture}<style>${LETTERS}</style>` })).toBe('warn');
   });
 
   it('unsubscribe links warns when a body has none', () => {
-    expect(statusOf('unsubscribe', { html: '<p>Hi</p>' })).toBe('warn');
-    expect(statusOf('unsubscribe', { html: '<a href="{{{PREFERENCES_URL}}}">x</a>' })).toBe('pass');
-    expect(statusOf('unsubscribe', { html: '{{{UNSUBSCRIBE_URL}}}', text: 'Hi' })).toBe('warn');
-    expect(statusOf('unsubscribe', { html: null, text: 'Leave: {{{ unsubscribe_url }}}' })).toBe('pass');
+    expect(checkStatus('unsubscribe', { html: '<p>Hi</p>' })).toBe('warn');
+    expect(checkStatus('unsubscribe', { html: '<a href="{{{PREFERENCES_URL}}}">x</a>' })).toBe('pass');
+    expect(checkStatus('unsubscribe', { html: '{{{UNSUBSCRIBE_URL}}}', text: 'Hi' })).toBe('warn');
+    expect(checkStatus('unsubscribe', { html: null, text: 'Leave: {{{ unsubscribe_url }}}' })).toBe('pass');
   });
 
   it.each([
@@ -232,14 +232,14 @@ describe('the check of', () => {
     ['>{{{FIRST_NAME|leave}}}</a>', 'pass'],
     [`>${' '.repeat(100_000)}</a>`, 'pass'],
   ])('unsubscribe links counts only a link with visible content: %s', (rest, status) => {
-    expect(statusOf('unsubscribe', { html: `<a href="{{{UNSUBSCRIBE_URL}}}"${rest}` })).toBe(status);
-    expect(statusOf('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
+    expect(checkStatus('unsubscribe', { html: `<a href="{{{UNSUBSCRIBE_URL}}}"${rest}` })).toBe(status);
+    expect(checkStatus('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
   });
 
   it('unsubscribe links finds one after any number of empty links, in time that grows with the length', () => {
     const empty = '<a href="{{{UNSUBSCRIBE_URL}}}">';
-    expect(statusOf('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
-    expect(statusOf('unsubscribe', { html: `${empty.repeat(5000)}<a href="{{{UNSUBSCRIBE_URL}}}">x</a>` })).toBe(
+    expect(checkStatus('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
+    expect(checkStatus('unsubscribe', { html: `${empty.repeat(5000)}<a href="{{{UNSUBSCRIBE_URL}}}">x</a>` })).toBe(
       'pass',
     );
   });

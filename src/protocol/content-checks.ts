@@ -1,6 +1,6 @@
-import { findUnquoted, keysOf, parseMerge, showsAny } from './merge.ts';
+import { findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
-import { startTagsOf, isWebAddress, type StartTag } from './track-links/index.ts';
+import { listStartTags, isWebAddress, type StartTag } from './track-links/index.ts';
 import { decodeAttribute } from './html-references/index.ts';
 
 const SHOWN_MAX = 20;
@@ -30,7 +30,7 @@ function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
     const message = 'An attribute with a merge variable has no quotes; write them, such as href="{{{url}}}".';
     return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
   }
-  const links = linksOf(tags);
+  const links = listLinks(tags);
   const broken = links.filter((link) => !link.isOpen && !runsCode(link.address) && !leadsSomewhere(link.address));
   if (broken.length === 0) {
     const message = links.length === 0 ? 'There are no links.' : 'Every link is a full web address.';
@@ -53,7 +53,7 @@ function checkLinkTypes(tags: readonly StartTag[]): ContentCheck {
     const message = 'A link would run code; mail programs block it, and filters refuse the mail.';
     return { name: 'link_types', status: 'fail', message, details: shownSome(running) };
   }
-  const plain = linksOf(tags).filter(({ address }) => /^http:/i.test(address));
+  const plain = listLinks(tags).filter(({ address }) => /^http:/i.test(address));
   if (plain.length > 0) {
     const message = 'A link begins with http://; write https:// where the site answers there.';
     return { name: 'link_types', status: 'warn', message, details: shownSome(plain.map(({ written }) => written)) };
@@ -61,14 +61,14 @@ function checkLinkTypes(tags: readonly StartTag[]): ContentCheck {
   return { name: 'link_types', status: 'pass', message: 'No link runs code, and none is plain http.', details: [] };
 }
 
-function linksOf(tags: readonly StartTag[]): Link[] {
+function listLinks(tags: readonly StartTag[]): Link[] {
   return tags.flatMap(({ name, attributes }) => {
     const written = name === 'a' || name === 'area' ? attributes.get('href') : undefined;
-    return written === undefined ? [] : [linkOf(written)];
+    return written === undefined ? [] : [readLink(written)];
   });
 }
 
-function linkOf(written: string): Link {
+function readLink(written: string): Link {
   const address = readAddress(withDefaults(written));
   const [first] = parseMerge(written.trim());
   // A default is the target for a contact that has no value.
@@ -120,7 +120,7 @@ export interface CheckedContent {
    */
   isKnown(key: string): boolean;
   /** Returns the size of an image that we serve; 0 for other images, which are never fetched. */
-  bytesOf?(source: string): number;
+  countBytes?(source: string): number;
   /** Reports whether we served an image that no longer exists. */
   isGone?(source: string): boolean;
   /** Sources of such images elsewhere in the body: in a style or in a list of sources. */
@@ -135,7 +135,7 @@ interface PostalLines {
 
 /** Runs every check once, in the order of the contract. */
 export function checkContent(content: CheckedContent): ContentCheck[] {
-  const tags = startTagsOf(content.html ?? '');
+  const tags = listStartTags(content.html ?? '');
   const images = tags.filter(({ name }) => name === 'img');
   return [
     checkVariables(content),
@@ -164,7 +164,7 @@ function checkVariables({ subject, previewText, html, text, isKnown }: CheckedCo
     const bare = parseMerge(written ?? '').filter(
       (part) => typeof part !== 'string' && part.inlineDefault === undefined,
     );
-    for (const key of keysOf(bare)) if (!isKnown(key)) unknown.add(key);
+    for (const key of collectKeys(bare)) if (!isKnown(key)) unknown.add(key);
   }
   if (unknown.size === 0) return passed('variables', 'Every merge variable has a value or a default.');
   return {
@@ -181,7 +181,7 @@ const SUBJECT_CHARS = 60;
 function checkSubject(subject: string): ContentCheck {
   const written = subject.trim();
   if (written === '') return { name: 'subject', status: 'fail', message: 'There is no subject.', details: [] };
-  const chars = charsOf(withDefaults(written));
+  const chars = countChars(withDefaults(written));
   if (chars <= SUBJECT_CHARS) return passed('subject', `The subject has ${inWords(chars)}.`);
   const message = `The subject has ${inWords(chars)}; many mail programs show no more than ${SUBJECT_CHARS}.`;
   return { name: 'subject', status: 'warn', message, details: [] };
@@ -195,7 +195,7 @@ function checkPreviewText(previewText: string | null): ContentCheck {
     const message = 'There is no preview text; mail programs show the beginning of the body behind the subject.';
     return { name: 'preview_text', status: 'warn', message, details: [] };
   }
-  const chars = charsOf(withDefaults(written));
+  const chars = countChars(withDefaults(written));
   if (chars <= PREVIEW_CHARS) return passed('preview_text', `The preview text has ${inWords(chars)}.`);
   const message = `The preview text has ${inWords(chars)}; mail programs show no more than ${PREVIEW_CHARS}.`;
   return { name: 'preview_text', status: 'warn', message, details: [] };
@@ -218,7 +218,7 @@ const IMAGE_BYTES = 1024 * 1024;
 /** Counts images that are embedded in the body or served by us; others are never fetched. */
 function checkImageWeight(
   images: readonly StartTag[],
-  { bytesOf = () => 0, isGone = () => false, gone: elsewhere = [] }: CheckedContent,
+  { countBytes = () => 0, isGone = () => false, gone: elsewhere = [] }: CheckedContent,
 ): ContentCheck {
   const sources = images.map(({ attributes }) => (attributes.get('src') ?? '').trim());
   const gone = [...sources.filter((source) => isGone(source)), ...elsewhere];
@@ -227,7 +227,7 @@ function checkImageWeight(
     return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };
   }
   // A repeated image is loaded once.
-  const served = [...new Set(sources)].reduce((sum, source) => sum + bytesOf(source), 0);
+  const served = [...new Set(sources)].reduce((sum, source) => sum + countBytes(source), 0);
   const bytes = sources.reduce((sum, source) => sum + embeddedBytes(source), served);
   const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
   if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body weigh no more than 1 MB.');
@@ -265,7 +265,7 @@ function checkUnsubscribe(content: CheckedContent): ContentCheck {
   const { html, text, address = null } = content;
   const isIn = {
     html: showsAny(parseMerge(html ?? ''), WAYS_OUT),
-    text: [...keysOf(parseMerge(text ?? ''))].some((key) => WAYS_OUT.includes(key.toUpperCase())),
+    text: [...collectKeys(parseMerge(text ?? ''))].some((key) => WAYS_OUT.includes(key.toUpperCase())),
   };
   if ([!html || isIn.html, !text || isIn.text].some((isDone) => !isDone)) {
     const message =
@@ -287,7 +287,7 @@ export function showsAddress(
   const merged = parseMerge(body);
   const isMerged = html
     ? showsAny(merged, addressKeys)
-    : [...keysOf(merged)].some((key) => addressKeys.includes(key.toUpperCase()));
+    : [...collectKeys(merged)].some((key) => addressKeys.includes(key.toUpperCase()));
   if (isMerged) return true;
   const shown = foldLetters(html ? textOfHtml(html) : body);
   return [line1, code ? code : city].every((part) => shown.includes(foldLetters(part)));
@@ -302,7 +302,7 @@ const foldLetters = (text: string): string =>
 
 const passed = (name: CheckName, message: string): ContentCheck => ({ name, status: 'pass', message, details: [] });
 
-const charsOf = (text: string): number => Array.from(text).length;
+const countChars = (text: string): number => Array.from(text).length;
 const inWords = (chars: number): string => (chars === 1 ? '1 character' : `${chars} characters`);
 
 export type CheckName =

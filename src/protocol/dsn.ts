@@ -60,7 +60,7 @@ export function composeNotice(notice: Notice): ComposedNotice {
   const subject = SUBJECTS[action];
   const messageId = `<${id}@${host}>`;
   const boundary = `=_${id}`;
-  const text = textOf(notice);
+  const text = formatText(notice);
   const returned = returnedPart(original);
   const head = [
     `From: Mail delivery <${from}>`,
@@ -77,7 +77,7 @@ export function composeNotice(notice: Notice): ComposedNotice {
   ].join('\r\n');
   const parts = [
     textPart('text/plain', text),
-    part(['Content-Type: message/delivery-status'], Buffer.from(fieldsOf(notice))),
+    part(['Content-Type: message/delivery-status'], Buffer.from(formatFields(notice))),
     returned.part,
   ];
   const pieces = parts.flatMap((each) => [Buffer.from(`--${boundary}\r\n`), each, Buffer.from('\r\n')]);
@@ -93,7 +93,7 @@ function textPart(type: string, text: string): Buffer {
   return part([`Content-Type: ${type}; charset=utf-8`, `Content-Transfer-Encoding: ${encoding}`], content);
 }
 
-function textOf({ action, recipients, retryUntil, host, original }: Notice): string {
+function formatText({ action, recipients, retryUntil, host, original }: Notice): string {
   const each = recipients.flatMap(({ address, status, diagnostic }) => [
     `  ${address}`,
     `    ${[status, oneLine(diagnostic ?? '')].join(' ').trim()}`,
@@ -104,7 +104,7 @@ function textOf({ action, recipients, retryUntil, host, original }: Notice): str
 }
 
 /** Returns the fields about the message and about each recipient (RFC 3464 §2.2 and §2.3). */
-function fieldsOf({ action, host, at, arrivedAt, retryUntil, asked, recipients }: Notice): string {
+function formatFields({ action, host, at, arrivedAt, retryUntil, asked, recipients }: Notice): string {
   const message = [
     ...(asked.envelopeId === undefined ? [] : [`Original-Envelope-Id: ${asked.envelopeId}`]),
     `Reporting-MTA: dns; ${host}`,

@@ -2,10 +2,10 @@ import { RUNS, someHtml } from './html/hostile-html.test-helper.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HtmlTokenizer } from './html/index.ts';
-import { parseMerge, placesOf } from './merge.ts';
+import { parseMerge, findMergePlaces } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { linksIn, plainHtml } from './safe-html/index.ts';
-import { findTargets, startTagsOf } from './track-links/index.ts';
+import { findTargets, listStartTags } from './track-links/index.ts';
 
 describe('for any HTML', () => {
   it('tracking, merging and the list of links agree on which text is a link', () => {
@@ -13,10 +13,10 @@ describe('for any HTML', () => {
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {
         const html = `${before}<a href="${target}">${after}`;
-        const anchors = startTagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes.has('href'));
+        const anchors = listStartTags(html).filter(({ name, attributes }) => name === 'a' && attributes.has('href'));
         const isLink = anchors.some(({ attributes }) => attributes.get('href') === target);
         const isTracked = findTargets(html).links.some((link) => link.target === target);
-        const places = placesOf(parseMerge(html.replace(target, '{{{A}}}')));
+        const places = findMergePlaces(parseMerge(html.replace(target, '{{{A}}}')));
         expect(places[0]?.isAnchor).toBe(isLink);
         expect(isTracked).toBe(isLink && !isInCdata(before));
         if (isLink) expect(linksIn(html, 10)).toContain(target);
@@ -29,7 +29,7 @@ describe('for any HTML', () => {
     const word = 'probe7';
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {
-        const [place] = placesOf(parseMerge(`${before} {{{A}}}${after}`));
+        const [place] = findMergePlaces(parseMerge(`${before} {{{A}}}${after}`));
         for (const text of [textOfHtml(`${before} ${word}${after}`), plainHtml(`${before} ${word}${after}`, 10_000)]) {
           if (text.includes(word)) expect(place?.is).toBe('text');
         }

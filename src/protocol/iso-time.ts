@@ -64,7 +64,7 @@ export function parseTimePhrase(text: string, now: number): number | undefined {
   }
   const found = DAY_AND_CLOCK.exec(phrase);
   const day = found?.[1];
-  const minutes = found && day !== undefined ? minutesOf(found[2] ?? '', found[3], found[4]) : undefined;
+  const minutes = found && day !== undefined ? toMinutes(found[2] ?? '', found[3], found[4]) : undefined;
   if (day === undefined || minutes === undefined) return undefined;
   return midnight(now) + daysAhead(day, now) * DAY + minutes * MINUTE;
 }
@@ -79,7 +79,7 @@ function daysAhead(day: string, now: number): number {
 }
 
 /** Returns undefined for an invalid time of day. */
-function minutesOf(hours: string, minutes = '0', half?: string): number | undefined {
+function toMinutes(hours: string, minutes = '0', half?: string): number | undefined {
   const hour = Number(hours);
   const minute = Number(minutes);
   if (minute > 59 || hour > (half === undefined ? 23 : 12) || (half !== undefined && hour === 0)) return undefined;

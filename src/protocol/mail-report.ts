@@ -95,7 +95,7 @@ export const ANSWER_HEADERS = [
   'list-id',
 ];
 
-interface Told {
+interface RecipientText {
   address: string | undefined;
   /** The text about the recipient. */
   about: string;
@@ -121,7 +121,7 @@ function readNotice(reading: ReadMail, mailFrom: string): MailReport {
   const isWarning = /delayed|^warning:/i.test(subject) && !(GIVEN_UP.test(text) && REFUSED.test(text));
   const action = STILL_TRYING.test(text) || isWarning ? 'delayed' : 'failed';
   const recipients = recipientsIn(text, failedRecipients(reading)).map(({ address, about }): ReportedRecipient => {
-    return { action, addresses: address === undefined ? [] : [address], ...reasonOf(about, text) };
+    return { action, addresses: address === undefined ? [] : [address], ...findReason(about, text) };
   });
   if (action === 'delayed') return { kind: 'delivery', recipients };
   // A failure must state something: a reason, or at least which recipient did not get the message.
@@ -137,12 +137,12 @@ function readNotice(reading: ReadMail, mailFrom: string): MailReport {
 function reasonInText(reading: ReadMail, addresses: readonly string[], isAlone: boolean): string {
   const text = noticeText(reading);
   const own = recipientsIn(text, []).find(({ address }) => address !== undefined && addresses.includes(address));
-  if (own) return reasonOf(own.about, isAlone ? text : '').diagnostic;
+  if (own) return findReason(own.about, isAlone ? text : '').diagnostic;
   return isAlone ? reasonIn(text).diagnostic : '';
 }
 
 const noticeText = (reading: ReadMail): string =>
-  withoutOriginal((reading.text ?? textOf(reading.html ?? '')).slice(0, TEXT_CHARS_MAX));
+  withoutOriginal((reading.text ?? toPlainText(reading.html ?? '')).slice(0, TEXT_CHARS_MAX));
 
 const ADDRESS = String.raw`<?([^\s<>@:;"']{1,64}@[^\s<>@:"',]{1,253})>?`;
 const LINE_FORMS = [
@@ -158,7 +158,7 @@ const LINE_FORMS = [
 ];
 
 /** Returns each address with the lines after it, up to the next one. */
-function recipientsIn(text: string, failed: readonly string[]): Told[] {
+function recipientsIn(text: string, failed: readonly string[]): RecipientText[] {
   for (const form of LINE_FORMS) {
     const named = [...text.matchAll(form)].slice(0, 100);
     if (named.length === 0) continue;
@@ -174,23 +174,23 @@ function recipientsIn(text: string, failed: readonly string[]): Told[] {
 const inText = (text: string): string | undefined => /<([^\s<>@]{1,64}@[^\s<>@]{1,253})>/.exec(text)?.[1];
 
 /** Some servers give the reason before the address. If no known reason follows the address, look in the whole text. */
-function reasonOf(about: string, text: string): { status: string | undefined; diagnostic: string } {
+function findReason(about: string, text: string): { status: string | undefined; diagnostic: string } {
   for (const place of [about, text]) {
     const reason = reasonIn(place);
     if (reason.status !== undefined || reason.diagnostic !== '') return reason;
   }
-  return { status: undefined, diagnostic: about === text ? '' : paragraphFrom(linesOf(about), 0) };
+  return { status: undefined, diagnostic: about === text ? '' : paragraphFrom(splitLines(about), 0) };
 }
 
 function reasonIn(about: string): { status: string | undefined; diagnostic: string } {
   const status = /(?:^|[\s#(])([45]\.[0-9]{1,2}\.[0-9]{1,3})(?=$|[\s):,;-])/m.exec(about)?.[1];
-  const lines = linesOf(about);
+  const lines = splitLines(about);
   const coded = lines.findIndex((line) => /\b[45]\d\d[ -]|#?[45]\.\d{1,2}\.\d{1,3}/.test(line));
   const at = coded >= 0 ? coded : lines.findIndex((line) => REASONS.test(line));
   return { status, diagnostic: at < 0 ? '' : paragraphFrom(lines, at) };
 }
 
-const linesOf = (text: string): string[] =>
+const splitLines = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
@@ -221,7 +221,7 @@ function withoutOriginal(text: string): string {
   return end < 0 ? text : text.slice(0, end);
 }
 
-const textOf = (html: string): string =>
+const toPlainText = (html: string): string =>
   html
     .slice(0, TEXT_CHARS_MAX)
     .replaceAll(/<(?:br|\/p|\/div|\/tr)[^<>]{0,100}>/gi, '\n')
@@ -280,9 +280,9 @@ export type MailReport =
 
 export function readReport(reading: MessageReading, mailFrom: string): MailReport {
   if (!reading.isRead) return { kind: 'none', because: 'it cannot be read' };
-  const feedback = partOf(reading, 'message/feedback-report');
+  const feedback = findPart(reading, 'message/feedback-report');
   if (feedback) return readComplaint(reading, feedback);
-  const status = partOf(reading, 'message/delivery-status') ?? partOf(reading, 'message/global-delivery-status');
+  const status = findPart(reading, 'message/delivery-status') ?? findPart(reading, 'message/global-delivery-status');
   const report = status && readStatus(reading, status);
   if (report) return report;
   // An automatic reply of a person's program may name reasons and codes as well, so check for it first.
@@ -290,7 +290,7 @@ export function readReport(reading: MessageReading, mailFrom: string): MailRepor
   return readNotice(reading, mailFrom);
 }
 
-const partOf = ({ parts }: ReadMail, type: string): MessagePart | undefined =>
+const findPart = ({ parts }: ReadMail, type: string): MessagePart | undefined =>
   parts.find(({ contentType }) => contentType === type);
 
 /**
@@ -298,15 +298,15 @@ const partOf = ({ parts }: ReadMail, type: string): MessagePart | undefined =>
  */
 function readStatus(reading: ReadMail, { content }: MessagePart): MailReport | undefined {
   const groups = fieldGroups(content).filter((group) => group.has('action') || group.has('final-recipient'));
-  const recipients = groups.map(recipientOf).filter((one) => one !== undefined);
+  const recipients = groups.map(readRecipient).filter((one) => one !== undefined);
   if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(withReason(reading, recipients)) };
   if (!groups.some((group) => group.has('action'))) return undefined;
   return { kind: 'none', because: 'it says nothing that ends or delays a delivery' };
 }
 
-function recipientOf(group: Fields): ReportedRecipient | undefined {
+function readRecipient(group: Fields): ReportedRecipient | undefined {
   const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(group.get('status') ?? '')?.[1];
-  const action = actionOf(group.get('action'), status);
+  const action = parseAction(group.get('action'), status);
   if (!action) return undefined;
   const addresses = [addressIn(group.get('original-recipient')), addressIn(group.get('final-recipient'))];
   return {
@@ -336,7 +336,7 @@ const withReason =
   };
 
 /** Returns undefined if the status contradicts the action. */
-function actionOf(text: string | undefined, status: string | undefined): ReportedRecipient['action'] | undefined {
+function parseAction(text: string | undefined, status: string | undefined): ReportedRecipient['action'] | undefined {
   const action = /^[a-z]+/.exec((text ?? '').trim().toLowerCase())?.[0];
   const level = status?.[0];
   if (action === 'failed' || action === 'failure') return level === '2' ? undefined : 'failed';
@@ -361,7 +361,7 @@ function readComplaint(reading: ReadMail, { content }: MessagePart): MailReport 
 }
 
 function originalHeaders(reading: ReadMail): Fields | undefined {
-  const part = partOf(reading, 'message/rfc822') ?? partOf(reading, 'text/rfc822-headers');
+  const part = findPart(reading, 'message/rfc822') ?? findPart(reading, 'text/rfc822-headers');
   if (!part) return undefined;
   const top = Buffer.from(part.content)
     .toString('utf8', 0, 64 * 1024)

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeAttribute } from './html-references/index.ts';
-import { keysOf, mergedChars, parseMerge, placesOf, renderMerge, type MergeValues } from './merge.ts';
+import { collectKeys, mergedChars, parseMerge, findMergePlaces, renderMerge, type MergeValues } from './merge.ts';
 
 const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
   given: new Map(Object.entries(given)),
@@ -63,7 +63,7 @@ describe('a merge variable', () => {
   );
 
   it('is listed for every key that a text uses', () => {
-    expect(keysOf(parseMerge('{{{A}}} x {{{b_2|z}}}{{{A|y}}} {{C}} {{{D-E}}}'))).toEqual(new Set(['A', 'b_2']));
+    expect(collectKeys(parseMerge('{{{A}}} x {{{b_2|z}}}{{{A|y}}} {{C}} {{{D-E}}}'))).toEqual(new Set(['A', 'b_2']));
   });
 });
 
@@ -180,7 +180,7 @@ describe('hostile text is merged in linear time', () => {
     ['a drawing without end', '<svg><![CDATA['],
   ])('the places of many variables are found in %s', (_, begin) => {
     const text = parseMerge(begin + '{{{A}}}'.repeat(n));
-    expect(placesOf(text)).toHaveLength(text.filter((part) => typeof part !== 'string').length);
+    expect(findMergePlaces(text)).toHaveLength(text.filter((part) => typeof part !== 'string').length);
   });
 
   it('a value that is used in many places is measured without being written out', () => {
@@ -411,7 +411,7 @@ it('the time to find merge places grows with the length of an attribute name and
   const time = (kilobytes: number): number => {
     const html = `<p data-${'x'.repeat(kilobytes * 1000)}="${'{{{A}}}'.repeat(kilobytes * 140)}">`;
     const began = process.hrtime.bigint();
-    placesOf(parseMerge(html));
+    findMergePlaces(parseMerge(html));
     return Number(process.hrtime.bigint() - began);
   };
   time(10);

@@ -33,7 +33,7 @@ export function parseMerge(text: string): MergeText {
   return parts;
 }
 
-export function keysOf(text: MergeText): Set<string> {
+export function collectKeys(text: MergeText): Set<string> {
   const keys = new Set<string>();
   for (const part of text) if (typeof part !== 'string') keys.add(part.key);
   return keys;
@@ -66,7 +66,7 @@ export interface Place {
 const places = new WeakMap<object, readonly Place[]>();
 
 /** Returns the places of the variables of an HTML text, in order; cached for a text that is rendered often. */
-export function placesOf(text: MergeText): readonly Place[] {
+export function findMergePlaces(text: MergeText): readonly Place[] {
   let found = places.get(text);
   if (!found) {
     found = new PlaceReader(text).readAll();
@@ -83,7 +83,7 @@ export const notePlaces = (text: MergeText, found: readonly Place[]): void => vo
  * of keys is ignored.
  */
 export function showsAny(text: MergeText, keys: readonly string[]): boolean {
-  const found = placesOf(text);
+  const found = findMergePlaces(text);
   let i = 0;
   return text.some((part) => {
     if (typeof part === 'string') return false;
@@ -316,9 +316,9 @@ export function renderMerge(
 ): string {
   const parts = parsed(text);
   if (areForeign && escape === 'html') return renderForeign(parts, values);
-  const valueOf = reader(values, escape);
+  const findValue = reader(values, escape);
   let out = '';
-  for (const part of parts) out += typeof part === 'string' ? part : valueOf(part);
+  for (const part of parts) out += typeof part === 'string' ? part : findValue(part);
   return out;
 }
 
@@ -327,8 +327,8 @@ export function renderMerge(
  * context.
  */
 function renderForeign(parts: MergeText, values: MergeValues): string {
-  const places = placesOf(parts);
-  const valueOf = reader(values, 'none');
+  const places = findMergePlaces(parts);
+  const findValue = reader(values, 'none');
   let out = '';
   let begun = '';
   let isHarmless = false;
@@ -342,7 +342,7 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
     }
     const place = places[variables++];
     if (!place || place.is === 'nowhere') continue;
-    let value = valueOf(part);
+    let value = findValue(part);
     if (place.is === 'link') {
       // Several variables may make a scheme together.
       if (place.isFirst) {
@@ -433,7 +433,7 @@ function measure(text: MergeText, kind: Kind): Lengths {
   let found = lengths[kind].get(text);
   if (found) return found;
   found = { plain: 0, keys: new Map() };
-  const places = kind === 'foreign html' ? placesOf(text) : [];
+  const places = kind === 'foreign html' ? findMergePlaces(text) : [];
   let variables = 0;
   for (const part of text) {
     if (typeof part === 'string') {
@@ -465,13 +465,13 @@ export function mergedChars(
   values: MergeValues,
   { escape, areForeign = false }: RenderOptions,
 ): number {
-  const valueOf = reader(values, escape);
+  const findValue = reader(values, escape);
   const { plain, keys } = measure(parsed(text), areForeign && escape === 'html' ? 'foreign html' : escape);
   let chars = plain;
   for (const [key, { bare, withDefault, defaultChars }] of keys) {
     const isGiven = values.given.has(key);
     const filled = isGiven ? bare + withDefault : bare;
-    if (filled > 0) chars += filled * valueOf({ key, inlineDefault: undefined }).length;
+    if (filled > 0) chars += filled * findValue({ key, inlineDefault: undefined }).length;
     if (!isGiven) chars += defaultChars;
   }
   return chars;

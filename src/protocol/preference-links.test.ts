@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { preferenceToken, readPreferenceToken, type LinkKeys, type PreferenceLink } from './preference-links.ts';
 
-const keysOf = (secret: string): LinkKeys => ({
+const createKeys = (secret: string): LinkKeys => ({
   tag: (bytes) => createHmac('sha256', `${secret} tag`).update(bytes).digest(),
   cover: (bytes) => createHmac('sha256', `${secret} cover`).update(bytes).digest(),
 });
-const keys = keysOf('a');
+const keys = createKeys('a');
 
 const uuid = fc.uuid();
 const links: fc.Arbitrary<PreferenceLink> = fc.record({
@@ -25,7 +25,7 @@ it('a preference token can be read back with its key, and not with another key',
       const token = preferenceToken(link, keys);
       expect(readPreferenceToken(token, keys)).toEqual(link);
       expect(preferenceToken(link, keys)).toBe(token);
-      expect(readPreferenceToken(token, keysOf('b'))).toBeUndefined();
+      expect(readPreferenceToken(token, createKeys('b'))).toBeUndefined();
     }),
   );
 });

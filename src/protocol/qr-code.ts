@@ -14,7 +14,7 @@ const PIXELS = 5;
 export function qrSvg(text: string, label: string): string | undefined {
   if (text.length > CHARS_MAX) return undefined;
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE });
-  const runs = data.flatMap((row, y) => runsOf(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`));
+  const runs = data.flatMap((row, y) => findRuns(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`));
   const side = Math.min(size * PIXELS, 320);
   return (
     `<svg class="qr" role="img" aria-label="${label}" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" width="${side}" height="${side}" shape-rendering="crispEdges">` +
@@ -23,7 +23,7 @@ export function qrSvg(text: string, label: string): string | undefined {
 }
 
 /** Returns where runs of dark squares begin, and their lengths. */
-function runsOf(row: readonly boolean[]): [x: number, length: number][] {
+function findRuns(row: readonly boolean[]): [x: number, length: number][] {
   const runs: [number, number][] = [];
   for (const [x, isDark] of row.entries()) {
     const last = runs.at(-1);

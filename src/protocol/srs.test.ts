@@ -10,7 +10,7 @@ const NOW = Date.UTC(2026, 10, 22);
 const DAY = 86_400_000;
 const OURS = 'send.example.com';
 
-const localOf = (address: string | undefined): string => splitAddress(address ?? '')?.local ?? '';
+const readLocal = (address: string | undefined): string => splitAddress(address ?? '')?.local ?? '';
 const back = (local: string, { now = NOW, macs = [mac], domain = OURS } = {}) =>
   reverseSrs(local, domain, { now, macs });
 
@@ -23,11 +23,11 @@ test('every rewritten sender that fits can be restored', () => {
       const now = day * DAY;
       const rewritten = rewriteSender(given, OURS, { now, mac });
       if (rewritten === undefined) return;
-      expect(localOf(rewritten).length).toBeLessThanOrEqual(64);
-      expect(back(localOf(rewritten), { now })).toEqual({ kind: 'sender', sender: given });
-      expect(back(localOf(rewritten).toUpperCase(), { now })).toMatchObject({ kind: 'sender' });
-      expect(back(localOf(rewritten), { now: now + SRS_DAYS * DAY })).toMatchObject({ kind: 'sender' });
-      expect(back(localOf(rewritten), { now: now + (SRS_DAYS + 1) * DAY })).toEqual({ kind: 'expired' });
+      expect(readLocal(rewritten).length).toBeLessThanOrEqual(64);
+      expect(back(readLocal(rewritten), { now })).toEqual({ kind: 'sender', sender: given });
+      expect(back(readLocal(rewritten).toUpperCase(), { now })).toMatchObject({ kind: 'sender' });
+      expect(back(readLocal(rewritten), { now: now + SRS_DAYS * DAY })).toMatchObject({ kind: 'sender' });
+      expect(back(readLocal(rewritten), { now: now + (SRS_DAYS + 1) * DAY })).toEqual({ kind: 'expired' });
     }),
   );
 });
@@ -36,14 +36,14 @@ test('a sender that others have rewritten grows only once, and its bounces go ba
   const first = 'SRS0=abcd=ZZ=origin.example=someone@first.example';
   const second = rewriteSender(first, OURS, { now: NOW, mac });
   expect(second).toMatch(/^SRS1=[0-9a-v]{6}=first\.example==abcd=ZZ=origin\.example=someone@send\.example\.com$/);
-  expect(back(localOf(second))).toEqual({ kind: 'sender', sender: first });
+  expect(back(readLocal(second))).toEqual({ kind: 'sender', sender: first });
   const third = rewriteSender(second ?? '', 'out.example.net', { now: NOW, mac });
   expect(third).toMatch(/^SRS1=[0-9a-v]{6}=first\.example==abcd=ZZ=origin\.example=someone@out\.example\.net$/);
-  expect(back(localOf(third), { domain: 'out.example.net' })).toEqual({ kind: 'sender', sender: first });
+  expect(back(readLocal(third), { domain: 'out.example.net' })).toEqual({ kind: 'sender', sender: first });
 });
 
 test('a rewritten sender of another key, another domain or a third party is forged', () => {
-  const local = localOf(rewriteSender('someone@example.org', OURS, { now: NOW, mac }));
+  const local = readLocal(rewriteSender('someone@example.org', OURS, { now: NOW, mac }));
   expect(back(local, { macs: [other] })).toEqual({ kind: 'forged' });
   expect(back(local, { macs: [other, mac] })).toMatchObject({ kind: 'sender' });
   expect(back(local, { domain: 'send.example.net' })).toEqual({ kind: 'forged' });

@@ -48,7 +48,7 @@ function srsLocal(
 }
 
 const signed = (kind: 'SRS0' | 'SRS1', rest: string, ourDomain: string, mac: Mac): string =>
-  `${kind}=${macOf(kind, rest, ourDomain, mac)}=${rest}`;
+  `${kind}=${computeMac(kind, rest, ourDomain, mac)}=${rest}`;
 
 /** Reads the local part of an address at `ourDomain`; undefined if it is not in SRS form. */
 export function reverseSrs(
@@ -61,28 +61,28 @@ export function reverseSrs(
   const kind = found[1] === '0' ? 'SRS0' : 'SRS1';
   const given = Buffer.from((found[2] ?? '').toLowerCase());
   const rest = found[3] ?? '';
-  const isOurs = macs.some((mac) => timingSafeEqual(given, Buffer.from(macOf(kind, rest, ourDomain, mac))));
+  const isOurs = macs.some((mac) => timingSafeEqual(given, Buffer.from(computeMac(kind, rest, ourDomain, mac))));
   if (!isOurs) return { kind: 'forged' };
   if (kind === 'SRS1') {
     const [, domain = '', theirs = ''] = /^([^=]+)=([=+-].*)$/s.exec(rest) ?? [];
     return { kind: 'sender', sender: `SRS0${theirs}@${domain}` };
   }
   const [, day = '', domain = '', sender = ''] = /^([0-9a-v]{2})=([^=]+)=(.*)$/is.exec(rest) ?? [];
-  const age = (dayOf(now) - dayNumber(day) + daysRound) % daysRound;
+  const age = (toDay(now) - dayNumber(day) + daysRound) % daysRound;
   return age > SRS_DAYS ? { kind: 'expired' } : { kind: 'sender', sender: `${sender}@${domain}` };
 }
 
 /** Signs everything in one letter case, because some servers change the case of a local part. */
-function macOf(kind: string, rest: string, ourDomain: string, mac: Mac): string {
+function computeMac(kind: string, rest: string, ourDomain: string, mac: Mac): string {
   const digest = mac(Buffer.from(`${kind}=${rest}@${ourDomain}`.toLowerCase()));
   let text = '';
   for (let i = 0; i < macChars; i++) text += alphabet.charAt((digest[i] ?? 0) & 31);
   return text;
 }
 
-const dayOf = (now: number): number => Math.floor(now / dayMs) % daysRound;
+const toDay = (now: number): number => Math.floor(now / dayMs) % daysRound;
 
-const dayText = (now: number): string => alphabet.charAt(dayOf(now) >> 5) + alphabet.charAt(dayOf(now) & 31);
+const dayText = (now: number): string => alphabet.charAt(toDay(now) >> 5) + alphabet.charAt(toDay(now) & 31);
 
 const dayNumber = (text: string): number => {
   const [high = '', low = ''] = text.toLowerCase();

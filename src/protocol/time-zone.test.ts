@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { findTimeZone } from './time-zone.ts';
 
-const momentOf = (zone: string, local: string): string =>
-  new Date(findTimeZone(zone)?.momentOf(Date.parse(`${local}Z`)) ?? Number.NaN).toISOString();
+const findMoment = (zone: string, local: string): string =>
+  new Date(findTimeZone(zone)?.toMoment(Date.parse(`${local}Z`)) ?? Number.NaN).toISOString();
 
 it.each([
   ['Europe/Berlin', '2026-07-01T09:00', '2026-07-01T07:00:00.000Z', 'summer'],
@@ -17,7 +17,7 @@ it.each([
   ['america/new_york', '2026-12-01T09:00', '2026-12-01T14:00:00.000Z', 'letter case does not count'],
   ['Pacific/Kiritimati', '2026-12-01T09:00', '2026-11-30T19:00:00.000Z', 'the first of all'],
   ['Etc/GMT+12', '2026-12-01T09:00', '2026-12-01T21:00:00.000Z', 'the last of all'],
-])('the clock of %s shows %s at %s: %s', (zone, local, moment) => expect(momentOf(zone, local)).toBe(moment));
+])('the clock of %s shows %s at %s: %s', (zone, local, moment) => expect(findMoment(zone, local)).toBe(moment));
 
 it.each(['', 'Mars/Olympus_Mons', '+02:00', 'Europe', 'Europe/Berlin '])('%j is not a time zone', (name) =>
   expect(findTimeZone(name)).toBe(undefined),

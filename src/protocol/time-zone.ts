@@ -6,7 +6,7 @@ export interface TimeZone {
    * Returns the first moment at which the clocks show `local`, or, if they never do, the moment of the jump that skips
    * it.
    */
-  momentOf(local: number): number;
+  toMoment(local: number): number;
 }
 
 const DAY_MS = 86_400_000;
@@ -27,7 +27,7 @@ export function findTimeZone(name: string): TimeZone | undefined {
   return {
     name,
     offsetMs,
-    momentOf(local) {
+    toMoment(local) {
       const before = local - offsetMs(local - DAY_MS);
       const after = local - offsetMs(local + DAY_MS);
       const moments = [Math.min(before, after), Math.max(before, after)];

@@ -39,7 +39,7 @@ const DIGITS = 6;
 export const stepAt = (now: number): number => Math.floor(now / STEP_MS);
 
 /** RFC 4226 §5.3, with the step as the counter. */
-export function codeOf(secret: Uint8Array, step: number): string {
+export function computeCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
   const mac = createHmac('sha1', secret).update(counter).digest();
@@ -61,7 +61,7 @@ export function matchingStep(
   if (given.length !== DIGITS) return undefined;
   const current = stepAt(now);
   return [current - 1, current, current + 1].find(
-    (step) => step > (after ?? -1) && timingSafeEqual(Buffer.from(codeOf(secret, step)), given),
+    (step) => step > (after ?? -1) && timingSafeEqual(Buffer.from(computeCode(secret, step)), given),
   );
 }
 

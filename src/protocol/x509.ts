@@ -67,7 +67,7 @@ function elementAt(bytes: Buffer, at: number): Element | undefined {
 }
 
 /** Lists the elements of a sequence or a set. */
-function elementsOf(content: Buffer): Element[] {
+function readElements(content: Buffer): Element[] {
   const all: Element[] = [];
   for (let at = 0; at < content.length;) {
     const element = elementAt(content, at);
@@ -175,15 +175,15 @@ export interface CertificateMarks {
 export function readMarks(certificate: X509Certificate): CertificateMarks | undefined {
   const whole = elementAt(certificate.raw, 0);
   const toBeSigned = whole && elementAt(whole.content, 0);
-  const parts = toBeSigned ? elementsOf(toBeSigned.content) : [];
+  const parts = toBeSigned ? readElements(toBeSigned.content) : [];
   const serial = parts.find(({ tag }) => tag === 0x02)?.content;
   if (!serial) return undefined;
   const extensions = elementAt(parts.find(({ tag }) => tag === 0xa3)?.content ?? Buffer.alloc(0), 0);
-  for (const extension of elementsOf(extensions?.content ?? Buffer.alloc(0))) {
-    const fields = elementsOf(extension.content);
+  for (const extension of readElements(extensions?.content ?? Buffer.alloc(0))) {
+    const fields = readElements(extension.content);
     if (!fields[0]?.content.equals(AUTHORITY_KEY_IDENTIFIER)) continue;
     const value = elementAt(fields.at(-1)?.content ?? Buffer.alloc(0), 0);
-    const keyIdentifier = elementsOf(value?.content ?? Buffer.alloc(0)).find(({ tag }) => tag === 0x80);
+    const keyIdentifier = readElements(value?.content ?? Buffer.alloc(0)).find(({ tag }) => tag === 0x80);
     return { serial, authorityKeyIdentifier: keyIdentifier?.content };
   }
   return { serial, authorityKeyIdentifier: undefined };

@@ -1,15 +1,15 @@
 import type { Store } from '../platform/store.ts';
 import type { RequestLog } from './logs/index.ts';
-import { ANY_SCOPE, accessOf, listOperations, reachOf, type OpenApiDocument } from '../contract/index.ts';
+import { ANY_SCOPE, readRequirement, listOperations, checkReach, type OpenApiDocument } from '../contract/index.ts';
 import type { Actor } from './access/index.ts';
-import { pageOf, type OperationTable } from './access/index.ts';
+import { readPage, type OperationTable } from './access/index.ts';
 import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from './api-keys/index.ts';
 import { listAudit, listOperatorAudit } from './audit/index.ts';
 import { getLog, listLogs } from './logs/index.ts';
 import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from './teams/index.ts';
 
 export const teams = {
-  listTeams: (ctx, { query }) => listOwnTeams(ctx, pageOf(query)),
+  listTeams: (ctx, { query }) => listOwnTeams(ctx, readPage(query)),
   createTeam: (ctx, { body }) => foundTeam(ctx, body),
   switchTeam: (ctx, { path }) => switchTeam(ctx, path.team_id),
   getTeam: (ctx) => getTeam(ctx),
@@ -18,7 +18,7 @@ export const teams = {
 
 export const apiKeys = {
   createApiKey: (ctx, { body }) => createApiKey(ctx, body),
-  listApiKeys: (ctx, { query = {} }) => listApiKeys(ctx, query, pageOf(query)),
+  listApiKeys: (ctx, { query = {} }) => listApiKeys(ctx, query, readPage(query)),
   updateApiKey: (ctx, { path, body }) => updateApiKey(ctx, path.api_key_id, body),
   deleteApiKey: (ctx, { path }) => deleteApiKey(ctx, path.api_key_id),
 } satisfies OperationTable;
@@ -29,7 +29,7 @@ export const apiKeys = {
  */
 export const logs = {
   async listLogs(ctx, { query = {} }) {
-    const page = pageOf(query);
+    const page = readPage(query);
     await ctx.services.requestLog.settled();
     return listLogs(ctx, query, page);
   },
@@ -52,8 +52,8 @@ function mayReadBodies(
   return (
     named.length > 0 &&
     named.every(({ operation }) => {
-      const access = accessOf(operation);
-      return access.scope !== ANY_SCOPE && reachOf(actor, access) === 'reached';
+      const access = readRequirement(operation);
+      return access.scope !== ANY_SCOPE && checkReach(actor, access) === 'reached';
     })
   );
 }
@@ -65,6 +65,6 @@ function fits(template: string, endpoint: string): boolean {
 }
 
 export const audit = {
-  listAudit: (ctx, { query }) => listAudit(ctx, pageOf(query)),
-  listOperatorAudit: (ctx, { query }) => listOperatorAudit(ctx, pageOf(query)),
+  listAudit: (ctx, { query }) => listAudit(ctx, readPage(query)),
+  listOperatorAudit: (ctx, { query }) => listOperatorAudit(ctx, readPage(query)),
 } satisfies OperationTable;

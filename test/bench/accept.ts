@@ -1,10 +1,10 @@
 import path from 'node:path';
 import type { Appliance } from './appliance.ts';
-import { countsOf, post, type Bench } from './bench.ts';
+import { askCounts, post, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 import { smallLoad, type Load } from './messages.ts';
-import { usageOf, usageSince } from './process-usage.ts';
+import { readUsage, usageSince } from './process-usage.ts';
 
 const BODY_BYTES = 4096;
 /** In addition to the bodies: addresses, subject, ids, the queue row and the event. */
@@ -83,7 +83,7 @@ async function withAppliance(
   measure: (appliance: Appliance, sink: Helper) => Promise<Accepted[]>,
 ): Promise<Accepted[]> {
   const sink = await bench.helper('./sink-process.ts');
-  const { port } = await countsOf(sink);
+  const { port } = await askCounts(sink);
   const profile = round === 0 ? { profile: `accept-${roles ?? 'with-delivery'}` } : {};
   const appliance = await bench.appliance({ sinkPort: port, ...(roles === undefined ? {} : { roles }), ...profile });
   await post(load, appliance, { load: smallLoad(BODY_BYTES), connections: 32, amount: 1500 });
@@ -101,13 +101,13 @@ async function accept(
   connections: number,
   seconds: number,
 ): Promise<Accepted> {
-  const before = usageOf(appliance.pid);
-  const { accepted } = await countsOf(sink);
+  const before = readUsage(appliance.pid);
+  const { accepted } = await askCounts(sink);
   const begin = performance.now();
   const { perSecond, answered, p50, p99 } = await post(load, appliance, { load: what, connections, seconds });
   const took = (performance.now() - begin) / 1000;
   const used = usageSince(appliance.pid, before);
-  const delivered = (await countsOf(sink)).accepted - accepted;
+  const delivered = (await askCounts(sink)).accepted - accepted;
   const share = { main: used.mainSeconds / took, all: used.allSeconds / took };
   const mainMicros = (used.mainSeconds / answered) * 1e6;
   return { perSecond, p50, p99, ...share, mainMicros, deliveredPerSecond: delivered / took };

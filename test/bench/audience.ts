@@ -166,7 +166,7 @@ const barePage = (db: Db, teamId: string) =>
 async function rarely(bench: Bench, { db, teamId, at }: { db: Db; teamId: string; at: string }): Promise<void> {
   const place = { of: 'property', propertyId: PROPERTY, slot: 1 } as const;
   const filter: Filter = { kind: 'text', place, op: 'in', values: ['nobody', 'plan-99'] };
-  const ms = await timesOf(CALLS, () => countAudience(db, teamId, filter));
+  const ms = await measureTimes(CALLS, () => countAudience(db, teamId, filter));
   bench.add({ name: `counting who has a value that nobody has, at ${at}`, value: median(ms), unit: 'ms' });
 }
 
@@ -180,8 +180,8 @@ interface Compared {
 async function compare(bench: Bench, name: string, { calls, ours, bare }: Compared): Promise<void> {
   const rounds = { value: [] as number[], baseline: [] as number[] };
   for (let call = -2; call < calls; call++) {
-    const [value = NaN] = await timesOf(1, ours);
-    const [baseline = NaN] = await timesOf(1, bare);
+    const [value = NaN] = await measureTimes(1, ours);
+    const [baseline = NaN] = await measureTimes(1, bare);
     if (call < 0) continue;
     rounds.value.push(value);
     rounds.baseline.push(baseline);
@@ -196,7 +196,7 @@ async function compare(bench: Bench, name: string, { calls, ours, bare }: Compar
   });
 }
 
-async function timesOf(calls: number, work: () => Promise<unknown>): Promise<number[]> {
+async function measureTimes(calls: number, work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let call = 0; call < calls; call++) {
     const beganAt = performance.now();
@@ -216,7 +216,7 @@ async function benchPages(bench: Bench, { small, large, at }: { small: Side; lar
   for (let call = -4; call < CALLS; call++) {
     for (const { appliance, key, ms } of sides) {
       const headers = { authorization: `Bearer ${key}`, 'user-agent': 'rasket-bench' };
-      const [took = NaN] = await timesOf(1, async () =>
+      const [took = NaN] = await measureTimes(1, async () =>
         (await fetch(`${appliance.url}/contacts?limit=20`, { headers })).text(),
       );
       if (call >= 0) ms.push(took);

@@ -12,7 +12,7 @@ import { initialise, startAppliance } from './appliance.ts';
 import { pause, post, type Bench } from './bench.ts';
 import { fillContacts } from './broadcast.ts';
 import { median, shown } from './figures.ts';
-import { usageOf, usageSince } from './process-usage.ts';
+import { readUsage, usageSince } from './process-usage.ts';
 
 const EVENTS = 100_000;
 const STEPS = 3;
@@ -82,7 +82,7 @@ async function carry(bench: Bench, events: number): Promise<{ perSecond: number;
   const profileDir = bench.profileDir === undefined ? undefined : path.join(bench.profileDir, 'automations');
   const carrier = await startAppliance({ ...options, profileDir });
   bench.stopLater(() => carrier.kill());
-  const used = usageOf(carrier.pid);
+  const used = readUsage(carrier.pid);
   const ms = await untilCarried(dataDir, events);
   const { mainSeconds } = usageSince(carrier.pid, used);
   await (profileDir === undefined ? carrier.kill() : carrier.stop());

@@ -1,4 +1,4 @@
-import { countsOf, post, type Bench } from './bench.ts';
+import { askCounts, post, type Bench } from './bench.ts';
 import { median } from './figures.ts';
 import { smallLoad, type Load } from './messages.ts';
 
@@ -14,7 +14,7 @@ interface Round {
 export async function benchBatch(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');
-  const { port } = await countsOf(sink);
+  const { port } = await askCounts(sink);
   const seconds = bench.quick ? 1 : 2;
   const single = smallLoad(4096);
   const batches = inBatches(single);

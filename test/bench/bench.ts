@@ -96,6 +96,6 @@ export async function post(
   return result;
 }
 
-export const countsOf = (sink: Helper): Promise<SinkCount> => sink.ask<SinkCount>({ say: 'counts' });
+export const askCounts = (sink: Helper): Promise<SinkCount> => sink.ask<SinkCount>({ say: 'counts' });
 
 export const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));

@@ -6,7 +6,7 @@ import { POSTAL_ADDRESS } from '../flow/campaign.ts';
 import { initialise, startAppliance, verifiedDomain, type Appliance } from './appliance.ts';
 import type { Arrivals } from './arrivals-process.ts';
 import { pause, post, type Bench } from './bench.ts';
-import { percentile, waits } from './beside-attacks.ts';
+import { percentile, waits } from './accept-under-attack.ts';
 import { median, shown } from './figures.ts';
 import { SENDER_DOMAIN, smallLoad } from './messages.ts';
 import { inMib, rssBytes } from './process-usage.ts';
@@ -145,7 +145,7 @@ async function prepared(
   return {
     appliance,
     from,
-    bytes: () => sizeOf(dataDir),
+    bytes: () => readSize(dataDir),
     async send() {
       const body = { from, subject: 'News for {{{FIRST_NAME|you}}}', html: HTML, segment_id: segment.id, send: true };
       const { id } = (await call('POST', '/broadcasts', body)) as { id: string };
@@ -204,7 +204,7 @@ export function fillContacts(dataDir: string, teamId: string, contacts: number):
 }
 
 /** Returns the size including the log, which holds what is not yet written back. */
-function sizeOf(dataDir: string): number {
+function readSize(dataDir: string): number {
   const file = path.join(dataDir, 'rasket.db');
   const database = new Sqlite(file);
   database.pragma('wal_checkpoint(passive)');

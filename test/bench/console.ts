@@ -60,9 +60,9 @@ async function sit(bench: Bench, { appliance }: FullSide): Promise<Sitting> {
     return performance.now() - begin;
   };
   const press = async (key: string): Promise<number> => {
-    const before = linesOf(await frame());
+    const before = readLines(await frame());
     await tmux('send-keys', '-t', 'bench', key);
-    return until((shown) => linesOf(shown) !== before && !shown.includes('Loading'));
+    return until((shown) => readLines(shown) !== before && !shown.includes('Loading'));
   };
   const env = {
     ...inheritedEnvironment(),
@@ -91,7 +91,7 @@ async function sit(bench: Bench, { appliance }: FullSide): Promise<Sitting> {
 }
 
 /** Returns the rows, without the lines around them that contain the time. */
-const linesOf = (shown: string): string => shown.split('\n').slice(3, -3).join('\n');
+const readLines = (shown: string): string => shown.split('\n').slice(3, -3).join('\n');
 
 /** The process has already ended if all went well. */
 const ignore = (): void => undefined;

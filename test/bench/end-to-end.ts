@@ -1,9 +1,9 @@
 import type { Appliance } from './appliance.ts';
-import { countsOf, pause, post, type Bench } from './bench.ts';
+import { askCounts, pause, post, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 import { attachmentLoad, fanOutLoad, smallLoad, type Load } from './messages.ts';
-import { forgetPeak, inMib, peakRssBytes, rssBytes, usageOf, usageSince } from './process-usage.ts';
+import { forgetPeak, inMib, peakRssBytes, rssBytes, readUsage, usageSince } from './process-usage.ts';
 import type { SinkCount } from './sink-process.ts';
 
 export interface Run {
@@ -39,7 +39,7 @@ export async function benchEndToEnd(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');
   const rsa = await bench.helper('./rsa-process.ts');
-  const { port } = await countsOf(sink);
+  const { port } = await askCounts(sink);
   const appliance = await bench.appliance({ sinkPort: port, profile: 'end-to-end' });
   const players = { load, sink, rsa, appliance };
   await pause(IDLE_MS);
@@ -91,17 +91,17 @@ export async function measure(bench: Bench, players: Players, what: Load, amount
 async function runOnce({ load, sink, rsa, appliance }: Players, what: Load, amount: number): Promise<Run> {
   const seconds = 1;
   const before = await rsa.ask<{ perSecond: number; cpuMicros: number }>({ seconds });
-  const counted = await countsOf(sink);
+  const counted = await askCounts(sink);
   forgetPeak(appliance.pid);
-  const used = [appliance, sink, load].map(({ pid }) => usageOf(pid));
+  const used = [appliance, sink, load].map(({ pid }) => readUsage(pid));
   const until = sink.ask<SinkCount>({ say: 'until', accepted: counted.accepted + amount * what.deliveries });
   // Awaited below, unless the posts fail first.
   until.catch(() => undefined);
   const posted = await post(load, appliance, { load: what, connections: CONNECTIONS, amount });
-  const done = await withinTime(until, () => countsOf(sink));
+  const done = await withinTime(until, () => askCounts(sink));
   const took = (done.at - posted.startedAt) / 1000;
   const [server, sinkUse, client] = [appliance, sink, load].map(({ pid }, i) =>
-    usageSince(pid, used[i] ?? usageOf(pid)),
+    usageSince(pid, used[i] ?? readUsage(pid)),
   );
   const peakRss = peakRssBytes(appliance.pid);
   // What remains to settle after the last 250s is not measured, but must not disturb the baseline.

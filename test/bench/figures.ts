@@ -40,7 +40,7 @@ function pairedRatio({ rounds }: Figure): number | undefined {
   return median(rounds.value.map((value, i) => value / (baselines[i] ?? NaN)));
 }
 
-export function tableOf(figures: readonly JudgedFigure[]): string {
+export function formatTable(figures: readonly JudgedFigure[]): string {
   const header = ['', 'measured', 'baseline', 'ratio', 'target', ''];
   const rows = figures.map((figure) => [
     figure.name,
@@ -54,16 +54,16 @@ export function tableOf(figures: readonly JudgedFigure[]): string {
   ]);
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  const lineOf = (row: string[]): string =>
+  const formatLine = (row: string[]): string =>
     row
       .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
       .join('  ');
   const rule = widths.map((width) => '-'.repeat(width)).join('  ');
   const body = figures.flatMap((figure, i) => {
-    const line = lineOf(rows[i] ?? []).trimEnd();
+    const line = formatLine(rows[i] ?? []).trimEnd();
     return figure.note === undefined ? [line] : [line, ...figure.note.split('\n').map((text) => `    ${text}`)];
   });
-  return [lineOf(header).trimEnd(), rule, ...body].join('\n');
+  return [formatLine(header).trimEnd(), rule, ...body].join('\n');
 }
 
 export function shown(value: number): string {

@@ -63,8 +63,8 @@ function fill(database: Sqlite.Database, { emails, teamId, apiKeyId }: FillOrder
       const isRare = isOwn ? isOneOf(which, own, RARE, 0) : i % 100 === 0;
       const isRareKey = isOwn && isOneOf(which, own, RARE, 0.5);
       const key = !isOwn ? randomUUIDLike(i) : isRareKey ? rareKeyId : which % 10 < 3 ? otherKeyId : apiKeyId;
-      insertEmail.run(emailRow({ id, team, key, domainId, at, i, status: isRare ? RARE_STATUS : statusOf(i) }));
-      insertBody.run([id, bodyOf(i, 420), bodyOf(i, 160), 0, 0]);
+      insertEmail.run(emailRow({ id, team, key, domainId, at, i, status: isRare ? RARE_STATUS : chooseStatus(i) }));
+      insertBody.run([id, buildBody(i, 420), buildBody(i, 160), 0, 0]);
       if (isOwn && which % Math.ceil(own / 400) === 0) spread.push(id);
     }
   });
@@ -120,7 +120,7 @@ function isOneOf(which: number, among: number, count: number, shift: number): bo
   return place(which + 1) > place(which);
 }
 
-function statusOf(i: number): string {
+function chooseStatus(i: number): string {
   const part = (i * 2_654_435_761) % 1000;
   if (part < 900) return COMMON_STATUS;
   if (part < 950) return 'opened';
@@ -131,7 +131,7 @@ function statusOf(i: number): string {
 const FILLER =
   'the order parcel left house today will arrive on thursday between noon and four please keep this number for your records ';
 
-const bodyOf = (i: number, bytes: number): string =>
+const buildBody = (i: number, bytes: number): string =>
   `<p>Order ${i}</p>${FILLER.repeat(Math.ceil(bytes / FILLER.length)).slice(0, bytes)}`;
 
 const tails = randomBytes(4096).toString('hex');

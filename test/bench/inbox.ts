@@ -31,14 +31,14 @@ const CALLED: readonly { name: string; rows: number; ask: (threads: number, turn
   {
     name: 'a page from the middle on',
     rows: ROWS,
-    ask: (threads) => `/threads?limit=${ROWS}&after=${threadIdOf(threads / 2)}`,
+    ask: (threads) => `/threads?limit=${ROWS}&after=${buildThreadId(threads / 2)}`,
   },
   { name: 'a page of unread, one in fifty', rows: ROWS, ask: () => `/threads?limit=${ROWS}&folders=inbox&read=false` },
   { name: 'a page of a label, one in forty', rows: ROWS, ask: () => `/threads?limit=${ROWS}&labels=${LABEL}` },
   {
     name: 'opening a thread',
     rows: EMAILS_A_THREAD,
-    ask: (threads, turn) => `/threads/${threadIdOf((threads / CALLS) * turn)}/emails?limit=${ROWS}`,
+    ask: (threads, turn) => `/threads/${buildThreadId((threads / CALLS) * turn)}/emails?limit=${ROWS}`,
   },
   {
     name: 'a search for one order',
@@ -53,7 +53,7 @@ const CALLED: readonly { name: string; rows: number; ask: (threads: number, turn
   {
     name: 'a search for a customer',
     rows: 1,
-    ask: (threads, turn) => `/threads/search?from=${customerOf((threads / CALLS) * turn)}`,
+    ask: (threads, turn) => `/threads/search?from=${buildCustomer((threads / CALLS) * turn)}`,
   },
 ];
 
@@ -147,16 +147,16 @@ function fillThread(
   );
   const taking = database.prepare('insert into inbox_participants (inbox_id, address_key, thread_id) values (?, ?, ?)');
   return (t) => {
-    const id = threadIdOf(t);
-    const sortId = idOf(emails - threads + t);
+    const id = buildThreadId(t);
+    const sortId = buildId(emails - threads + t);
     const folder = t % 4 === 0 ? 'archive' : 'inbox';
     const isRead = t % 50 === 1 ? 0 : 1;
     const lastAt = BEGINS_AT + (emails - threads + t) * STEP_MS;
     const subject = `Where is my parcel order-${t}x?`;
     const to = JSON.stringify([ADDRESS]);
     const head = [id, teamId, INBOX, subject, subject.toLowerCase(), folder, isRead, sortId, EMAILS_A_THREAD];
-    thread.run(...head, lastAt, customerOf(t), to, BEGINS_AT + t * STEP_MS);
-    taking.run(INBOX, customerOf(t), id);
+    thread.run(...head, lastAt, buildCustomer(t), to, BEGINS_AT + t * STEP_MS);
+    taking.run(INBOX, buildCustomer(t), id);
     if (t % 40 === 1) labelled.run(id, LABEL, folder, isRead, sortId);
   };
 }
@@ -178,23 +178,23 @@ function fillEmail(database: Sqlite.Database, teamId: string, threads: number): 
   const addresses = JSON.stringify([ADDRESS]);
   return (n) => {
     const t = n % threads;
-    const id = idOf(n);
-    const customer = customerOf(t);
+    const id = buildId(n);
+    const customer = buildCustomer(t);
     const subject = `Where is my parcel order-${t}x?`;
     const text = `Hello, it is number ${n * 7919} and has not come since ${n % 28}.${n % 12}. ${n % 20 === 0 ? 'I would like a refund. ' : ''}Could you look where it is? `;
     const at = BEGINS_AT + n * STEP_MS;
     received.run(id, teamId, customer, addresses, subject, `<${n}@reader.test>`, addresses, customer, at);
     body.run(id, text.repeat(4));
-    filed.run(INBOX, id, threadIdOf(t), teamId, customer, ADDRESS, `${subject}\n${text}`.toLowerCase());
+    filed.run(INBOX, id, buildThreadId(t), teamId, customer, ADDRESS, `${subject}\n${text}`.toLowerCase());
   };
 }
 
-const customerOf = (t: number): string => `customer${Math.floor(t)}x@reader.test`;
+const buildCustomer = (t: number): string => `customer${Math.floor(t)}x@reader.test`;
 
 /** A thread has the id of its first email, a little earlier. */
-const threadIdOf = (t: number): string => idOf(t).replace('-7000-8000-', '-7000-8001-');
+const buildThreadId = (t: number): string => buildId(t).replace('-7000-8000-', '-7000-8001-');
 
-function idOf(n: number): string {
+function buildId(n: number): string {
   const time = (BEGINS_AT + Math.floor(n) * STEP_MS).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${Math.floor(n).toString(16).padStart(12, '0')}`;
 }

@@ -105,7 +105,7 @@ async function report(bench: Bench, filter: Filter, { times, rows }: Timed, larg
   const target = { is: 'at most', value: filter.ratioMax ?? 1.5, of: 'ratio' } as const;
   const isShort = value / baseline.value > target.value;
   const unequal = rows.small === rows.large ? [] : [`rows of the page: ${rows.small} and ${rows.large}`];
-  const plan = filter.hasTarget && isShort ? await planOf(large, filter.ask(large, 0)) : [];
+  const plan = filter.hasTarget && isShort ? await explainQuery(large, filter.ask(large, 0)) : [];
   const note = [...unequal, ...plan].join('\n');
   const name = `list page at ${bench.quick ? '200 thousand' : '1 million'}, ${filter.name}`;
   bench.add({
@@ -140,7 +140,7 @@ function getPage(agent: http.Agent, { appliance }: FullSide, asked: Asked): Prom
 }
 
 /** Returns SQLite's plan for the product's own statement, captured on its way to the database. */
-async function planOf({ file, teamId }: FullSide, asked: Asked): Promise<string[]> {
+async function explainQuery({ file, teamId }: FullSide, asked: Asked): Promise<string[]> {
   const caught: { sql: string; values: unknown[] }[] = [];
   const db = {
     dialect: 'sqlite',

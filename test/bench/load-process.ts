@@ -53,7 +53,7 @@ type Autocannon = (options: object, done: (error: Error | null, result: Autocann
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
 async function ask(order: LoadOrder): Promise<LoadResult> {
-  const requests = requestsOf(order);
+  const requests = buildRequests(order);
   let turn = 0;
   const options = {
     url: order.url,
@@ -63,7 +63,7 @@ async function ask(order: LoadOrder): Promise<LoadResult> {
     // A local receiver has a certificate that nobody else knows.
     tlsOptions: { rejectUnauthorized: false },
     requests: requests.slice(0, 1),
-    setupClient: (client: Client) => client.setRequests(shareOf(requests, order, turn++)),
+    setupClient: (client: Client) => client.setRequests(selectShare(requests, order, turn++)),
   };
   const startedAt = now();
   let lastAnswerAt = startedAt;
@@ -85,7 +85,7 @@ async function ask(order: LoadOrder): Promise<LoadResult> {
   };
 }
 
-function requestsOf({ path, key = '', bodies = [], links, host }: LoadOrder): object[] {
+function buildRequests({ path, key = '', bodies = [], links, host }: LoadOrder): object[] {
   if (links !== undefined) {
     const headers = {
       'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
@@ -102,7 +102,7 @@ function requestsOf({ path, key = '', bodies = [], links, host }: LoadOrder): ob
 }
 
 /** Returns the requests of one connection. */
-function shareOf(
+function selectShare(
   requests: object[],
   { links, isOnceEach = links !== undefined, connections }: LoadOrder,
   connection: number,

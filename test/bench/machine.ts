@@ -41,10 +41,10 @@ export interface Worked {
 const TICKS_PER_SECOND = 100;
 
 export function workedSoFar(): Worked {
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = numbersOf(
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = readNumbers(
     readFileSync('/proc/stat', 'latin1').split('\n')[0],
   );
-  const fields = numbersOf(readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1));
+  const fields = readNumbers(readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1));
   const own = fields.slice(10, 14).reduce((sum, ticks) => sum + ticks, 0);
   const machine = user + nice + system + irq + softirq;
   return { machineSeconds: machine / TICKS_PER_SECOND, ownSeconds: own / TICKS_PER_SECOND, at: performance.now() };
@@ -58,7 +58,7 @@ export function othersSince(before: Worked): number {
 }
 
 /** Returns the fields after the first, which is not a number. */
-const numbersOf = (line = ''): number[] => line.trim().split(/\s+/).slice(1).map(Number);
+const readNumbers = (line = ''): number[] => line.trim().split(/\s+/).slice(1).map(Number);
 
 export const loadNow = (): number => Number(readFileSync('/proc/loadavg', 'latin1').split(' ')[0]);
 

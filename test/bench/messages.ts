@@ -31,8 +31,8 @@ export const sitesInDns = (): Record<string, { MX: string[] } | { A: string[] }>
 
 /** Returns about `bytes` of html and text together, of words that do not compress to nothing. */
 export function smallLoad(bytes: number): Load {
-  const text = wordsOf(Math.round(bytes * 0.3));
-  const html = pageOf(Math.round(bytes * 0.7));
+  const text = formatWords(Math.round(bytes * 0.3));
+  const html = buildPage(Math.round(bytes * 0.7));
   const bodies = DESTINATIONS.map((destination, i) =>
     JSON.stringify({ ...envelope(), to: [`Reader ${i} <reader${i}@${destination}>`], html, text }),
   );
@@ -74,7 +74,7 @@ const WORDS =
     ' ',
   );
 
-function wordsOf(bytes: number): string {
+function formatWords(bytes: number): string {
   const words: string[] = [];
   for (let length = 0, i = 0; length < bytes; i++) {
     const word = WORDS[(i * 7 + (i >> 4)) % WORDS.length] ?? '';
@@ -84,11 +84,11 @@ function wordsOf(bytes: number): string {
   return words.join(' ').slice(0, bytes);
 }
 
-function pageOf(bytes: number): string {
+function buildPage(bytes: number): string {
   const head = '<!doctype html><html><body style="font-family:sans-serif;color:#222"><h1>On its way</h1>';
   const foot = '<p style="font-size:12px">© The Sender – <a href="https://sender.test/help">help</a></p></body></html>';
   const room = bytes - head.length - foot.length;
-  const paragraphs = wordsOf(room)
+  const paragraphs = formatWords(room)
     .split('\n')
     .map((line) => `<p style="margin:0 0 12px">${line}</p>\n`);
   return `${head}${paragraphs.join('').slice(0, room)}${foot}`;

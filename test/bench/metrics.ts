@@ -50,7 +50,7 @@ export async function benchMetrics(bench: Bench): Promise<void> {
       for (let call = -3; call < calls; call++) {
         // Neither is always first, so that disturbances affect both equally.
         for (const which of call % 2 === 0 ? (['small', 'large'] as const) : (['large', 'small'] as const)) {
-          const ms = await timeOf(agent, sides[which], 30, query);
+          const ms = await measureTime(agent, sides[which], 30, query);
           if (call >= 0) times[which].push(ms);
         }
       }
@@ -73,7 +73,7 @@ export async function benchMetrics(bench: Bench): Promise<void> {
     });
     for (const [name, query] of Object.entries(YEAR)) {
       const times: number[] = [];
-      for (let call = 0; call < calls; call++) times.push(await timeOf(agent, sides.year, 365, query));
+      for (let call = 0; call < calls; call++) times.push(await measureTime(agent, sides.year, 365, query));
       bench.add({ name: `metrics of a year, 1 million emails a day, ${name}`, value: median(times), unit: 'ms' });
     }
   } finally {
@@ -117,7 +117,12 @@ function fill(file: string, teamId: string, { days, emails }: { days: number; em
   return rows;
 }
 
-function timeOf(agent: http.Agent, { appliance }: Side, days: number, query: Record<string, string>): Promise<number> {
+function measureTime(
+  agent: http.Agent,
+  { appliance }: Side,
+  days: number,
+  query: Record<string, string>,
+): Promise<number> {
   const headers = { authorization: `Bearer ${appliance.key}`, 'user-agent': 'rasket-bench' };
   const start = new Date(Date.now() - days * DAY_MS).toISOString();
   const target = `/emails/metrics?${new URLSearchParams({ start_date: start, ...query }).toString()}`;

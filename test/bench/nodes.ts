@@ -2,12 +2,12 @@ import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { startPostgres } from '../rig/pg.ts';
 import { startAppliance, type Appliance } from './appliance.ts';
-import { countsOf, pause, post, type Bench } from './bench.ts';
+import { askCounts, pause, post, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median } from './figures.ts';
 import { smallLoad } from './messages.ts';
 import { AS_IN_USE } from './postgres.ts';
-import { usageOf, usageSince } from './process-usage.ts';
+import { readUsage, usageSince } from './process-usage.ts';
 import type { SinkCount } from './sink-process.ts';
 
 const CONNECTIONS = 32;
@@ -23,7 +23,7 @@ export async function benchNodes(bench: Bench): Promise<void> {
   bench.stopLater(stop);
   const loads = [await bench.helper('./load-process.ts'), await bench.helper('./load-process.ts')];
   const sink = await bench.helper('./sink-process.ts');
-  const { port: sinkPort } = await countsOf(sink);
+  const { port: sinkPort } = await askCounts(sink);
   const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
   const first = await bench.appliance({ sinkPort, env });
   const dataDir = secondFolder(bench, first);
@@ -74,8 +74,8 @@ interface Players {
 }
 
 async function runOnce({ loads, sink, nodes }: Players, amount: number): Promise<Run> {
-  const { accepted } = await countsOf(sink);
-  const used = nodes.map(({ pid }) => usageOf(pid));
+  const { accepted } = await askCounts(sink);
+  const used = nodes.map(({ pid }) => readUsage(pid));
   const until = sink.ask<SinkCount>({ say: 'until', accepted: accepted + amount });
   // Awaited below, unless the posts fail first.
   until.catch(() => undefined);
@@ -89,6 +89,6 @@ async function runOnce({ loads, sink, nodes }: Players, amount: number): Promise
   const done = await until;
   const took = (done.at - Math.min(...posted.map(({ startedAt }) => startedAt))) / 1000;
   await pause(300);
-  const seconds = nodes.map(({ pid }, at) => usageSince(pid, used[at] ?? usageOf(pid)).allSeconds);
+  const seconds = nodes.map(({ pid }, at) => usageSince(pid, used[at] ?? readUsage(pid)).allSeconds);
   return { perSecond: amount / took, cpuSecondsPer1000: (seconds.reduce((sum, one) => sum + one, 0) / amount) * 1000 };
 }

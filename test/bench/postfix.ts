@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../rig/free-port.ts';
-import { countsOf, pause, type Bench } from './bench.ts';
+import { askCounts, pause, type Bench } from './bench.ts';
 import { stopChild, watch, type Helper } from './children.ts';
 import { median } from './figures.ts';
 import { startDaemon, untilAccepting } from './peers/peer.ts';
@@ -25,7 +25,7 @@ export async function benchPostfix(bench: Bench): Promise<void> {
   }
   const sink = await bench.helper('./sink-process.ts');
   const rsa = await bench.helper('./rsa-process.ts');
-  const { port: sinkPort } = await countsOf(sink);
+  const { port: sinkPort } = await askCounts(sink);
   const { port } = await startPostfix(bench, { relayTo: sinkPort });
   await relay(sink, port, 300);
   const rates: number[] = [];
@@ -39,7 +39,7 @@ export async function benchPostfix(bench: Bench): Promise<void> {
 }
 
 async function relay(sink: Helper, port: number, amount: number): Promise<number> {
-  const { accepted } = await countsOf(sink);
+  const { accepted } = await askCounts(sink);
   const until = sink.ask<SinkCount>({ say: 'until', accepted: accepted + amount });
   const from = ['-f', 'hello@news.sender.test', '-t', 'reader@mail0.reader.test'];
   until.catch(() => undefined);

@@ -1,5 +1,5 @@
 import { startPostgres } from '../rig/pg.ts';
-import { countsOf, type Bench } from './bench.ts';
+import { askCounts, type Bench } from './bench.ts';
 import { measure, type Players, type Run } from './end-to-end.ts';
 import { median } from './figures.ts';
 import { smallLoad } from './messages.ts';
@@ -20,7 +20,7 @@ export async function benchPostgres(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');
   const rsa = await bench.helper('./rsa-process.ts');
-  const { port: sinkPort } = await countsOf(sink);
+  const { port: sinkPort } = await askCounts(sink);
   const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
   const onSqlite: Players = { load, sink, rsa, appliance: await bench.appliance({ sinkPort }) };
   const onPg: Players = { load, sink, rsa, appliance: await bench.appliance({ sinkPort, env, profile: 'postgres' }) };

@@ -9,12 +9,12 @@ export interface Usage {
 // The unit of /proc/<pid>/stat is 1/100 s on every Linux that Node runs on.
 const TICKS_PER_SECOND = 100;
 
-export function usageOf(pid: number): Usage {
+export function readUsage(pid: number): Usage {
   return { allSeconds: secondsIn(`/proc/${pid}/stat`), mainSeconds: secondsIn(`/proc/${pid}/task/${pid}/stat`) };
 }
 
 export function usageSince(pid: number, before: Usage): Usage {
-  const now = usageOf(pid);
+  const now = readUsage(pid);
   return { allSeconds: now.allSeconds - before.allSeconds, mainSeconds: now.mainSeconds - before.mainSeconds };
 }
 

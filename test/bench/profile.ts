@@ -17,12 +17,14 @@ export function readProfiles(folder: string): string {
     name.endsWith('.cpuprofile'),
   );
   return files
-    .map((name) => `${name}\n${summaryOf(JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as CpuProfile)}\n`)
+    .map(
+      (name) => `${name}\n${formatSummary(JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as CpuProfile)}\n`,
+    )
     .join('\n');
 }
 
-function summaryOf({ nodes, samples, timeDeltas }: CpuProfile): string {
-  const names = new Map(nodes.map((node) => [node.id, nameOf(node.callFrame)]));
+function formatSummary({ nodes, samples, timeDeltas }: CpuProfile): string {
+  const names = new Map(nodes.map((node) => [node.id, formatName(node.callFrame)]));
   const self = new Map<string, number>();
   let all = 0;
   samples.forEach((id, i) => {
@@ -39,7 +41,7 @@ function summaryOf({ nodes, samples, timeDeltas }: CpuProfile): string {
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-function nameOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
+function formatName({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
   if (url === '') return functionName === '' ? '(anonymous)' : functionName;
   const file = url.startsWith('file:') ? path.relative(root, fileURLToPath(url)) : url.replace(root, '');
   return `${functionName === '' ? '(anonymous)' : functionName} ${file}:${lineNumber + 1}`;

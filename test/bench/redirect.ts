@@ -3,12 +3,12 @@ import { openDb } from '../../src/platform/db/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
 import { clickToken } from '../../src/protocol/track-links/index.ts';
 import type { Appliance } from './appliance.ts';
-import { countsOf, pause, post, type Bench } from './bench.ts';
+import { askCounts, pause, post, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 import type { LoadOrder, LoadResult } from './load-process.ts';
 import { SENDER_DOMAIN, smallLoad } from './messages.ts';
-import { usageOf, usageSince } from './process-usage.ts';
+import { readUsage, usageSince } from './process-usage.ts';
 
 const CONNECTIONS = 32;
 const EMAILS = 200;
@@ -58,19 +58,19 @@ async function measureRound(bench: Bench, load: Helper, round: number): Promise<
   const { url } = await bare.ask<{ url: string }>({});
   const links = Array.from({ length: LINKS }, (_, n) => `/c/${n}`);
   await follow(load, { url, links, amount: WARM_UP });
-  const bareUsed = usageOf(bare.pid);
+  const bareUsed = readUsage(bare.pid);
   const before = await follow(load, { url, links, seconds });
   const bareMicros = (usageSince(bare.pid, bareUsed).mainSeconds / before.answered) * 1e6;
 
   const sink = await bench.helper('./sink-process.ts');
-  const { port } = await countsOf(sink);
+  const { port } = await askCounts(sink);
   const appliance = await bench.appliance({ sinkPort: port, ...(round === 0 ? { profile: 'redirect' } : {}) });
   const emailIds = await sendSome(load, appliance);
   await pause(SCANNER_MS);
-  const tracked = await linksOf(appliance, emailIds);
+  const tracked = await buildLinks(appliance, emailIds);
   const ours = { url: appliance.url, host: `track.${SENDER_DOMAIN}` };
   const warm = await follow(load, { ...ours, links: tracked.slice(0, WARM_UP), amount: WARM_UP });
-  const used = usageOf(appliance.pid);
+  const used = readUsage(appliance.pid);
   const measured = await follow(load, { ...ours, links: tracked.slice(WARM_UP), seconds });
   const { recorded, behindMs } = await untilRecorded(appliance, warm.answered + measured.answered);
   const { mainSeconds } = usageSince(appliance.pid, used);
@@ -108,7 +108,7 @@ async function sendSome(load: Helper, appliance: Appliance): Promise<string[]> {
   return ids;
 }
 
-async function linksOf(appliance: Appliance, emailIds: string[]): Promise<string[]> {
+async function buildLinks(appliance: Appliance, emailIds: string[]): Promise<string[]> {
   const domains = (await appliance.call('GET', '/domains')) as { data: { id: string }[] };
   const domainId = domains.data[0]?.id ?? '';
   const secrets = openSecrets(appliance.dataDir);

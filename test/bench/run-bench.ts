@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { startBenchDns } from './appliance.ts';
 import { createBench, type Bench } from './bench.ts';
 import { killChildren } from './children.ts';
-import { judge, tableOf, type JudgedFigure } from './figures.ts';
+import { judge, formatTable, type JudgedFigure } from './figures.ts';
 import { describeMachine, isInMemory, loadNow, othersSince, workedSoFar, type Machine } from './machine.ts';
 import { readProfiles } from './profile.ts';
 
@@ -124,7 +124,7 @@ async function runRows(names: string[], measures: Rows, options: RunOptions): Pr
 function printTable(machine: Machine, figures: JudgedFigure[], rows: { name: string; othersCores: number }[]): void {
   console.log(
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB, Node ${machine.node}, fsync ${machine.fsyncMicros} µs, ` +
-      `load ${machine.load.toFixed(1)} before and ${loadNow()} after\n\n${tableOf(figures)}\n`,
+      `load ${machine.load.toFixed(1)} before and ${loadNow()} after\n\n${formatTable(figures)}\n`,
   );
   const disturbed = rows.filter((row) => row.othersCores > machine.cores * DISTURBED_SHARE);
   if (disturbed.length > 0) {

@@ -23,14 +23,14 @@ const WEBHOOK = 'wh_019b7c5e7c0070008000000000000001';
 /** The requests, with `events` of them stored. */
 const FILTERS: readonly { name: string; ask: (events: number) => Record<string, string> }[] = [
   { name: 'no filter', ask: () => ({}) },
-  { name: 'from the middle on', ask: (events) => ({ after: publicIdOf(Math.floor(events / 2)) }) },
+  { name: 'from the middle on', ask: (events) => ({ after: buildPublicId(Math.floor(events / 2)) }) },
   { name: 'status, one in fifty', ask: () => ({ status: 'failed' }) },
   { name: 'status, most', ask: () => ({ status: 'success' }) },
   { name: 'type, one in five', ask: () => ({ type: 'email.bounced' }) },
   { name: 'status and type', ask: () => ({ status: 'failed', type: 'email.sent' }) },
   {
     name: 'an hour in the middle',
-    ask: (events) => ({ start_date: timeOf(events / 2), end_date: timeOf(events / 2 + 3600) }),
+    ask: (events) => ({ start_date: formatTime(events / 2), end_date: formatTime(events / 2 + 3600) }),
   },
 ];
 
@@ -84,19 +84,19 @@ function fill(file: string, teamId: string, events: number): void {
     for (let n = 0; n < events; n++) {
       const type = TYPES[(n + Math.floor(n / 50)) % TYPES.length];
       const status = n % 50 === 0 ? 'failed' : 'success';
-      insert.run(WEBHOOK, idOf(n), teamId, type, status, BEGINS_AT + n * STEP_MS);
+      insert.run(WEBHOOK, buildId(n), teamId, type, status, BEGINS_AT + n * STEP_MS);
     }
   })();
   database.close();
 }
 
-function idOf(n: number): string {
+function buildId(n: number): string {
   const time = (BEGINS_AT + Math.floor(n) * STEP_MS).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${Math.floor(n).toString(16).padStart(12, '0')}`;
 }
 
-const publicIdOf = (n: number): string => `msg_${idOf(n).replaceAll('-', '')}`;
-const timeOf = (n: number): string => new Date(BEGINS_AT + Math.floor(n) * STEP_MS).toISOString();
+const buildPublicId = (n: number): string => `msg_${buildId(n).replaceAll('-', '')}`;
+const formatTime = (n: number): string => new Date(BEGINS_AT + Math.floor(n) * STEP_MS).toISOString();
 
 async function getPage({ appliance }: Side, asked: Record<string, string>): Promise<number> {
   const begin = performance.now();

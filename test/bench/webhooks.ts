@@ -6,7 +6,7 @@ import { pause, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 import type { LoadResult } from './load-process.ts';
-import { usageOf, usageSince } from './process-usage.ts';
+import { readUsage, usageSince } from './process-usage.ts';
 import type { ReceiverCount } from './receiver-process.ts';
 
 const CONNECTIONS = 32;
@@ -128,7 +128,7 @@ async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<
   const profileDir = wishes.round === 0 && bench.profileDir ? path.join(bench.profileDir, 'webhooks') : undefined;
   const sender = await startAppliance({ ...options, profileDir });
   bench.stopLater(() => sender.kill());
-  const used = usageOf(sender.pid);
+  const used = readUsage(sender.pid);
   const count = await untilDelivered(sender, receiver, endpoints * events);
   const { mainSeconds } = usageSince(sender.pid, used);
   await (profileDir === undefined ? sender.kill() : sender.stop());

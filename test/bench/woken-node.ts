@@ -1,7 +1,7 @@
 import { startPostgres } from '../rig/pg.ts';
 import { startAppliance } from './appliance.ts';
 import type { Arrivals } from './arrivals-process.ts';
-import { percentile } from './beside-attacks.ts';
+import { percentile } from './accept-under-attack.ts';
 import { pause, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';

@@ -6,7 +6,7 @@ import { WWWAuthenticateChallengeError } from 'oauth4webapi';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describePeers } from '../peers/peers.ts';
 import { oauth4webapiAt, SIGNING_IN, type Place } from '../rig/app-clients.ts';
-import { accountOf, PASSWORD } from '../rig/page-people.ts';
+import { createAccount, PASSWORD } from '../rig/page-people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { painted, startChromium, type Chromium } from './chromium.ts';
 
@@ -26,7 +26,7 @@ describePeers('an app that signs in with a real browser', ['chromium'], () => {
     await new Promise<void>((done) => void listener.listen(0, '127.0.0.1', done));
     const { port } = listener.address() as AddressInfo;
     browser = await startChromium({ evilHost: 'outside.example', outsidePort: port });
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const redirectUri = `http://127.0.0.1:${port}/callback`;
     place = { origin: scene.app.world.origin(), redirectUri, browse: (asked) => letIn(asked, email) };
   });

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import axe, { type AxeResults } from 'axe-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describePeers } from '../peers/peers.ts';
-import { newVerifier, oauthOf } from '../rig/oauth.ts';
-import { peopleOf, type Person } from '../rig/people.ts';
+import { newVerifier, createOauth } from '../rig/oauth.ts';
+import { createPeople, type Person } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 
@@ -21,7 +21,7 @@ describePeers('the consent page in a real browser', ['chromium'], () => {
     await new Promise<void>((done) => void app.listen(0, '127.0.0.1', done));
     ({ port } = app.address() as AddressInfo);
     browser = await startChromium({ evilHost: 'outside.example', outsidePort: port });
-    person = await peopleOf(scene).person({ team: await scene.team(), role: 'owner' });
+    person = await createPeople(scene).person({ team: await scene.team(), role: 'owner' });
     const [name = '', value = ''] = person.headers['cookie']?.split('=') ?? [];
     await browser.context.addCookies([{ name, value, url: scene.url, sameSite: 'Lax', httpOnly: true }]);
   });
@@ -36,7 +36,7 @@ describePeers('the consent page in a real browser', ['chromium'], () => {
     ['Authorize', /^got \/callback\?code=rkc_/],
     ['Cancel', /^got \/callback\?error=access_denied/],
   ])('returns to the app by keyboard alone with “%s”', async (button, told) => {
-    const oauth = oauthOf(scene);
+    const oauth = createOauth(scene);
     const redirectUri = `http://127.0.0.1:${port}/callback`;
     const client = await oauth.register({ redirect_uris: [redirectUri] });
     const page = await browser.context.newPage();
@@ -53,7 +53,7 @@ describePeers('the consent page in a real browser', ['chromium'], () => {
   });
 
   it('is not shown in a frame of another site', async () => {
-    const oauth = oauthOf(scene);
+    const oauth = createOauth(scene);
     const client = await oauth.register();
     const page = await browser.context.newPage();
     const target = `${scene.url}/oauth/consent?${oauth.queryOf(client, newVerifier())}`;

@@ -11,7 +11,7 @@ const corpus = hostileHtml('http://evil.example');
 const OURS = /^(?:!doctype|html|head|meta|title|style|body|header|main|footer|section|details|summary)$/;
 const OUR_TEXT = /^(?:h1|h2|dl|div|dt|dd|bdi|time|ul|ol|li|span|p|pre|a|iframe)$/;
 
-const pageOf = async (html: string): Promise<string> => {
+const renderPage = async (html: string): Promise<string> => {
   const page = renderSharePage({
     email: {
       id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
@@ -55,7 +55,7 @@ const DANGEROUS =
 
 describe.each(corpus)('the hostile HTML “$name”', ({ html }) => {
   it('stays inside the srcdoc attribute, and everything outside is ours', async () => {
-    const page = await pageOf(html);
+    const page = await renderPage(html);
     expect(page.match(/ srcdoc="/g)).toHaveLength(1);
     expect(framed(page).endsWith(disarmHtml(html))).toBe(true);
     const around = unframed(page);
@@ -142,7 +142,7 @@ describe('any disarmed HTML', () => {
   it('ends where the source ended, and the frame contains it whole', async () => {
     await fc.assert(
       fc.asyncProperty(text, async (html) => {
-        const page = await pageOf(html);
+        const page = await renderPage(html);
         return framed(page).endsWith(disarmHtml(html)) && page.split(' srcdoc="').length === 2;
       }),
       { numRuns: scaled(100) },

@@ -5,11 +5,11 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makePasswordReset } from '../../src/features/identity/accounts/passwords.ts';
 import { describePeers } from '../peers/peers.ts';
-import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
+import { createAccount, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
 import { readQrCode } from '../rig/qr-code.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { painted, startChromium, type Chromium } from './chromium.ts';
-import { faultsInEveryView } from './looks.ts';
+import { faultsInEveryView } from './page-faults.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/people-pages');
@@ -59,7 +59,7 @@ describePeers('the account pages in a real browser', ['chromium'], () => {
   }
 
   it('support signing in by keyboard alone past a mistake, and focus the faulty field', async () => {
-    const { email } = await accountOf(scene, { team: await scene.team() });
+    const { email } = await createAccount(scene, { team: await scene.team() });
     await withPage(async (page) => {
       await openPainted(page, '/sign-in');
       await page.keyboard.type(email);
@@ -76,7 +76,7 @@ describePeers('the account pages in a real browser', ['chromium'], () => {
   });
 
   it('support a password reset by keyboard alone, and remove the token from the address bar', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const { token } = await makePasswordReset(scene.app.world, email);
     await withPage(async (page) => {
       await openPainted(page, `/reset-password?token=${token}`);
@@ -183,7 +183,7 @@ describePeers('the account pages in a real browser', ['chromium'], () => {
   }
 
   it('have no axe violations and cut nothing off, in light desktop and dark phone views', async () => {
-    const account = await accountOf(scene, { team: await scene.team() });
+    const account = await createAccount(scene, { team: await scene.team() });
     await joinTeam(scene, await scene.team('A second team with a name that is rather long'), account.id, 'viewer');
     await withPage(async (page) => {
       expect(await lookAt(page, outside)).toEqual([]);

@@ -5,7 +5,7 @@ import { describePeers } from '../peers/peers.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 import { hostileHtml, SCRIPT_RAN } from './hostile-html.ts';
-import { faultsOf, show, VIEWS } from './looks.ts';
+import { findFaults, show, VIEWS } from './page-faults.ts';
 import { startOutside, type Outside } from './outside.ts';
 
 /** Pictures of the pages stay there after the run, to be looked at. */
@@ -49,9 +49,9 @@ describePeers('the playground in a real browser', ['chromium'], () => {
     await page.bringToFront();
     for (const look of VIEWS) {
       await show(page, look);
-      const pictureOf = (name: string): string => path.join(PICTURES, `${name}-${look.view}.png`);
+      const locatePicture = (name: string): string => path.join(PICTURES, `${name}-${look.view}.png`);
       await page.goto(`${scene.url}/playground`);
-      expect(await faultsOf(page, { picture: pictureOf('inbox') }), 'inbox').toEqual([]);
+      expect(await findFaults(page, { picture: locatePicture('inbox') }), 'inbox').toEqual([]);
       await page.getByRole('link', { name: 'A receipt' }).focus();
       await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('A receipt');
@@ -60,9 +60,9 @@ describePeers('the playground in a real browser', ['chromium'], () => {
         /SPF✓ pass.*DKIM✓ pass.*DMARC✓ pass/s,
       );
       await page.getByText('Headers', { exact: true }).click();
-      expect(await faultsOf(page, { picture: pictureOf('message') }), 'message').toEqual([]);
+      expect(await findFaults(page, { picture: locatePicture('message') }), 'message').toEqual([]);
       // A frame that is out of sight is not drawn into the picture of the whole page.
-      await page.locator('iframe').screenshot({ path: pictureOf('frame') });
+      await page.locator('iframe').screenshot({ path: locatePicture('frame') });
     }
     await page.close();
   });

@@ -8,7 +8,7 @@ import { describePeers } from '../peers/peers.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
-import { faultsInEveryView, violations } from './looks.ts';
+import { faultsInEveryView, violations } from './page-faults.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');

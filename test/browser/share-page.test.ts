@@ -77,7 +77,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     await withBrowser(async () => {
       const seen: Seen[] = [];
       await inParallel(corpus, async (payload, page) => {
-        const url = await shareOf(payload.name, payload.html);
+        const url = await createShare(payload.name, payload.html);
         const note = (happened: string): void => void seen.push({ page: payload.name, happened });
         const stop = watchPage(page, (request) => isOurs(request, url), note);
         await page.goto(url);
@@ -99,7 +99,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
       // One page for each group: what a single payload does alone has been seen above.
       const groups = Map.groupBy(corpus, ({ name }) => name.split(':', 1)[0] ?? '');
       await inParallel([...groups], async ([group, payloads], page) => {
-        const url = `${await shareOf(group, payloads.map(({ html }) => html).join('\n'))}?images=1`;
+        const url = `${await createShare(group, payloads.map(({ html }) => html).join('\n'))}?images=1`;
         const note = (happened: string): void => void seen.push({ page: group, happened });
         const mayAsk = (request: Request): boolean => isOurs(request, url) || request.resourceType() === 'image';
         const stop = watchPage(page, mayAsk, note);
@@ -127,7 +127,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
         p{font-family:f;background:url(${out}/background)}</style><p>Hello</p><img src="${out}/picture"><script src="${out}/script"></script>
         <iframe src="${out}/frame"></iframe><video src="${out}/video"></video>`;
       const page = await browser.context.newPage();
-      await page.goto(await shareOf('Images', html));
+      await page.goto(await createShare('Images', html));
       expect(outside.connections()).toBe(0);
       await Promise.all([page.waitForEvent('load'), page.getByRole('link', { name: 'Show remote images' }).click()]);
       await Promise.all(['background', 'picture'].map((path) => outside.hears(path)));
@@ -146,7 +146,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
         '<style>h2{color:rgb(1,2,3)}</style><h2 style="margin:7px">Thank you</h2><img src="cid:logo" alt="Logo">';
       const attachments = [{ filename: 'logo.png', content: png, content_id: 'logo' }];
       const page = await browser.context.newPage();
-      await page.goto(await shareOf('Your receipt', html, { attachments }));
+      await page.goto(await createShare('Your receipt', html, { attachments }));
       const inside = page.frameLocator('iframe[title="Content of the email"]');
       const [, frame] = page.frames();
       const look = await frame?.evaluate(`(() => {
@@ -162,7 +162,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
     });
   });
 
-  async function shareOf(subject: string, html: string, fields: object = {}): Promise<string> {
+  async function createShare(subject: string, html: string, fields: object = {}): Promise<string> {
     const body = { from, to: ['x@example.org'], subject, html, ...fields };
     const sent = await scene.api('POST', '/emails', { key: team.key, body });
     const made = await scene.api('POST', `/emails/${sent.body.id}/share`, { key: team.key });

@@ -3,16 +3,16 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeProgram } from '../../bin/program.ts';
-import { BY_HAND, routeOf, type Advised } from '../../cli/client/index.ts';
+import { BY_HAND, findRoute, type Advised } from '../../cli/client/index.ts';
 import { commandAt } from '../../cli/commands/typed-command.ts';
-import { everyFamily, isByHand, sayOnLine } from '../../cli/output/index.ts';
-import { sayHere } from '../../console/advice.ts';
+import { everyFamily, isByHand, createLineFormatter } from '../../cli/output/index.ts';
+import { createConsoleFormatter } from '../../console/advice.ts';
 import { operatorSections, sections } from '../../console/catalog.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const ANYTHING = 'X';
 
-const isCalled = (word: string): word is Advised[0] => word in BY_HAND || routeOf(word as never) !== undefined;
+const isCalled = (word: string): word is Advised[0] => word in BY_HAND || findRoute(word as never) !== undefined;
 
 /** Returns the text between the brackets that open at `from`. */
 function inside(text: string, from: number): string {
@@ -25,7 +25,7 @@ function inside(text: string, from: number): string {
 }
 
 /** The parts between commas that stand in no brackets of their own. */
-function partsOf(list: string): string[] {
+function splitParts(list: string): string[] {
   const parts = [''];
   let depth = 0;
   for (const letter of list) {
@@ -40,10 +40,12 @@ function partsOf(list: string): string[] {
 /** Every command that a source advises; what is known only when it runs is anything. */
 export function advisedIn(source: string): Advised[] {
   return [...source.matchAll(/(?:\[|seeWhatThereIs\()\s*'([\w ]+)'/g)].flatMap((found): Advised[] => {
-    const [called = '', ...words] = partsOf(inside(source, found.index + found[0].search(/[[(]/))).flatMap((part) => {
-      if (part.startsWith('...')) return [];
-      return /^'[^']*'$/.test(part) ? [part.slice(1, -1)] : [ANYTHING];
-    });
+    const [called = '', ...words] = splitParts(inside(source, found.index + found[0].search(/[[(]/))).flatMap(
+      (part) => {
+        if (part.startsWith('...')) return [];
+        return /^'[^']*'$/.test(part) ? [part.slice(1, -1)] : [ANYTHING];
+      },
+    );
     return isCalled(called) ? [[called, ...words]] : [];
   });
 }
@@ -66,16 +68,16 @@ beforeAll(async () => {
 });
 
 /** Returns what is wrong with an advised command, or undefined when the command line accepts it. */
-function faultOf(command: Advised): string | undefined {
-  const said = sayOnLine()({ words: 'Next', command }) ?? '';
+function findFault(command: Advised): string | undefined {
+  const said = createLineFormatter()({ words: 'Next', command }) ?? '';
   const words = said.replace(/^Next: rasket /, '').split(' ');
   const [found, depth] = commandAt(program, words);
   const usual = found.commands.length > 0 ? found.commands.find((one) => one.name() === 'show') : found;
   if (depth === 0 || (found.commands.length > 0 && !usual)) return `${said} is no command`;
   const target = usual ?? found;
-  const { operands, unknown } = optionsOf(target, words.slice(depth));
+  const { operands, unknown } = parseOptions(target, words.slice(depth));
   if (unknown.length > 0) return `${said} has ${unknown.join(' ')}`;
-  const [least, most] = countOf(target);
+  const [least, most] = countOperands(target);
   if (words.includes('--help') || words.at(-1) === '<') return undefined;
   return operands.length < least || operands.length > most
     ? `${said} has ${operands.length} words, not ${least} to ${most}`
@@ -83,7 +85,7 @@ function faultOf(command: Advised): string | undefined {
 }
 
 /** Reads the options without leaving a trace in the command, which other tests read too. */
-function optionsOf(command: Command, words: readonly string[]): { operands: string[]; unknown: string[] } {
+function parseOptions(command: Command, words: readonly string[]): { operands: string[]; unknown: string[] } {
   const [operands, unknown]: [string[], string[]] = [[], []];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
@@ -96,7 +98,7 @@ function optionsOf(command: Command, words: readonly string[]): { operands: stri
   return { operands, unknown };
 }
 
-const countOf = ({ registeredArguments: known }: Command): [least: number, most: number] => [
+const countOperands = ({ registeredArguments: known }: Command): [least: number, most: number] => [
   known.filter(({ required }) => required).length,
   known.some(({ variadic }) => variadic) ? Infinity : known.length,
 ];
@@ -108,7 +110,7 @@ describe('advice in the sources', () => {
   });
 
   it.each(advised)('from %s is a valid command: %j', (_, command) => {
-    expect(faultOf(command)).toBeUndefined();
+    expect(findFault(command)).toBeUndefined();
   });
 
   it('can name any operation of a family', () => {
@@ -116,7 +118,7 @@ describe('advice in the sources', () => {
       [list, get, report, ...actions].flatMap((one) => (one ? [one.operation] : [])),
     );
     expect(operations.length).toBeGreaterThan(80);
-    const noCommand = operations.filter((operation) => faultOf([operation])?.endsWith('is no command'));
+    const noCommand = operations.filter((operation) => findFault([operation])?.endsWith('is no command'));
     expect(noCommand).toEqual([]);
   });
 
@@ -127,11 +129,11 @@ describe('advice in the sources', () => {
     ["{ command: ['webhooks replay', '--parkd'] }", 'has --parkd'],
   ])('is reported when it is misspelled: %s', (source, fault) => {
     const [found] = advisedIn(source);
-    expect(found && faultOf(found)).toContain(fault);
+    expect(found && findFault(found)).toContain(fault);
   });
 
   it('is shown in the console with its screens and keys, except for what the console lacks', () => {
-    const say = sayHere({ sections: [...sections, ...operatorSections], actions: [] });
+    const say = createConsoleFormatter({ sections: [...sections, ...operatorSections], actions: [] });
     const typed = advised
       .map(([, command]) => [command[0], say({ words: 'Next', command })] as const)
       .filter(([, said]) => said?.includes('rasket'));

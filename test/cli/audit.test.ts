@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { audited, whoActed } from '../../src/tenancy/audit/index.ts';
+import { audited, describeActor } from '../../src/tenancy/audit/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { Desk } from './desk.ts';
 
@@ -23,7 +23,7 @@ it('rasket audit shows the kind of each actor and its name', async () => {
   ] as const;
   for (const actor of actors) {
     const nowhere = { address: null, user_agent: null, request_id: null, details: null };
-    const note = { team_id: team.id, action: 'topic.deleted', subject_id: null, ...nowhere, ...whoActed(actor) };
+    const note = { team_id: team.id, action: 'topic.deleted', subject_id: null, ...nowhere, ...describeActor(actor) };
     await audited(scene.app.world, note).write();
   }
   const { code, stdout } = await desk.rasket(['audit', '--url', scene.url, '--api-key', team.key]);

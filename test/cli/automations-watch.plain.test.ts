@@ -3,7 +3,7 @@ import type { Asked, Reply } from './contract-server.ts';
 import { speak } from './spoken.ts';
 
 const AUTOMATION = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e61';
-const idOf = (at: number): string => `019a9c1e-7d52-7c3a-9a54-${String(at).padStart(12, '0')}`;
+const buildId = (at: number): string => `019a9c1e-7d52-7c3a-9a54-${String(at).padStart(12, '0')}`;
 
 interface Run {
   id: string;
@@ -15,9 +15,9 @@ interface Run {
 }
 
 /** The runs of an automation as the API lists them. Before each question `change` may begin and end some. */
-function runsOf(runs: Map<number, string>, change: (count: number) => void = () => undefined) {
+function createRuns(runs: Map<number, string>, change: (count: number) => void = () => undefined) {
   const shown = ([at, status]: readonly [number, string]): Run => ({
-    id: idOf(at),
+    id: buildId(at),
     status,
     started_at: null,
     completed_at: null,
@@ -56,7 +56,7 @@ it.concurrent('rasket automations runs --watch shows runs as they start and end,
     [1, 'completed'],
     [2, 'running'],
   ]);
-  const answer = runsOf(runs, (look) => {
+  const answer = createRuns(runs, (look) => {
     if (look === 1) runs.set(3, 'running').set(4, 'completed');
     if (look === 2) runs.set(2, 'completed');
     if (look === 3) runs.set(3, 'cancelled');
@@ -69,7 +69,7 @@ it.concurrent('rasket automations runs --watch shows runs as they start and end,
 it.concurrent('rasket automations runs --watch fails when a run that it followed has failed', async () => {
   const runs = new Map([[1, 'running']]);
   const { code, stdout } = await watch(
-    runsOf(runs, () => runs.set(1, 'failed')),
+    createRuns(runs, () => runs.set(1, 'failed')),
     '--until-done',
   );
   expect({ code, told: told(stdout) }).toEqual({ code: 1, told: ['1 running', '1 failed'] });
@@ -77,13 +77,13 @@ it.concurrent('rasket automations runs --watch fails when a run that it followed
 
 it.concurrent('rasket automations runs --watch starts without runs, and misses none when many start at once', async () => {
   const runs = new Map<number, string>();
-  const answer = runsOf(runs, () => {
+  const answer = createRuns(runs, () => {
     if (runs.size === 0) for (let at = 1; at <= 250; at++) runs.set(at, 'completed');
   });
   let interrupt = (): void => undefined;
   const { code, stdout } = await speak(['automations', 'runs', AUTOMATION, '--watch', '--json'], answer, {
     onStart: (press) => (interrupt = press),
-    onOutput: (text) => text.includes(idOf(250)) && interrupt(),
+    onOutput: (text) => text.includes(buildId(250)) && interrupt(),
   });
   expect(told(stdout)).toEqual(Array.from({ length: 250 }, (_, at) => `${at + 1} completed`));
   expect(code).toBe(0);
@@ -91,7 +91,7 @@ it.concurrent('rasket automations runs --watch starts without runs, and misses n
 
 it.concurrent('rasket automations runs --watch shows only runs with the statuses of --status', async () => {
   const runs = new Map([[1, 'running']]);
-  const answer = runsOf(runs, (look) =>
+  const answer = createRuns(runs, (look) =>
     look === 1 ? runs.set(2, 'running').set(1, 'completed') : runs.set(2, 'failed'),
   );
   const { stdout } = await watch(answer, '--until-done', '--status', 'failed,cancelled');
@@ -101,7 +101,7 @@ it.concurrent('rasket automations runs --watch shows only runs with the statuses
 it.concurrent('rasket automations runs --watch follows the newest hundred running ones at most', async () => {
   const runs = new Map(Array.from({ length: 150 }, (_, at) => [at + 1, 'running'] as [number, string]));
   let interrupt = (): void => undefined;
-  const answer = runsOf(runs, (look) => {
+  const answer = createRuns(runs, (look) => {
     if (look === 1) runs.set(1, 'completed').set(150, 'completed');
     if (look === 3) interrupt();
   });
@@ -111,10 +111,10 @@ it.concurrent('rasket automations runs --watch follows the newest hundred runnin
   expect(told(stdout)).toEqual(['149 running', '150 running', '150 completed']);
 });
 
-it.concurrent.each([[['--until-done']], [['--watch', '--all']], [['--watch', '--after', idOf(1)]]])(
+it.concurrent.each([[['--until-done']], [['--watch', '--all']], [['--watch', '--after', buildId(1)]]])(
   'rasket automations runs refuses %j',
   async (more) => {
-    const { code, asked } = await speak(['automations', 'runs', AUTOMATION, ...more], runsOf(new Map()));
+    const { code, asked } = await speak(['automations', 'runs', AUTOMATION, ...more], createRuns(new Map()));
     expect({ code, asked }).toEqual({ code: 64, asked: [] });
   },
 );

@@ -5,7 +5,7 @@ import { readContent } from '../../src/mail/contents/index.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';
 import { blobsIn, startObjectServer } from '../rig/object-server.ts';
-import { pngOf } from '../rig/pictures.ts';
+import { buildPng } from '../rig/pictures.ts';
 import { startScene } from '../rig/scene.ts';
 import { Desk, expectOneLine } from './desk.ts';
 
@@ -80,7 +80,7 @@ describe('rasket backup', () => {
       const content = Buffer.from('kept in the backup').toString('base64');
       const attachments = [{ filename: 'kept.txt', content }];
       const waiting = await mail.send('x@one.example', { attachments, html: `<p>${'y'.repeat(400_000)}</p>` });
-      const pictures = [pngOf(6, 2), pngOf(6, 2, { padding: 400_000 })];
+      const pictures = [buildPng(6, 2), buildPng(6, 2, { padding: 400_000 })];
       const images: string[] = [];
       for (const body of pictures)
         images.push((await scene.api('POST', '/images', { key: mail.team.key, body })).body.id as string);

@@ -43,10 +43,10 @@ const pidThere = (): Promise<number> =>
     return pid;
   });
 
-const codesOf = async (scene: Scene, key: string): Promise<{ code: string; summary: string }[]> =>
+const fetchCodes = async (scene: Scene, key: string): Promise<{ code: string; summary: string }[]> =>
   (await scene.api('GET', '/operator/findings', { key })).body.findings;
 
-const envOf = ({ app }: Scene): Record<string, string> => {
+const buildEnv = ({ app }: Scene): Record<string, string> => {
   const { driver: of, url } = app.world.config.database;
   return { RASKET_DATABASE_DRIVER: of, RASKET_DATABASE_URL: url };
 };
@@ -74,7 +74,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
 
   const command = (scene: Scene, programs: string): Promise<Ended> =>
     desk.rasket(['backup', 'copy', '--data', scene.dataDir], {
-      env: { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs },
+      env: { ...buildEnv(scene), RASKET_BACKUP_PG_PROGRAMS: programs },
     });
 
   it('is reported in one line, in the log and as a finding when pg_dump is too old or missing', async () => {
@@ -93,7 +93,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
 
     // The finding appears before the time of the backup.
     await glance(scene);
-    const before = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
+    const before = (await fetchCodes(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(before.map(({ summary }) => summary)).toEqual([
       expect.stringMatching(/^The next backup will fail: pg_dump is of/),
     ]);
@@ -102,7 +102,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
     expect(fs.readdirSync(desk.at('kept'))).toEqual([]);
     // The finding that the next backup will fail ends when it has failed.
     await glance(scene);
-    const failed = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
+    const failed = (await fetchCodes(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(failed.map(({ summary }) => summary)).toEqual([expect.stringMatching(/^A backup failed: pg_dump is of/)]);
     expect(failed[0]?.summary).toMatch(says);
   });
@@ -125,7 +125,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
   it('that was killed leaves a folder that no command accepts as a backup, and the next scheduled one removes it', async () => {
     const programs = pgDumpThat(`${SAYS_VERSION}\necho $$ >${desk.at('pid')}; exec sleep 600`);
     await using scene = await sceneWith(programs);
-    const env = { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
+    const env = { ...buildEnv(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
     const running = desk.start(desk.at('path/rasket'), ['backup', 'kept/copy', '--data', scene.dataDir], { env });
     const pid = await pidThere();
     running.kill('SIGKILL');
@@ -160,7 +160,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
     expect(fs.readdirSync(desk.at('kept'))).toEqual([]);
     // A stop is no failure.
     const token = await scene.operator();
-    expect((await codesOf(scene, token)).map(({ code }) => code)).not.toContain('backup_failed');
+    expect((await fetchCodes(scene, token)).map(({ code }) => code)).not.toContain('backup_failed');
   });
 });
 
@@ -345,11 +345,11 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
       const told = await verify(folder);
       expect(told, `${says}`).toMatchObject({ code: 1 });
       expect(told.stderr).toMatch(says);
-      const env = { ...envOf(scene) };
+      const env = { ...buildEnv(scene) };
       expect((await desk.rasket(['restore', folder, '--data', 'none'], { env })).code).toBe(1);
       expect(fs.existsSync(desk.at('none'))).toBe(false);
     }
-    const env = envOf(scene);
+    const env = buildEnv(scene);
     expectOneLine(
       await desk.rasket(['restore', whole, '--data', 'none'], { env }),
       /has \d+ tables already; .*an empty one/,
@@ -367,7 +367,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', large('x'));
     await scene.app.world.blobs.remove(id);
-    const copied = await desk.rasket(['backup', 'copy', '--data', scene.dataDir], { env: envOf(scene) });
+    const copied = await desk.rasket(['backup', 'copy', '--data', scene.dataDir], { env: buildEnv(scene) });
     expectOneLine(copied, new RegExp(`rows name content that is not there: ${id}/html \\(email_bodies\\); 1 in all`));
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
 
@@ -378,7 +378,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
       `[ "$1" = --version ] || { touch ${desk.at('begun')}; while [ ! -e ${desk.at('go')} ]; do sleep 0.1; done; }\nexec /usr/bin/pg_dump "$@"`,
     );
     fs.symlinkSync('/usr/bin/pg_restore', path.join(programs, 'pg_restore'));
-    const env = { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
+    const env = { ...buildEnv(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
     const running = desk.run(['backup', 'copy', '--data', scene.dataDir], { env });
     await vi.waitFor(() => fs.statSync(desk.at('begun')), { timeout: 60_000 });
     await scene.app.world.db.run('delete from email_bodies where email_id = ?', [second]);

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const { random } = Math;
 
-function envOf(more: Record<string, string> = {}): Record<string, string> {
+function buildEnv(more: Record<string, string> = {}): Record<string, string> {
   const { driver, url } = scene.app.world.config.database;
   return {
     RASKET_DATABASE_DRIVER: driver,
@@ -42,10 +42,10 @@ function envOf(more: Record<string, string> = {}): Record<string, string> {
   };
 }
 
-const wordsOf = (to: string): string[] => ['blobs', 'move', '--to', to, '--json', '--data', scene.dataDir];
+const toWords = (to: string): string[] => ['blobs', 'move', '--to', to, '--json', '--data', scene.dataDir];
 
 const move = (to: string, more: Record<string, string> = {}): Promise<Ended> =>
-  desk.rasket(wordsOf(to), { env: envOf(more) });
+  desk.rasket(toWords(to), { env: buildEnv(more) });
 
 type Place = 'files' | 's3';
 
@@ -73,8 +73,8 @@ async function killAt(to: Place, at: (asked: { method: string; key: string }) =>
     reached.resolve();
     return 'stall';
   };
-  const running = desk.start(desk.at('path/rasket'), wordsOf(to), {
-    env: envOf({ RASKET_BLOBS_GIVE_UP_SECONDS: '60', RASKET_BLOBS_TIMEOUT_SECONDS: '60' }),
+  const running = desk.start(desk.at('path/rasket'), toWords(to), {
+    env: buildEnv({ RASKET_BLOBS_GIVE_UP_SECONDS: '60', RASKET_BLOBS_TIMEOUT_SECONDS: '60' }),
   });
   await Promise.race([reached.promise, running.ended]);
   running.kill('SIGKILL');

@@ -40,7 +40,7 @@ export async function runHosted(call: HostedCall, patienceMs: number): Promise<E
   const late = setTimeout(() => process.kill('SIGKILL'), patienceMs);
   const heard = [process.stdout, process.stderr].map((stream) => untilEnd(stream as Readable));
   try {
-    const answer = await answerOf(process, call);
+    const answer = await waitForAnswer(process, call);
     if ('fault' in answer) throw new Error(`rasket ${call.words.join(' ')}: ${answer.fault}`);
     const [stdout = '', stderr = ''] = await Promise.all(heard);
     if (answer.isLast) letGo(process);
@@ -89,7 +89,7 @@ function untilEnd(stream: Readable): Promise<string> {
   });
 }
 
-function answerOf(process: ChildProcess, call: HostedCall): Promise<HostedAnswer> {
+function waitForAnswer(process: ChildProcess, call: HostedCall): Promise<HostedAnswer> {
   return new Promise((resolve, reject) => {
     const whenGone = (code: number | null, signal: string | null): void =>
       reject(new Error(`the process that ran rasket ${call.words.join(' ')} ended with ${code ?? signal}`));

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addClientCommands } from '../../cli/index.ts';
 import * as exported from '../../cli/families/index.ts';
-import { withRest } from '../../cli/families/family.ts';
+import { withRemaining } from '../../cli/families/family.ts';
 import { takeCommands } from '../../src/contract/describe-commands.ts';
 import { listOperations, loadCommands, loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
 
@@ -34,14 +34,14 @@ describe('the commands of the contract', () => {
     const typed = Object.entries(flags)
       .filter(([, { place }]) => place !== 'form')
       .map(([field, flag]) =>
-        flag.isWord ? flag.value?.replaceAll(/[<>[\]]/g, '') : `--${exported.optionOf(field, flag)}`,
+        flag.isWord ? flag.value?.replaceAll(/[<>[\]]/g, '') : `--${exported.toOptionName(field, flag)}`,
       );
     expect(known).toEqual(expect.arrayContaining([...Object.values(path).map(({ word }) => word), ...typed]));
   });
 
   it('include an operation that its family does not declare', () => {
     const { actions: _, ...rest } = exported.topics as exported.Family;
-    const { actions = [] }: exported.Family = withRest(rest);
+    const { actions = [] }: exported.Family = withRemaining(rest);
     expect(actions.map(({ operation, verb }) => [operation, verb])).toEqual([
       ['createTopic', 'create'],
       ['updateTopic', 'update'],

@@ -150,9 +150,9 @@ export class Desk implements AsyncDisposable {
       throw new Error(`the server ended with ${ended.code}:\n${ended.stdout}${ended.stderr}`);
     });
     isOver.catch(() => undefined);
-    const isReady = vi.waitFor(() => expect(readyOf(file, running.pid)).toBeDefined(), { timeout: 120_000 });
+    const isReady = vi.waitFor(() => expect(readReadyFile(file, running.pid)).toBeDefined(), { timeout: 120_000 });
     await Promise.race([isReady, isOver]);
-    const ready = readyOf(file, running.pid) as Ready;
+    const ready = readReadyFile(file, running.pid) as Ready;
     const stop = async (): Promise<Ended> => {
       running.kill('SIGTERM');
       return running.ended;
@@ -184,13 +184,13 @@ export class Desk implements AsyncDisposable {
 
   async clear(): Promise<void> {
     // A process writes into the folder until it is gone.
-    await Promise.all(this.#children.map(endOf));
+    await Promise.all(this.#children.map(waitForEnd));
     await Promise.all(this.#databases.map((database) => database.drop()));
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
-async function endOf(child: ChildProcess): Promise<void> {
+async function waitForEnd(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((done) => child.once('exit', done));
   child.kill('SIGKILL');
@@ -222,7 +222,7 @@ const closedUnlessTriedOut = ([command]: string[]): Record<string, string> =>
 
 export type Server = Running & { ready: Ready; url: string; readyFile: string; stop(): Promise<Ended> };
 
-function readyOf(file: string, pid: number): Ready | undefined {
+function readReadyFile(file: string, pid: number): Ready | undefined {
   try {
     const ready = JSON.parse(fs.readFileSync(file, 'utf8')) as Ready;
     return ready.pid === pid ? ready : undefined;

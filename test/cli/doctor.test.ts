@@ -60,7 +60,7 @@ async function doctor(expected: number, more = env): Promise<Examined> {
   return JSON.parse(ended.stdout) as Examined;
 }
 
-const stateOf = ({ checks }: Examined, name: string): string | undefined =>
+const findState = ({ checks }: Examined, name: string): string | undefined =>
   checks.find((check) => check.name === name)?.state;
 
 it('rasket doctor asks the server of this machine at its own port, wherever its public name leads', async () => {
@@ -68,7 +68,7 @@ it('rasket doctor asks the server of this machine at its own port, wherever its 
   const server = await desk.serve(['serve', '--data', 'data'], { env: more });
   const asked = await doctor(69, more);
   expect(asked.not_asked.join()).not.toContain('did not run the checks');
-  expect(stateOf(asked, 'files')).toBe('passed');
+  expect(findState(asked, 'files')).toBe('passed');
   await server.stop();
 });
 
@@ -76,10 +76,10 @@ it('a running server examines its machine without a key, and a finding is shown 
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   const well = await doctor(0);
   expect(well.findings).toEqual([]);
-  expect([stateOf(well, 'reverse_dns'), stateOf(well, 'dnsbl'), stateOf(well, 'files')]).toEqual(
+  expect([findState(well, 'reverse_dns'), findState(well, 'dnsbl'), findState(well, 'files')]).toEqual(
     Array(3).fill('passed'),
   );
-  expect(stateOf(well, 'port25'), 'nothing leads out here').toBe('unknown');
+  expect(findState(well, 'port25'), 'nothing leads out here').toBe('unknown');
 
   dns.set('7.7.7.127.list.test', 'A', ['127.0.0.4']);
   expect((await doctor(1)).findings).toMatchObject([{ code: 'address_listed', severity: 'error' }]);
@@ -140,7 +140,7 @@ it('rasket doctor says when no server runs, and then examines by itself', async 
     'certificate_self_signed',
   ]);
   expect(stopped.not_asked.join('\n')).toMatch(/^No server is running, so this command has run the checks itself/m);
-  expect([stateOf(stopped, 'files'), stateOf(stopped, 'certificates')]).toEqual(['unknown', 'skipped']);
+  expect([findState(stopped, 'files'), findState(stopped, 'certificates')]).toEqual(['unknown', 'skipped']);
   dns.set(reverseName(ADDRESS), 'PTR', [HOST]);
   expect((await doctor(1)).findings.map(({ code }) => code)).toEqual([
     'delivery_not_running',

@@ -20,7 +20,7 @@ const refused = (status: number, name: string, headers = {}): Reply => ({
   headers,
   body: { statusCode: status, name, message: `It is ${name}.` },
 });
-const emailOf = ({ body }: Asked): string => (body as { email: string }).email;
+const readEmail = ({ body }: Asked): string => (body as { email: string }).email;
 const send = (file: string, answer: (asked: Asked, count: number) => Reply, ...more: string[]) =>
   speak(['events', 'send', ...more, '--file', file], answer);
 
@@ -28,13 +28,13 @@ it('rasket events send --file sends each line once, and prints how many', async 
   const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
   const { code, stdout, asked } = await send(file, () => taken);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '100 sent, 0 not sent\n' });
-  expect(new Set(asked.map(emailOf)).size).toBe(100);
+  expect(new Set(asked.map(readEmail)).size).toBe(100);
   expect(asked).toHaveLength(100);
 });
 
 it('rasket events send --file reports bad lines by number, and sends the others', async () => {
   const file = written([line(1), '{"event": ', '', '[1]', line(5), line(6)]);
-  const answer = (asked: Asked): Reply => (emailOf(asked) === 'a5@example.org' ? refused(404, 'not_found') : taken);
+  const answer = (asked: Asked): Reply => (readEmail(asked) === 'a5@example.org' ? refused(404, 'not_found') : taken);
   const { code, stdout, stderr } = await send(file, answer);
   expect({ code, stdout }).toEqual({ code: 65, stdout: '2 sent, 3 not sent\n' });
   const told = stderr.split('\n').filter((said) => said.includes('was not sent'));
@@ -59,11 +59,11 @@ it('rasket events send --file stops when no line would succeed, and prints how t
 
 it('rasket events send --file suggests to continue after the last line that was sent, and names earlier lines that were not', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
-  const isKept = (asked: Asked): boolean => ['a12@example.org', 'a14@example.org'].includes(emailOf(asked));
+  const isKept = (asked: Asked): boolean => ['a12@example.org', 'a14@example.org'].includes(readEmail(asked));
   const answer = (asked: Asked): Reply => (isKept(asked) ? refused(401, 'invalid_api_key') : taken);
   const { stdout, stderr, asked } = await send(file, answer, '--from-line', '11', '--json');
   const told = JSON.parse(stdout.split('\n', 1)[0] ?? '') as { sent: number; next_line: number; apart: number[] };
-  const sent = asked.filter((one) => !isKept(one)).map((one) => Number(emailOf(one).match(/\d+/)?.[0]));
+  const sent = asked.filter((one) => !isKept(one)).map((one) => Number(readEmail(one).match(/\d+/)?.[0]));
   expect(told.sent).toBe(sent.length);
   // Each line from the 11th on was sent, is named, or stands behind the line to go on with.
   const before = Array.from({ length: told.next_line - 11 }, (_, at) => 11 + at);
@@ -88,14 +88,14 @@ it('rasket events send --file - reads standard input, and sends a last line with
   const input = `${line(1)}\r\n\n${line(2)}\n${line(3)}`;
   const { code, stdout, asked } = await speak(['events', 'send', '--file', '-'], () => taken, { input });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '3 sent, 0 not sent\n' });
-  expect(asked.map(emailOf).toSorted()).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
+  expect(asked.map(readEmail).toSorted()).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
 });
 
 it('rasket events send --file names the line to continue with after Ctrl-C: no line is sent twice or left out', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
   const sentTo: number[] = [];
   const answer = (asked: Asked): Reply => {
-    sentTo.push(Number(emailOf(asked).match(/\d+/)?.[0]));
+    sentTo.push(Number(readEmail(asked).match(/\d+/)?.[0]));
     return taken;
   };
   let from = 1;
@@ -127,7 +127,7 @@ it('rasket events send --file continues with the waiting line when Ctrl-C interr
   let interrupt = (): void => undefined;
   let refusals = 0;
   const answer = (asked: Asked): Reply => {
-    if (emailOf(asked) === 'a1@example.org') return taken;
+    if (readEmail(asked) === 'a1@example.org') return taken;
     // Both remaining lines wait.
     if (++refusals === 2) setImmediate(() => interrupt());
     return refused(429, 'rate_limit_exceeded', { 'retry-after': '3600' });
@@ -141,7 +141,7 @@ it('rasket events send --file continues with the waiting line when Ctrl-C interr
 
 it('rasket events send --file names a line whose response was lost, and continues after it, because it may have been accepted', async () => {
   const file = written(Array.from({ length: 30 }, (_, at) => line(at + 1)));
-  const answer = (asked: Asked): Answer => (emailOf(asked) === 'a12@example.org' ? 'hang up' : taken);
+  const answer = (asked: Asked): Answer => (readEmail(asked) === 'a12@example.org' ? 'hang up' : taken);
   const { code, stdout, stderr } = await speak(['events', 'send', '--file', file, '--json'], answer);
   const told = JSON.parse(stdout.split('\n', 1)[0] ?? '') as Record<string, unknown>;
   expect(code).toBe(69);

@@ -50,13 +50,13 @@ function fieldsAnswered(id: string, isList: boolean): string[] {
   const entry = entries.find(({ operationId }) => operationId === id);
   const response = entry?.operation.responses['200'];
   const schema = response && resolveRef(contract, response).content?.['application/json']?.schema;
-  const whole = propertiesOf(schema as Answered | undefined);
-  const names = isList ? propertiesOf(whole.data && resolveRef(contract, whole.data).items) : whole;
+  const whole = listProperties(schema as Answered | undefined);
+  const names = isList ? listProperties(whole.data && resolveRef(contract, whole.data).items) : whole;
   return Object.keys(names).filter((name) => name !== 'object');
 }
 
-function propertiesOf(given: Answered | undefined): Record<string, Answered> {
+function listProperties(given: Answered | undefined): Record<string, Answered> {
   const schema = given && (resolveRef(contract, given) as Answered);
-  const parts = (schema?.allOf ?? []).map(propertiesOf);
+  const parts = (schema?.allOf ?? []).map(listProperties);
   return Object.assign({}, ...parts, schema?.properties) as Record<string, Answered>;
 }

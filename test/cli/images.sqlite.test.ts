@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { gifOf, pngOf } from '../rig/pictures.ts';
+import { buildGif, buildPng } from '../rig/pictures.ts';
 import { Desk, type Surroundings } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -10,8 +10,8 @@ let desk: Desk;
 beforeAll(async () => {
   desk = new Desk();
   await desk.serve(['dev', '--data', 'data']);
-  desk.write('logo.png', pngOf(60, 20));
-  desk.write('dot.gif', gifOf(1, 1));
+  desk.write('logo.png', buildPng(60, 20));
+  desk.write('dot.gif', buildGif(1, 1));
 });
 afterAll(() => desk.clear());
 
@@ -32,7 +32,7 @@ it('uploaded images have an address each, and the same bytes again are the same 
     expect.stringMatching(/^[0-9a-f-]{36} gif$/),
   ]);
   const [id = '', address = ''] = (rows[0] ?? '').split('\t');
-  expect(Buffer.from(await (await fetch(address)).arrayBuffer()).equals(pngOf(60, 20))).toBe(true);
+  expect(Buffer.from(await (await fetch(address)).arrayBuffer()).equals(buildPng(60, 20))).toBe(true);
   expect(await json('images', 'upload', 'logo.png')).toMatchObject({ object: 'image', id, url: address, width: 60 });
   expect((await json('images', 'list')).data).toHaveLength(2);
   expect((await rasket(['images', 'get', id])).stdout).toContain(address);
@@ -40,7 +40,7 @@ it('uploaded images have an address each, and the same bytes again are the same 
 
 it('a file that is not an image is refused by name, and the files before it are uploaded', async () => {
   desk.write('page.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
-  desk.write('new.png', pngOf(2, 2));
+  desk.write('new.png', buildPng(2, 2));
   const { code, stdout, stderr } = await rasket(['images', 'upload', 'new.png', 'page.svg', 'logo.png']);
   expect([code, stdout.trimEnd().split('\n')]).toEqual([65, [expect.stringMatching(/\.png$/)]]);
   expect(stderr).toMatch(/^rasket: "page\.svg" was not uploaded\.\nrasket: .*no PNG, JPEG, GIF or WebP/);

@@ -48,7 +48,7 @@ function editor(text: string, { status = 0 } = {}): { EDITOR: string; handed: ()
 
 const sentFrom = async (): Promise<{ id: string; to: string[]; subject: string }[]> =>
   (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data;
-const textOf = async (id: string): Promise<string> =>
+const fetchText = async (id: string): Promise<string> =>
   (await scene.api('GET', `/emails/${id}`, { key: team.key })).body.text;
 /** Returns the files in which answers were written and which were not removed. */
 const leftBehind = (): string[] => fs.readdirSync(home).filter((name) => name.startsWith('rasket-answer-'));
@@ -143,7 +143,7 @@ describe('a reply at the command line', () => {
     const [sent, ...others] = await sentFrom();
     expect(others).toHaveLength(before);
     expect(sent).toMatchObject({ subject: 'Re: Where is it?' });
-    const text = await textOf(sent?.id ?? '');
+    const text = await fetchText(sent?.id ?? '');
     expect(text).toMatch(/^It is on its way\./);
     expect(text).not.toMatch(/>8|# From|Write above/);
     expect(leftBehind()).toEqual([]);

@@ -45,7 +45,7 @@ const LISTED_AND_MADE: [words: string, command: string][] = [
   ['topics list', 'rasket topics create'],
   ['webhooks list', 'rasket webhooks create'],
 ];
-const linesOf = (text: string): string[] => text.split('\n').slice(0, -1);
+const readLines = (text: string): string[] => text.split('\n').slice(0, -1);
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -53,7 +53,7 @@ describe('a list command with --limit or --all', () => {
   it('prints one page of the API’s default length without either', async () => {
     const { asked, stdout } = await speak(['emails', 'list'], holding(30));
     expect(asked.map(({ query }) => query)).toEqual([{}]);
-    expect(linesOf(stdout)).toHaveLength(1 + 20);
+    expect(readLines(stdout)).toHaveLength(1 + 20);
   });
 
   it('requests several pages for a limit beyond one page, and stops at the limit', async () => {
@@ -63,13 +63,13 @@ describe('a list command with --limit or --all', () => {
       { limit: '100', after: 'id-99' },
       { limit: '50', after: 'id-199' },
     ]);
-    expect(linesOf(stdout)).toHaveLength(1 + 250);
+    expect(readLines(stdout)).toHaveLength(1 + 250);
   });
 
   it('continues to the end with --all and the same filters, under one line of titles', async () => {
     const { asked, stdout } = await speak(['emails', 'list', '--all', '--status', 'delivered'], holding(230));
     expect(asked.map(({ query }) => query.status)).toEqual(['delivered', 'delivered', 'delivered']);
-    const lines = linesOf(stdout);
+    const lines = readLines(stdout);
     expect(lines).toHaveLength(1 + 230);
     expect(lines.filter((line) => line.startsWith('ID\t'))).toHaveLength(1);
     expect(lines.at(-1)).toMatch(/^id-229\t/);
@@ -88,7 +88,7 @@ describe('a list command with --limit or --all', () => {
     );
     expect(printed).toEqual([0, 1, 2]);
     // Each page is what the API answered, on a line of its own.
-    const pages = linesOf(stdout).map((line) => JSON.parse(line) as { data: unknown[] });
+    const pages = readLines(stdout).map((line) => JSON.parse(line) as { data: unknown[] });
     expect(pages.map(({ data }) => data.length)).toEqual([100, 100, 30]);
   });
 
@@ -138,7 +138,7 @@ describe('a list command with --limit or --all', () => {
         return { status: 200, body: { object: 'list', data } };
       };
     const all = await speak(['contacts', 'list', '--all'], holds(126));
-    expect([all.code, all.stderr, linesOf(all.stdout).length]).toEqual([0, '', 127]);
+    expect([all.code, all.stderr, readLines(all.stdout).length]).toEqual([0, '', 127]);
     const words = ['contacts', 'list', '--limit', '150'];
     expect((await speak(words, holds(126), { columns: 500 })).stderr).not.toContain('more');
     expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; continue with');
@@ -239,7 +239,7 @@ describe('mail without a sender or recipients in its header', () => {
   const said = async (words: string[], item: object): Promise<string | undefined> => {
     const data = [{ ...email(1), ...item }];
     const { stdout } = await speak(words, () => ({ status: 200, body: { object: 'list', has_more: false, data } }));
-    return linesOf(stdout)[1];
+    return readLines(stdout)[1];
   };
   const received = (item: object): Promise<string | undefined> => {
     const rest = { dropped_reason: null, attachments: [] };
@@ -318,7 +318,7 @@ describe('the queue', () => {
     [['queue', 'list'], { object: 'list', has_more: false, data: deliveries }],
   ])('shows the reason of a hold, and the last reply for other deliveries: rasket %j', async (words, body) => {
     const { stdout } = await speak(words, () => ({ status: 200, body }));
-    const [first, second] = linesOf(stdout).slice(-2);
+    const [first, second] = readLines(stdout).slice(-2);
     expect(first).toMatch(/d0\.example.*Held: Their server moves/);
     expect(second).toMatch(/d1\.example.*450 4\.2\.0 Later/);
   });

@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { accountOf, codeFor, PASSWORD } from '../rig/page-people.ts';
+import { createAccount, codeFor, PASSWORD } from '../rig/page-people.ts';
 import { pixelsOfLines, readQrCode } from '../rig/qr-code.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
@@ -31,7 +31,7 @@ afterEach(() => {
 const around = (url: string) => ({ cwd: home, env: { HOME: home, RASKET_URL: url } });
 const kept = () => path.join(home, '.config/rasket/credentials.json');
 const tokenKept = (): string => (JSON.parse(fs.readFileSync(kept(), 'utf8')) as { api_key: string }).api_key;
-const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
+const fetchStatus = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
 
 /** Runs rasket at a terminal: each answer is typed once its prompt is there. */
 async function rasket(
@@ -80,18 +80,18 @@ const NEXT = 'because each code works only once';
 
 describe('rasket login --password', () => {
   it('saves a session of the command line, and leaves no browser session', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const done = await rasket('login --password', emailAnd(email));
     expect(done, done.shown).toMatchObject({ code: 0 });
     expect(done.shown).toContain(`Signed in as ${email}, in the team Engines.`);
-    expect(await statusOf(tokenKept())).toBe(200);
+    expect(await fetchStatus(tokenKept())).toBe(200);
     const { body } = await scene.api('GET', '/auth/sessions', { key: tokenKept() });
     expect(body.data.map((one: { kind: string }) => one.kind)).toEqual(['device']);
     expect(done.shown).not.toContain(PASSWORD);
   });
 
   it('asks for a code when there is a second factor, and again when it is wrong', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const { key, codes } = await enable(email);
     scene.clock.advance(60_000);
     const right = codeFor(scene, key);
@@ -102,14 +102,14 @@ describe('rasket login --password', () => {
     for (const secret of [PASSWORD, right, key]) expect(done.shown).not.toContain(secret);
     const again = await rasket('login --password', emailAnd(email, [CODE, codes[0] ?? '']));
     expect(again, again.shown).toMatchObject({ code: 0 });
-    expect(await statusOf(tokenKept())).toBe(200);
+    expect(await fetchStatus(tokenKept())).toBe(200);
     const twice = await rasket('login --password', emailAnd(email, ...Array<Typed>(3).fill([CODE, codes[0] ?? ''])));
     expect(twice.code).not.toBe(0);
     expect(twice.stderr).toMatch(/rasket: The recovery code is wrong, or was used before/);
   });
 
   it('is refused with a wrong password, and keeps the saved credentials', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     await rasket('login --password', emailAnd(email));
     const before = tokenKept();
     const done = await rasket('login --password', [
@@ -117,7 +117,7 @@ describe('rasket login --password', () => {
       ['Password of ', 'not this one'],
     ]);
     expect(done.stderr).toContain('The email or the password is wrong (validation_error).');
-    expect([done.code === 0, tokenKept(), await statusOf(before)]).toEqual([false, before, 200]);
+    expect([done.code === 0, tokenKept(), await fetchStatus(before)]).toEqual([false, before, 200]);
   });
 
   it('asks for no password when another program listens at the address', async () => {
@@ -155,7 +155,7 @@ describe('rasket login --password', () => {
 
 describe('rasket account mfa', () => {
   it('is set up with a QR code or a key, and prints the recovery codes to standard output', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     await rasket('login --password', emailAnd(email));
     const token = tokenKept();
     expect((await rasket('account mfa')).stdout).toMatch(/Second factor\S* +off/);
@@ -176,12 +176,12 @@ describe('rasket account mfa', () => {
     expect(done.stdout.trim().split('\n')).toEqual(Array(10).fill(expect.stringMatching(/^\w{4}(-\w{4}){3}$/)));
     expect(plain(done.stderr)).toContain(`rasket login --url ${scene.url} --password`);
     // The session of before was begun with the password alone.
-    expect(await statusOf(token)).toBe(401);
+    expect(await fetchStatus(token)).toBe(401);
     expect(scene.log.join('\n')).not.toContain(keyIn(done.shown).replaceAll(' ', ''));
   });
 
   it('shows only the key on a narrow terminal', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const answers = emailAnd(email, ['from the app: ', '']);
     const done = await rasket('account mfa enable', answers, { columns: 40 });
     expect(done.stderr).toMatch(/with this key: [A-Z2-7 ]{39}/);
@@ -190,7 +190,7 @@ describe('rasket account mfa', () => {
   });
 
   it('takes unused codes for new recovery codes and for switching it off', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const { key, codes } = await enable(email);
     const code = (shown: string, prompt: string): string => {
       scene.clock.advance(30_000);
@@ -215,7 +215,7 @@ describe('rasket account mfa', () => {
   });
 
   it('prints the response of the API with --json', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const answers = emailAnd(email, ['from the app: ', (shown) => codeFor(scene, keyIn(shown))]);
     const done = await rasket('account mfa enable --json', answers);
     expect(JSON.parse(done.stdout)).toMatchObject({

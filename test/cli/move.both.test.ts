@@ -10,7 +10,7 @@ import { HOUR, mailIn } from '../flow/mail.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
 import { createDatabase, dropDatabase } from '../rig/database-server.ts';
-import { inboxOf } from '../rig/inboxes.ts';
+import { createInbox } from '../rig/inboxes.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { Desk, expectOneLine, type Ended, type Running } from './desk.ts';
 
@@ -65,7 +65,7 @@ async function startOn(scene: Scene, database: Partial<Config['database']>): Pro
   return app;
 }
 
-async function answersOf(app: App, asked: readonly (readonly [path: string, key: string])[]): Promise<unknown[]> {
+async function fetchAnswers(app: App, asked: readonly (readonly [path: string, key: string])[]): Promise<unknown[]> {
   const api = createApi(app.http?.url ?? '');
   const answers: unknown[] = [];
   for (const [path, key] of asked) {
@@ -83,7 +83,7 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
     onTestFinished(() => scene.close());
     const mail = await mailIn(scene);
     const { key } = mail.team;
-    const inbox = await inboxOf(scene, mail.team);
+    const inbox = await createInbox(scene, mail.team);
     await inbox.receive({ subject: 'Where is my order', text: 'It is ✉ late.' });
     const large = 'x'.repeat(40_000);
     const attachment = { filename: 'a.bin', content: Buffer.alloc(400_000, 7).toString('base64') };
@@ -117,7 +117,7 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
       '/domains',
     ].map((path) => [path, key] as const);
     const all = [...asked, [`/operator/queue/emails/${scheduled}`, operator] as const];
-    const before = await answersOf(scene.app, all);
+    const before = await fetchAnswers(scene.app, all);
 
     const { url } = scene.app.world.config.database;
     await isRefusedAt(
@@ -131,13 +131,13 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
     expect(there).toMatch(/rows of \d+ tables were copied and compared/);
     expect(there).toMatch(/[2-9] contents were found, [1-9]\d* of them as files/);
     const embedded = await startOn(scene, { driver: 'better-sqlite3', url: '' });
-    expect(await answersOf(embedded, all)).toEqual(before);
+    expect(await fetchAnswers(embedded, all)).toEqual(before);
     await embedded.close(0);
 
     const second = await emptyDatabase();
     await moved(scene, ['migrate-to-postgres', '--to', second], {});
     const app = await startOn(scene, { url: second });
-    expect(await answersOf(app, all)).toEqual(before);
+    expect(await fetchAnswers(app, all)).toEqual(before);
     scene.clock.advance(HOUR + 1000);
     await vi.waitFor(() => expect(arrivals(scene)).toContain('later@one.example'));
     await app.queue?.idle();
@@ -332,11 +332,11 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     const server = await desk.serve(words, { env: onPg(url) });
     await moveAway(url);
     await server.ended;
-    await vi.waitFor(() => expect(linesOf(told)).toHaveLength(1));
-    expect(JSON.parse(linesOf(told)[0] ?? '')).toMatchObject({ data: { appeared: [{ code: 'database_moved' }] } });
+    await vi.waitFor(() => expect(readLines(told)).toHaveLength(1));
+    expect(JSON.parse(readLines(told)[0] ?? '')).toMatchObject({ data: { appeared: [{ code: 'database_moved' }] } });
     const again = await desk.run(words, { env: onPg(url) });
     expect(again.code, again.stderr).toBe(OUT_OF_USE);
-    expect(linesOf(told)).toHaveLength(1);
+    expect(readLines(told)).toHaveLength(1);
   });
 
   it('is not ended by another command, which says that it should be repeated', async () => {
@@ -360,7 +360,7 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
 
 const LEAVING = { state: 'leaving' as const, installation: 'x', other: 'the file new.db', at: 1_700_000_000_000 };
 
-const linesOf = (file: string): string[] =>
+const readLines = (file: string): string[] =>
   fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : [];
 
 async function onDatabase(url: string, work: (db: Db) => Promise<unknown>): Promise<void> {

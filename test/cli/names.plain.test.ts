@@ -12,18 +12,18 @@ const operations = new Map(listOperations(contract).map((entry) => [entry.operat
 /** A domain is none of the lists: it is typed as it is. */
 const BY_NAME_ALONE = new Set(['verifySsoDomain domain', 'removeSsoDomain domain']);
 
-const exampleOf = (operation: string): Record<string, unknown> => {
+const findExample = (operation: string): Record<string, unknown> => {
   const [, response] = Object.entries(operations.get(operation)?.operation.responses ?? {})[0] ?? [];
   const content = response && resolveRef(contract, response).content?.['application/json'];
   return structuredClone((content as { example?: Record<string, unknown> } | undefined)?.example ?? {});
 };
 
-const idOf = (like: string, end: string): string =>
+const buildId = (like: string, end: string): string =>
   like.includes('_')
     ? `${like.split('_')[0]}_019a9c1e7d527c3a9a54${end.padStart(12, '0')}`
     : `019a9c1e-7d52-7c3a-9a54-${end.padStart(12, '0')}`;
 
-const isCallOf = (operation: string, { method, path }: Asked): boolean => {
+const isCallTo = (operation: string, { method, path }: Asked): boolean => {
   const entry = operations.get(operation);
   return (
     entry?.method === method.toLowerCase() && new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
@@ -36,9 +36,9 @@ const TEAM = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e11';
 function answering(parameter: string): { answer: (asked: Asked) => Reply; ids: string[]; name: string | undefined } {
   const named = NAMED[parameter];
   if (!named) throw new Error(`${parameter} names nothing`);
-  const [item = {}] = (exampleOf(named.list)['data'] ?? []) as Record<string, unknown>[];
-  const ids = ['aaaa11112222', 'bbbb33334444', 'cccc55554444'].map((end) => idOf(String(item['id']), end));
-  const name = named.by === undefined || named.taken ? undefined : (named.namesOf(item as never)[0] ?? undefined);
+  const [item = {}] = (findExample(named.list)['data'] ?? []) as Record<string, unknown>[];
+  const ids = ['aaaa11112222', 'bbbb33334444', 'cccc55554444'].map((end) => buildId(String(item['id']), end));
+  const name = named.by === undefined || named.taken ? undefined : (named.listNames(item as never)[0] ?? undefined);
   const items = ids.map((id) => ({ ...item, id, ...(named.partOf && { [named.partOf]: id }) }));
   const data = items.map((one, at) => (at === 0 ? one : renamed(one, name, at)));
   return {
@@ -47,7 +47,7 @@ function answering(parameter: string): { answer: (asked: Asked) => Reply; ids: s
     answer(asked) {
       if (asked.path === '/auth/session')
         return { status: 200, body: { object: 'session', user: {}, current_team: { id: TEAM } } };
-      if (isCallOf(named.list, asked)) return { status: 200, body: { object: 'list', has_more: false, data } };
+      if (isCallTo(named.list, asked)) return { status: 200, body: { object: 'list', has_more: false, data } };
       return { status: 404, body: { statusCode: 404, name: 'not_found', message: 'Not found.' } };
     },
   };
@@ -74,7 +74,7 @@ const places: Place[] = everyFamily.flatMap(({ command, get, list }) =>
 
 /** A whole id for each word before the last. */
 const before = ({ parameters }: Place): string[] =>
-  parameters.slice(0, -1).map((_, at) => idOf('x-', `${at}`.repeat(12)));
+  parameters.slice(0, -1).map((_, at) => buildId('x-', `${at}`.repeat(12)));
 
 async function namedBy(
   place: Place,
@@ -84,8 +84,8 @@ async function namedBy(
   const { answer } = answering(parameter);
   const heard = await speak([...place.words, ...before(place), word], answer);
   const { list } = NAMED[parameter] ?? {};
-  const reached = heard.asked.find((asked) => isCallOf(place.operation, asked));
-  const lookedUp = heard.asked.filter((asked) => isCallOf(list ?? '', asked)).length;
+  const reached = heard.asked.find((asked) => isCallTo(place.operation, asked));
+  const lookedUp = heard.asked.filter((asked) => isCallTo(list ?? '', asked)).length;
   return { ...heard, lookedUp, reached: reached && decodeURIComponent(reached.path) };
 }
 
@@ -139,22 +139,23 @@ describe('a word that names an object', () => {
 
 describe('the end of an id in an unbounded list', () => {
   const LISTS = Object.entries(NAMED).filter(([, { hasIdEnd }]) => hasIdEnd);
-  const placeOf = (parameter: string): Place => places.find((place) => place.parameters.at(-1) === parameter) as Place;
+  const findPlace = (parameter: string): Place =>
+    places.find((place) => place.parameters.at(-1) === parameter) as Place;
 
   it.each(LISTS)('is looked up by the server in one request: %s', async (parameter, { list }) => {
-    const { asked } = await namedBy(placeOf(parameter), '1111-2222');
-    const questions = asked.filter((one) => isCallOf(list, one)).map(({ query }) => query);
+    const { asked } = await namedBy(findPlace(parameter), '1111-2222');
+    const questions = asked.filter((one) => isCallTo(list, one)).map(({ query }) => query);
     expect(questions[0]).toMatchObject({ id_end: '11112222' });
     expect(questions.filter((query) => 'id_end' in query)).toHaveLength(1);
   });
 
   it('names an email with several queued destinations once, by its id or that of each delivery', async () => {
     const { answer } = answering('queued_email_id');
-    const [email = '', other = ''] = ['eeee0000eeee', 'ffff0000ffff'].map((end) => idOf('x-', end));
+    const [email = '', other = ''] = ['eeee0000eeee', 'ffff0000ffff'].map((end) => buildId('x-', end));
     const ofEmails = [
-      { id: idOf('x-', 'aaaa11112222'), email_id: email },
-      { id: idOf('x-', 'bbbb33334444'), email_id: email },
-      { id: idOf('x-', 'cccc55556666'), email_id: other },
+      { id: buildId('x-', 'aaaa11112222'), email_id: email },
+      { id: buildId('x-', 'bbbb33334444'), email_id: email },
+      { id: buildId('x-', 'cccc55556666'), email_id: other },
     ];
     for (const [end, meant] of [
       ['0000eeee', email],
@@ -162,7 +163,7 @@ describe('the end of an id in an unbounded list', () => {
       ['55556666', other],
     ] as const) {
       const { asked } = await speak(['queue', 'explain', end], (one) =>
-        isCallOf('listQueuedDeliveries', one)
+        isCallTo('listQueuedDeliveries', one)
           ? { status: 200, body: { object: 'list', has_more: false, data: ofEmails } }
           : answer(one),
       );
@@ -184,9 +185,9 @@ describe('the end of an id in an unbounded list', () => {
   it('with more than five candidates lists some with time, address and subject, and counts the others', async () => {
     const { answer } = answering('email_id');
     const seven = (asked: Asked): Reply => {
-      if (!isCallOf('listEmails', asked)) return answer(asked);
+      if (!isCallTo('listEmails', asked)) return answer(asked);
       const data = Array.from({ length: 7 }, (_, n) => ({
-        id: idOf('x-', `${n}4444`),
+        id: buildId('x-', `${n}4444`),
         created_at: `2026-11-0${n + 1}T10:00:00.000Z`,
         to: ['ada@example.org'],
         subject: `Letter ${n}`,

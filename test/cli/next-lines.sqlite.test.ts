@@ -68,7 +68,7 @@ function history({ path }: Asked): Reply {
   return { status: 200, body: email };
 }
 
-const queueOf = (holds: number): object => ({
+const buildQueue = (holds: number): object => ({
   object: 'queue',
   as_of: email.created_at,
   deliveries: 0,
@@ -96,7 +96,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [['domains', 'list'], () => listed(), 'rasket domains create'],
   [['queue', 'hold', '--email', ID, '--reason', 'x'], ok({ id: ID }), 'rasket queue release'],
-  [['queue'], ok(queueOf(1)), 'rasket queue holds'],
+  [['queue'], ok(buildQueue(1)), 'rasket queue holds'],
   [
     ['queue', 'retry', '--email', ID],
     ok({ object: 'queue_retry', deliveries: 0, held: 1, holds: [{ id: ID, reason: 'Their move' }] }),
@@ -191,7 +191,7 @@ describe('a suggested command', () => {
   it('rasket doctor and rasket ready report another program when the response is no readiness', async () => {
     for (const command of ['doctor', 'ready']) {
       const { code, stdout, stderr } = await speak([command], () => ({ status: 200, body: { status: 'up' } }));
-      expect(`${stdout}${stderr}`).toContain('is not a rasket server: another program listens there');
+      expect(`${stdout}${stderr}`).toContain('does not run rasket: another program listens there');
       expect(code).toBe(69);
     }
   });

@@ -1,6 +1,6 @@
 // A row of a list is one line of the terminal, whatever its values are; `--wide` and a pipe have them whole.
 import { describe, expect, it } from 'vitest';
-import { everyFamily, widthOf } from '../../cli/output/index.ts';
+import { everyFamily, measureWidth } from '../../cli/output/index.ts';
 import { NAMED } from '../../cli/families/named.ts';
 import { listOperations, loadContract, resolveRef } from '../../src/contract/index.ts';
 import { speak } from './spoken.ts';
@@ -12,7 +12,7 @@ interface Item extends Record<string, unknown> {
   id: string;
 }
 
-const itemOf = (operation: string): Item => {
+const buildItem = (operation: string): Item => {
   const [, response] = Object.entries(operations.get(operation)?.operation.responses ?? {})[0] ?? [];
   const content = response && resolveRef(contract, response).content?.['application/json'];
   const { data = [] } = (content as { example?: { data?: Item[] } } | undefined)?.example ?? {};
@@ -41,7 +41,7 @@ const shown = async (words: string, columns: number | undefined, more: string[] 
   const [, one] = lists.find(([name]) => name === words) ?? [];
   if (!one) throw new Error(words);
   const { list } = one;
-  const item = itemOf(list.operation);
+  const item = buildItem(list.operation);
   const rows = [
     item,
     stretched(item, '') as Item,
@@ -71,7 +71,7 @@ describe('a list at a terminal', () => {
       for (const columns of [80, 40, 132]) {
         const { lines, stderr } = await shown(words, columns);
         expect(lines, stderr).toHaveLength(1 + 3);
-        expect(Math.max(...lines.map(widthOf)), lines.join('\n')).toBeLessThanOrEqual(columns);
+        expect(Math.max(...lines.map(measureWidth)), lines.join('\n')).toBeLessThanOrEqual(columns);
         for (const line of lines) expect(line).not.toMatch(/^ /);
       }
     },

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => desk.clear());
 
-const modeOf = (file: string): string => (fs.statSync(file).mode & 0o777).toString(8);
+const readMode = (file: string): string => (fs.statSync(file).mode & 0o777).toString(8);
 
 async function init(data: string, ...words: string[]): Promise<Made> {
   const ended = await desk.rasket(['init', '--data', data, '--json', ...words], { env });
@@ -43,7 +43,7 @@ describe('rasket init', () => {
       url: 'http://127.0.0.1:3000',
       data: desk.at('data'),
     });
-    expect([desk.at('data'), desk.at('data/run'), desk.at('data/instance.key')].map(modeOf)).toEqual([
+    expect([desk.at('data'), desk.at('data/run'), desk.at('data/instance.key')].map(readMode)).toEqual([
       '700',
       '700',
       '600',
@@ -95,7 +95,7 @@ describe('rasket serve', () => {
     const server = await desk.serve(['serve', '--data', 'data', '--roles', role], { env });
     expect(server.ready).toMatchObject({ pid: server.pid, roles: [role] });
     expect(Object.keys(server.ready.listeners)).toEqual(role === 'http' ? ['http'] : []);
-    expect(modeOf(server.readyFile)).toBe('600');
+    expect(readMode(server.readyFile)).toBe('600');
     expect(await server.stop()).toMatchObject({ code: 0 });
     expect(fs.existsSync(server.readyFile)).toBe(false);
   });

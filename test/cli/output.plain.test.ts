@@ -45,7 +45,7 @@ const email = (given: object = {}): Record<string, unknown> => ({
   topic_id: null,
   ...given,
 });
-const listOf = (...data: object[]): Reply => ({ status: 200, body: { object: 'list', has_more: true, data } });
+const buildList = (...data: object[]): Reply => ({ status: 200, body: { object: 'list', has_more: true, data } });
 const steering = /(?![\n\t])[\p{Cc}\u2028]|(?![\u200c\u200d])\p{Cf}/u;
 
 describe('text of untrusted senders', () => {
@@ -58,9 +58,9 @@ describe('text of untrusted senders', () => {
   });
 
   it.each([
-    { words: ['emails', 'list'], reply: listOf(evil) },
+    { words: ['emails', 'list'], reply: buildList(evil) },
     { words: ['emails', 'get', 'x'], reply: { status: 200, body: evil } },
-    { words: ['emails', 'list', '--json'], reply: listOf(evil) },
+    { words: ['emails', 'list', '--json'], reply: buildList(evil) },
     { words: ['emails', 'get', 'x'], reply: { status: 422, body: { statusCode: 422, name: EVIL, message: EVIL } } },
     {
       words: ['emails', 'get', 'x'],
@@ -113,7 +113,7 @@ describe('a command that gets an error response', () => {
       headers: { 'retry-after': '1' },
       body: { statusCode: 429, name: 'rate_limit_exceeded', message: 'Too many requests.' },
     };
-    const around = await answering((_, count) => (count === 1 ? limited : listOf(email())));
+    const around = await answering((_, count) => (count === 1 ? limited : buildList(email())));
     const began = performance.now();
     expect(await desk.rasket(['emails', 'list', '--limit', '1'], around)).toMatchObject({ code: 0, stderr: '' });
     expect(performance.now() - began).toBeGreaterThan(1000);
@@ -170,7 +170,7 @@ it.each([[], ['--json']])('a command in a pipe says that it waits for a slow ser
   const waits = Promise.withResolvers<void>();
   const around = await answering(async () => {
     await waits.promise;
-    return listOf(email());
+    return buildList(email());
   });
   const onOutput = (text: string): void => {
     if (text.includes('Waiting for')) waits.resolve();
@@ -209,7 +209,7 @@ describe('a warning in a response', () => {
 });
 
 describe('a reader of the output', () => {
-  const long = listOf(...Array.from({ length: 100 }, () => email({ subject: 'x'.repeat(5000) })));
+  const long = buildList(...Array.from({ length: 100 }, () => email({ subject: 'x'.repeat(5000) })));
 
   it('that stops reading ends the command quietly', async () => {
     const around = await answering(() => long);
@@ -238,7 +238,9 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   const shown = async (line: string, around: Surroundings): Promise<Ended> => atTerminal(line, around).ended;
 
   it('a table has titles, fits and is colored, unless NO_COLOR is set', async () => {
-    const around = await answering(() => listOf(email({ subject: `Grüße ${'x'.repeat(500)}`, last_event: 'bounced' })));
+    const around = await answering(() =>
+      buildList(email({ subject: `Grüße ${'x'.repeat(500)}`, last_event: 'bounced' })),
+    );
     const { stdout } = await shown('stty cols 100; rasket emails list', around);
     expect(stdout).toContain('\u001B[31mbounced\u001B[0m');
     const plain = await shown('stty cols 100; NO_COLOR=1 rasket emails list', around);
@@ -273,7 +275,9 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   });
 
   it('a command that changes something names its server, and a reading command does not', async () => {
-    const around = await answering(({ method }) => (method === 'GET' ? listOf() : { status: 201, body: { id: 'x' } }));
+    const around = await answering(({ method }) =>
+      method === 'GET' ? buildList() : { status: 201, body: { id: 'x' } },
+    );
     const made = await shown('NO_COLOR=1 rasket keys create Billing', around);
     expect(made.stdout).toMatch(/^On http:\/\/127\.0\.0\.1:\d+ \(RASKET_URL\)\r?$/m);
     expect((await shown('NO_COLOR=1 rasket keys list', around)).stdout).not.toContain('On http');
@@ -377,7 +381,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   it('a key is typed without being shown', async () => {
     const around = await answering(({ headers }) =>
       headers.authorization === 'Bearer rk_hidden'
-        ? listOf()
+        ? buildList()
         : { status: 401, body: { statusCode: 401, name: 'invalid_api_key', message: 'No.' } },
     );
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
@@ -393,7 +397,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   });
 
   it('Ctrl-C at a prompt changes nothing', async () => {
-    const around = await answering(() => listOf());
+    const around = await answering(() => buildList());
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
     await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_half\u0003');
@@ -416,13 +420,13 @@ describe('the loaded source files', () => {
     });
     const ours = urls
       .filter((url) => url.startsWith(`file://${root}/`))
-      .flatMap((url) => (url.includes('/.cache/build/') ? sourcesOf(url) : url))
+      .flatMap((url) => (url.includes('/.cache/build/') ? readSources(url) : url))
       .map((url) => url.slice(`file://${root}/`.length));
     return [...new Set(ours.map((file) => file.replace(/^node_modules\/((@[^/]+\/)?[^/]+)\/.*/, '$1')))];
   }
 
   /** Returns the sources that were compiled into a file of a build. */
-  function sourcesOf(url: string): string[] {
+  function readSources(url: string): string[] {
     const { sources } = JSON.parse(fs.readFileSync(new URL(`${url}.map`), 'utf8')) as { sources: string[] };
     return sources.map((source) => new URL(source, url).href).filter((source) => source.startsWith('file:'));
   }

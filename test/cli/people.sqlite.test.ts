@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { login } from '../../cli/commands/login.ts';
 import { openTerminal, type CommandProcess } from '../../cli/output/index.ts';
-import { peopleOf, type Person } from '../rig/people.ts';
+import { createPeople, type Person } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { startAnswering, type Answer, type Asked } from './contract-server.ts';
@@ -56,7 +56,7 @@ describe('a person at a terminal', () => {
     scene = await startScene();
     team = await scene.team('Engines');
     await team.domain();
-    ada = await peopleOf(scene).person({ email: 'ada@people.example', team, role: 'owner' });
+    ada = await createPeople(scene).person({ email: 'ada@people.example', team, role: 'owner' });
   });
   afterEach(() => scene.clock.advance(16 * 60_000));
   afterAll(() => scene.close());
@@ -66,7 +66,7 @@ describe('a person at a terminal', () => {
     scene.clock.advance(5000);
   };
   const tokenIn = (): string => (JSON.parse(fs.readFileSync(file(), 'utf8')) as { api_key: string }).api_key;
-  const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
+  const fetchStatus = async (key: string): Promise<number> => (await scene.api('GET', '/auth/session', { key })).status;
 
   it('signs in with a browser, and the token is saved like a key, readable only for its owner', async () => {
     const { shown, fault } = await signIn(scene.url, decide('approve'));
@@ -109,7 +109,7 @@ describe('a person at a terminal', () => {
 
   it('invites, gives roles and removes members in the team of the session', async () => {
     await signIn(scene.url, decide('approve'));
-    const grace = await peopleOf(scene).person({ email: 'grace@people.example', team, role: 'member' });
+    const grace = await createPeople(scene).person({ email: 'grace@people.example', team, role: 'member' });
     const made = await rasket(['invitations', 'create', 'joan@people.example', '--role', 'viewer']);
     expect(made, made.stderr).toMatchObject({ code: 0 });
     const listed = await rasket(['invitations', 'list', '--fields', 'email,role,status']);
@@ -140,7 +140,7 @@ describe('a person at a terminal', () => {
   });
 
   it('accepts an invitation', async () => {
-    const jean = await peopleOf(scene).person({ email: 'jean@people.example' });
+    const jean = await createPeople(scene).person({ email: 'jean@people.example' });
     const before = ada;
     ada = jean;
     const { shown } = await signIn(scene.url, decide('approve'));
@@ -173,20 +173,20 @@ describe('a person at a terminal', () => {
     // Nobody has the token of the former one any more.
     await signIn(scene.url, decide('approve'));
     const second = tokenIn();
-    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
-    const other = await peopleOf(scene).session(ada, team.id);
+    expect([await fetchStatus(first), await fetchStatus(second)]).toEqual([401, 200]);
+    const other = await createPeople(scene).session(ada, team.id);
     const { data } = JSON.parse((await rasket(['sessions', 'list', '--json'])).stdout);
     for (const { id, is_current: isCurrent } of data)
       if (!isCurrent) expect(await rasket(['sessions', 'end', id])).toMatchObject({ code: 0 });
     expect((await other.call('GET', '/team')).status).toBe(401);
     // It had been approved in one of these.
-    ada = await peopleOf(scene).session(ada, team.id);
+    ada = await createPeople(scene).session(ada, team.id);
     const out = await rasket(['logout']);
     expect(out).toMatchObject({
       code: 0,
       stdout: `The session has ended, and its token was removed from ${file()}.\n`,
     });
-    expect(await statusOf(second)).toBe(401);
+    expect(await fetchStatus(second)).toBe(401);
     expect(fs.existsSync(file())).toBe(false);
   });
 

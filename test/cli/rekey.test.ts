@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { trackedHtml, clickOf } from '../../src/features/tracking/tracking-links.ts';
+import { trackedHtml, readClick } from '../../src/features/tracking/tracking-links.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -25,7 +25,7 @@ const SEALED = [
 /** A value in the earlier format, sealed by a key that nobody has. */
 const OF_A_LOST_KEY = 'v1.cIj6SoGKZHJOEgzw.NzgysA2yfyQMuCDG3+o4S0JJ2JM8Kp5Dw/EKn09dQg==';
 
-const linesOf = (dataDir: string): string[] =>
+const readLines = (dataDir: string): string[] =>
   fs.readFileSync(path.join(dataDir, 'instance.key'), 'utf8').trim().split('\n');
 
 function rekey(scene: Scene, ...words: string[]): Promise<Ended> {
@@ -37,11 +37,11 @@ function rekey(scene: Scene, ...words: string[]): Promise<Ended> {
 /** Two calls with PostgreSQL, where the other nodes are given the key in between. */
 async function rekeyWholly(scene: Scene): Promise<string> {
   if (driver === 'pg') {
-    const [before, ...former] = linesOf(scene.dataDir);
+    const [before, ...former] = readLines(scene.dataDir);
     const prepared = await rekey(scene);
     expect(prepared, prepared.stderr).toMatchObject({ code: 0 });
     expect(prepared.stdout).toMatch(/Copy the file into the data folder of every other node, then run this again/);
-    expect(linesOf(scene.dataDir)).toEqual([before, expect.stringMatching(/^next /), ...former]);
+    expect(readLines(scene.dataDir)).toEqual([before, expect.stringMatching(/^next /), ...former]);
   }
   const done = await rekey(scene);
   expect(done, done.stderr).toMatchObject({ code: 0 });
@@ -59,7 +59,7 @@ describe('rasket rekey', () => {
     const mail = await mailIn(scene);
     const webhook = await plantWebhook(scene, mail.team);
     const { world } = scene.app;
-    const [oldKey] = linesOf(scene.dataDir);
+    const [oldKey] = readLines(scene.dataDir);
     const [oldId] = await keyIds(scene);
     const tracked = { emailId: world.ids.uuid(), domainId: world.ids.uuid() };
     const html = await trackedHtml(
@@ -71,7 +71,7 @@ describe('rasket rekey', () => {
     const token = /\/c\/([^"]+)"/.exec(html)?.[1] ?? '';
 
     expect(await rekeyWholly(scene)).toMatch(/\d+ values were encrypted again\. Back up/);
-    expect(linesOf(scene.dataDir)).toEqual([expect.any(String), `former ${oldKey}`]);
+    expect(readLines(scene.dataDir)).toEqual([expect.any(String), `former ${oldKey}`]);
     const ids = await keyIds(scene);
     expect(ids).toHaveLength(1);
     expect(ids).not.toContain(oldId);
@@ -84,16 +84,16 @@ describe('rasket rekey', () => {
     }
     const read = await scene.api('GET', `/webhooks/${webhook}`, { key: mail.team.key });
     expect(read.body.signing_secret).toMatch(/^whsec_\*{4}.{4}$/);
-    expect(clickOf(world, token)).toEqual({ ...tracked, target: 'https://example.com/' });
+    expect(readClick(world, token)).toEqual({ ...tracked, target: 'https://example.com/' });
     expect(await keyIds(scene)).toEqual(ids);
     await scene.restart();
-    expect(clickOf(scene.app.world, token)).toEqual({ ...tracked, target: 'https://example.com/' });
+    expect(readClick(scene.app.world, token)).toEqual({ ...tracked, target: 'https://example.com/' });
 
     await scene.app.close(0);
     expect(await rekey(scene, '--forget-former')).toMatchObject({ code: 0 });
-    expect(linesOf(scene.dataDir)).toHaveLength(1);
+    expect(readLines(scene.dataDir)).toHaveLength(1);
     await scene.restart();
-    expect(clickOf(scene.app.world, token)).toBeUndefined();
+    expect(readClick(scene.app.world, token)).toBeUndefined();
     const again = await mail.send('z@one.example');
     await scene.settled();
     expect(await mail.account(again)).toMatchObject({ state: 'delivered' });
@@ -108,13 +108,13 @@ describe('rasket rekey', () => {
     await db.run(`update webhooks set secret_sealed = 'v1.x' where id = ?`, [broken]);
     // This is the state when the process was killed right after it had put the new key into the file.
     const file = path.join(scene.dataDir, 'instance.key');
-    const [oldKey] = linesOf(scene.dataDir);
+    const [oldKey] = readLines(scene.dataDir);
     fs.writeFileSync(file, `${Buffer.alloc(32, 3).toString('base64')}\nformer ${oldKey}\n`);
     const before = await keyIds(scene);
     const done = await rekey(scene);
     expect(done, done.stderr).toMatchObject({ code: 0 });
     expect(done.stdout).toMatch(/1 values could not be decrypted with any key and were not changed/);
-    expect(linesOf(scene.dataDir)).toEqual([Buffer.alloc(32, 3).toString('base64'), `former ${oldKey}`]);
+    expect(readLines(scene.dataDir)).toEqual([Buffer.alloc(32, 3).toString('base64'), `former ${oldKey}`]);
     const [row] = await db.all<{ secret_sealed: string }>('select secret_sealed from webhooks where id = ?', [broken]);
     expect(row?.secret_sealed).toBe('v1.x');
     expect((await keyIds(scene)).filter((id) => before.includes(id))).toEqual(['v1']);
@@ -129,11 +129,11 @@ describe('rasket rekey', () => {
     await using scene = await startScene({ roles: ['http'] });
     const id = await plantWebhook(scene, await scene.team());
     await scene.app.world.db.run('update webhooks set secret_sealed = ?', [OF_A_LOST_KEY]);
-    const [first] = linesOf(scene.dataDir);
+    const [first] = readLines(scene.dataDir);
     await rekeyWholly(scene);
-    const [second] = linesOf(scene.dataDir);
+    const [second] = readLines(scene.dataDir);
     await rekeyWholly(scene);
-    const [third, ...former] = linesOf(scene.dataDir);
+    const [third, ...former] = readLines(scene.dataDir);
     expect(new Set([first, second, third]).size).toBe(3);
     expect(former).toEqual([`former ${second}`, `former ${first}`]);
     const row = await scene.app.world.db.get('select secret_sealed from webhooks where id = ?', [id]);

@@ -55,9 +55,9 @@ const ANSWERS = {
 };
 type Answers = Record<string, string>;
 
-const wordsOf = (answers: Answers): string[] => Object.entries(answers).flat();
+const toWords = (answers: Answers): string[] => Object.entries(answers).flat();
 const setUp = (answers: Answers = ANSWERS, ...more: string[]): Promise<Ended> =>
-  desk.rasket(['setup', ...PLACES, ...wordsOf(answers), ...more], { env });
+  desk.rasket(['setup', ...PLACES, ...toWords(answers), ...more], { env });
 const lookedAfter = { '--public-address': '192.0.2.10' };
 
 /** Findings are on standard output, so standard error is one line. */
@@ -125,11 +125,11 @@ describe('rasket setup with flags', () => {
 
   it('reads reverse names from DNS, whatever /etc/hosts contains', async () => {
     // Every machine has the loopback addresses in its file of hosts.
-    const { namesOf } = createLookUps({ servers: [dns.server] });
+    const { lookUpNames } = createLookUps({ servers: [dns.server] });
     for (const address of ['127.0.0.1', '::1']) {
-      expect(await namesOf(address)).toEqual([]);
+      expect(await lookUpNames(address)).toEqual([]);
       dns.set(reverseName(address), 'PTR', ['Mail.example.com']);
-      expect(await namesOf(address)).toEqual(['mail.example.com']);
+      expect(await lookUpNames(address)).toEqual(['mail.example.com']);
     }
     desk.write(FILE, OPERATORS);
     dns.set(reverseName('192.0.2.10'), 'PTR', ['mail.example.com']);
@@ -312,7 +312,7 @@ describe('rasket setup at a terminal', () => {
 
   it('changes nothing when the settings are declined or it is interrupted', async () => {
     desk.write(FILE, OPERATORS);
-    const line = `rasket setup ${PLACES.join(' ')} ${wordsOf(ANSWERS).join(' ')}`;
+    const line = `rasket setup ${PLACES.join(' ')} ${toWords(ANSWERS).join(' ')}`;
     for (const typed of ['n\n', '\u0003']) {
       const seat = desk.start('script', ['-qec', line, '/dev/null'], { env, isOpen: true });
       await vi.waitFor(() => expect(plain(seat.stdout)).toMatch(/Write .*\? \[Y\/n\] $/), {

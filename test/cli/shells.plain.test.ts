@@ -255,7 +255,7 @@ describe('the manual', () => {
 describe('the output of --help', () => {
   const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)];
 
-  const helpOf = (command: Command, width: number): string => {
+  const renderHelp = (command: Command, width: number): string => {
     let text = '';
     command.configureOutput({
       getOutHelpWidth: () => width,
@@ -267,7 +267,7 @@ describe('the output of --help', () => {
 
   it.each([60, 80])('fits %i columns for every command', (width) => {
     const tooWide = everyCommand(program).flatMap((command) =>
-      helpOf(command, width)
+      renderHelp(command, width)
         .split('\n')
         .filter((line) => line.length > width),
     );

@@ -34,7 +34,7 @@ const serve = (): Promise<Ended> =>
   });
 
 const key = (): string => desk.at('data/instance.key');
-const modeOf = (file: string): string => (fs.statSync(file).mode & 0o777).toString(8);
+const readMode = (file: string): string => (fs.statSync(file).mode & 0o777).toString(8);
 
 async function change(sql: string): Promise<void> {
   if (!isPg) {
@@ -106,7 +106,7 @@ describe('a start', () => {
         await serve(),
         /can be used by other accounts \(mode 0644\) and belongs to another one \(12345\); as root: chown root \S+ && chmod 600 /,
       );
-      expect(modeOf(key())).toBe('644');
+      expect(readMode(key())).toBe('644');
     },
   );
 });
@@ -119,7 +119,7 @@ it.each([
 ])('a start changes mode $mode of its own key to $becomes, and warns if it changed it', async ({ mode, becomes }) => {
   fs.chmodSync(key(), mode);
   const server = await desk.serve(['serve', '--data', 'data'], { env });
-  expect(modeOf(key())).toBe(becomes);
+  expect(readMode(key())).toBe(becomes);
   const warned = server.stderr.includes('instance.key could be read by other accounts; its mode is now 600');
   expect(warned).toBe(mode !== becomes);
   expect(await server.stop()).toMatchObject({ code: 0 });

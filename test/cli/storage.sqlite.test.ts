@@ -60,10 +60,10 @@ describe.skipIf(driver === 'pg')('a faulty database', () => {
   ])('stops a start in one line and is left unchanged: $why', async ({ spoil, says }) => {
     await install();
     spoil();
-    const before = contentOf(desk.at('data/rasket.db'));
+    const before = readContent(desk.at('data/rasket.db'));
     expectOneLine(await serve(), says);
     expectOneLine(await desk.rasket(['teams', 'list', '--data', 'data']), says);
-    expect(contentOf(desk.at('data/rasket.db'))).toEqual(before);
+    expect(readContent(desk.at('data/rasket.db'))).toEqual(before);
     expect(fs.existsSync(desk.at('data/run/ready.json'))).toBe(false);
   });
 
@@ -188,7 +188,7 @@ function sql(text: string): void {
   db.close();
 }
 
-const contentOf = (file: string): Buffer | string[] =>
+const readContent = (file: string): Buffer | string[] =>
   fs.statSync(file).isDirectory() ? fs.readdirSync(file) : fs.readFileSync(file);
 
 const access = (file: string): Promise<{ api_key: string }> =>

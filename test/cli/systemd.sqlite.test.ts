@@ -83,16 +83,16 @@ describe.runIf(has('systemd-notify') && has('python3'))('a server under a servic
 
 describe('the systemd unit', () => {
   const unit = fs.readFileSync(path.join(root, 'systemd/rasket.service'), 'utf8');
-  const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
+  const readValue = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
   it('waits longer for a stop than the program takes, and does not restart after a refused upgrade', () => {
     // After the grace period, the program ends by itself within five seconds.
     const seconds = loadConfig({ env: {} }).config.http.shutdown_seconds + 5;
-    expect(Number(valueOf('TimeoutStopSec'))).toBeGreaterThan(seconds);
-    expect([valueOf('Type'), valueOf('NotifyAccess')]).toEqual(['notify', 'all']);
-    expect(Number(valueOf('WatchdogSec'))).toBeGreaterThan(0);
-    expect([valueOf('TimeoutStartSec'), valueOf('LimitCORE')]).toEqual(['infinity', '0']);
-    expect(valueOf('RestartPreventExitStatus')).toBe('65');
+    expect(Number(readValue('TimeoutStopSec'))).toBeGreaterThan(seconds);
+    expect([readValue('Type'), readValue('NotifyAccess')]).toEqual(['notify', 'all']);
+    expect(Number(readValue('WatchdogSec'))).toBeGreaterThan(0);
+    expect([readValue('TimeoutStartSec'), readValue('LimitCORE')]).toEqual(['infinity', '0']);
+    expect(readValue('RestartPreventExitStatus')).toBe('65');
   });
 
   // runs only where systemd's own checker is installed

@@ -23,7 +23,7 @@ afterEach(() => desk.clear());
 
 const rasket = (...words: string[]) => desk.rasket([...words, '--data', 'data'], { env });
 const api = (url: string, ...words: string[]) => desk.rasket([...words, '--url', url, '--api-key', key, '--json']);
-const nameOf = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
+const readName = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
 
 describe('rasket teams create', () => {
   it('names rasket dev as the next step in a folder of the development profile', async () => {
@@ -52,7 +52,7 @@ describe('rasket teams next to a running server', () => {
 
   /** The very next request of a suspended team is refused. */
   async function suspendsAndResumes(server: Server): Promise<void> {
-    expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
+    expect(readName((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
     const suspended = await rasket('teams', 'suspend', 'my-team');
     expect(suspended).toMatchObject({
       code: 0,
@@ -61,9 +61,9 @@ describe('rasket teams next to a running server', () => {
     });
     const refused = await api(server.url, 'team', 'get');
     expect(refused.code).toBe(77);
-    expect(nameOf(refused.stdout)).toBe('suspended_api_key');
+    expect(readName(refused.stdout)).toBe('suspended_api_key');
     expect((await rasket('teams', 'resume', 'my-team', '--json')).stdout).toContain('"risk_state":"normal"');
-    expect(nameOf((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
+    expect(readName((await api(server.url, 'team', 'get')).stdout)).toBe('My team');
   }
 
   async function givesPlanAndName(server: Server): Promise<void> {

@@ -95,20 +95,20 @@ describe('an alias of a verb', () => {
 describe('a name as a word of the command', () => {
   const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
   const made = () => ({ status: 200, body: { id } });
-  const bodyOf = async (...words: string[]): Promise<unknown> => (await speak(words, made)).asked.at(-1)?.body;
+  const loadBody = async (...words: string[]): Promise<unknown> => (await speak(words, made)).asked.at(-1)?.body;
   const topic = { name: 'Product news', default_subscription: 'opt_in' };
 
   it.each([
     ['after the verb', ['Product news', '--default-subscription', 'opt_in']],
     ['as an option', ['--name', 'Product news', '--default-subscription', 'opt_in']],
     ['as an option with =', ['--default-subscription', 'opt_in', '--name=Product news']],
-  ])('is read %s', async (_, words) => expect(await bodyOf('topics', 'create', ...words)).toEqual(topic));
+  ])('is read %s', async (_, words) => expect(await loadBody('topics', 'create', ...words)).toEqual(topic));
 
   it('is read the same way for every kind of object, and also when it looks like an option', async () => {
-    expect(await bodyOf('inbox', 'create-label', id, '--name', 'Billing')).toEqual({ name: 'Billing' });
-    expect(await bodyOf('inbox', 'create-label', '--name=Billing', id)).toEqual({ name: 'Billing' });
-    expect(await bodyOf('inbox', 'create-label', id, 'Billing')).toEqual({ name: 'Billing' });
-    expect(await bodyOf('segments', 'create', '--name', '-5 %')).toEqual({ name: '-5 %' });
+    expect(await loadBody('inbox', 'create-label', id, '--name', 'Billing')).toEqual({ name: 'Billing' });
+    expect(await loadBody('inbox', 'create-label', '--name=Billing', id)).toEqual({ name: 'Billing' });
+    expect(await loadBody('inbox', 'create-label', id, 'Billing')).toEqual({ name: 'Billing' });
+    expect(await loadBody('segments', 'create', '--name', '-5 %')).toEqual({ name: '-5 %' });
   });
 
   it('can be given only once, and is required', async () => {

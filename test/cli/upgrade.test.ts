@@ -36,7 +36,7 @@ beforeEach(async () => {
   desk = new Desk();
   env = await desk.database();
   expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
-  from = await inDatabase(lastOf);
+  from = await inDatabase(loadLastMigration);
   installNext();
 });
 afterEach(() => desk.clear());
@@ -49,7 +49,7 @@ function installNext(): void {
 
 const log = createLog({ level: 'silent', format: 'json' });
 
-const lastOf = async (db: Db): Promise<string> => (await schemaState(db)).done.at(-1) ?? '';
+const loadLastMigration = async (db: Db): Promise<string> => (await schemaState(db)).done.at(-1) ?? '';
 
 async function inStore<T>(work: (store: Awaited<ReturnType<typeof openStore>>) => Promise<T>): Promise<T> {
   const { config } = loadConfig({ env });
@@ -82,7 +82,7 @@ async function expectRefused(says: RegExp, more: Record<string, string> = {}): P
     expectOneLine({ ...ended, stderr: ended.stderr.replaceAll(/^\{.*\}\n/gm, '') }, says, 65);
   }
   expect((await run(['migrate'], more)).stderr).toMatch(/Nothing was changed$/m);
-  expect(await inDatabase(lastOf)).toBe(from);
+  expect(await inDatabase(loadLastMigration)).toBe(from);
 }
 
 /** Writes the report of a node with the earlier program. */
@@ -219,7 +219,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     fs.rmSync(desk.at('data'), { recursive: true });
     env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: (await createDatabase(server.url)).url };
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
-    from = await inDatabase(lastOf);
+    from = await inDatabase(loadLastMigration);
   });
 
   /** The system's own programs, with a pg_dump that does something first. */
@@ -254,7 +254,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     const restored = await desk.rasket(['restore', folder, '--data', 'elsewhere'], { env: elsewhere });
     expect(restored, restored.stderr).toMatchObject({ code: 0 });
     const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
-    expect(await lastOf(db).finally(() => db.close())).toBe(from);
+    expect(await loadLastMigration(db).finally(() => db.close())).toBe(from);
     const again = await desk.run(['migrate', '--data', 'elsewhere', '--no-backup'], { env: elsewhere });
     expect(again, again.stderr).toMatchObject({ code: 0 });
   });
@@ -282,7 +282,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     const programs = { RASKET_BACKUP_PG_PROGRAMS: pgDumpThat(`psql -qX -f ${desk.at('node.sql')} >&2`) };
     const refused = await run(['migrate'], programs);
     expectOneLine(refused, /mail1 4711 runs version 0\.0\.9 on this database .*Nothing was changed$/m, 65);
-    expect(await inDatabase(lastOf)).toBe(from);
+    expect(await inDatabase(loadLastMigration)).toBe(from);
     expect(backups()).toHaveLength(1);
   });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { driver } from '../rig/database.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene } from '../rig/scene.ts';
 import { Desk } from './desk.ts';
 
@@ -117,7 +117,7 @@ it('disabling the last owner who can sign in without the provider warns about it
   const url = config.database.url;
   const its = { RASKET_DATABASE_DRIVER: driver, ...(url === '' ? {} : { RASKET_DATABASE_URL: url }) };
   const team = await scene.team('Engines');
-  const people = peopleOf(scene);
+  const people = createPeople(scene);
   const ada = await people.person({ team, role: 'owner' });
   const grace = await people.person({ team, role: 'owner' });
   await db.run("update users set password_hash = 'x'");

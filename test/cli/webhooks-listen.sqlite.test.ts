@@ -65,7 +65,7 @@ describe('rasket webhooks listen', () => {
     await vi.waitFor(() => expect(running.stdout + running.stderr).toContain('\n'));
     return Object.assign(running, { secret: /whsec_\S{32}/.exec(running.stdout)?.[0] ?? '' });
   };
-  const linesOf = (running: Running): string[][] =>
+  const listLines = (running: Running): string[][] =>
     running.stdout
       .split('\n')
       .filter((line) => line.includes('\t'))
@@ -83,15 +83,15 @@ describe('rasket webhooks listen', () => {
       type: 'suppression.added',
       data: { email: 'a@example.org' },
     });
-    await vi.waitFor(() => expect(linesOf(running)).toHaveLength(1));
+    await vi.waitFor(() => expect(listLines(running)).toHaveLength(1));
     const id = headers['svix-id'] ?? '';
-    expect(linesOf(running)).toEqual([['suppression.added', id, '200', expect.stringMatching(/^\d+ ms$/) as string]]);
+    expect(listLines(running)).toEqual([['suppression.added', id, '200', expect.stringMatching(/^\d+ ms$/) as string]]);
 
     // The status that the program answers is reported, and a redirect is not followed.
     for (const status of [500, 302]) {
       program.answers.status = status;
       await suppress(`s${status}@example.org`);
-      await vi.waitFor(() => expect(linesOf(running).at(-1)?.[2]).toBe(String(status)));
+      await vi.waitFor(() => expect(listLines(running).at(-1)?.[2]).toBe(String(status)));
     }
     program.answers.status = 200;
     running.kill('SIGINT');
@@ -103,9 +103,9 @@ describe('rasket webhooks listen', () => {
     gone.close();
     const running = await listen('--forward-to', gone.url);
     await suppress('b@example.org');
-    await vi.waitFor(() => expect(linesOf(running)[0]?.[2]).toBe('connection refused'));
+    await vi.waitFor(() => expect(listLines(running)[0]?.[2]).toBe('connection refused'));
     await suppress('b2@example.org');
-    await vi.waitFor(() => expect(linesOf(running)).toHaveLength(2));
+    await vi.waitFor(() => expect(listLines(running)).toHaveLength(2));
     running.kill('SIGTERM');
     const { code, stderr } = await running.ended;
     expect(code).toBe(0);

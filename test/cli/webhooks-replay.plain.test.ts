@@ -6,7 +6,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const hook = (at: number): string => `wh_${String(at).padStart(32, '0')}`;
 const event = (at: number): string => `msg_${String(at).padStart(32, '0')}`;
-const timeOf = (at: number): string => new Date(Date.UTC(2026, 0, 1, 0, at)).toISOString();
+const toTime = (at: number): string => new Date(Date.UTC(2026, 0, 1, 0, at)).toISOString();
 
 /** A server with two endpoints, of which the second is disabled, and failed events at both. */
 function office(
@@ -26,7 +26,7 @@ function office(
       events: ['email.sent'],
       status: at === 2 ? 'disabled' : 'enabled',
       signing_secret: 'whsec_****abcd',
-      created_at: timeOf(0),
+      created_at: toTime(0),
     });
     if (id === '') return list([endpoint(1), endpoint(2)], 2, asked);
     const isParked = asked.path.endsWith('/parked');
@@ -39,7 +39,7 @@ function office(
       status: isParked ? 'attempting' : 'failed',
       attempt_count: 10,
       last_http_status: 500,
-      created_at: timeOf(at),
+      created_at: toTime(at),
     }));
     return list(isParked ? items : items.reverse(), 2, asked);
   });
@@ -52,7 +52,7 @@ const retried = (numbers: number[]) =>
     status: 'attempting',
     attempt_count: 3,
     last_http_status: 500,
-    created_at: timeOf(at),
+    created_at: toTime(at),
   }));
 
 /** Two to a page, so that pages are turned. */
@@ -131,7 +131,7 @@ describe('rasket webhooks replay', () => {
   it('with --dry-run shows the events and replays none', async () => {
     server = await office({ [hook(1)]: [1, 2, 3] }, done);
     const ended = await replay(['--failed', '--dry-run']);
-    const lines = [1, 2, 3].map((at) => `${hook(1)}\t${event(at)}\temail.sent\t${timeOf(at)}\n`);
+    const lines = [1, 2, 3].map((at) => `${hook(1)}\t${event(at)}\temail.sent\t${toTime(at)}\n`);
     expect(ended.stdout).toBe(['ENDPOINT\tEVENT\tTYPE\tCREATED\n', ...lines].join(''));
     const json = await replay(['--failed', '--dry-run', '--json']);
     expect(JSON.parse(json.stdout)).toEqual(

@@ -45,7 +45,7 @@ function plantBlob(data: string): string {
   return desk.write(`${data}/blobs/ab/${owner}/text`, 'mail that nobody has read');
 }
 
-const filesOf = (data: string): string[] =>
+const readFiles = (data: string): string[] =>
   fs
     .readdirSync(desk.at(data), { recursive: true, encoding: 'utf8' })
     .filter((name) => !/^run\/|-(wal|shm)$/.test(name));
@@ -103,7 +103,7 @@ describe('an installation', () => {
       const refused = await rasket([...words, '--data', 'fresh'], empty);
       expectOneLine(refused, /database .* is empty; make an installation with: rasket init --data .*fresh/);
     }
-    expect(filesOf('fresh').filter((name) => name !== 'run')).toEqual(['instance.key']);
+    expect(readFiles('fresh').filter((name) => name !== 'run')).toEqual(['instance.key']);
     expect(await rasket(['migrate', '--data', 'fresh'], empty)).toMatchObject({ code: 0 });
     expect(fs.existsSync(desk.at('fresh/installation.id'))).toBe(true);
     await startsAndStops('fresh', empty);
@@ -115,7 +115,7 @@ describe('a data folder with another database', () => {
     await install();
     const blob = plantBlob('data');
     const id = fs.readFileSync(desk.at('data/installation.id'), 'utf8').trim();
-    const before = filesOf('data');
+    const before = readFiles('data');
     for (const words of OPERATORS_COMMANDS) {
       const refused = await rasket([...words, '--data', 'data'], await lostSettings());
       expectOneLine(
@@ -126,7 +126,7 @@ describe('a data folder with another database', () => {
       );
       expect(refused.stderr).toMatch(/RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config/);
     }
-    expect(filesOf('data')).toEqual(before);
+    expect(readFiles('data')).toEqual(before);
     expect(fs.readFileSync(blob, 'utf8')).toBe('mail that nobody has read');
     await startsAndStops('data');
   });
@@ -154,7 +154,7 @@ describe('a data folder with another database', () => {
     await install();
     fs.mkdirSync(desk.at('other'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('other/instance.key'));
-    const settings = await databaseOf('other');
+    const settings = await createDatabase('other');
     await init('other', settings);
     const refused = await rasket(['serve', '--data', 'data'], settings);
     expectOneLine(refused, /belongs to installation [0-9a-f-]{36}, but \S*data to installation [0-9a-f-]{36}/);
@@ -343,12 +343,12 @@ const lostSettings = async (): Promise<Env> => (driver === 'pg' ? {} : { ...env,
 
 /** A database of another installation, with a key of its own. */
 async function otherDatabase(): Promise<Env> {
-  const settings = await databaseOf('other');
+  const settings = await createDatabase('other');
   await init('other', settings);
   return settings;
 }
 
-async function databaseOf(folder: string): Promise<Env> {
+async function createDatabase(folder: string): Promise<Env> {
   const made = await desk.database();
   return driver === 'pg' ? made : { ...made, RASKET_DATABASE_PATH: desk.at(folder, 'rasket.db') };
 }

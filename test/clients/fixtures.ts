@@ -1,6 +1,6 @@
 import { receiveMail } from '../rig/received-mail.ts';
-import { oauthOf, type OauthApp } from '../rig/oauth.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createOauth, type OauthApp } from '../rig/oauth.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 
@@ -45,7 +45,7 @@ export async function startClientScene(trustedCa: readonly string[] = []): Promi
   return {
     scene,
     receiver,
-    app: await oauthOf(scene).register(),
+    app: await createOauth(scene).register(),
     async [Symbol.asyncDispose]() {
       await scene.close();
       await receiver.close();
@@ -66,8 +66,8 @@ export async function prepareTeam({
     postal_address: { line1: 'Street 1', city: 'Berlin', country: 'DE' },
   };
   await scene.api('PATCH', '/team', { key: team.key, body });
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
-  await oauthOf(scene).letIn(owner, app);
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
+  await createOauth(scene).letIn(owner, app);
   const other = await scene.team();
   const { hook, delivery } = await receiveSignedDelivery(scene, receiver, team);
   const fixtures: Fixtures = {

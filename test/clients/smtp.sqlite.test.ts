@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../peers/find-program.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
-import { portOf } from '../smtp/dialogue.ts';
+import { findPort } from '../smtp/dialogue.ts';
 
 /** RFC 5321 §4.5.3.1.8 has a server take at least 100. */
 const COUNTS = [60, 100];
@@ -136,7 +136,7 @@ describe('mail that libraries submit', () => {
       const missing = findMissing(client);
       if (missing !== undefined) return ctx.skip(`${missing} is not installed`);
       const before = scene.sink.messages.length;
-      const ports = { port: portOf(scene, 'starttls'), tls_port: portOf(scene, 'tls') };
+      const ports = { port: findPort(scene, 'starttls'), tls_port: findPort(scene, 'tls') };
       await client.submit({ ...ports, key: team.key, from });
       await scene.settled();
       const arrived = scene.sink.messages

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const port = 'an integer from 0 to 65535 (TCP port; 0 takes any free one)';
 const cidr = 'a CIDR range such as 10.0.0.0/8';
@@ -297,6 +297,6 @@ const badValues = [
 
 describe('a value of the wrong kind or range stops the start with the allowed values', () => {
   it.each(badValues)('$why: $toml', ({ toml, fault }) => {
-    expect(faultsOf(() => loadToml(toml))).toEqual([`rasket.toml: ${fault}`]);
+    expect(findFaults(() => loadToml(toml))).toEqual([`rasket.toml: ${fault}`]);
   });
 });

@@ -21,7 +21,7 @@ export function loadToml(toml: string | Uint8Array, more: Partial<ConfigInput> =
   }
 }
 
-export function faultsOf(load: () => unknown): readonly string[] {
+export function findFaults(load: () => unknown): readonly string[] {
   try {
     load();
   } catch (error) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const conflicts = [
   {
@@ -150,6 +150,6 @@ const conflicts = [
 
 describe('settings that contradict each other stop the start', () => {
   it.each(conflicts)('$why: $toml', ({ toml, fault }) => {
-    expect(faultsOf(() => loadToml(toml))).toEqual([fault]);
+    expect(findFaults(() => loadToml(toml))).toEqual([fault]);
   });
 });

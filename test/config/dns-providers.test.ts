@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { showConfig } from '../../src/platform/config/index.ts';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const secret = Buffer.alloc(32, 1).toString('base64');
 const office = (more: string): string =>
@@ -47,7 +47,7 @@ describe('a DNS provider', () => {
       'token must be an API token of 1 to 500 characters without spaces',
     ],
   ])('with a fault stops the start: %# (%s)', (toml, says) => {
-    const faults = faultsOf(() => loadToml(toml)).join('\n');
+    const faults = findFaults(() => loadToml(toml)).join('\n');
     expect(faults).toContain(says);
     expect(faults).not.toMatch(/hidden|hid den/);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/platform/config/index.ts';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 function read(config: object, key: string): unknown {
   return key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], config);
@@ -137,17 +137,17 @@ describe('an environment variable stops the start', () => {
         'RASKET_DELIVERY_RETRY_MINUTES: delivery.retry_minutes[0] must be an integer from 1 to 10080 (minutes); got "1e1"',
     },
   ])('with $why: $name', ({ name, fault }) => {
-    expect(faultsOf(() => loadConfig({ env: { [name]: '1e1' } }))).toEqual([fault]);
+    expect(findFaults(() => loadConfig({ env: { [name]: '1e1' } }))).toEqual([fault]);
   });
 
   it('when a number is empty, because that is rarely intended', () => {
-    expect(faultsOf(() => loadConfig({ env: { RASKET_DNS_TRIES: '' } }))).toEqual([
+    expect(findFaults(() => loadConfig({ env: { RASKET_DNS_TRIES: '' } }))).toEqual([
       'RASKET_DNS_TRIES: dns.tries must be an integer from 1 to 10 (questions); got ""',
     ]);
   });
 
   it('without its secret in the message', () => {
-    const faults = faultsOf(() =>
+    const faults = findFaults(() =>
       loadConfig({ env: { RASKET_DATABASE_URL: 'me:hidden@db', RASKET_DATABASE_URI: 'me:hidden@db' } }),
     );
     expect(faults).toHaveLength(2);

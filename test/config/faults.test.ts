@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigFault, loadConfig } from '../../src/platform/config/index.ts';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const port = 'an integer from 0 to 65535 (TCP port; 0 takes any free one)';
 
@@ -14,25 +14,27 @@ describe('a file that cannot be read as TOML is named', () => {
     { why: 'a key given twice', toml: '[http]\nport = 1\nport = 2\n', fault: 'rasket.toml:3:1: not valid TOML: ' },
     { why: 'a string without end', toml: 'instance.host = "mail\n', fault: 'rasket.toml:1:22: not valid TOML: ' },
   ])('with line and column: $why', ({ toml, fault }) => {
-    const [first, ...others] = faultsOf(() => loadToml(toml));
+    const [first, ...others] = findFaults(() => loadToml(toml));
     expect(first).toMatch(/^[^\n]+$/);
     expect(first?.slice(0, fault.length)).toBe(fault);
     expect(others).toEqual([]);
   });
 
   it('without the line itself, which may contain a password', () => {
-    const faults = faultsOf(() => loadToml('database.url = "postgres://me:hidden@db/rasket" x'));
+    const faults = findFaults(() => loadToml('database.url = "postgres://me:hidden@db/rasket" x'));
     expect(faults).toHaveLength(1);
     expect(faults.join()).not.toContain('hidden');
   });
 
   it('when it is not UTF-8', () => {
     const latin1 = Uint8Array.of(0x23, 0x20, 0xe9, 0x0a);
-    expect(faultsOf(() => loadToml(latin1))).toEqual(['rasket.toml: the file is not UTF-8 text, which TOML requires']);
+    expect(findFaults(() => loadToml(latin1))).toEqual([
+      'rasket.toml: the file is not UTF-8 text, which TOML requires',
+    ]);
   });
 
   it('when it does not exist', () => {
-    expect(faultsOf(() => loadConfig({ env: {}, file: 'no/such.toml' }))).toEqual([
+    expect(findFaults(() => loadConfig({ env: {}, file: 'no/such.toml' }))).toEqual([
       'no/such.toml: the file cannot be read (ENOENT); there is no such file; give the path of a TOML file',
     ]);
   });
@@ -45,7 +47,7 @@ describe('all faults of a configuration', () => {
         env: { RASKET_HTTP_PORT: 'x', RASKET_LOG_LEVL: 'info' },
         overrides: { dns: { tries: 0 }, team: { default_plan: 'gold' } },
       });
-    expect(faultsOf(load)).toEqual([
+    expect(findFaults(load)).toEqual([
       'rasket.toml: http.prot is not a setting; did you mean http.port?',
       'rasket.toml: http.host must be an IP address or a host name of this machine, such as 127.0.0.1; got ""',
       'rasket.toml: delivery.capture must be true or false; got "no"',
@@ -67,12 +69,12 @@ describe('all faults of a configuration', () => {
   });
 
   it('exclude those that only follow from another fault', () => {
-    const faults = faultsOf(() => loadToml('[database]\ndrivr = "pg"\nurl = "postgres://db/rasket"'));
+    const faults = findFaults(() => loadToml('[database]\ndrivr = "pg"\nurl = "postgres://db/rasket"'));
     expect(faults).toEqual(['rasket.toml: database.drivr is not a setting; did you mean database.driver?']);
   });
 
   it('include a bad value of the file even when the environment has a good one', () => {
-    const faults = faultsOf(() => loadToml('http.port = -1', { env: { RASKET_HTTP_PORT: '80' } }));
+    const faults = findFaults(() => loadToml('http.port = -1', { env: { RASKET_HTTP_PORT: '80' } }));
     expect(faults).toEqual([`rasket.toml: http.port must be ${port}; got -1`]);
   });
 });
@@ -88,7 +90,7 @@ describe('a secret is never quoted', () => {
     { why: 'another setting was hit', toml: 'log.level = "postgres://me:hidden@db/rasket"' },
     { why: 'a smarthost takes none', toml: 'regions.eu-west-1.smarthost = "me:hidden@relay.example.com:587"' },
   ])('when the fault is: $why', ({ toml }) => {
-    const faults = faultsOf(() => loadToml(toml));
+    const faults = findFaults(() => loadToml(toml));
     expect(faults).toHaveLength(1);
     expect(faults.join()).not.toContain('hidden');
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/platform/config/index.ts';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const serving = { isServing: true };
 
@@ -16,7 +16,7 @@ describe('the name of a server that sends real mail', () => {
     { why: 'a name of a private network', host: 'mail.corp.internal' },
     { why: 'a name of a home', host: 'mail.home.arpa' },
   ])('is refused: $host ($why)', ({ host }) => {
-    expect(faultsOf(() => loadToml(`instance.host = "${host}"`, serving))).toEqual([
+    expect(findFaults(() => loadToml(`instance.host = "${host}"`, serving))).toEqual([
       `instance.host is "${host}", which other mail servers cannot look up: mail from it would be refused, and the SPF and MX ` +
         "records of every domain would name it. Give this machine's public name, such as mail.example.com: " +
         'host = "mail.example.com" under [instance] in rasket.toml',
@@ -25,12 +25,12 @@ describe('the name of a server that sends real mail', () => {
 
   it('is not reported when the settings file cannot be read, which is reported instead', () => {
     const unread = () => loadConfig({ env: {}, file: 'no/such.toml', isServing: true });
-    expect(faultsOf(unread)).toEqual([expect.stringMatching(/^no\/such\.toml: the file cannot be read/)]);
-    expect(faultsOf(() => loadToml('[http', serving))).toEqual([expect.stringContaining('not valid TOML')]);
+    expect(findFaults(unread)).toEqual([expect.stringMatching(/^no\/such\.toml: the file cannot be read/)]);
+    expect(findFaults(() => loadToml('[http', serving))).toEqual([expect.stringContaining('not valid TOML')]);
   });
 
   it.each(['192.0.2.1', '::1', '2130706433'])('cannot be %s for any command, because it is no host name', (host) => {
-    expect(faultsOf(() => loadToml(`instance.host = "${host}"`))).toEqual([
+    expect(findFaults(() => loadToml(`instance.host = "${host}"`))).toEqual([
       `rasket.toml: instance.host must be a host name such as mail.example.com; got "${host}"`,
     ]);
   });
@@ -47,12 +47,12 @@ describe('the name of a server that sends real mail', () => {
       says: /: RASKET_INSTANCE_HOST=mail\.example\.com in the environment$/,
     },
   ])('is refused with the place for the right one when it is set $given', ({ env, says }) => {
-    expect(faultsOf(() => loadConfig({ env, ...serving }))).toEqual([expect.stringMatching(says)]);
+    expect(findFaults(() => loadConfig({ env, ...serving }))).toEqual([expect.stringMatching(says)]);
   });
 
   it('is reported together with every other fault', () => {
     const load = () => loadToml('instance.host = "localhost"\nteam.default_plan = "gold"', serving);
-    expect(faultsOf(load)).toEqual([
+    expect(findFaults(load)).toEqual([
       expect.stringContaining('team.default_plan'),
       expect.stringContaining('instance.host'),
     ]);
@@ -65,16 +65,18 @@ describe('the name of a server that sends real mail', () => {
     { why: 'a closed network', toml: 'instance.host = "mail.corp.local"\nnetwork.mail_allow_private = ["10.0.0.0/8"]' },
     { why: 'mail that stays here', toml: 'delivery.capture = true' },
   ])('is accepted: $why', ({ toml }) => {
-    expect(faultsOf(() => loadToml(toml, serving))).toEqual([]);
+    expect(findFaults(() => loadToml(toml, serving))).toEqual([]);
   });
 
   it('is not required for the development profile and for commands that send nothing', () => {
-    expect(faultsOf(() => loadConfig({ env: {}, profile: 'development', ...serving }))).toEqual([]);
-    expect(faultsOf(() => loadConfig({ env: {} }))).toEqual([]);
+    expect(findFaults(() => loadConfig({ env: {}, profile: 'development', ...serving }))).toEqual([]);
+    expect(findFaults(() => loadConfig({ env: {} }))).toEqual([]);
   });
 
   it('cannot be localhost in a closed network either', () => {
     const toml = 'network.mail_allow_private = ["10.0.0.0/8"]';
-    expect(faultsOf(() => loadToml(toml, serving))).toEqual([expect.stringContaining('instance.host is "localhost"')]);
+    expect(findFaults(() => loadToml(toml, serving))).toEqual([
+      expect.stringContaining('instance.host is "localhost"'),
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { showConfig } from '../../src/platform/config/index.ts';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const relay = (more: string, name = 'ses'): string =>
   `delivery.relay = "${name}"\n[relays.ses]\nhost = "smtp.example.com"\nuser = "me"\n${more}`;
@@ -56,7 +56,7 @@ describe('a relay', () => {
       'regions.eu-west-1.relay and regions.eu-west-1.smarthost are both set',
     ],
   ])('with a fault stops the start: %# (%s)', (toml, says) => {
-    const faults = faultsOf(() => loadToml(toml)).join('\n');
+    const faults = findFaults(() => loadToml(toml)).join('\n');
     expect(faults).toContain(says);
     expect(faults).not.toMatch(/hidden|hid\\nden/);
   });

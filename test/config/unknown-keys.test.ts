@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, loadToml } from './config-files.ts';
+import { findFaults, loadToml } from './config-files.ts';
 
 const unknownKeys = [
   { why: 'swapped letters', toml: 'http.prot = 1', fault: 'http.prot is not a setting; did you mean http.port?' },
@@ -55,6 +55,6 @@ const unknownKeys = [
 
 describe('an unknown key stops the start with the nearest known key', () => {
   it.each(unknownKeys)('$why: $toml', ({ toml, fault }) => {
-    expect(faultsOf(() => loadToml(toml))).toEqual([`rasket.toml: ${fault}`]);
+    expect(findFaults(() => loadToml(toml))).toEqual([`rasket.toml: ${fault}`]);
   });
 });

@@ -1,8 +1,8 @@
 // the console of a person, and of an operator --> what apps ask for, what they were let in to do, and the apps themselves
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../src/contract/index.ts';
-import { oauthOf } from '../rig/oauth.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createOauth } from '../rig/oauth.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
@@ -15,8 +15,8 @@ describe('the console', () => {
     scene = await startScene();
     const team = await scene.team('Engines');
     await team.domain('mail.example.com');
-    const people = peopleOf(scene);
-    const oauth = oauthOf(scene);
+    const people = createPeople(scene);
+    const oauth = createOauth(scene);
     const owner = await people.person({ team, role: 'owner', email: 'ada@people.example' });
     const app = await oauth.register();
     const scopes = { scope: SCOPE_NAMES.join(' ') };

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { pngOf } from '../rig/pictures.ts';
+import { buildPng } from '../rig/pictures.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
@@ -62,7 +62,7 @@ describe('the audience screens of the console', () => {
   });
 
   it('upload an image from a file, and preview and test a broadcast', async () => {
-    fs.writeFileSync(path.join(seat.folder, 'logo.png'), pngOf(60, 20));
+    fs.writeFileSync(path.join(seat.folder, 'logo.png'), buildPng(60, 20));
     await go('images', 'There are no images yet.');
     await go('upload', '› file');
     await fill(path.join(seat.folder, 'nowhere.png'));

@@ -36,7 +36,7 @@ describe('an item opened by its id in the console', () => {
     await at.press('Escape');
     await at.sees(new RegExp(`^ ${section}(?: +(?:0|\\d+/\\d+\\+?))?$`, 'm'));
   };
-  const firstOf = async (path: string): Promise<string> =>
+  const fetchFirst = async (path: string): Promise<string> =>
     (await scene.api('GET', path, { key: team.key })).body.data[0].id as string;
 
   it.each([
@@ -52,7 +52,7 @@ describe('an item opened by its id in the console', () => {
     ['audit', '/audit', 'audit › ', /Who +\S/],
     ['logs', '/logs', 'logs › ', /Request +\S/],
   ])('shows the item of %s', async (section, path, ...sees) => {
-    const id = await firstOf(path);
+    const id = await fetchFirst(path);
     await go(seat, `${section} ${id}`, ...sees);
     expect(await seat.frame()).not.toContain('undefined');
     await leave(seat, section);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { receivingDomainOf } from '../rig/mx.ts';
+import { createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { writingInbox, type WritingInbox } from '../rig/inbox.ts';
 import { keepFrame } from './keep-frame.ts';
@@ -33,7 +33,7 @@ describe('the inbox of the console', () => {
     scene = await startScene();
     team = await scene.team('Example');
     // The domain has the same name in every run, for the frames.
-    const domain = await receivingDomainOf(scene, team, 'd1.example.com');
+    const domain = await createReceivingDomain(scene, team, 'd1.example.com');
     inbox = await writingInbox(scene, team, { domain, name: 'Customer support', signature: 'Grace\nExample' });
     await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
     await inbox.arrive({

@@ -37,7 +37,7 @@ describe('the console and its server', () => {
   ])('survive %s as the response to everything', async (_, status, body) => {
     const server = await startAnswering(() => ({ status, body }));
     await using seat = await Screen.take({ url: server.url, key: 'rk_x' });
-    await seat.sees(/^ overview/m, status === 200 ? 'is not a rasket server: another program listens' : server.url);
+    await seat.sees(/^ overview/m, status === 200 ? 'does not run rasket: another program listens' : server.url);
     for (const [at, name] of SECTIONS.entries()) {
       await seat.press(String((at + 2) % 10));
       await seat.sees(new RegExp(`^ ${name}`, 'm'));
@@ -62,7 +62,7 @@ describe('the console and its server', () => {
     await seat.sees(IS_THERE);
     isStrange = true;
     await seat.press('r');
-    await seat.sees('is not a rasket server: another program listens');
+    await seat.sees('does not run rasket: another program listens');
     isStrange = false;
     await seat.press('r');
     await seat.sees('✓ ready', IS_THERE);

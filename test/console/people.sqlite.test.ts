@@ -1,6 +1,6 @@
 // the console --> the API as a person who has signed in: invitations, members, sessions, teams
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { peopleOf, type People, type Person } from '../rig/people.ts';
+import { createPeople, type People, type Person } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
@@ -15,7 +15,7 @@ describe('the console of a person', () => {
     scene = await startScene();
     team = await scene.team('Engines');
     await team.domain('mail.example.com');
-    people = peopleOf(scene);
+    people = createPeople(scene);
     ada = await people.person({ email: 'ada@people.example', team, role: 'owner' });
     await people.person({ email: 'grace@people.example', team, role: 'viewer' });
     seat = await Screen.take({ url: scene.url, key: await people.program(ada, team.id) });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  accessOf,
+  readRequirement,
   ANY_SCOPE,
   listOperations,
   loadContract,
@@ -22,7 +22,7 @@ interface Described {
 
 const described: Described[] = listOperations(loadContract()).map(({ operationId, operation }) => ({
   operationId,
-  requirement: accessOf(operation),
+  requirement: readRequirement(operation),
   says: operation.description.trim().split('\n').at(-1) ?? '',
 }));
 

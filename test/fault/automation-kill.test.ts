@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { line, start, step } from '../api/automations/graph.ts';
 import { createApi } from '../rig/api.ts';
-import { formOf } from '../rig/forms.ts';
+import { buildForm } from '../rig/forms.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
@@ -13,8 +13,8 @@ const KILLS = Math.min(20, scaled(3));
 const RUNS = KILLS < 20 ? 15 * KILLS : scaled(150);
 const STEPS = ['start', 'moment', 'unnamed', 'first', 'add', 'name', 'second'];
 const SUBJECTS = ['First', 'Second'];
-const addressOf = (i: number): string => `reader${i}@list.example.org`;
-const everyAddress = Array.from({ length: RUNS }, (_, i) => addressOf(i));
+const buildAddress = (i: number): string => `reader${i}@list.example.org`;
+const everyAddress = Array.from({ length: RUNS }, (_, i) => buildAddress(i));
 const everyEmail = everyAddress.flatMap((address) => SUBJECTS.map((subject) => `${subject} ${address}`));
 
 interface Read {
@@ -51,7 +51,7 @@ async function all(program: Program, path: string): Promise<Read['data']> {
 }
 
 async function importContacts(program: Program): Promise<void> {
-  const form = formOf(`email\n${everyAddress.join('\n')}\n`);
+  const form = buildForm(`email\n${everyAddress.join('\n')}\n`);
   const api = createApi(await program.listening());
   const imported = await api('POST', '/contacts/imports', { key: program.apiKey, ...form });
   await expect

@@ -1,6 +1,6 @@
 // a step of a run --> fails at each of its statements and commits in turn --> is tried again: what it does is done once
 import { expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
 import { line, start, step, supply, wait, type Graph, type Supplies } from '../api/automations/graph.ts';
 import { HOUR, MINUTE } from '../flow/mail.ts';
 import { breakable } from '../rig/breakable.ts';

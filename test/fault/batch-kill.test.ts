@@ -14,7 +14,7 @@ const EMAILS = 10;
 const CLIENTS = 3;
 const FILLING = '<p>The same for everybody.</p>\n'.repeat(3000);
 
-const nameOf = (batch: number, n: number): string => `Reader ${batch}-${n}.`;
+const formatName = (batch: number, n: number): string => `Reader ${batch}-${n}.`;
 
 it(
   'after kills, each acknowledged email of a batch has its own content, and no shared body is missing or left over',
@@ -59,8 +59,8 @@ it(
       for (const [n, id] of ids.entries()) {
         const { status, body: email } = await api('GET', `/emails/${id}`, { key: program.apiKey });
         expect(status).toBe(200);
-        expect(email.html).toBe(`<h1>${nameOf(batch, n)}</h1>\n${FILLING}`);
-        expect(email.text).toBe(nameOf(batch, n));
+        expect(email.html).toBe(`<h1>${formatName(batch, n)}</h1>\n${FILLING}`);
+        expect(email.text).toBe(formatName(batch, n));
       }
     }
     // Emails that were on their way during a kill may be in doubt, or wait for their next attempt.
@@ -92,7 +92,7 @@ async function sendBatch(program: Program, template: string, batch: number): Pro
   const body = Array.from({ length: EMAILS }, (_, n) => ({
     from: program.from,
     to: `r${batch}-${n}@d${n % 3}.example`,
-    template: { id: template, variables: { NAME: nameOf(batch, n) } },
+    template: { id: template, variables: { NAME: formatName(batch, n) } },
   }));
   for (;;) {
     const api = createApi(await program.listening());

@@ -3,7 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { billingScene, closed, givePlan, invoicesOf, numbersOf, until } from '../api/billing/billing-scene.ts';
+import {
+  billingScene,
+  closed,
+  givePlan,
+  fetchInvoices,
+  listInvoiceNumbers,
+  until,
+} from '../api/billing/billing-scene.ts';
 
 const TEAMS = 60;
 const KILLS = 3;
@@ -25,10 +32,10 @@ it(`closing a month survives kill -9 ${KILLS} times with one invoice for each te
     await Promise.race([once(child.stdout, 'data'), gone]);
     child.kill('SIGKILL');
     await gone;
-    expect(await numbersOf(scene)).toHaveLength(round * (LAST - 1));
+    expect(await listInvoiceNumbers(scene)).toHaveLength(round * (LAST - 1));
   }
   await closed(scene);
   const wanted = Array.from({ length: TEAMS }, (_, index) => `INV-${String(index + 1).padStart(6, '0')}`);
-  expect(await numbersOf(scene)).toEqual(wanted);
-  for (const team of teams) expect(await invoicesOf(scene, team)).toHaveLength(1);
+  expect(await listInvoiceNumbers(scene)).toEqual(wanted);
+  for (const team of teams) expect(await fetchInvoices(scene, team)).toHaveLength(1);
 });

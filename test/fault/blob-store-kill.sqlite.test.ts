@@ -6,7 +6,7 @@ import { createManualClock } from '../rig/clock.ts';
 import { startObjectServer, type ObjectServer } from '../rig/object-server.ts';
 import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
-import { configOf, installProgram, type Program } from './program.ts';
+import { buildConfig, installProgram, type Program } from './program.ts';
 
 const SENDS = scaled(40);
 // In `npm test` there is one of each node.
@@ -27,7 +27,7 @@ it(
     onTestFinished(() => sink.close());
     const store = await startObjectServer();
     onTestFinished(() => store.close());
-    const program = await installProgram(sink, () => undefined, { env: settingsOf(store) });
+    const program = await installProgram(sink, () => undefined, { env: buildSettings(store) });
 
     const acknowledged = new Map<number, string>();
     const refused = { count: 0 };
@@ -81,7 +81,7 @@ it(
   },
 );
 
-function settingsOf({ endpoint, bucket, region, accessKey, secretKey }: ObjectServer): Record<string, string> {
+function buildSettings({ endpoint, bucket, region, accessKey, secretKey }: ObjectServer): Record<string, string> {
   return {
     RASKET_BLOBS_STORE: 's3',
     RASKET_BLOBS_ENDPOINT: endpoint,
@@ -138,7 +138,7 @@ async function sendUntilAcknowledged(program: Program, { n, refused, onRefused }
 /** Sends what waits, and answers the state of every email. */
 async function twoHoursLater({ dataDir, env }: Program): Promise<Map<string, string>> {
   const app = await startApp({
-    config: configOf(env),
+    config: buildConfig(env),
     dataDir,
     version: '0.0.0-test',
     roles: ['delivery'],

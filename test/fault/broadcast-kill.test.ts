@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { POSTAL_ADDRESS } from '../flow/campaign.ts';
 import { createApi, type Api } from '../rig/api.ts';
-import { formOf } from '../rig/forms.ts';
+import { buildForm } from '../rig/forms.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
 import { startSink } from '../rig/sink.ts';
@@ -13,7 +13,7 @@ const KILLS = Math.min(20, scaled(2));
 const CONTACTS = KILLS < 20 ? 1000 + 25 * KILLS : scaled(150);
 /** Two pages, of which the second is made once some of the first have gone. */
 const FEW = 700;
-const addressOf = (i: number): string => `reader${i}@list.example.org`;
+const buildAddress = (i: number): string => `reader${i}@list.example.org`;
 
 interface Read {
   id: string;
@@ -42,7 +42,7 @@ async function call(program: Program, method: 'GET' | 'POST' | 'PATCH', path: st
 async function begin(program: Program, addresses: readonly string[]): Promise<string> {
   await call(program, 'PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
   const rows = addresses.map((address, i) => `${address},Reader ${i}`);
-  const form = formOf(`email,first_name\n${rows.join('\n')}\n`);
+  const form = buildForm(`email,first_name\n${rows.join('\n')}\n`);
   const imported = await createApi(await program.listening())('POST', '/contacts/imports', {
     key: program.apiKey,
     ...form,
@@ -120,7 +120,7 @@ async function setUp(settings: Record<string, string> = {}): Promise<Scenery> {
   return { program, arrivals, inDoubt, arrived, isOver: (address) => arrivals.has(address) || inDoubt.has(address) };
 }
 
-const all = Array.from({ length: CONTACTS }, (_, i) => addressOf(i));
+const all = Array.from({ length: CONTACTS }, (_, i) => buildAddress(i));
 const few = all.slice(0, FEW);
 
 async function allOver({ isOver }: Scenery, addresses: readonly string[]): Promise<void> {

@@ -1,6 +1,6 @@
 // a page of a broadcast --> fails at each of its statements and commits in turn --> is tried again: each contact has it once
 import { expect, it } from 'vitest';
-import { createBroadcastLoop } from '../../src/features/campaigns/sending/carry-broadcast.ts';
+import { createBroadcastLoop } from '../../src/features/campaigns/sending/process-broadcast.ts';
 import { campaignIn } from '../flow/campaign.ts';
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

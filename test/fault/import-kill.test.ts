@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { line, start, wait } from '../api/automations/graph.ts';
 import { createApi, type Api } from '../rig/api.ts';
-import { formOf } from '../rig/forms.ts';
+import { buildForm } from '../rig/forms.ts';
 import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
@@ -11,7 +11,7 @@ const ROWS = 1500;
 const KILLS = 1 + Math.min(5, scaled(1));
 
 /** Every tenth row is there twice, and every twenty-fifth cannot be read. No two files have an address in common. */
-function fileOf(number: number, rows: number): string {
+function buildFile(number: number, rows: number): string {
   const lines = Array.from({ length: rows }, (_, i) => {
     if (i % 25 === 7) return `nobody ${i},N,x`;
     const n = i % 10 === 9 ? i - 5 : i;
@@ -28,15 +28,15 @@ interface File {
 
 const apis = new Map<string, Api>();
 
-async function apiOf(program: Program): Promise<Api> {
+async function openApi(program: Program): Promise<Api> {
   const url = await program.listening();
   const api = apis.get(url) ?? createApi(url);
   apis.set(url, api);
   return api;
 }
 
-async function statusOf(program: Program, { id }: File) {
-  const api = await apiOf(program);
+async function fetchStatus(program: Program, { id }: File) {
+  const api = await openApi(program);
   return (await api('GET', `/contacts/imports/${id}`, { key: program.apiKey })).body as {
     completed_at: string | null;
     counts: { total: number };
@@ -46,9 +46,9 @@ async function statusOf(program: Program, { id }: File) {
 async function handIn(program: Program, number: number): Promise<File> {
   // A file that was done before anybody could kill the import is followed by one that takes twice as long.
   const rows = ROWS * 2 ** number;
-  const text = fileOf(number, rows);
-  const api = await apiOf(program);
-  const form = formOf(text, { on_conflict: 'upsert', start_automations: 'true' });
+  const text = buildFile(number, rows);
+  const api = await openApi(program);
+  const form = buildForm(text, { on_conflict: 'upsert', start_automations: 'true' });
   const { id } = (await api('POST', '/contacts/imports', { key: program.apiKey, ...form })).body;
   const addresses = text.split('\n').flatMap((line) => line.split(',', 1).filter((cell) => cell.includes('@')));
   return { id, rows, contacts: new Set(addresses).size };
@@ -57,12 +57,12 @@ async function handIn(program: Program, number: number): Promise<File> {
 /** Kills it once it has come so far; answers whether the import was under way when it died. */
 async function killWithin(program: Program, file: File, row: number): Promise<boolean> {
   await expect
-    .poll(async () => (await statusOf(program, file)).counts.total, { timeout: 60_000, interval: 5 })
+    .poll(async () => (await fetchStatus(program, file)).counts.total, { timeout: 60_000, interval: 5 })
     .toBeGreaterThanOrEqual(row);
   await program.kill();
   const diedAt = Date.now();
   await program.start();
-  const { completed_at: at } = await statusOf(program, file);
+  const { completed_at: at } = await fetchStatus(program, file);
   return at === null || Date.parse(at) > diedAt;
 }
 
@@ -78,7 +78,7 @@ it(
       RASKET_PLANS_STANDARD_CONTACT_LIMIT: '10000000',
     };
     const program = await installProgram(sink, () => undefined, { env });
-    let api = await apiOf(program);
+    let api = await openApi(program);
     await api('POST', '/contact-properties', { key: program.apiKey, body: { key: 'plan', type: 'string' } });
     const automate = async (event: string): Promise<string> => {
       const trigger = { ...start, config: { event_name: `rasket:${event}` } };
@@ -103,22 +103,25 @@ it(
     }
     for (const file of files) {
       await expect
-        .poll(async () => (await statusOf(program, file)).completed_at, { timeout: 60_000 + ROWS * 5, interval: 100 })
+        .poll(async () => (await fetchStatus(program, file)).completed_at, {
+          timeout: 60_000 + ROWS * 5,
+          interval: 100,
+        })
         .not.toBeNull();
       const failed = Math.floor((file.rows - 8) / 25) + 1;
       const updated = file.rows - failed - file.contacts;
-      expect(await statusOf(program, file)).toMatchObject({
+      expect(await fetchStatus(program, file)).toMatchObject({
         status: 'completed',
         counts: { total: file.rows, created: file.contacts, updated, skipped: 0, failed },
       });
     }
-    api = await apiOf(program);
+    api = await openApi(program);
     const contacts = files.reduce((sum, file) => sum + file.contacts, 0);
     expect((await api('GET', '/usage', { key: program.apiKey })).body.contacts.used).toBe(contacts);
     const filter = { field: 'email', op: 'contains', value: '@' };
     const preview = await api('POST', '/segments/preview', { key: program.apiKey, body: { filter } });
     expect(preview.body.contacts).toBe(contacts);
-    const runsOf = async (id: string): Promise<number> => {
+    const fetchRuns = async (id: string): Promise<number> => {
       let runs = 0;
       for (let after = ''; ;) {
         const page = await api('GET', `/automations/${id}/runs?limit=100${after}`, { key: program.apiKey });
@@ -128,7 +131,7 @@ it(
       }
     };
     const changed = files.reduce((sum, { rows, contacts: n }) => sum + rows - (Math.floor((rows - 8) / 25) + 1) - n, 0);
-    expect([await runsOf(onCreated), await runsOf(onUpdated)]).toEqual([contacts, changed]);
+    expect([await fetchRuns(onCreated), await fetchRuns(onUpdated)]).toEqual([contacts, changed]);
     await program.stop();
   },
 );

@@ -1,14 +1,14 @@
 // a batch of an import --> fails at each of its statements and commits in turn --> is tried again: each row counts once
 import { expect, it } from 'vitest';
-import { createImportLoop } from '../../src/features/audience/import-runner/carry-import.ts';
+import { createImportLoop } from '../../src/features/audience/import-runner/run-import.ts';
 import { line, start, wait } from '../api/automations/graph.ts';
 import { breakable } from '../rig/breakable.ts';
-import { formOf } from '../rig/forms.ts';
+import { buildForm } from '../rig/forms.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { breakOff } from './broken-off.ts';
 
 /** Two contacts, of which one comes again and is changed by that, and a row that cannot be read. */
-const fileOf = (n: number): string =>
+const buildFile = (n: number): string =>
   `email,first_name\nada${n}@one.example,Ada\nbob${n}@two.example,Bob\nnobody,N\nada${n}@one.example,Ada L\n`;
 
 // A fault is planted at every statement and after every commit. A kill between two commits is met by chance; here each is met.
@@ -29,7 +29,7 @@ it('an import survives a lost connection at any statement, also after a commit: 
   const createLoop = () => createImportLoop(scene.app.world);
   let isReached = true;
   for (let n = 1; isReached; n++) {
-    const form = formOf(fileOf(n), { on_conflict: 'upsert', start_automations: 'true' });
+    const form = buildForm(buildFile(n), { on_conflict: 'upsert', start_automations: 'true' });
     const { id } = await must('POST', '/contacts/imports', form);
     const before = await counts(scene);
     isReached = await breakOff(scene, faults, n, createLoop);

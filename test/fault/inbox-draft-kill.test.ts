@@ -46,7 +46,7 @@ async function makeDrafts(program: Program, inbox: string): Promise<{ id: string
   return drafts;
 }
 
-async function threadsOf(program: Program, inbox: string): Promise<{ email_count: number }[]> {
+async function fetchThreads(program: Program, inbox: string): Promise<{ email_count: number }[]> {
   const threads: { email_count: number }[] = [];
   for (let after = ''; ;) {
     const { body: page } = await ask(program, 'GET', `${inbox}/threads?folders=sent&limit=100${after}`);
@@ -116,7 +116,7 @@ it(
       expect([...(arrivals.get(to) ?? [emailId])], `the mails to ${to}`).toEqual([emailId]);
       expect((await ask(program, 'GET', `${inbox}/drafts/${id}`)).body.email_id).toBe(emailId);
     }
-    const threads = await threadsOf(program, inbox);
+    const threads = await fetchThreads(program, inbox);
     expect([threads.length, threads.every(({ email_count: count }) => count === 1)]).toEqual([DRAFTS, true]);
     const { body: emails } = await ask(program, 'GET', `/emails?limit=100`);
     expect(emails.data).toHaveLength(Math.min(100, DRAFTS));

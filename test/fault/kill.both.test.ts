@@ -110,7 +110,7 @@ describe('a kill -9 during delivery', () => {
     ).toEqual([]);
     expect(neverSent.length).toBeLessThanOrEqual(NEVER_SENT_MAX);
     // The whole account: nothing was accepted that was not asked for, and each email has one end.
-    const expected = new Map(ids.map((id) => [id, endOf(inDoubt.has(id))]));
+    const expected = new Map(ids.map((id) => [id, describeEnd(inDoubt.has(id))]));
     expect(settled).toEqual({ left: 0, emails: expected });
   });
 });
@@ -152,7 +152,7 @@ async function sendUntilAcknowledged(program: Program, n: number): Promise<strin
   }
 }
 
-const endOf = (wasInDoubt: boolean): string =>
+const describeEnd = (wasInDoubt: boolean): string =>
   wasInDoubt
     ? 'failed: email.queued email.sent email.failed ambiguous_submission'
     : 'delivered: email.queued email.sent email.delivered';

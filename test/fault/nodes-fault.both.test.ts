@@ -70,7 +70,7 @@ it.runIf(driver === 'pg')(
     const neverSent = counts.get(NEVER_SENT) ?? 0;
     expect(neverSent).toBeLessThanOrEqual(kills);
     const wrong = [...acknowledged].flatMap(([n, id], at) =>
-      endsOf(n).includes(ends[at] ?? '') ? [] : [`${n} ${id} ${ends[at]}`],
+      listEnds(n).includes(ends[at] ?? '') ? [] : [`${n} ${id} ${ends[at]}`],
     );
     expect(wrong).toEqual([]);
     // Nothing was accepted that nobody was told of, and nothing arrived that was not accepted.
@@ -87,7 +87,7 @@ const isToBeCanceled = (n: number): boolean => n % 10 === 3;
 const NEVER_SENT = 'failed: email.queued email.sent email.failed ambiguous_submission, arrived 0';
 
 /** Returns how an email may have ended. An email at its final dot when its node was killed is failed as in doubt, and never sent again. */
-function endsOf(n: number): string[] {
+function listEnds(n: number): string[] {
   if (isToBeCanceled(n)) return ['canceled: email.scheduled email.canceled, arrived 0'];
   if (isScheduled(n)) return ['delivered: email.scheduled email.sent email.delivered, arrived 1'];
   return [
@@ -114,9 +114,9 @@ async function startNodes(
   // At all times a few uploads are not kept as they were acknowledged.
   store.wrong = ({ method }) =>
     method === 'PUT' && random() < 0.04 ? LIES[Math.floor(random() * LIES.length)] : undefined;
-  const ways = await Promise.all(['A', 'B'].map((name) => waysOf(name, { url, endpoint: store.endpoint })));
+  const ways = await Promise.all(['A', 'B'].map((name) => listWays(name, { url, endpoint: store.endpoint })));
   const [first, second] = ways.map(({ settings }): Settings => settings) as [Settings, Settings];
-  const env = { ...settingsOf(store), ...first };
+  const env = { ...buildSettings(store), ...first };
   const program = await installProgram(sink, () => watch.stir(), { env, database });
   const processes = [program, await program.addNode(second)];
   const nodes: Node[] = [];
@@ -130,7 +130,7 @@ async function startNodes(
 
 type Settings = Record<string, string>;
 
-async function waysOf(name: string, { url, endpoint }: { url: string; endpoint: string }) {
+async function listWays(name: string, { url, endpoint }: { url: string; endpoint: string }) {
   const toDatabase = new URL(url);
   const toStore = new URL(endpoint);
   const database = await startTcpRelay({ host: toDatabase.hostname, port: Number(toDatabase.port) });
@@ -153,7 +153,7 @@ const leases: Settings =
       }
     : {};
 
-const settingsOf = ({ bucket, region, accessKey, secretKey }: ObjectServer): Settings => ({
+const buildSettings = ({ bucket, region, accessKey, secretKey }: ObjectServer): Settings => ({
   RASKET_BLOBS_STORE: 's3',
   RASKET_BLOBS_BUCKET: bucket,
   RASKET_BLOBS_REGION: region,
@@ -182,7 +182,7 @@ async function send(players: Players, program: Program, n: number): Promise<stri
     text: TEXT,
     ...(isScheduled(n) && { scheduled_at: new Date(Date.now() + TWO_HOURS_MS / 2).toISOString() }),
   };
-  const headers = { ...headersOf(program), 'idempotency-key': `send-${n}` };
+  const headers = { ...buildHeaders(program), 'idempotency-key': `send-${n}` };
   const { status, body: answer } = await askUntilAnswered(players, { path: '/emails', headers, body });
   if (status !== 200) throw new Error(`a send was answered with ${status} ${JSON.stringify(answer)}`);
   return answer.id;
@@ -190,14 +190,14 @@ async function send(players: Players, program: Program, n: number): Promise<stri
 
 /** Answers the id. A cancellation whose answer was lost is refused when it is asked for again, with the reason. */
 async function cancel(players: Players, program: Program, id: string): Promise<string> {
-  const headers = headersOf(program);
+  const headers = buildHeaders(program);
   const { status, body } = await askUntilAnswered(players, { path: `/emails/${id}/cancel`, headers, body: undefined });
   const isCanceled = status === 200 || body.message?.includes('(canceled)');
   if (!isCanceled) throw new Error(`a cancellation was answered with ${status} ${JSON.stringify(body)}`);
   return id;
 }
 
-const headersOf = ({ apiKey }: Program): Record<string, string> => ({
+const buildHeaders = ({ apiKey }: Program): Record<string, string> => ({
   authorization: `Bearer ${apiKey}`,
   'user-agent': 'rasket-tests/1',
   'content-type': 'application/json',
@@ -244,7 +244,9 @@ async function twoHoursLater(
     const texts = await db.all<{ email_id: string }>('select email_id from email_bodies where text_in_blob = 1');
     const contents = new Set([...store.objects.keys()].map((key) => key.split('/').slice(-2).join('/')));
     return {
-      emails: new Map(emails.map(({ id, last_event: state }) => [id, `${state}: ${toldOf(events.get(id) ?? [])}`])),
+      emails: new Map(
+        emails.map(({ id, last_event: state }) => [id, `${state}: ${formatEvents(events.get(id) ?? [])}`]),
+      ),
       left: await db.all('select * from deliveries'),
       withoutContent: texts.map(({ email_id: id }) => id).filter((id) => !contents.has(`${id}/text`)),
     };
@@ -254,7 +256,7 @@ async function twoHoursLater(
 }
 
 /** A delay, such as by a store that did not answer, may come any number of times. */
-function toldOf(events: readonly { type: string; data: string | null }[]): string {
+function formatEvents(events: readonly { type: string; data: string | null }[]): string {
   const told = events.map(({ type, data }) => {
     const { failed } = JSON.parse(data ?? '{}') as { failed?: { reason: string } };
     return failed ? `${type} ${failed.reason}` : type;

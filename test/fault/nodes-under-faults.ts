@@ -69,14 +69,14 @@ export function drawFaults(players: Players, count: number): Fault[] {
   return drawn.slice(0, count);
 }
 
-function nodeOf({ nodes, random }: Players): Node {
+function pickNode({ nodes, random }: Players): Node {
   const node = nodes[Math.floor(random() * nodes.length)];
   if (!node) throw new Error('there are no nodes');
   return node;
 }
 
 function kill(players: Players): Fault {
-  const node = nodeOf(players);
+  const node = pickNode(players);
   const lasts = 1 + Math.floor(players.random() * 30);
   let from = 0;
   return {
@@ -142,7 +142,7 @@ const LONGEST = scaled(1) > 1 ? { cut: 300, silent: 96, slow: 200 } : { cut: 60,
 const partition =
   (way: 'database' | 'store', passage: keyof typeof LONGEST) =>
   (players: Players): Fault => {
-    const node = nodeOf(players);
+    const node = pickNode(players);
     const lasts = 1 + Math.floor(players.random() * LONGEST[passage]);
     let from = 0;
     const count = (): number => (passage === 'slow' ? players.ended : node.inVain);

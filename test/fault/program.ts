@@ -72,9 +72,9 @@ export async function installProgram(
   createInstanceKey(dataDir);
   const database = options.database ?? (await makeMigratedDatabase(dataDir));
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
-  const env = settingsOf(dataDir, { database, dns, sink }, options.env);
+  const env = buildSettings(dataDir, { database, dns, sink }, options.env);
   options.publish?.(dns);
-  const own = processOf(env, onLog);
+  const own = startProcess(env, onLog);
   const others: Process[] = [];
 
   onTestFinished(async () => {
@@ -84,7 +84,7 @@ export async function installProgram(
     rmSync(options.folder === undefined ? path.dirname(dataDir) : dataDir, { recursive: true, force: true });
   });
   // This does what `rasket init` does, without the start of a process and every migration that it would be here.
-  const made = await makeTeam(configOf(env), dataDir, {});
+  const made = await makeTeam(buildConfig(env), dataDir, {});
 
   const program: Program = {
     dataDir,
@@ -98,7 +98,7 @@ export async function installProgram(
       const folder = path.join(path.dirname(dataDir), `node-${others.length + 2}`);
       mkdirSync(folder, { mode: 0o700 });
       copyFileSync(path.join(dataDir, 'instance.key'), path.join(folder, 'instance.key'));
-      const node = processOf({ ...env, ...changed, RASKET_DATA: folder }, onLog);
+      const node = startProcess({ ...env, ...changed, RASKET_DATA: folder }, onLog);
       others.push(node);
       await node.start();
       return node;
@@ -109,7 +109,7 @@ export async function installProgram(
   return program;
 }
 
-function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Process {
+function startProcess(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Process {
   let child: ChildProcess | undefined;
   let up = Promise.withResolvers<string>();
 
@@ -165,7 +165,7 @@ function readLine(text: string): LogLine | undefined {
 }
 
 /** The environment of the program, as an operator would set it. */
-function settingsOf(
+function buildSettings(
   dataDir: string,
   { database, dns, sink }: { database: TestDatabase; dns: DnsRig; sink: Sink },
   more: Record<string, string> = {},
@@ -190,7 +190,7 @@ function settingsOf(
 }
 
 /** Returns the configuration that the program reads from this environment. */
-export function configOf(env: NodeJS.ProcessEnv): Config {
+export function buildConfig(env: NodeJS.ProcessEnv): Config {
   const own = Object.entries(env).filter(([name]) => /^RASKET_(?!TEST_|DATA$)/.test(name));
   return loadConfig({ env: Object.fromEntries(own) }).config;
 }

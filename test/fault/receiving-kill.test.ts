@@ -69,14 +69,14 @@ it(
     for (const { id, subject } of there.filter((_, n) => n % 10 === 0)) {
       const { raw } = (await call('GET', `/emails/receiving/${id}`, { key: program.apiKey })).body;
       const source = await fetch(raw.download_url, { headers: { 'user-agent': 'test' } });
-      expect(await source.text()).toBe(messageOf(Number(subject)));
+      expect(await source.text()).toBe(buildMessage(Number(subject)));
     }
     console.log(JSON.stringify({ messages: MESSAGES, kills: KILLS, tries }));
     await program.stop();
   },
 );
 
-const messageOf = (n: number): string =>
+const buildMessage = (n: number): string =>
   `Subject: ${n}\r\nMessage-ID: <${n}@kill.example>\r\n\r\n${'some text\r\n'.repeat(n % 50)}.. and a dot\r\n.\r\n`;
 
 async function bring(port: number, n: number): Promise<string> {
@@ -85,7 +85,7 @@ async function bring(port: number, n: number): Promise<string> {
     await client.hear();
     const lines = ['EHLO mx.example.org', 'MAIL FROM:<a@example.org>', `RCPT TO:<n${n}@${DOMAIN}>`, 'DATA'];
     for (const line of lines) if (!/^[23]/.test(await client.say(line))) return '';
-    return await client.say(dotted(messageOf(n)));
+    return await client.say(dotted(buildMessage(n)));
   } finally {
     client.end();
   }

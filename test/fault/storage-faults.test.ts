@@ -52,12 +52,12 @@ async function install(env: Record<string, string> = {}, database?: TestDatabase
   };
 }
 
-const pidOf = ({ dataDir }: Program): number =>
+const readPid = ({ dataDir }: Program): number =>
   (JSON.parse(readFileSync(path.join(dataDir, 'run/ready.json'), 'utf8')) as { pid: number }).pid;
 
 /** Makes strace answer the system calls of the running server; the returned function ends that. */
 async function inject(program: Program, what: string): Promise<() => Promise<void>> {
-  const words = ['-f', '-p', String(pidOf(program)), '-o', '/dev/null', '-e', `inject=${what}`];
+  const words = ['-f', '-p', String(readPid(program)), '-o', '/dev/null', '-e', `inject=${what}`];
   const strace = spawn('strace', words, { stdio: ['ignore', 'ignore', 'pipe'] });
   const gone = once(strace, 'exit');
   onTestFinished(() => void strace.kill('SIGKILL'));
@@ -76,7 +76,7 @@ async function inject(program: Program, what: string): Promise<() => Promise<voi
 }
 
 /** Finds the first page of a table, and returns how to overwrite bytes in it. */
-function rootPageOf(file: string, table: string): { zero(): void; mend(): void } {
+function openRootPage(file: string, table: string): { zero(): void; mend(): void } {
   const db = new Sqlite(file);
   db.pragma('wal_checkpoint(truncate)');
   const size = Number(db.pragma('page_size', { simple: true }));
@@ -107,7 +107,7 @@ function rootPageOf(file: string, table: string): { zero(): void; mend(): void }
 }
 
 /** Returns a function that renames a table of the database as another program would. */
-async function renamerOf({ dataDir, database }: Program): Promise<(from: string, to: string) => Promise<unknown>> {
+async function createRenamer({ dataDir, database }: Program): Promise<(from: string, to: string) => Promise<unknown>> {
   if (!isPg) {
     const db = new Sqlite(path.join(dataDir, 'rasket.db'));
     onTestFinished(() => void db.close());
@@ -120,7 +120,7 @@ async function renamerOf({ dataDir, database }: Program): Promise<(from: string,
   return (from, to) => client.query(`alter table ${from} rename to ${to}`);
 }
 
-const fileOf = ({ dataDir }: Program): string => path.join(dataDir, 'rasket.db');
+const locateFile = ({ dataDir }: Program): string => path.join(dataDir, 'rasket.db');
 
 // runs only with SQLite: a page of PostgreSQL is its own
 it.skipIf(isPg)(
@@ -128,7 +128,7 @@ it.skipIf(isPg)(
   async () => {
     const { program, log, api, readiness, send } = await install();
     await program.stop();
-    const page = rootPageOf(fileOf(program), 'api_keys');
+    const page = openRootPage(locateFile(program), 'api_keys');
     page.zero();
     await program.start();
     for (let n = 0; n < 5; n++) {
@@ -150,7 +150,7 @@ it.skipIf(isPg)(
 it('a missing table makes its requests return 503 and the node unready until it is back', async () => {
   const { program, log, api, readiness, send } = await install();
   expect((await api('GET', '/topics')).status).toBe(200);
-  const rename = await renamerOf(program);
+  const rename = await createRenamer(program);
   await rename('topics', 'topics_elsewhere');
   for (let n = 0; n < 3; n++) {
     const answer = await api('GET', '/topics');

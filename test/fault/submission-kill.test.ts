@@ -65,7 +65,7 @@ it(
   },
 );
 
-const messageIdOf = (n: number): string => `<submission-${n}@client.example>`;
+const formatMessageId = (n: number): string => `<submission-${n}@client.example>`;
 
 /** Submits as a careful client does: under the same key until it is answered. */
 async function submitOnce(client: Dialogue, { from }: Program, n: number): Promise<string | undefined> {
@@ -73,7 +73,7 @@ async function submitOnce(client: Dialogue, { from }: Program, n: number): Promi
   const reply = await submit(client, {
     from: 'fault@sender.example.com',
     to: [`r${n}@d${n % 7}.example`],
-    content: `From: ${from}\r\nMessage-ID: ${messageIdOf(n)}\r\nRasket-Idempotency-Key: s-${n}\r\n\r\n${filler}`,
+    content: `From: ${from}\r\nMessage-ID: ${formatMessageId(n)}\r\nRasket-Idempotency-Key: s-${n}\r\n\r\n${filler}`,
   });
   const id = /^250 2\.6\.0 Accepted as (\S+)$/.exec(reply)?.[1];
   if (id === undefined && /^[45]/.test(reply) && !reply.startsWith('4')) throw new Error(reply);
@@ -84,7 +84,7 @@ async function submitOnce(client: Dialogue, { from }: Program, n: number): Promi
 async function login(program: Program, restarted: () => Promise<void>): Promise<Dialogue> {
   for (;;) {
     await restarted();
-    const client = await connectTo(portOf(program));
+    const client = await connectTo(readPort(program));
     if (client && (await client.line()).startsWith('220') && (await logIn(client, program.apiKey)).startsWith('235')) {
       return client;
     }
@@ -92,7 +92,7 @@ async function login(program: Program, restarted: () => Promise<void>): Promise<
   }
 }
 
-function portOf({ dataDir }: Program): number {
+function readPort({ dataDir }: Program): number {
   try {
     const ready = JSON.parse(readFileSync(path.join(dataDir, 'run', 'ready.json'), 'utf8')) as {
       listeners: { smtp: { port: number }[] };

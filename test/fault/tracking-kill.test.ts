@@ -35,7 +35,7 @@ it('a click that got its response is recorded once, whenever the process is kill
     data: { id: string; name: string }[];
   };
   const { id: domainId = '', name = '' } = domains.data[0] ?? {};
-  const pathOf = (target: string): string =>
+  const buildPath = (target: string): string =>
     `/c/${clickToken({ emailId: id, domainId, target }, (bytes) => secrets.mac('click of a domain', bytes))}`;
 
   const answered: string[] = [];
@@ -50,7 +50,7 @@ it('a click that got its response is recorded once, whenever the process is kill
         while (!dead) {
           const target = `https://example.com/${++targets}`;
           asked.push(target);
-          const answer = await follow(server, `http://track.${name}${pathOf(target)}`).catch(() => undefined);
+          const answer = await follow(server, `http://track.${name}${buildPath(target)}`).catch(() => undefined);
           if (!answer) continue;
           expect([answer.status, answer.headers.location]).toEqual([302, target]);
           answered.push(target);
@@ -63,7 +63,7 @@ it('a click that got its response is recorded once, whenever the process is kill
   }
   await program.stop();
 
-  const recorded = await clicksOf(program, id);
+  const recorded = await listClicks(program, id);
   const times = new Map<string, number>();
   for (const link of recorded) times.set(link, (times.get(link) ?? 0) + 1);
   expect(
@@ -86,7 +86,7 @@ interface Clicked {
   userAgent: string;
 }
 
-async function clicksOf(program: Program, emailId: string): Promise<string[]> {
+async function listClicks(program: Program, emailId: string): Promise<string[]> {
   const { config } = loadConfig({ env: {}, overrides: { database: program.database } });
   const { driver, url, path: file, pool_max: poolMax } = config.database;
   const options: OpenDbOptions = { driver, url, file: path.resolve(program.dataDir, file), poolMax };

@@ -26,9 +26,9 @@ const testing = (name: string, more: object = {}) => ({
   ab: { subjects: [`${name} B`], test_percent: 50, wait_minutes: 60, ...more },
 });
 
-/** Returns the messages that arrived with a subject; `addressesOf` returns their recipients. */
+/** Returns the messages that arrived with a subject; `listAddresses` returns their recipients. */
 const arrived = (subject: string) => scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`));
-const addressesOf = (...subjects: string[]) =>
+const listAddresses = (...subjects: string[]) =>
   subjects.flatMap((subject) => arrived(subject).flatMap(({ rcptTo }) => rcptTo)).sort();
 
 /** People click, each once, some while after it arrived. */
@@ -79,7 +79,7 @@ describe('a broadcast that tests subjects', () => {
       },
     });
     await wait(HOUR);
-    expect(addressesOf('Most A', 'Most B')).toEqual(many(110).sort());
+    expect(listAddresses('Most A', 'Most B')).toEqual(many(110).sort());
     expect(arrived('Most A')).toHaveLength(a);
     const done = await campaign.get(id);
     expect(done).toMatchObject({ status: 'sent', recipients: 110, next_at: null, waiting_reason: null });
@@ -98,7 +98,7 @@ describe('a broadcast that tests subjects', () => {
     const b = arrived(`${name} B`).length;
     await wait(HOUR);
     expect(arrived(`${name} B`)).toHaveLength(b);
-    expect(addressesOf(`${name} A`, `${name} B`)).toEqual(many(90).sort());
+    expect(listAddresses(`${name} A`, `${name} B`)).toEqual(many(90).sort());
     expect((await campaign.get(id)).ab).toMatchObject({ winner: `${name} A`, decided_by: decidedBy });
   });
 
@@ -141,7 +141,7 @@ describe('a broadcast that tests subjects', () => {
     await scene.restart();
     await wait(HOUR);
     for (let i = 0; i < 30; i++) await wait(5000);
-    expect(addressesOf('Slow A', 'Slow B')).toEqual(many(30).sort());
+    expect(listAddresses('Slow A', 'Slow B')).toEqual(many(30).sort());
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 30 });
   });
 
@@ -150,7 +150,7 @@ describe('a broadcast that tests subjects', () => {
     const canceled = await campaign.broadcast(testing('Gone'));
     const held = await campaign.broadcast(testing('Held'));
     await scene.settled();
-    const tested = addressesOf('Gone A', 'Gone B').length;
+    const tested = listAddresses('Gone A', 'Gone B').length;
     expect((await campaign.call('POST', `/broadcasts/${canceled}/cancel`)).status).toBe(200);
     await scene.app.broadcasts?.stop(0);
     scene.clock.advance(9 * HOUR);
@@ -160,7 +160,7 @@ describe('a broadcast that tests subjects', () => {
     expect(await campaign.get(held)).toMatchObject({ held: { reason: 'overdue' }, ab: { winner: null } });
     expect((await campaign.call('POST', `/broadcasts/${held}/resume`)).status).toBe(200);
     await scene.settled();
-    expect(addressesOf('Gone A', 'Gone B')).toHaveLength(tested);
-    expect(addressesOf('Held A', 'Held B')).toEqual(many(40).sort());
+    expect(listAddresses('Gone A', 'Gone B')).toHaveLength(tested);
+    expect(listAddresses('Held A', 'Held B')).toEqual(many(40).sort());
   });
 });

@@ -73,23 +73,23 @@ function heldAccept(world: World): Held {
   };
 }
 
-const ctxOf = ({ team }: Mail): Ctx => ({
+const buildCtx = ({ team }: Mail): Ctx => ({
   store: scene.app.world,
   teamId: team.id,
   actor: { kind: 'job', name: 'test' },
   requestId: scene.app.world.ids.uuid(),
 });
 
-const emailOf = (mail: Mail, to: string) => ({
+const buildEmail = (mail: Mail, to: string) => ({
   from: `a@${mail.domain.name}`,
   to: [to],
   subject: 'Hello',
   text: 'It works.',
 });
 
-const batchOf = (mail: Mail) => Array.from({ length: BATCH }, (_, n) => emailOf(mail, `x${n}@one.example`));
+const buildBatch = (mail: Mail) => Array.from({ length: BATCH }, (_, n) => buildEmail(mail, `x${n}@one.example`));
 
-const countOf = async ({ team }: Mail): Promise<number> => {
+const loadCount = async ({ team }: Mail): Promise<number> => {
   const { db } = scene.app.world;
   const row = await db.get<{ n: number }>('select count(*) as n from emails where team_id = ?', [team.id]);
   return row?.n ?? 0;
@@ -97,9 +97,9 @@ const countOf = async ({ team }: Mail): Promise<number> => {
 
 it('one email is committed ahead of the batches that another team posted before it', async () => {
   const { accept, handedIn, until, letGo } = heldAccept(scene.app.world);
-  const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(ctxOf(crowd), batchOf(crowd), {}));
+  const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(buildCtx(crowd), buildBatch(crowd), {}));
   await until(BATCHES);
-  const single = accept.acceptEmail(ctxOf(other), emailOf(other, 'y@one.example'));
+  const single = accept.acceptEmail(buildCtx(other), buildEmail(other, 'y@one.example'));
   await until(BATCHES + 1);
   letGo();
   const [{ id }, ...answers] = await Promise.all([single, ...batches]);
@@ -108,13 +108,13 @@ it('one email is committed ahead of the batches that another team posted before 
   expect(its?.commit).toBe(2);
   expect(handedIn.filter(({ commit }) => commit > 2).length).toBeGreaterThanOrEqual(BATCHES - 5);
   expect(answers.map(({ data }) => data.length)).toEqual(answers.map(() => BATCH));
-  expect([await countOf(crowd), await countOf(other)]).toEqual([BATCHES * BATCH, 1]);
+  expect([await loadCount(crowd), await loadCount(other)]).toEqual([BATCHES * BATCH, 1]);
   expect((await scene.account(other.team, id)).events).toEqual(['email.queued']);
 });
 
 it('the batches of one team are prepared a few in each turn of the event loop, however many arrive at once', async () => {
   const { accept, handedIn, until, letGo } = heldAccept(scene.app.world);
-  const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(ctxOf(crowd), batchOf(crowd), {}));
+  const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(buildCtx(crowd), buildBatch(crowd), {}));
   await until(BATCHES);
   letGo();
   await Promise.all(batches);

@@ -7,7 +7,7 @@ import {
   nextRunAt,
   removeEndedRuns,
 } from '../../src/features/automations/automation-runs.store.ts';
-import { plansOf } from '../rig/plans.ts';
+import { explainQueries } from '../rig/plans.ts';
 import { startScene } from '../rig/scene.ts';
 
 const ROWS = 20_000;
@@ -61,7 +61,7 @@ const LOOKS: Record<string, { ask(db: Db): Promise<unknown>; by: string[] }> = {
 };
 
 const plansTogether = async (db: Db, ask: (db: Db) => Promise<unknown>): Promise<string> =>
-  (await plansOf(db, () => ask(db), 'automation_runs')).join('\n');
+  (await explainQueries(db, () => ask(db), 'automation_runs')).join('\n');
 const reads = (plan: string, index: string): boolean => new RegExp(`\\b${index}\\b`).test(plan);
 
 it.each(Object.entries(LOOKS))('the query “%s” uses its index, and does not without it', async (_, { ask, by }) => {

@@ -1,6 +1,6 @@
 // an automation that is deleted while a step of its run is in accept: one of them is first, and the other finds what it left
 import { expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

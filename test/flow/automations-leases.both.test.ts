@@ -1,6 +1,6 @@
 // runs that a process has leased --> the lease runs out, or others look --> each step is done once
 import { describe, expect, it } from 'vitest';
-import { createAutomationLoop, createCarryRun } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop, createRunExecutor } from '../../src/features/automations/runner/execute-run.ts';
 import { claimDueRuns, endRun, moveRun } from '../../src/features/automations/automation-runs.store.ts';
 import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -60,7 +60,7 @@ it('a run that was claimed before its wait was written has not waited', async ()
   const now = scene.clock.now();
   const [run] = await world.db.tx((tx) => claimDueRuns(tx, { owner: 'a', now, until: now + DAY_MS, limit: 1 }));
   if (!run) throw new Error('no run is due');
-  const carry = createCarryRun(world, { owner: 'a', wakeQueue: () => undefined });
+  const carry = createRunExecutor(world, { owner: 'a', wakeQueue: () => undefined });
   await carry(run, new AbortController().signal);
   const before = await at.run(id);
   await carry({ ...run, started_at: now, step_key: 'w' }, new AbortController().signal);

@@ -1,8 +1,12 @@
 // runs that are carried <-> contacts that are erased, automations that are stopped, mail that is woken
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
-import { cancelRunsOf, eraseRunsOf, removeEndedRuns } from '../../src/features/automations/automation-runs.store.ts';
+import {
+  cancelAutomationRuns,
+  eraseContactRuns,
+  removeEndedRuns,
+} from '../../src/features/automations/automation-runs.store.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -59,7 +63,7 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
     const before = errors().length;
     await between(
       (tx) => tx.get('select id from contacts where id = ? for update', [has.contact]),
-      (tx) => eraseRunsOf(tx, has.contact, scene.clock.now()),
+      (tx) => eraseContactRuns(tx, has.contact, scene.clock.now()),
     );
     expect(errors().slice(before)).toEqual([]);
     expect(await newestRun(id)).toMatchObject({ status: 'cancelled' });
@@ -72,7 +76,7 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
     const before = errors().length;
     await between(
       (tx) => tx.get('select id from automations where id = ? for update', [id]),
-      (tx) => cancelRunsOf(tx, id, scene.clock.now()),
+      (tx) => cancelAutomationRuns(tx, id, scene.clock.now()),
     );
     expect(errors().slice(before)).toEqual([]);
     const { data } = await call('GET', `/automations/${id}/runs`);
@@ -88,7 +92,7 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
     const team = { teamId: has.team.id, beforeMs: scene.clock.now() + 1 };
     const removed = () => db.tx((tx) => removeEndedRuns(tx, team, 10));
     await db.tx(async (tx) => {
-      await eraseRunsOf(tx, has.contact, scene.clock.now());
+      await eraseContactRuns(tx, has.contact, scene.clock.now());
       expect(await removed()).toBe(0);
     });
     expect(await removed()).toBe(1);

@@ -1,6 +1,6 @@
 // mail of automations --> the queue, where it waits --> a contact that has left, or that opens it
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
 import { claimDeliveries } from '../../src/mail/queue/claim.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
@@ -170,7 +170,7 @@ it('a merge value that would be code at its place in the template is left out', 
   const given = { LINK: { var: 'event.link' }, NAME: { var: 'event.name' } };
   const graph = line(start, step('mail', 'send_email', { template: { id, variables: given } }));
   await call('POST', '/automations', { name: 'A', status: 'enabled', ...graph });
-  const hrefOf = async (link: string) => {
+  const fetchHref = async (link: string) => {
     const before = scene.sink.messages.length;
     await call('POST', '/events/send', {
       event: 'order',
@@ -183,6 +183,6 @@ it('a merge value that would be code at its place in the template is left out', 
     expect(body).toContain('&lt;b&gt;Ada&lt;/b&gt;');
     return /href="([^"]*)"/.exec(body)?.[1];
   };
-  expect(await hrefOf('https://shop.example/1?a=b')).toBe('https://shop.example/1?a=b');
-  expect(await hrefOf('java\tscript:alert(1)')).toBe('');
+  expect(await fetchHref('https://shop.example/1?a=b')).toBe('https://shop.example/1?a=b');
+  expect(await fetchHref('java\tscript:alert(1)')).toBe('');
 });

@@ -58,7 +58,7 @@ function makeRandom(random: () => number) {
     if (type === 'delay') return { key, type, config: { duration: `${1 + below(3)} days` } };
     return { key, type, config: type === 'condition' ? { ...rule() } : update() };
   }
-  const waysOf = ({ type }: Step): string[] =>
+  const listWays = ({ type }: Step): string[] =>
     type === 'condition' ? ['condition_met', 'condition_not_met'] : ['default'];
 
   /** Every step hangs on a free way of one before it; some of the ways left over lead to a later step. */
@@ -72,7 +72,7 @@ function makeRandom(random: () => number) {
       const next = step(`s${at}`);
       steps.push(next);
       connections.push({ from, to: next.key, type });
-      for (const way of waysOf(next)) free.push({ from: next.key, at, type: way });
+      for (const way of listWays(next)) free.push({ from: next.key, at, type: way });
     }
     for (const { from, at, type } of free) {
       const later = steps.slice(at + 1);
@@ -194,7 +194,7 @@ it(
 );
 
 /** The steps at fault: not reached from the trigger, on a way back to themselves, leading nowhere, a trigger too many, a bad config. */
-function faultyOf({ steps, connections }: Graph): string[] {
+function listFaulty({ steps, connections }: Graph): string[] {
   const reach = (from: string): Set<string> => {
     const seen = new Set<string>();
     const open = [from];
@@ -247,7 +247,7 @@ it(
       for (let n = 1 + below(3); n > 0; n--) {
         if (made.steps.length > 1) pick(faults)(made);
       }
-      const expected = faultyOf(made);
+      const expected = listFaulty(made);
       if (new Set(made.steps.map(({ key }) => key)).size < made.steps.length || expected.length === 0) continue;
       const { status, body, text } = await scene.api('POST', '/automations', {
         key: team.key,

@@ -1,11 +1,11 @@
 // many runs that are due --> whose are carried first; and what becomes of one whose step fails by our own fault
 import { describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
 import { createTurns } from '../../src/platform/work-loop/index.ts';
 import { claimDueRuns } from '../../src/features/automations/automation-runs.store.ts';
 import { setSending } from '../../src/tenancy/instance/index.ts';
 import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
-import { plansOf, rowsRead } from '../rig/plans.ts';
+import { explainQueries, rowsRead } from '../rig/plans.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, MINUTE } from './mail.ts';
 
@@ -17,7 +17,7 @@ async function automate(scene: Scene, has: Supplies, ...steps: { key: string }[]
 }
 const send = (scene: Scene, { team, contact }: Supplies) =>
   scene.api('POST', '/events/send', { key: team.key, body: { event: 'order', contact_id: contact } });
-const runOf = async (scene: Scene, { team: { key } }: Supplies, automation: string) => {
+const fetchRun = async (scene: Scene, { team: { key } }: Supplies, automation: string) => {
   const [{ id }] = (await scene.api('GET', `/automations/${automation}/runs`, { key })).body.data;
   return (await scene.api('GET', `/automations/${automation}/runs/${id}`, { key })).body;
 };
@@ -87,7 +87,7 @@ describe('turns of teams', () => {
       return rows.map((row) => row.team_id);
     };
     const [first, second, third] = all.map(({ team }) => team.id);
-    const plans = await plansOf(
+    const plans = await explainQueries(
       db,
       async () => expect(new Set(await claim(3))).toEqual(new Set([first, second, third])),
       'automation_runs',
@@ -153,7 +153,7 @@ describe('a step that fails with a service error', () => {
     const row = () =>
       scene.app.world.db.get('select tries, due_at, status from automation_runs where automation_id = ?', [id]);
     expect(await row()).toMatchObject({ tries: 1, due_at: scene.clock.now() + MINUTE, status: 'running' });
-    expect((await runOf(scene, has, id)).steps[2]).toMatchObject({
+    expect((await fetchRun(scene, has, id)).steps[2]).toMatchObject({
       status: 'waiting',
       output: { reason: 'an error of the service, once; its log says which', until: expect.any(String) },
     });
@@ -177,11 +177,11 @@ describe('a step that fails with a service error', () => {
     await scene.settled();
     await damage(scene, id, ['"template":', '"broken":']);
     for (let n = 0; n < 8; n++) {
-      expect(await runOf(scene, has, id)).toMatchObject({ status: 'running' });
+      expect(await fetchRun(scene, has, id)).toMatchObject({ status: 'running' });
       scene.clock.advance(DAY);
       await scene.settled();
     }
-    const run = await runOf(scene, has, id);
+    const run = await fetchRun(scene, has, id);
     const error = 'an error of the service, 8 times; its log says which';
     expect(run).toMatchObject({ status: 'failed', error: `mail: ${error}` });
     expect(run.steps[2]).toMatchObject({ key: 'mail', status: 'failed', error: { message: error } });
@@ -199,10 +199,10 @@ it('an email of a run is accepted while sending is switched off, waits, and is s
   scene.clock.advance(HOUR);
   await scene.settled();
   expect(scene.sink.messages).toEqual([]);
-  expect((await runOf(scene, has, id)).status).not.toBe('failed');
+  expect((await fetchRun(scene, has, id)).status).not.toBe('failed');
   await setSending(scene.app.world, { isOn: true });
   scene.clock.advance(HOUR);
   await scene.settled();
   expect(scene.sink.messages).toHaveLength(1);
-  expect(await runOf(scene, has, id)).toMatchObject({ status: 'completed' });
+  expect(await fetchRun(scene, has, id)).toMatchObject({ status: 'completed' });
 });

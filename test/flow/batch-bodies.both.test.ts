@@ -6,7 +6,7 @@ import { insertSharedBodies, type SharedBodyRow } from '../../src/mail/shared-bo
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY, removeExpired } from './expiry.ts';
-import { mailIn, messagesOf, type Mail } from './mail.ts';
+import { mailIn, listMessages, type Mail } from './mail.ts';
 
 const BODY_BYTES = 200_000;
 const FILLING = '<p>The same for everybody.</p>\n'.repeat(Math.ceil(BODY_BYTES / 31));
@@ -50,7 +50,7 @@ const read = async (mail: Mail, id: string): Promise<{ status: number; html: str
 };
 
 const arrived = async (id: string): Promise<{ html: string | undefined; text: string | undefined }> => {
-  const messages = messagesOf(scene, id);
+  const messages = listMessages(scene, id);
   expect(messages).toHaveLength(1);
   const { html, text } = await PostalMime.parse(messages[0]?.data ?? '');
   return { html, text };
@@ -107,7 +107,7 @@ it('a batch of 100 with one large template stores its body once, and each recipi
     const html = `<h1>Name &lt;${i}&gt;</h1><p>${i} of things</p>${FILLING}`;
     const text = `Name <${i}>: ${i} of things`;
     expect(await read(mail, id)).toEqual({ status: 200, html, text });
-    const [message] = messagesOf(scene, id);
+    const [message] = listMessages(scene, id);
     expect(message?.rcptTo).toEqual([to]);
     expect(message?.data.includes(`\r\n${text}\r\n`)).toBe(true);
     // Decoding all of them takes half a minute.

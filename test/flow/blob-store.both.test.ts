@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { blobsIn, startObjectServer, type ObjectServer, type Wrong } from '../rig/object-server.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { bringMail, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../rig/mx.ts';
 import { connect, logIn, submit } from '../smtp/dialogue.ts';
 import { HOUR, mailIn, type Mail } from './mail.ts';
 
@@ -118,7 +118,7 @@ it('a send that is refused because of the object store says so, and when to retr
 it.each<Wrong>(['forbid', 'slow down', 'hang up', 'stall'])(
   'SMTP submission and receiving ask clients to retry while the object store fails, and accept mail afterwards: “%s”',
   async (wrong) => {
-    const { name } = await receivingDomainOf(scene, mail.team);
+    const { name } = await createReceivingDomain(scene, mail.team);
     const number = ++sends;
     const content = (from: string): string =>
       `From: <${from}>\r\nTo: <reader${number}@one.example>\r\nSubject: Number ${number}\r\n\r\nHello\r\n`;

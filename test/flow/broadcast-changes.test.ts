@@ -19,7 +19,7 @@ const due = async (): Promise<void> => {
   scene.clock.advance(HOUR);
   await scene.settled();
 };
-const templateOf = async ({ call, make }: Campaign): Promise<string> => {
+const createTemplate = async ({ call, make }: Campaign): Promise<string> => {
   const id = await make('/templates', { name: 'T', html: '<p>As it was, {{{FIRST_NAME|reader}}}</p>' });
   await call('POST', `/templates/${id}/publish`);
   return id;
@@ -37,7 +37,7 @@ it.each([
 ] as const)('a broadcast whose template is %s before its time is sent as it was scheduled', async (what, change) => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['a@one.example']);
-  const template = await templateOf(campaign);
+  const template = await createTemplate(campaign);
   const subject = `Template ${what}`;
   const id = await campaign.broadcast({ subject, html: null, template: { id: template }, scheduled_at: inAnHour() });
   expect((await change(campaign, template)).status).toBeLessThan(300);
@@ -124,9 +124,9 @@ it('a contact whose address changes during a broadcast gets one email, at the ol
 it('a topic that is deleted before or during a broadcast makes it fail, and nobody is reported to have left it', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['t1@one.example', 't2@one.example']);
-  const topicOf = (name: string) => campaign.make('/topics', { name, default_subscription: 'opt_in' });
-  const before = await topicOf('Before');
-  const middle = await topicOf('Middle');
+  const createTopic = (name: string) => campaign.make('/topics', { name, default_subscription: 'opt_in' });
+  const before = await createTopic('Before');
+  const middle = await createTopic('Middle');
   const scheduled = await campaign.broadcast({ subject: 'Topic', topic_id: before, scheduled_at: inAnHour() });
   const begun = await campaign.broadcast({ subject: 'Topic', topic_id: middle, rate_per_minute: 12 });
   await scene.settled();

@@ -18,7 +18,7 @@ async function look(scene: Scene): Promise<void> {
 const HOST = 'mail.holds.example';
 
 /** Nobody lives at bad.example; shut.example takes nothing for now, as long as it is closed. */
-function sinkOf(): { isShut: boolean; script: (command: string) => string | undefined } {
+function createSink(): { isShut: boolean; script: (command: string) => string | undefined } {
   const sink = {
     isShut: true,
     script(command: string): string | undefined {
@@ -32,9 +32,9 @@ function sinkOf(): { isShut: boolean; script: (command: string) => string | unde
 
 describe('a broadcast', () => {
   let scene: Scene;
-  let sink: ReturnType<typeof sinkOf>;
+  let sink: ReturnType<typeof createSink>;
   beforeAll(async () => {
-    sink = sinkOf();
+    sink = createSink();
     scene = await startScene({
       sink,
       roles: ['http', 'delivery', 'receiving'],

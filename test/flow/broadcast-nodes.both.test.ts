@@ -4,7 +4,7 @@ import { startApp } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
-import { formOf } from '../rig/forms.ts';
+import { buildForm } from '../rig/forms.ts';
 import { startScene } from '../rig/scene.ts';
 import { campaignIn } from './campaign.ts';
 import { SECOND } from './mail.ts';
@@ -26,7 +26,7 @@ it.runIf(driver === 'pg')(
     const campaign = await campaignIn(scene);
     const addresses = Array.from({ length: CONTACTS }, (_, i) => `reader${i}@list.example`);
     const { key } = campaign.team;
-    const form = formOf(`email\n${addresses.join('\n')}\n`);
+    const form = buildForm(`email\n${addresses.join('\n')}\n`);
     const { id: importId } = (await scene.api('POST', '/contacts/imports', { key, ...form })).body;
     await expect.poll(async () => (await campaign.read(`/contacts/imports/${importId}`)).status).toBe('completed');
     const drafts = [await campaign.broadcast({ send: false }), await campaign.broadcast({ send: false })];

@@ -54,7 +54,7 @@ async function mailing(addresses: readonly string[], more: Record<string, unknow
   };
 }
 
-const stateOf = async ({ campaign }: Mailing, emailId: string): Promise<unknown> =>
+const loadState = async ({ campaign }: Mailing, emailId: string): Promise<unknown> =>
   (await campaign.read(`/emails/${emailId}`)).last_event;
 
 describe('machines that open a broadcast', () => {
@@ -80,7 +80,10 @@ describe('machines that open a broadcast', () => {
     expect(await listed('clicked-links')).toMatchObject([
       { url: LINKS[0], clicks: 1, unique_clicks: 1, machine_clicks: 1 },
     ]);
-    expect([await stateOf(one, ada?.id ?? ''), await stateOf(one, gate?.id ?? '')]).toEqual(['clicked', 'delivered']);
+    expect([await loadState(one, ada?.id ?? ''), await loadState(one, gate?.id ?? '')]).toEqual([
+      'clicked',
+      'delivered',
+    ]);
     const counted = {
       opened: 1,
       clicked: 1,
@@ -140,7 +143,7 @@ describe('readers who unsubscribe', () => {
       'email.sent',
       'email.queued',
     ]);
-    expect(await stateOf(one, ada?.id ?? '')).toBe('delivered');
+    expect(await loadState(one, ada?.id ?? '')).toBe('delivered');
   });
 
   it('count when they leave a topic, and not when they choose other topics', async () => {

@@ -57,15 +57,15 @@ function judged({ data, mailFrom }: Pick<SinkMessage, 'data' | 'mailFrom'>, ip: 
 }
 
 /** Header fields, unfolded, in their order. */
-const headersOf = ({ data }: Pick<SinkMessage, 'data'>): [name: string, value: string][] =>
+const listHeaders = ({ data }: Pick<SinkMessage, 'data'>): [name: string, value: string][] =>
   (data.toString('utf8').split('\r\n\r\n', 1)[0] ?? '')
     .replaceAll(/\r\n[ \t]+/g, ' ')
     .split('\r\n')
     .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]);
-const valuesOf = (message: Pick<SinkMessage, 'data'>, name: string): string[] =>
-  headersOf(message).flatMap(([each, value]) => (each === name ? [value] : []));
-const leaveOf = (message: SinkMessage | undefined): string =>
-  /^<(.*)>$/.exec((message ? valuesOf(message, 'list-unsubscribe')[0] : undefined) ?? '')?.[1] ?? '';
+const listValues = (message: Pick<SinkMessage, 'data'>, name: string): string[] =>
+  listHeaders(message).flatMap(([each, value]) => (each === name ? [value] : []));
+const readUnsubscribeLink = (message: SinkMessage | undefined): string =>
+  /^<(.*)>$/.exec((message ? listValues(message, 'list-unsubscribe')[0] : undefined) ?? '')?.[1] ?? '';
 
 describe('the sender of bulk mail', () => {
   it('passes SPF, DKIM and DMARC, and both are aligned with its From', async () => {
@@ -88,7 +88,7 @@ describe('the sender of bulk mail', () => {
 
   it('signs with a 2048-bit key, as Gmail requires', async () => {
     const { campaign, messages } = await broadcast(1);
-    const signatures = valuesOf(messages[0] ?? { data: Buffer.alloc(0) }, 'dkim-signature');
+    const signatures = listValues(messages[0] ?? { data: Buffer.alloc(0) }, 'dkim-signature');
     const rsa = signatures.find((value) => value.includes('a=rsa-sha256')) ?? '';
     expect(rsa).toContain(`d=${campaign.domain.name};`);
     const bytes = Buffer.from((/\bb=([^;]*)$/.exec(rsa)?.[1] ?? '').replaceAll(' ', ''), 'base64').length;
@@ -98,11 +98,11 @@ describe('the sender of bulk mail', () => {
   it('has one From on a verified domain, and one Message-ID of its own', async () => {
     const { campaign, messages } = await broadcast(3);
     for (const message of messages) {
-      expect(valuesOf(message, 'from')).toEqual([`Example <news@${campaign.domain.name}>`]);
+      expect(listValues(message, 'from')).toEqual([`Example <news@${campaign.domain.name}>`]);
       for (const name of ['date', 'message-id', 'subject', 'to', 'mime-version', 'content-type'])
-        expect([name, valuesOf(message, name).length]).toEqual([name, 1]);
+        expect([name, listValues(message, name).length]).toEqual([name, 1]);
     }
-    const ids = messages.flatMap((message) => valuesOf(message, 'message-id'));
+    const ids = messages.flatMap((message) => listValues(message, 'message-id'));
     expect(new Set(ids).size).toBe(3);
     for (const id of ids) expect(id).toMatch(new RegExp(`^<[^<>@ ]+@${campaign.domain.name.replaceAll('.', '\\.')}>$`));
     const foreign = { from: 'A <a@gmail.com>', subject: 'x', segment_id: campaign.segmentId, html: 'x', send: true };
@@ -121,8 +121,8 @@ describe('the way to unsubscribe', () => {
     const { messages } = await broadcast(1);
     const [message] = messages;
     if (!message) return expect.unreachable();
-    expect(valuesOf(message, 'list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click']);
-    expect(leaveOf(message)).toMatch(/^https?:\/\/[^<>, ]+$/);
+    expect(listValues(message, 'list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click']);
+    expect(readUnsubscribeLink(message)).toMatch(/^https?:\/\/[^<>, ]+$/);
     const text = message.data.toString('latin1');
     const changes = [
       text.replace(/^List-Unsubscribe: <[^]*?>\r\n/m, ''),
@@ -130,14 +130,14 @@ describe('the way to unsubscribe', () => {
       text.replace(/^List-Unsubscribe: </m, 'List-Unsubscribe: <https://evil.example/>, <'),
       `List-Unsubscribe: <https://evil.example/>\r\n${text}`,
     ];
-    const resultsOf = async (raw: string): Promise<string[]> => {
+    const loadResults = async (raw: string): Promise<string[]> => {
       const { dkim } = await judged({ data: Buffer.from(raw, 'latin1'), mailFrom: message.mailFrom }, '127.0.0.1');
       return dkim.results.map(({ status }) => String(status.result));
     };
-    expect(new Set(await resultsOf(text))).toEqual(new Set(['pass']));
+    expect(new Set(await loadResults(text))).toEqual(new Set(['pass']));
     for (const change of changes) {
       expect(change).not.toBe(text);
-      expect(await resultsOf(change)).not.toContain('pass');
+      expect(await loadResults(change)).not.toContain('pass');
     }
   });
 
@@ -145,14 +145,14 @@ describe('the way to unsubscribe', () => {
     const { messages } = await broadcast(1, { html: '<p>Hello</p>' });
     const { html, text } = await readMail(messages[0]?.data ?? Buffer.alloc(0));
     const [, href = ''] = /<a [^>]*href="([^"]*)"[^>]*>Unsubscribe<\/a>/.exec(html) ?? [];
-    expect(href).toBe(leaveOf(messages[0]));
+    expect(href).toBe(readUnsubscribeLink(messages[0]));
     expect(text).toContain(`Unsubscribe: ${href}`);
   });
 
   it('is not triggered by a mail gateway that opens the link', async () => {
     const { campaign, messages } = await broadcast(1);
     for (const method of ['GET', 'HEAD'])
-      expect((await visit(scene, leaveOf(messages[0]), { method })).status).toBe(200);
+      expect((await visit(scene, readUnsubscribeLink(messages[0]), { method })).status).toBe(200);
     const { body } = await campaign.call('GET', `/contacts/${messages[0]?.rcptTo[0]}`);
     expect(body).toMatchObject({ unsubscribed: false });
   });
@@ -167,8 +167,8 @@ describe('the way to unsubscribe', () => {
     await scene.settled();
     expect(await campaign.get(second)).toMatchObject({ status: 'sent', recipients: 3 });
     const [byClick, byPage] = messages;
-    expect((await visit(scene, leaveOf(byClick), ONE_CLICK)).status).toBe(200);
-    await press(scene, await visit(scene, leaveOf(byPage)), 'unsubscribe');
+    expect((await visit(scene, readUnsubscribeLink(byClick), ONE_CLICK)).status).toBe(200);
+    await press(scene, await visit(scene, readUnsubscribeLink(byPage)), 'unsubscribe');
     await scene.api('DELETE', `/operator/queue/holds/${held.body.id as string}`, { key: operator });
     await scene.settled();
     const stays = messages[2]?.rcptTo[0];

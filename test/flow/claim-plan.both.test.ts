@@ -30,7 +30,7 @@ async function fill(db: Executor): Promise<void> {
 }
 
 /** Returns the plans of the database for the statements that `work` sends. */
-async function plansOf(db: Executor, work: (tx: Executor) => Promise<unknown>): Promise<string> {
+async function explainQueries(db: Executor, work: (tx: Executor) => Promise<unknown>): Promise<string> {
   const plans: string[] = [];
   const explain = async (sql: string, values: Parameters<Executor['all']>[1]): Promise<void> => {
     const rows = await db.all<Record<string, string>>(
@@ -59,10 +59,10 @@ it('every claim query uses its index and reads the table only by key', async () 
   const share: DueWork['share'] = { teams, perTeam: 5, atLimit };
 
   const looks = {
-    first: await plansOf(db, (tx) => claimDue(tx, claim)),
-    shared: await plansOf(db, (tx) => claimDue(tx, { ...claim, share })),
-    teams: await plansOf(db, (tx) => teamsWithDue(tx, claim)),
-    next: await plansOf(db, (tx) => nextDueAt(tx, 'this process', ROWS)),
+    first: await explainQueries(db, (tx) => claimDue(tx, claim)),
+    shared: await explainQueries(db, (tx) => claimDue(tx, { ...claim, share })),
+    teams: await explainQueries(db, (tx) => teamsWithDue(tx, claim)),
+    next: await explainQueries(db, (tx) => nextDueAt(tx, 'this process', ROWS)),
   };
   expect(looks.first).toMatch(/deliveries_due\b/);
   expect(looks.first).toMatch(/deliveries_leased\b/);

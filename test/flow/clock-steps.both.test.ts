@@ -22,7 +22,7 @@ async function setClock(scene: Scene, ms: number): Promise<void> {
 
 const operators = new WeakMap<Scene, string>();
 
-async function findingOf(scene: Scene): Promise<{ code: string; summary: string } | undefined> {
+async function fetchFinding(scene: Scene): Promise<{ code: string; summary: string } | undefined> {
   const key = operators.get(scene) ?? (await scene.operator());
   operators.set(scene, key);
   const { body } = await scene.api('GET', '/operator/findings', { key });
@@ -161,12 +161,12 @@ it('a clock step is logged once and is a finding for a day, and NTP slewing is n
     scene.clock.step(-4 * SECOND);
     pass(5 * SECOND);
   }
-  expect([steps(), await findingOf(scene)]).toEqual([[], undefined]);
+  expect([steps(), await fetchFinding(scene)]).toEqual([[], undefined]);
 
   scene.clock.step(-20 * MINUTE);
   pass(30 * SECOND);
   expect(steps()).toHaveLength(1);
-  expect(await findingOf(scene)).toMatchObject({
+  expect(await fetchFinding(scene)).toMatchObject({
     severity: 'warning',
     summary: expect.stringContaining('set back by 20 minutes'),
   });
@@ -174,11 +174,11 @@ it('a clock step is logged once and is a finding for a day, and NTP slewing is n
   scene.clock.step(30 * DAY);
   pass(MINUTE);
   expect(steps()).toHaveLength(2);
-  expect((await findingOf(scene))?.summary).toContain('went forward by 30 days');
+  expect((await fetchFinding(scene))?.summary).toContain('went forward by 30 days');
   pass(DAY - 2 * MINUTE);
-  expect(await findingOf(scene)).toBeDefined();
+  expect(await fetchFinding(scene)).toBeDefined();
   pass(2 * MINUTE);
-  expect([steps().length, await findingOf(scene)]).toEqual([2, undefined]);
+  expect([steps().length, await fetchFinding(scene)]).toEqual([2, undefined]);
 });
 
 it('a corrected clock is reported again at each start, also after new mail, until the time has caught up', async () => {
@@ -200,7 +200,7 @@ it('a corrected clock is reported again at each start, also after new mail, unti
     expect(ids.indexOf(ahead), 'the list shows the entries with times in the future first').toBeLessThan(
       ids.indexOf(after),
     );
-    const { summary } = (await findingOf(scene)) ?? {};
+    const { summary } = (await fetchFinding(scene)) ?? {};
     expect(summary).toContain('2 days ahead of the clock');
     expect(summary).toContain('Until the clock has caught up, lists show newer entries after those');
   }
@@ -208,14 +208,14 @@ it('a corrected clock is reported again at each start, also after new mail, unti
   await mail.send('caught-up@one.example');
   await scene.settled();
   await scene.restart();
-  expect(await findingOf(scene)).toBeUndefined();
+  expect(await fetchFinding(scene)).toBeUndefined();
 });
 
 it('a clock that was corrected while no process ran is reported at the start', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   await scene.restart();
-  expect(await findingOf(scene)).toBeUndefined();
+  expect(await fetchFinding(scene)).toBeUndefined();
   await mail.send('tempfail-once@one.example');
   await scene.settled();
   scene.clock.step(2 * DAY);
@@ -223,7 +223,7 @@ it('a clock that was corrected while no process ran is reported at the start', a
   await scene.settled();
   scene.clock.step(-2 * DAY);
   await scene.restart();
-  expect((await findingOf(scene))?.summary).toContain('2 days ahead of the clock');
+  expect((await fetchFinding(scene))?.summary).toContain('2 days ahead of the clock');
   await vi.waitFor(async () => {
     await scene.settled();
     expect(arrivedAt(scene)).toContain('tempfail-once+ahead@one.example');

@@ -15,10 +15,10 @@ it('a batch of an import looks up its own addresses, and reads no other contact'
   const { db } = scene.app.world;
   await fill(db, team.id);
   const keys = Array.from({ length: 200 }, (_, n) => address(n));
-  const byKeys = await planOf(db, (tx) => findContactsByKeys(tx, team.id, keys));
+  const byKeys = await explainQuery(db, (tx) => findContactsByKeys(tx, team.id, keys));
   expect(byKeys).toContain('contacts_email');
   expect(byKeys).toMatch(/team_id\W+.*email_key/s);
-  const byIds = await planOf(db, (tx) => findContactsByIds(tx, team.id, [team.id]));
+  const byIds = await explainQuery(db, (tx) => findContactsByIds(tx, team.id, [team.id]));
   expect(byIds).toMatch(/team_id\W+.*\bid\b/s);
   for (const plan of [byKeys, byIds]) expect(plan).not.toMatch(/Seq Scan on contacts|SCAN contacts|\(team_id=\?\)/);
 });
@@ -36,7 +36,7 @@ it('a page of an import queries once what its addresses opted out of, and reads 
   await world.db.tx((tx) => recordConsent(world, tx, { source: 'one_click' }, left));
   if (world.db.dialect === 'pg') await world.db.run('analyze consent_records');
   const keys = contacts.slice(0, 200).map((contact) => contact.email_key);
-  const plan = await planOf(world.db, (tx) => optOutsAmong(tx, team.id, keys));
+  const plan = await explainQuery(world.db, (tx) => optOutsAmong(tx, team.id, keys));
   expect(plan).toContain('consent_records_of_email');
   expect(plan).toMatch(/team_id\W+.*email_hash/s);
   expect(plan).not.toMatch(/Seq Scan on consent_records|SCAN consent_records/);
@@ -89,7 +89,7 @@ async function fill(db: Db, teamId: string): Promise<void> {
   if (db.dialect === 'pg') await db.run('analyze contacts');
 }
 
-async function planOf(db: Db, work: (tx: Executor) => Promise<unknown>): Promise<string> {
+async function explainQuery(db: Db, work: (tx: Executor) => Promise<unknown>): Promise<string> {
   return db.tx(async (tx) => {
     let plan = '';
     const all = async (sql: string, values: readonly Value[] = []): Promise<never[]> => {

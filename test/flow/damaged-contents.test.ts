@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRemoval } from '../../src/features/installation/upkeep/remove-expired.ts';
 import { recheckDamaged } from '../../src/mail/contents/index.ts';
-import { bringMail, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { connect, logIn, submit } from '../smtp/dialogue.ts';
 import { advanceToNextAttempt, HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
@@ -16,7 +16,7 @@ const SMALL = 20_000;
 const LARGE = 1_500_000;
 const config = { storage: { inline_bytes: 1000, row_bytes: 1000 } };
 
-const fileOf = (bytes: number) => ({
+const buildFile = (bytes: number) => ({
   filename: 'report.txt',
   content: Buffer.alloc(bytes, 'The quick brown fox, 0123456789. ').toString('base64'),
 });
@@ -118,7 +118,7 @@ describe('damaged content on disk:', () => {
     for (const bytes of [SMALL, LARGE])
       it(`an email whose attachment of ${bytes} bytes is ${damage} waits, is a finding, and is sent once the file is whole`, async () => {
         const to = `reader${++sends}@one.example`;
-        const id = await mail.send(to, { ...scheduled(), attachments: [fileOf(bytes)] });
+        const id = await mail.send(to, { ...scheduled(), attachments: [buildFile(bytes)] });
         const { summary } = await sendsOnceWhole(id, to, spoil);
         expect(summary).toMatch(says);
         expect(summary).toContain(fileIn(scene, id));
@@ -147,7 +147,7 @@ describe('when content is damaged during delivery or permanently,', () => {
   it('the peer gets no final dot when content changes after it was signed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
-    const id = await mail.send('slow-rcpt@one.example', { attachments: [fileOf(LARGE)] });
+    const id = await mail.send('slow-rcpt@one.example', { attachments: [buildFile(LARGE)] });
     await scene.sink.waitFor((sink) => sink.counts.rcpt === 1);
     const restore = spoiled(fileIn(scene, id), flipByte);
     scene.sink.openGate();
@@ -163,7 +163,7 @@ describe('when content is damaged during delivery or permanently,', () => {
   it('the peer gets no final dot when content without a stored hash changes after it was signed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
-    const id = await mail.send('slow-rcpt@one.example', { attachments: [fileOf(LARGE)] });
+    const id = await mail.send('slow-rcpt@one.example', { attachments: [buildFile(LARGE)] });
     await scene.app.world.db.run('delete from content_files');
     await scene.sink.waitFor((sink) => sink.counts.rcpt === 1);
     const restore = spoiled(fileIn(scene, id), flipByte);
@@ -179,7 +179,7 @@ describe('when content is damaged during delivery or permanently,', () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
-    const id = await mail.send('x@one.example', { scheduled_at, attachments: [fileOf(LARGE)] });
+    const id = await mail.send('x@one.example', { scheduled_at, attachments: [buildFile(LARGE)] });
     await scene.app.world.db.run('delete from content_files');
     const restore = spoiled(fileIn(scene, id), (file) => truncateSync(file, 1000));
     scene.clock.advance(HOUR + MINUTE);
@@ -198,7 +198,7 @@ describe('when content is damaged during delivery or permanently,', () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
-    const id = await mail.send('x@one.example', { scheduled_at, attachments: [fileOf(LARGE)] });
+    const id = await mail.send('x@one.example', { scheduled_at, attachments: [buildFile(LARGE)] });
     spoiled(fileIn(scene, id), flipByte);
     scene.clock.advance(HOUR + MINUTE);
     await scene.settled();
@@ -211,7 +211,7 @@ describe('when content is damaged during delivery or permanently,', () => {
   it('damaged content is no longer a finding once its email is removed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
-    const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
+    const id = await mail.send('x@one.example', { attachments: [buildFile(LARGE)] });
     await scene.settled();
     const { db } = scene.app.world;
     expect(await db.all('select name, size, damage from content_files where owner_id = ?', [id])).toMatchObject([
@@ -249,7 +249,7 @@ describe('the download of', () => {
   it('a truncated attachment is refused with a documented error', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
-    const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
+    const id = await mail.send('x@one.example', { attachments: [buildFile(LARGE)] });
     await scene.settled();
     const { data } = (await scene.api('GET', `/emails/${id}/attachments`, { key: mail.team.key })).body;
     const { pathname, search } = new URL(data[0].download_url);
@@ -263,7 +263,7 @@ describe('the download of', () => {
   it.each(DAMAGES)('an attachment that is $damage ends with an error', async ({ spoil }) => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
-    const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
+    const id = await mail.send('x@one.example', { attachments: [buildFile(LARGE)] });
     await scene.settled();
     expect(await download(scene, mail, id)).toEqual({ status: 200, isWhole: true });
     const restore = spoiled(fileIn(scene, id), spoil);
@@ -277,7 +277,7 @@ describe('the download of', () => {
   it.each(DAMAGES)('the source of a received message that is $damage ends with an error', async ({ spoil }) => {
     await using scene = await startScene({ config, roles: ['http', 'delivery', 'receiving'] });
     const mail = await mailIn(scene);
-    const { name } = await receivingDomainOf(scene, mail.team);
+    const { name } = await createReceivingDomain(scene, mail.team);
     const text = 'The quick brown fox.\r\n'.repeat(20_000);
     const raw = `From: <someone@example.org>\r\nTo: <support@${name}>\r\nSubject: Hello\r\n\r\n${text}`;
     expect(await bringMail(scene, { to: [`support@${name}`], raw })).toMatch(/^250/);

@@ -58,11 +58,12 @@ const turns = async (count: number): Promise<void> => {
 };
 
 const WHY: Deferral = { kind: 'deferred', reason: 'connection_lost', detail: 'so it was decided' };
-const addressOf = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (Number(domain.slice(1)) % 3 === 0 ? 'A' : 'B');
-const hostOf = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (domain.startsWith('o') ? 'own' : 'shared');
+const chooseAddress = ({ domain }: Pick<DeliveryJob, 'domain'>): string =>
+  Number(domain.slice(1)) % 3 === 0 ? 'A' : 'B';
+const chooseHost = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (domain.startsWith('o') ? 'own' : 'shared');
 
-const destinationOf = ({ domain, tls }: Pick<DeliveryJob, 'domain' | 'tls'>): string => `${domain} ${tls}`;
-const countOf = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...all].filter(is).length;
+const buildKey = ({ domain, tls }: Pick<DeliveryJob, 'domain' | 'tls'>): string => `${domain} ${tls}`;
+const countMatches = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...all].filter(is).length;
 
 /** Tracks what is in progress, and records each promise that it breaks. */
 function createAccount(perAddressMax: number) {
@@ -70,31 +71,32 @@ function createAccount(perAddressMax: number) {
   const open = new Set<Connection>();
   const leased = new Map<PooledSession, DeliveryJob>();
   const faults = new Set<string>();
-  const connectionOf = (session: PooledSession): Connection => session.connection as unknown as Connection;
-  const established = (address: string): number => countOf(open, (one) => one.address === address && !one.isClosed);
+  const toConnection = (session: PooledSession): Connection => session.connection as unknown as Connection;
+  const established = (address: string): number =>
+    countMatches(open, (one) => one.address === address && !one.isClosed);
 
   function checkLimits(): void {
-    const all = countOf(open, ({ isClosed }) => !isClosed) + opening.size;
+    const all = countMatches(open, ({ isClosed }) => !isClosed) + opening.size;
     if (all > TOTAL_MAX) faults.add(`${all} connections at one time`);
     for (const address of ['A', 'B']) {
       const had = established(address);
-      const more = countOf(opening, (one) => one.address === address);
+      const more = countMatches(opening, (one) => one.address === address);
       if (had + more > perAddressMax) faults.add(`${had + more} connections to ${address}`);
       if (had === 0 && more > PROBES_MAX) faults.add(`${more} openings to ${address}, which has answered none`);
     }
     // A lease outlives its connection until it is released; the destination may have another one meanwhile.
-    const inUse = [...leased].filter(([session]) => !connectionOf(session).isClosed);
-    const destinations = [...opening, ...inUse.map(([, job]) => ({ destination: destinationOf(job) }))];
+    const inUse = [...leased].filter(([session]) => !toConnection(session).isClosed);
+    const destinations = [...opening, ...inUse.map(([, job]) => ({ destination: buildKey(job) }))];
     for (const [name, those] of Map.groupBy(destinations, ({ destination }) => destination))
       if (those.length > PER_DESTINATION_MAX) faults.add(`${those.length} connections for ${name}`);
   }
 
   /** A team has at most as many as are free: of all connections, and of twice as many at one address. */
   function checkShare(session: PooledSession, { teamId }: DeliveryJob): void {
-    const { address } = connectionOf(session);
-    const there = [...leased].filter(([other]) => connectionOf(other).address === address);
-    const own = countOf(leased.values(), (job) => job.teamId === teamId);
-    const ownThere = countOf(there, ([, job]) => job.teamId === teamId);
+    const { address } = toConnection(session);
+    const there = [...leased].filter(([other]) => toConnection(other).address === address);
+    const own = countMatches(leased.values(), (job) => job.teamId === teamId);
+    const ownThere = countMatches(there, ([, job]) => job.teamId === teamId);
     if (own + 1 > TOTAL_MAX - leased.size) faults.add(`a team had ${own} of ${leased.size} and got another`);
     if (ownThere + 1 > 2 * (perAddressMax - there.length))
       faults.add(`a team had ${ownThere} of ${there.length} at one address and got another`);
@@ -104,18 +106,18 @@ function createAccount(perAddressMax: number) {
     open,
     leased,
     faults,
-    connectionOf,
+    connectionOf: toConnection,
     opens(address: string, job: DeliveryJob): () => void {
-      const one = { address, destination: destinationOf(job) };
+      const one = { address, destination: buildKey(job) };
       opening.add(one);
       checkLimits();
       return () => void opening.delete(one);
     },
     leases(session: PooledSession, job: DeliveryJob): void {
-      const { isClosed, isLeaving, place } = connectionOf(session);
+      const { isClosed, isLeaving, place } = toConnection(session);
       if (leased.has(session)) faults.add('a connection has two leases');
       if (isClosed || isLeaving) faults.add('a lease of a connection that is gone');
-      if (place !== `${hostOf(job)} ${addressOf(job)} ${job.tls}`)
+      if (place !== `${chooseHost(job)} ${chooseAddress(job)} ${job.tls}`)
         faults.add(`mail for ${job.domain} went to ${place}`);
       checkShare(session, job);
       leased.set(session, job);
@@ -144,8 +146,11 @@ function setOut(seed: number, perAddressMax: number) {
     now: () => clock.now(),
     random: () => 0.5,
     quitMs: 500,
-    egressOf: () => 'here',
-    route: async (job) => ({ kind: 'route', targets: [{ host: hostOf(job), address: addressOf(job), port: 25 }] }),
+    toEgressKey: () => 'here',
+    route: async (job) => ({
+      kind: 'route',
+      targets: [{ host: chooseHost(job), address: chooseAddress(job), port: 25 }],
+    }),
     async open(job, target) {
       const opened = account.opens(target.address, job);
       await turns(1 + roll(3));
@@ -179,7 +184,7 @@ function setOut(seed: number, perAddressMax: number) {
   return { roll, clock, open, state, pool, leased, faults, acquire, release, waiting: () => waiting };
 }
 
-const jobOf = (domain: string, teamId: string, tls: DeliveryJob['tls']): DeliveryJob =>
+const buildJob = (domain: string, teamId: string, tls: DeliveryJob['tls']): DeliveryJob =>
   ({ domain, teamId, tls, region: 'eu' }) as DeliveryJob;
 
 async function happen(seed: number): Promise<string[]> {
@@ -192,7 +197,7 @@ async function happen(seed: number): Promise<string[]> {
     if (what < 5) {
       const abort = new AbortController();
       aborts.push(abort);
-      const job = jobOf(
+      const job = buildJob(
         `${'do'[roll(2)] ?? ''}${roll(6)}`,
         `t${roll(3)}`,
         roll(4) === 0 ? 'enforced' : 'opportunistic',
@@ -236,7 +241,7 @@ async function happen(seed: number): Promise<string[]> {
     faults.add('connections are left');
   if (!isClosing) {
     // Everything that was counted has been released: a team alone has its share of a pool that nobody uses.
-    for (let n = 0; n < 5; n++) acquire(jobOf(`d${n}`, 'new', 'opportunistic'), new AbortController().signal, false);
+    for (let n = 0; n < 5; n++) acquire(buildJob(`d${n}`, 'new', 'opportunistic'), new AbortController().signal, false);
     await turns(30);
     if (leased.size !== (perAddressMax === 1 ? 2 : 3)) faults.add(`a team alone has ${leased.size} connections`);
   }
@@ -258,7 +263,7 @@ async function mostTurnsBefore(seed: number): Promise<number> {
   const order: string[] = [];
   const place = (): string => `${'do'[roll(2)] ?? ''}${3 * roll(2)}`;
   const send = async (team: string, domain: string): Promise<void> => {
-    const job = jobOf(domain, team, 'opportunistic');
+    const job = buildJob(domain, team, 'opportunistic');
     const lease = await pool.acquire(job, new AbortController().signal, false);
     if (lease.kind !== 'lease') throw new Error(lease.reason);
     order.push(team);
@@ -294,7 +299,7 @@ test('teams that send one message after the other do not overtake one that waits
   state.isCalm = true;
   const order: string[] = [];
   const send = async (team: string): Promise<void> => {
-    const job = jobOf(`d${team.length}`, team, 'opportunistic');
+    const job = buildJob(`d${team.length}`, team, 'opportunistic');
     const lease = await pool.acquire(job, new AbortController().signal, false);
     if (lease.kind !== 'lease') throw new Error(lease.reason);
     order.push(team);
@@ -316,8 +321,8 @@ test('teams that send one message after the other do not overtake one that waits
 test('mail for a name uses the connection that became idle when earlier mail was called off', async () => {
   const { pool, state, acquire, release, leased } = setOut(1, 1);
   state.isCalm = true;
-  const busy = jobOf('o0', 'a', 'opportunistic');
-  const other = jobOf('o3', 'b', 'opportunistic');
+  const busy = buildJob('o0', 'a', 'opportunistic');
+  const other = buildJob('o3', 'b', 'opportunistic');
   acquire(busy, new AbortController().signal, false);
   await turns(10);
   const calledOff = new AbortController();

@@ -95,7 +95,7 @@ describe('a connection is shared by the domains of one mail server', () => {
   test('but not between source addresses, or with another mail server at the same address', async () => {
     const egress = { heloName: 'other.rasket.test' };
     const zones = { ...HOSTED, ...hostsOfTheirOwn(['own.example']) };
-    await given({ zones, deliver: { regionOf: (name) => (name === 'us' ? egress : {}) } });
+    await given({ zones, deliver: { findRegion: (name) => (name === 'us' ? egress : {}) } });
     await scene.send('a@one.example');
     await scene.send('b@two.example', { region: 'us' });
     await scene.send('c@own.example');

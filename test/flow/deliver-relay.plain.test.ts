@@ -125,7 +125,7 @@ describe('a relay with a login', () => {
 });
 
 describe('a faulty relay', () => {
-  const detailOf = async (): Promise<string> => {
+  const loadDetail = async (): Promise<string> => {
     const [outcome] = await scene.send('a@y.example');
     return outcome?.kind === 'deferred' ? outcome.detail : JSON.stringify(outcome);
   };
@@ -183,7 +183,7 @@ describe('a faulty relay', () => {
 
   test('is reported with its mechanisms when they differ from the settings', async () => {
     await given({ mechanism: 'cram-md5', auth: { mechanisms: ['PLAIN', 'LOGIN'] } });
-    expect(await detailOf()).toMatch(/offers login by PLAIN, LOGIN, and not by CRAM-MD5/);
+    expect(await loadDetail()).toMatch(/offers login by PLAIN, LOGIN, and not by CRAM-MD5/);
   });
 
   test('is reported with an unreadable file of its settings', async () => {
@@ -195,7 +195,7 @@ describe('a faulty relay', () => {
         },
       },
     });
-    expect(await detailOf()).toBe(fault.message);
+    expect(await loadDetail()).toBe(fault.message);
     expect(scene.sink.counts.connections).toBe(0);
   });
 
@@ -248,7 +248,7 @@ test('a refusal of a smarthost about its customer bounces as relaying_denied, an
   const port = await freePort();
   await given({
     choose: () => ({}),
-    deliver: { regionOf: () => ({ smarthost: { host: RELAY, port } }) },
+    deliver: { findRegion: () => ({ smarthost: { host: RELAY, port } }) },
     sink: { port, auth: undefined, script: (command) => (command.startsWith('RCPT') ? said.shift() : undefined) },
   });
   const bounced = (cause: string) => [{ kind: 'bounced', reason: 'refused', cause }];

@@ -98,7 +98,7 @@ const BOTH_FAMILIES: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['1
 
 test.each([
   ['IPv4 unless the region prefers IPv6', {}, [0, 1], [1, 1]],
-  ['IPv6 where the region prefers it', { regionOf: () => ({ prefers: () => 'v6' as const }) }, [1, 0], [1, 1]],
+  ['IPv6 where the region prefers it', { findRegion: () => ({ prefers: () => 'v6' as const }) }, [1, 0], [1, 1]],
 ])(
   'mail for a receiver with both families goes over %s, and over the other one when that does not respond',
   async (_, deliver, first, then) => {
@@ -113,14 +113,14 @@ test.each([
   },
 );
 
-const countOf = ({ commands }: Scene['sink'], verb: string): number =>
+const countMatches = ({ commands }: Scene['sink'], verb: string): number =>
   commands.filter((command) => command.startsWith(verb)).length;
 
 const GOOGLE_V6 =
   '550 5.7.1 [2001:db8::1] Our system has detected that this message does not meet IPv6 sending guidelines regarding PTR records and authentication. - gsmtp';
 
 describe('a receiver that refuses mail over IPv6', () => {
-  const deliver = { regionOf: () => ({ prefers: () => 'v6' as const }) };
+  const deliver = { findRegion: () => ({ prefers: () => 'v6' as const }) };
 
   test.each([
     ['MAIL FROM', { script: (command: string) => (command.startsWith('MAIL') ? GOOGLE_V6 : undefined) }],
@@ -131,7 +131,7 @@ describe('a receiver that refuses mail over IPv6', () => {
     // The second attempt: the rule holds for every attempt, not only for the first.
     expect(await scene.send('a@y.example', { attempt: 2 })).toEqual([delivered('a@y.example')]);
     expect(await scene.send('b@y.example', { attempt: 2 })).toEqual([delivered('b@y.example')]);
-    expect([countOf(six, 'MAIL'), scene.sink.counts.accepted]).toEqual([1, 2]);
+    expect([countMatches(six, 'MAIL'), scene.sink.counts.accepted]).toEqual([1, 2]);
   });
 
   test('is not tried over IPv4 when it has no IPv4 address', async () => {
@@ -140,7 +140,7 @@ describe('a receiver that refuses mail over IPv6', () => {
     const script = (command: string): string | undefined => (command.startsWith('MAIL') ? GOOGLE_V6 : undefined);
     const six = await scene.anotherSink('::1', { script });
     expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'bounced', cause: 'ptr_helo' }]);
-    expect(countOf(six, 'MAIL')).toBe(1);
+    expect(countMatches(six, 'MAIL')).toBe(1);
   });
 });
 
@@ -152,16 +152,16 @@ describe('a first refusal by a policy of the receiver', () => {
     await given({ zones: BOTH_FAMILIES, sink: { script } });
     const six = await scene.anotherSink('::1');
     expect(await scene.send('a@y.example', { attempt: 1 })).toEqual([delivered('a@y.example')]);
-    expect([countOf(scene.sink, 'RCPT'), six.counts.accepted]).toEqual([1, 1]);
+    expect([countMatches(scene.sink, 'RCPT'), six.counts.accepted]).toEqual([1, 1]);
   });
 
   test('is final when both families are refused, and at later attempts', async () => {
     await given({ zones: BOTH_FAMILIES, sink: { script } });
     const six = await scene.anotherSink('::1', { script });
     expect(await scene.send('a@y.example', { attempt: 1 })).toMatchObject([{ kind: 'bounced' }]);
-    expect([countOf(scene.sink, 'RCPT'), countOf(six, 'RCPT')]).toEqual([1, 1]);
+    expect([countMatches(scene.sink, 'RCPT'), countMatches(six, 'RCPT')]).toEqual([1, 1]);
     expect(await scene.send('a@y.example', { attempt: 2 })).toMatchObject([{ kind: 'bounced' }]);
-    expect([countOf(scene.sink, 'RCPT'), countOf(six, 'RCPT')]).toEqual([2, 1]);
+    expect([countMatches(scene.sink, 'RCPT'), countMatches(six, 'RCPT')]).toEqual([2, 1]);
   });
 
   test('is final for a recipient next to another one that was accepted', async () => {
@@ -381,7 +381,7 @@ test('the mail of a region with a smarthost goes there, whatever DNS says about 
     deliver: {
       smtpPort: 1,
       allowPrivate: [],
-      regionOf: (name) => (name === 'eu' ? { smarthost, heloName: 'eu.rasket.test' } : {}),
+      findRegion: (name) => (name === 'eu' ? { smarthost, heloName: 'eu.rasket.test' } : {}),
     },
   });
   expect(await scene.send('a@y.example')).toEqual([

@@ -23,7 +23,7 @@ function arrivedBefore(address: string): [string, string][] {
   return order.slice(0, order.indexOf(address)).map((one) => one.split('@') as [string, string]);
 }
 
-function countsOf<T>(values: readonly T[]): Map<T, number> {
+function countEach<T>(values: readonly T[]): Map<T, number> {
   const counts = new Map<T, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
@@ -155,7 +155,7 @@ test('a team that comes later gets its turn, however many teams have a backlog f
   await scene.sink.waitFor(1);
   const other = scene.send('o@other.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
-  const turns = countsOf(arrivedBefore('o@other.example').map(([address]) => Number(address.slice(1)) % 50));
+  const turns = countEach(arrivedBefore('o@other.example').map(([address]) => Number(address.slice(1)) % 50));
   // The backlog of each team is twelve: a team that comes later waits for a turn of each, not for their backlogs.
   expect(Math.max(...turns.values())).toBeLessThanOrEqual(2);
   expect(scene.sink.counts.accepted).toBe(601);
@@ -169,7 +169,7 @@ test('mail for another host at the address gets its turn among the domains that 
   const other = scene.send('o@own.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
   // It waits for no name's backlog, and nobody opens a new connection for each message.
-  const backlogs = countsOf(arrivedBefore('o@own.example').map(([, domain]) => domain));
+  const backlogs = countEach(arrivedBefore('o@own.example').map(([, domain]) => domain));
   expect(Math.max(...backlogs.values())).toBeLessThan(20);
   expect(scene.sink.counts.connections).toBeLessThan(10);
 });

@@ -7,7 +7,7 @@ import type { OpeningRequest } from '../../src/mail/deliver/opening-requests.ts'
 
 const clock = createManualClock(1_000_000);
 
-const slotsOf = (count: number): ConnectionSlots => new ConnectionSlots(count, new IdleSessions(clock, 15_000));
+const createSlots = (count: number): ConnectionSlots => new ConnectionSlots(count, new IdleSessions(clock, 15_000));
 
 function peerAt(key: string): Peer {
   const address = new MxAddress({ connectionsMax: 40, now: () => clock.now(), random: () => 0.5 });
@@ -15,10 +15,10 @@ function peerAt(key: string): Peer {
 }
 
 /** Asks for a connection to a peer, and counts how often anybody looks at it. */
-function ask(slots: ConnectionSlots, party: string, peer: Peer) {
+function ask(slots: ConnectionSlots, tenant: string, peer: Peer) {
   const seen = { looks: 0, answer: undefined as unknown };
   const request: OpeningRequest = {
-    party,
+    tenant,
     get peer() {
       seen.looks += 1;
       return peer;
@@ -33,7 +33,7 @@ function ask(slots: ConnectionSlots, party: string, peer: Peer) {
 }
 
 it('a thousand messages waiting for a full address are not checked while others come and go', () => {
-  const slots = slotsOf(200);
+  const slots = createSlots(200);
   const silent = peerAt('silent');
   const waiting = Array.from({ length: 1000 }, () => ask(slots, 'crowd', silent));
   expect(waiting.filter(({ answer }) => answer === 'open')).toHaveLength(2);
@@ -41,7 +41,7 @@ it('a thousand messages waiting for a full address are not checked while others 
   for (let n = 0; n < 100; n++) {
     const other = peerAt(`other ${n}`);
     expect(ask(slots, 'other', other).answer).toBe('open');
-    slots.opened({ party: 'other', address: other.address });
+    slots.opened({ tenant: 'other', address: other.address });
     slots.leaves(other.address);
     slots.left(other.address);
   }
@@ -50,11 +50,11 @@ it('a thousand messages waiting for a full address are not checked while others 
 });
 
 it('messages waiting for an address are deferred when it has failed, and so are new ones while it is avoided', () => {
-  const slots = slotsOf(200);
+  const slots = createSlots(200);
   const silent = peerAt('silent');
   const waiting = Array.from({ length: 10 }, () => ask(slots, 'crowd', silent));
   const why = { kind: 'deferred', reason: 'destination_down', detail: 'nobody answers' } as const;
-  slots.failed({ party: 'crowd', address: silent.address }, why);
+  slots.failed({ tenant: 'crowd', address: silent.address }, why);
   expect(waiting.slice(2).map(({ answer }) => answer)).toEqual(Array.from({ length: 8 }, () => why));
   expect(ask(slots, 'other', silent).answer).toBe(why);
 });

@@ -13,7 +13,7 @@ const startWith = (certificate: typeof forMx, delivery: object = {}): Promise<Sc
     config: { delivery } as NonNullable<SceneOptions['config']>,
   });
 
-async function stateOf(scene: Scene, team: Team, settings: object): Promise<string> {
+async function fetchState(scene: Scene, team: Team, settings: object): Promise<string> {
   const { id, name } = await team.domain();
   const changed = await scene.api('PATCH', `/domains/${id}`, { key: team.key, body: settings });
   expect(changed.status).toBe(200);
@@ -26,26 +26,26 @@ async function stateOf(scene: Scene, team: Team, settings: object): Promise<stri
 it('enforced TLS accepts any certificate, unless the domain requires one that is valid for the server’s name', async () => {
   await using scene = await startWith(forAnother);
   const team = await scene.team();
-  expect(await stateOf(scene, team, { tls: 'enforced' })).toBe('delivered');
-  expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
-  expect(await stateOf(scene, team, { tls: 'opportunistic', tls_verify: true })).toBe('delivered');
+  expect(await fetchState(scene, team, { tls: 'enforced' })).toBe('delivered');
+  expect(await fetchState(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
+  expect(await fetchState(scene, team, { tls: 'opportunistic', tls_verify: true })).toBe('delivered');
   // A connection that was opened for one of them serves none of the others.
-  expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: false })).toBe('delivered');
-  expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
+  expect(await fetchState(scene, team, { tls: 'enforced', tls_verify: false })).toBe('delivered');
+  expect(await fetchState(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
 });
 
 it('a certificate for the name in the MX record from a trusted authority is valid', async () => {
   await using scene = await startWith(forMx);
   const team = await scene.team();
-  expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivered');
+  expect(await fetchState(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivered');
   expect(scene.sink.messages.map(({ tls }) => tls)).toEqual([true]);
 });
 
 it('the operator can require valid certificates for every domain that enforces TLS', async () => {
   await using scene = await startWith(forAnother, { verify_enforced_tls: true });
   const team = await scene.team();
-  expect(await stateOf(scene, team, { tls: 'enforced' })).toBe('delivery_delayed');
-  expect(await stateOf(scene, team, { tls: 'opportunistic' })).toBe('delivered');
+  expect(await fetchState(scene, team, { tls: 'enforced' })).toBe('delivery_delayed');
+  expect(await fetchState(scene, team, { tls: 'opportunistic' })).toBe('delivered');
 });
 
 it('tls_verify is a field of the domain, and false by default', async () => {

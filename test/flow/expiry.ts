@@ -28,7 +28,7 @@ export async function writeSent(
     await db.tx(async (tx) => {
       await insertEmails(
         tx,
-        part.map((id) => ({ email: row(id), body: bodyOf(id), attachments: [], contents: [] })),
+        part.map((id) => ({ email: row(id), body: buildBody(id), attachments: [], contents: [] })),
       );
       await recordEvents(
         tx,
@@ -71,7 +71,7 @@ export async function writeSent(
       request_id: null,
     };
   }
-  function bodyOf(id: string) {
+  function buildBody(id: string) {
     return { email_id: id, html: null, text: 'x'.repeat(bodyChars), html_in_blob: 0, text_in_blob: 0, ...UNSHARED };
   }
 }

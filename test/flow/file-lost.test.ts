@@ -25,7 +25,7 @@ async function startHere(): Promise<{ scene: Scene; file: string; start(): Promi
   return { scene, file, start };
 }
 
-const copiesOf = (file: string): string[] =>
+const readCopies = (file: string): string[] =>
   readdirSync(path.dirname(file)).filter((name) => name.startsWith(`${path.basename(file)}.rescued-`));
 
 const LOSSES: Readonly<Record<string, (file: string) => void>> = {
@@ -53,7 +53,7 @@ it.runIf(isSqlite).each(Object.keys(LOSSES))(
     expect(gone.message).toMatch(
       /rasket\.db(-wal)? was (deleted or renamed|replaced by another file) beside this server/,
     );
-    const [copy, ...others] = copiesOf(file);
+    const [copy, ...others] = readCopies(file);
     expect(others).toEqual([]);
     expect(gone.message).toContain(`(rm -f ${file}-wal ${file}-shm; mv ${path.dirname(file)}/${copy} ${file})`);
     const body = { from: `a@${mail.domain.name}`, to: 'lost@two.example', subject: 'Hello', text: 'It works.' };
@@ -83,7 +83,7 @@ it.runIf(isSqlite)('a server that stops right after its file was deleted leaves 
   const accepted = await mail.send('plain@one.example');
   rmSync(file);
   await scene.app.close(0);
-  const [copy] = copiesOf(file);
+  const [copy] = readCopies(file);
   renameSync(path.join(path.dirname(file), copy ?? ''), file);
   const listed = await createApi((await start()).http?.url ?? '')('GET', '/emails', { key: mail.team.key });
   expect(listed.body.data).toMatchObject([{ id: accepted }]);
@@ -108,7 +108,7 @@ it.runIf(isSqlite)('the server keeps running, refuses mail and tries again when 
 
   mkdirSync(folder);
   const gone = await scene.app.gone;
-  const [copy] = copiesOf(file);
+  const [copy] = readCopies(file);
   expect(gone.message).toContain(copy);
   await scene.app.close(0);
   // The folder comes back with the log of the old file in it.
@@ -134,5 +134,5 @@ it.runIf(isSqlite)('a file that is renamed back and forth within a moment counts
   await scene.app.queue?.idle();
   expect((await scene.api('GET', '/ready')).status).toBe(200);
   await scene.app.close(0);
-  expect(copiesOf(file)).toEqual([]);
+  expect(readCopies(file)).toEqual([]);
 });

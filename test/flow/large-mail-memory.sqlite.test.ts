@@ -35,7 +35,7 @@ async function composed(
   return Promise.all(rows.map((row) => batch.message(row, signal)));
 }
 
-function readingOf(message: OutboundMessage): AsyncIterator<Buffer> {
+function openReading(message: OutboundMessage): AsyncIterator<Buffer> {
   if (Array.isArray(message.content)) throw new Error('the whole message stands in memory');
   return message.content[Symbol.asyncIterator]();
 }
@@ -49,7 +49,7 @@ it('no more than a few blocks of large mail in progress are in memory', async ()
   const before = buffersHeld();
   const messages = await composed(scene, createComposer(scene.app.world), mail);
   expect(buffersHeld() - before).toBeLessThan(4 * MB);
-  const readings = messages.map(readingOf);
+  const readings = messages.map(openReading);
   for (const reading of readings) for (let n = 0; n < 5; n++) await reading.next();
   expect(buffersHeld() - before).toBeLessThan(12 * MB);
   for (const reading of readings) await reading.return?.();
@@ -67,8 +67,8 @@ it('texts in memory during slow deliveries are shared fairly among teams', async
   for (let n = 0; n < 10; n++) await many.send(`x${n}@one.example`, { html, text: 'x' });
   for (let n = 0; n < 2; n++) await few.send(`y${n}@one.example`, { html, text: 'x' });
   const composer = createComposer(scene.app.world);
-  const theirs = (await composed(scene, composer, many)).map(readingOf);
-  const ours = (await composed(scene, composer, few)).map(readingOf);
+  const theirs = (await composed(scene, composer, many)).map(openReading);
+  const ours = (await composed(scene, composer, few)).map(openReading);
 
   let begun = 0;
   const beginnings = theirs.map((reading) => reading.next().then(() => begun++));

@@ -17,14 +17,14 @@ const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify'
 };
 
 /** Another mail server, which takes the mail of one domain. */
-async function serverOf(scene: Scene, domain: string, host: string, options: SinkOptions): Promise<Sink> {
+async function startServer(scene: Scene, domain: string, host: string, options: SinkOptions): Promise<Sink> {
   const sink = await startSink({ ...options, host, port: scene.sink.port });
   scene.dns.set(domain, 'MX', [`10 mx.${domain}`]);
   scene.dns.set(`mx.${domain}`, 'A', [host]);
   return sink;
 }
 
-const fileOf = (bytes: number, filename = 'large.bin'): { filename: string; content: string } => ({
+const buildFile = (bytes: number, filename = 'large.bin'): { filename: string; content: string } => ({
   filename,
   content: Buffer.alloc(bytes, 'The quick brown fox, 0123456789').toString('base64'),
 });
@@ -35,16 +35,16 @@ const whyDelayed = async (mail: Mail, id: string): Promise<string> =>
 
 it('large mail to a receiver that never replies to MAIL delays nobody else’s mail', async () => {
   await using scene = await startScene();
-  const silent = await serverOf(scene, 'silent.example', '127.0.0.2', {
+  const silent = await startServer(scene, 'silent.example', '127.0.0.2', {
     script: (command) => (command.startsWith('MAIL') ? 'hang' : undefined),
   });
   const theirs = await mailIn(scene);
   const ours = await mailIn(scene);
-  for (let n = 0; n < 3; n++) await theirs.send(`x${n}@silent.example`, { attachments: [fileOf(29 * 1024 * 1024)] });
+  for (let n = 0; n < 3; n++) await theirs.send(`x${n}@silent.example`, { attachments: [buildFile(29 * 1024 * 1024)] });
   await silent.waitFor((sink) => sink.counts.connections > 0 && sink.commands.some((line) => line.startsWith('MAIL')));
   // No clock is moved: what leaves, leaves while the receiver is silent.
   const small = [await ours.send('a@one.example'), await theirs.send('b@one.example')];
-  const large = await ours.send('c@one.example', { attachments: [fileOf(10 * MB)] });
+  const large = await ours.send('c@one.example', { attachments: [buildFile(10 * MB)] });
   await scene.sink.waitFor(3);
   scene.clock.advance(5 * MINUTE);
   await silent.close();
@@ -56,9 +56,9 @@ it('large mail to a receiver that never replies to MAIL delays nobody else’s m
 
 it('a receiver that reads content slower than the lowest rate is disconnected before the dot, and the mail is sent later', async () => {
   await using scene = await startScene({ networkWaits: 'by hand' });
-  const slow = await serverOf(scene, 'slow.example', '127.0.0.2', { contentAllowance: 600_000, keep: false });
+  const slow = await startServer(scene, 'slow.example', '127.0.0.2', { contentAllowance: 600_000, keep: false });
   const mail = await mailIn(scene);
-  const id = await mail.send('x@slow.example', { attachments: [fileOf(16 * MB)] });
+  const id = await mail.send('x@slow.example', { attachments: [buildFile(16 * MB)] });
   await slow.waitFor((sink) => sink.contentBytes >= 600_000);
   // Without a pause this would take too long: 15 kB a second.
   for (let seconds = 0; slow.open > 0; seconds += 50) {
@@ -108,9 +108,9 @@ it('a large message arrives as it was sent, signed, and with the same bytes at e
   const forwarded = `From: a@b.example\r\nSubject: .\r\n\r\n${'.Dots and text\r\n'.repeat(30_000)}`;
   const html = `<p>Grüße <img src="cid:logo"></p>${'<p>The quick brown fox.</p>\n'.repeat(40_000)}`;
   const attachments = [
-    fileOf(3 * MB + 1),
+    buildFile(3 * MB + 1),
     { filename: 'forwarded.eml', content_type: 'message/rfc822', content: Buffer.from(forwarded).toString('base64') },
-    { ...fileOf(200_001, 'logo.png'), content_id: 'logo' },
+    { ...buildFile(200_001, 'logo.png'), content_id: 'logo' },
     { filename: 'empty.txt', content: '' },
   ];
   const id = await mail.send(['x@one.example', 'y@two.example'], { html, text: '.dot', attachments });
@@ -137,7 +137,7 @@ it('a large message arrives as it was sent, signed, and with the same bytes at e
 it('an attachment that cannot be read to its end gives the receiver no dot, and is sent when it can be read', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
-  const id = await mail.send('slow-rcpt@one.example', { attachments: [fileOf(2 * MB)] });
+  const id = await mail.send('slow-rcpt@one.example', { attachments: [buildFile(2 * MB)] });
   await scene.sink.waitFor((sink) => sink.counts.rcpt === 1);
   const folder = path.join(scene.dataDir, 'blobs', id.slice(-2), id);
   const file = path.join(folder, readdirSync(folder)[0] ?? '');

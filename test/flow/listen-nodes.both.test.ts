@@ -19,7 +19,7 @@ const startNode = (scene: Scene): Promise<App> =>
     roles: ['http'],
   });
 
-const idsOf = (frames: readonly Frame[]): string[] =>
+const toIds = (frames: readonly Frame[]): string[] =>
   frames.map((frame) => (frame.data.id as string).slice('msg_'.length));
 
 // runs only with PostgreSQL: SQLite bears one process
@@ -49,7 +49,7 @@ describe.runIf(driver === 'pg')('listeners at two nodes', () => {
       await first.until(1);
       for (let round = 0; round < 5; round++) await happenOn([scene.app, node], 60);
       const seen = await first.until(300, 'event');
-      expect(idsOf(seen).toSorted()).toEqual(recorded.toSorted());
+      expect(toIds(seen).toSorted()).toEqual(recorded.toSorted());
       first.drop();
       await first.ended;
       await happenOn([scene.app, node], 60);
@@ -60,7 +60,7 @@ describe.runIf(driver === 'pg')('listeners at two nodes', () => {
       expect((await second.until(1))[0]?.data.resumed).toBe(true);
       await happenOn([scene.app], 60);
       const more = await second.until(120, 'event');
-      expect(idsOf(more).toSorted()).toEqual(recorded.slice(300).toSorted());
+      expect(toIds(more).toSorted()).toEqual(recorded.slice(300).toSorted());
     } finally {
       await node.close(0);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startScene } from '../rig/scene.ts';
-import { mailIn, messagesOf, MINUTE } from './mail.ts';
+import { mailIn, listMessages, MINUTE } from './mail.ts';
 
 describe('under load', () => {
   it('a slow destination delays only its own mail', async () => {
@@ -58,6 +58,6 @@ describe('under load', () => {
       'email.sent',
       'email.suppressed gone@one.example',
     ]);
-    expect(messagesOf(scene, id)).toHaveLength(2);
+    expect(listMessages(scene, id)).toHaveLength(2);
   });
 });

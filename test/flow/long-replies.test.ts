@@ -45,7 +45,7 @@ describe('a receiver that replies to recipients with a megabyte', () => {
     await scene.settled();
     return { mail, id, to, longestLine: measureLongestLine(scene) };
   };
-  const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+  const measureSize = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
   it('gets a bounce that quotes the beginning of the reply in its event, the log and the attempt', async () => {
     const { mail, id, longestLine } = await send(1, 'refused.example');
@@ -58,7 +58,7 @@ describe('a receiver that replies to recipients with a megabyte', () => {
       },
     });
     expect(JSON.stringify(data), 'half a character cannot be stored as JSON everywhere').not.toMatch(/\\ud[89a-f]/i);
-    expect(sizeOf(data)).toBeLessThan(6_000);
+    expect(measureSize(data)).toBeLessThan(6_000);
     expect(longestLine).toBeLessThan(6_000);
     const { text } = await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key });
     expect(text).toContain('No such user');
@@ -73,7 +73,7 @@ describe('a receiver that replies to recipients with a megabyte', () => {
     const { diagnosticCode } = data.bounce as { diagnosticCode: string[] };
     expect(diagnosticCode).toHaveLength(50);
     for (const code of diagnosticCode) expect(code).toMatch(/^smtp; 550 5\.1\.1 No such user 🦉/u);
-    expect(sizeOf(data)).toBeLessThan(50_000);
+    expect(measureSize(data)).toBeLessThan(50_000);
     expect(longestLine).toBeLessThan(20_000);
     expect((await mail.account(id)).suppressed).toHaveLength(50);
   });
@@ -84,7 +84,7 @@ describe('a receiver that replies to recipients with a megabyte', () => {
     const { delayedRecipients } = data.delay as { delayedRecipients: { diagnosticCode: string }[] };
     expect(delayedRecipients).toHaveLength(50);
     for (const { diagnosticCode } of delayedRecipients) expect(diagnosticCode).toMatch(/^smtp; 450 4\.2\.1 Try again/);
-    expect(sizeOf(data)).toBeLessThan(50_000);
+    expect(measureSize(data)).toBeLessThan(50_000);
     expect(longestLine).toBeLessThan(20_000);
   });
 

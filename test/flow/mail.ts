@@ -57,7 +57,7 @@ export async function mailIn(scene: Scene): Promise<Mail> {
       return {
         state,
         events: events.map(({ type, data }) => [type, ...((data?.to as string[] | undefined) ?? [])].join(' ')),
-        arrived: messagesOf(scene, emailId).map((message) => message.rcptTo.join(' ')),
+        arrived: listMessages(scene, emailId).map((message) => message.rcptTo.join(' ')),
         suppressed: suppressions.map(({ email }) => email),
         waiting: rows.flatMap((row) => JSON.parse(row.recipients) as string[]).sort(),
       };
@@ -71,7 +71,7 @@ export async function mailIn(scene: Scene): Promise<Mail> {
   };
 }
 
-export const messagesOf = ({ sink }: Pick<Scene, 'sink'>, emailId: string): Scene['sink']['messages'] =>
+export const listMessages = ({ sink }: Pick<Scene, 'sink'>, emailId: string): Scene['sink']['messages'] =>
   sink.messages.filter((message) => message.data.includes(`Message-ID: <${emailId}@`));
 
 /** Moves the clock to the next time at which this email is due. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { foldLastEvent } from '../../src/mail/events/index.ts';
 import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
+import { HOUR, mailIn, listMessages, MINUTE, SECOND, type Mail } from './mail.ts';
 
 const RUNS = scaled(1);
 
@@ -34,7 +34,7 @@ interface Real {
 type Command = fc.AsyncCommand<Model, Real>;
 
 /** There are few addresses, so that sends, suppressions and retries meet. */
-const addressOf = (kind: Kind, run: string, n: number): string => `${kind}+${run}${n}@d${n % 2}.example`;
+const buildAddress = (kind: Kind, run: string, n: number): string => `${kind}+${run}${n}@d${n % 2}.example`;
 
 class Send implements Command {
   readonly recipients: { kind: Kind; n: number }[];
@@ -43,7 +43,7 @@ class Send implements Command {
   }
   check = (): boolean => true;
   async run(model: Model, { mail, ids }: Real): Promise<void> {
-    const to = [...new Set(this.recipients.map(({ kind, n }) => addressOf(kind, mail.team.id.slice(-6), n)))];
+    const to = [...new Set(this.recipients.map(({ kind, n }) => buildAddress(kind, mail.team.id.slice(-6), n)))];
     ids.push(await mail.send(to));
     model.emails.push({ to });
   }
@@ -59,7 +59,7 @@ class Suppress implements Command {
   }
   check = (): boolean => true;
   async run(model: Model, { mail }: Real): Promise<void> {
-    const address = addressOf(this.kind, mail.team.id.slice(-6), this.n);
+    const address = buildAddress(this.kind, mail.team.id.slice(-6), this.n);
     model.suppressedOnce.add(address);
     await mail.suppress(address);
   }
@@ -75,7 +75,7 @@ class Unsuppress implements Command {
   }
   check = (): boolean => true;
   async run(_model: Model, { scene, mail }: Real): Promise<void> {
-    const address = addressOf(this.kind, mail.team.id.slice(-6), this.n);
+    const address = buildAddress(this.kind, mail.team.id.slice(-6), this.n);
     await scene.api('POST', '/suppressions/batch/remove', { key: mail.team.key, body: { emails: [address] } });
   }
   toString = (): string => `unsuppress(${this.kind}${this.n})`;
@@ -153,7 +153,7 @@ async function runOut({ scene, mail }: Real): Promise<void> {
   throw new Error(`after ${ROUNDS_MAX} rounds there is mail that has not ended`);
 }
 
-const kindOf = (address: string): Kind => address.split('+')[0] as Kind;
+const readKind = (address: string): Kind => address.split('+')[0] as Kind;
 
 const ENDS = ['delivered', 'bounced', 'suppressed', 'failed'];
 
@@ -163,7 +163,7 @@ async function mustBeAccountedFor(model: Model, real: Real, id: string, to: stri
   const story = JSON.stringify(account);
   expect(account.state, story).toBe(foldLastEvent(events.map((event) => event.type)));
   expect(account.waiting).toEqual([]);
-  const arrivals = messagesOf(real.scene, id).flatMap((message) => message.rcptTo);
+  const arrivals = listMessages(real.scene, id).flatMap((message) => message.rcptTo);
   for (const address of to) {
     const told = events
       .filter((event) => (event.data?.to as string[] | undefined)?.includes(address))
@@ -172,10 +172,10 @@ async function mustBeAccountedFor(model: Model, real: Real, id: string, to: stri
     expect(ends, `${address} has one end: ${story}`).toHaveLength(1);
     expect(told.filter((type) => type === 'delivery_delayed').length, story).toBeLessThanOrEqual(1);
     const [end = ''] = ends;
-    const mayEnd: string[] = [...KINDS[kindOf(address)]];
+    const mayEnd: string[] = [...KINDS[readKind(address)]];
     if (model.suppressedOnce.has(address) || mayEnd.includes('bounced')) mayEnd.push('suppressed');
     // Recipients of one transaction share what happens to its dot.
-    const mates = to.filter((other) => other.split('@')[1] === address.split('@')[1]).map(kindOf);
+    const mates = to.filter((other) => other.split('@')[1] === address.split('@')[1]).map(readKind);
     if (mates.includes('drop-after-dot')) mayEnd.push('failed');
     if (mates.includes('dot-permfail')) mayEnd.push('bounced');
     // A restart cuts connections that wait for the reply to a dot.

@@ -107,13 +107,13 @@ class OddServer {
   /** Says what is right, mostly, and answers what it said in the end. */
   #answer(socket: Socket, step: Step, right: string): string {
     const odd = this.#roll(step === 'greeting' || step === 'EHLO' ? 40 : 7);
-    const words = this.#wordsOf(odd === 0 ? this.#roll(8) : -1, `${right}\r\n`);
+    const words = this.#chooseWords(odd === 0 ? this.#roll(8) : -1, `${right}\r\n`);
     this.#write(socket, words.text);
     if (words.isLast) this.#end(socket);
     return words.text;
   }
 
-  #wordsOf(oddity: number, right: string): { text: string; isLast?: boolean } {
+  #chooseWords(oddity: number, right: string): { text: string; isLast?: boolean } {
     switch (oddity) {
       case 0:
         return { text: `${this.#pick(CODED)}\r\n` };

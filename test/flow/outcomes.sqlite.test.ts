@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { advanceToNextAttempt, mailIn, messagesOf, MINUTE, SECOND } from './mail.ts';
+import { advanceToNextAttempt, mailIn, listMessages, MINUTE, SECOND } from './mail.ts';
 
 describe('an email', () => {
   let scene: Scene;
@@ -33,7 +33,7 @@ describe('an email', () => {
     const mail = await mailIn(scene);
     const id = await mail.send('seen@one.example', { bcc: ['hidden@one.example', 'hidden@two.example'] });
     await scene.settled();
-    const texts = messagesOf(scene, id).map((message) => message.data.toString('latin1'));
+    const texts = listMessages(scene, id).map((message) => message.data.toString('latin1'));
     expect(texts).toHaveLength(2);
     expect(new Set(texts).size).toBe(1);
     expect(texts[0]).toContain('seen@one.example');

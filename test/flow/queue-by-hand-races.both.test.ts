@@ -86,7 +86,7 @@ function arrivals(): Map<string, number> {
   return arrived;
 }
 
-const statesOf = async (ids: readonly string[]): Promise<Map<string, string>> => {
+const listStates = async (ids: readonly string[]): Promise<Map<string, string>> => {
   const rows = await scene.app.world.db.all<{ id: string; last_event: string }>('select id, last_event from emails');
   return new Map(rows.filter(({ id }) => ids.includes(id)).map(({ id, last_event: state }) => [id, state]));
 };
@@ -104,7 +104,7 @@ it('a drop during a claim makes each email arrive once or fail, never both or ne
     );
   }
   const arrived = arrivals();
-  const states = await statesOf(ids);
+  const states = await listStates(ids);
   const wrong = ids.filter((id) => {
     const isThere = arrived.get(id) === 1 && states.get(id) === 'delivered';
     return !isThere && !(arrived.get(id) === undefined && states.get(id) === 'failed');

@@ -107,7 +107,7 @@ export async function engagements(scene: Scene, emailId: string): Promise<SeenEv
 }
 
 /** Seals what this installation would, for tokens that no mail of it holds. */
-export const macOf =
+export const createMac =
   (scene: Scene, purpose: string) =>
   (bytes: Buffer): Buffer =>
     scene.app.world.secrets.mac(purpose, bytes);
@@ -115,13 +115,13 @@ export const macOf =
 /** The path of a link as mail had it before links named their domain. */
 export function olderClickPath(scene: Scene, emailId: string, target: string): string {
   const content = Buffer.concat([Buffer.from(emailId.replaceAll('-', ''), 'hex'), Buffer.from(target)]);
-  const mac = macOf(scene, 'click')(content).subarray(0, 12);
+  const mac = createMac(scene, 'click')(content).subarray(0, 12);
   return `/c/${Buffer.concat([mac, content]).toString('base64url')}`;
 }
 
 /** The same of a pixel. */
 export function olderPixelPath(scene: Scene, emailId: string): string {
   const content = Buffer.from(emailId.replaceAll('-', ''), 'hex');
-  const mac = macOf(scene, 'open')(content).subarray(0, 12);
+  const mac = createMac(scene, 'open')(content).subarray(0, 12);
   return `/o/${Buffer.concat([mac, content]).toString('base64url')}.gif`;
 }

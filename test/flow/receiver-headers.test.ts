@@ -8,7 +8,7 @@ import type { SinkMessage } from '../rig/sink.ts';
 import { connect, logIn, submit } from '../smtp/dialogue.ts';
 import { desk, mail as mailStep } from './automations-desk.ts';
 import { campaignIn } from './campaign.ts';
-import { advanceToNextAttempt, HOUR, mailIn, messagesOf, MINUTE } from './mail.ts';
+import { advanceToNextAttempt, HOUR, mailIn, listMessages, MINUTE } from './mail.ts';
 
 const DAY = 24 * HOUR;
 
@@ -198,7 +198,7 @@ describe('the header Date', () => {
   });
   afterAll(() => scene.close());
 
-  const secondsOf = (date: string | undefined): number => Math.floor(Date.parse(date ?? '') / 1000);
+  const toSeconds = (date: string | undefined): number => Math.floor(Date.parse(date ?? '') / 1000);
   const now = (): number => Math.floor(scene.clock.now() / 1000);
 
   it('is the time of the first attempt of mail that an operator held for days', async () => {
@@ -210,11 +210,11 @@ describe('the header Date', () => {
     await scene.settled();
     scene.clock.advance(3 * DAY);
     await scene.settled();
-    expect(messagesOf(scene, id)).toEqual([]);
+    expect(listMessages(scene, id)).toEqual([]);
     await scene.api('DELETE', `/operator/queue/holds/${hold}`, { key });
     await scene.settled();
-    const dates = messagesOf(scene, id).flatMap(({ data }) => readHeader(data, 'date'));
-    expect(dates.map(secondsOf)).toEqual([now()]);
+    const dates = listMessages(scene, id).flatMap(({ data }) => readHeader(data, 'date'));
+    expect(dates.map(toSeconds)).toEqual([now()]);
   });
 
   it('is the time of the first attempt of scheduled mail that was due while sending was off', async () => {
@@ -228,8 +228,8 @@ describe('the header Date', () => {
     await scene.settled();
     await scene.api('DELETE', `/operator/queue/holds/${hold}`, { key });
     await scene.settled();
-    const dates = messagesOf(scene, id).flatMap(({ data }) => readHeader(data, 'date'));
-    expect(dates.map(secondsOf)).toEqual([now()]);
+    const dates = listMessages(scene, id).flatMap(({ data }) => readHeader(data, 'date'));
+    expect(dates.map(toSeconds)).toEqual([now()]);
   });
 
   it('stays the same as all other bytes at each further attempt, at another destination and after a restart', async () => {
@@ -245,7 +245,7 @@ describe('the header Date', () => {
     const sent = contents.filter((data) => data.includes(`Message-ID: <${id}@`));
     expect(sent).toHaveLength(3);
     expect(new Set(sent.map(String)).size).toBe(1);
-    expect(readHeader(sent[0] ?? Buffer.alloc(0), 'date').map(secondsOf)).toEqual([began]);
+    expect(readHeader(sent[0] ?? Buffer.alloc(0), 'date').map(toSeconds)).toEqual([began]);
     expect(now()).toBeGreaterThan(began);
   });
 
@@ -269,7 +269,7 @@ describe('the header Date', () => {
     await db.run('update domains set verified_at = ? where id = ?', [verifiedAt, mail.domain.id]);
     scene.clock.advance(DAY);
     await scene.settled();
-    const dates = messagesOf(scene, id).flatMap(({ data }) => readHeader(data, 'date'));
-    expect(dates.map(secondsOf)).toEqual([now()]);
+    const dates = listMessages(scene, id).flatMap(({ data }) => readHeader(data, 'date'));
+    expect(dates.map(toSeconds)).toEqual([now()]);
   });
 });

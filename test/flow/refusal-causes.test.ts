@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-async function causeOf(emailId: string): Promise<unknown> {
+async function fetchCause(emailId: string): Promise<unknown> {
   const { body } = await scene.api('GET', `/emails/${emailId}/attempts`, { key: mail.team.key });
   const { cause, responsible } = body.data.at(-1).recipients[0];
   return { cause, responsible };
@@ -66,7 +66,7 @@ describe('a refusal', () => {
       const account = await mail.account(id);
       expect(account).toMatchObject({ state: 'bounced', suppressed: [], waiting: [] });
       expect((await mail.detail(id, 'email.bounced')).bounce).toMatchObject({ type: 'Transient', subType });
-      expect(await causeOf(id)).toEqual({ cause, responsible });
+      expect(await fetchCause(id)).toEqual({ cause, responsible });
     },
   );
 
@@ -76,14 +76,14 @@ describe('a refusal', () => {
     await scene.settled();
     toMail = undefined;
     expect(await mail.account(id)).toMatchObject({ state: 'bounced', suppressed: [] });
-    expect(await causeOf(id)).toEqual({ cause: 'sender_address', responsible: 'domain owner' });
+    expect(await fetchCause(id)).toEqual({ cause: 'sender_address', responsible: 'domain owner' });
   });
 
   it('that says that the mailbox is not in the list of recipients suppresses it', async () => {
     const id = await mail.send('gone@faults.example');
     await scene.settled();
     expect(await mail.account(id)).toMatchObject({ state: 'bounced', suppressed: ['gone@faults.example'] });
-    expect(await causeOf(id)).toEqual({ cause: 'recipient_unknown', responsible: 'sender' });
+    expect(await fetchCause(id)).toEqual({ cause: 'recipient_unknown', responsible: 'sender' });
   });
 
   it('because of a rate is retried although its code is 550', async () => {
@@ -137,12 +137,12 @@ describe('a refusal of the message itself', () => {
     const refusing = await startScene({ sink: { refuseContent } });
     onTestFinished(() => refusing.close());
     const mailing = await mailIn(refusing);
-    const accountOf = async (to: string | string[]) => {
+    const sendAndReadAccount = async (to: string | string[]) => {
       const id = await mailing.send(to);
       await refusing.settled();
       return mailing.account(id);
     };
-    return { one: await accountOf('one@faults.example'), three: await accountOf(THREE) };
+    return { one: await sendAndReadAccount('one@faults.example'), three: await sendAndReadAccount(THREE) };
   };
 
   it.each(['550 5.1.1 Bulk mail not accepted here', '521 Your server does not accept mail', '550 5.1.1 User unknown'])(
@@ -167,7 +167,7 @@ describe('greylisting', () => {
   it('delays the next attempt as long as the reply says', async () => {
     const id = await mail.send('greylisted@faults.example');
     await scene.settled();
-    expect(await causeOf(id)).toEqual({ cause: 'greylist', responsible: 'nobody' });
+    expect(await fetchCause(id)).toEqual({ cause: 'greylist', responsible: 'nobody' });
     expect(await advanceToNextAttempt(scene, id)).toBe(7 * MINUTE);
     expect((await mail.account(id)).state).toBe('delivered');
   });

@@ -28,7 +28,7 @@ async function sender(domain: string): Promise<{ team: Team; send: (to: string, 
   return { team, send };
 }
 
-const attemptsOf = async (team: Team, id: string): Promise<Attempt[]> =>
+const fetchAttempts = async (team: Team, id: string): Promise<Attempt[]> =>
   (await scene.api('GET', `/emails/${id}/attempts`, { key: team.key })).body.data as Attempt[];
 
 describe.each([
@@ -45,7 +45,7 @@ describe.each([
     await first.send(`private@${before}.${domain}`);
     const { connections, mail } = scene.sink.counts;
     const id = await second.send(`${to}@${after}.${domain}`, text);
-    const [attempt] = await attemptsOf(second.team, id);
+    const [attempt] = await fetchAttempts(second.team, id);
     expect(attempt).toMatchObject({ mx: 'mx.sink.test', recipients: [{ outcome: 'bounced', reason }] });
     expect(scene.sink.counts).toMatchObject({ connections, mail });
     const said = attempt?.transcript.join('\n') ?? '';
@@ -53,7 +53,7 @@ describe.each([
     expect(said).not.toMatch(/private|first-|MAIL FROM|RCPT TO|Taken/);
 
     const next = await second.send(`next@${after}.${domain}`);
-    expect((await attemptsOf(second.team, next))[0]?.transcript.join('\n')).toContain(`<next@${after}.${domain}>`);
+    expect((await fetchAttempts(second.team, next))[0]?.transcript.join('\n')).toContain(`<next@${after}.${domain}>`);
     expect(scene.sink.counts).toMatchObject({ connections, mail: mail + 1 });
   });
 });

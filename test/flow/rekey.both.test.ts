@@ -5,7 +5,7 @@ import { newInstanceKey, readInstanceKeys, writeInstanceKeys } from '../../src/p
 import { sealAnew } from '../../src/tenancy/instance/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { Browser, enrolled } from '../api/mfa/authenticator.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { signInBySso, teamWithSso } from '../rig/sso.ts';
 import { startStandInProvider } from '../rig/stand-in-provider.ts';
@@ -62,7 +62,7 @@ it('a team still signs in through its provider after a new instance key', async 
   await using scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } }, roles: ['http'] });
   const provider = await startStandInProvider(() => scene.clock.now());
   try {
-    const { domain } = await teamWithSso(scene, peopleOf(scene), provider);
+    const { domain } = await teamWithSso(scene, createPeople(scene), provider);
     const { current } = readInstanceKeys(scene.dataDir);
     writeInstanceKeys(scene.dataDir, { current: newInstanceKey(), former: [current] });
     await scene.restart();

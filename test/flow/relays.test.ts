@@ -61,7 +61,7 @@ async function given({
   mail = await mailIn(scene);
 }
 
-const attemptsOf = async (id: string) =>
+const fetchAttempts = async (id: string) =>
   (await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.data;
 
 const sendFrom = async (from: string, to: string): Promise<string> =>
@@ -73,7 +73,7 @@ describe('mail through a relay', () => {
     const id = await mail.send('a@y.example');
     await scene.settled();
     expect((await mail.account(id)).state).toBe('delivered');
-    const [attempt] = await attemptsOf(id);
+    const [attempt] = await fetchAttempts(id);
     expect(attempt).toMatchObject({ mx: RELAY, relay: 'main', destination: 'y.example' });
     expect(attempt.recipients[0].explanation).toMatch(/^The relay main accepted the message and forwards it/);
     expect(attempt.transcript).toContain('C: AUTH PLAIN ***');
@@ -90,7 +90,7 @@ describe('mail through a relay', () => {
       suppressed: [],
       waiting: ['a@y.example'],
     });
-    const [attempt] = await attemptsOf(id);
+    const [attempt] = await fetchAttempts(id);
     expect(attempt.recipients[0]).toMatchObject({
       reason: 'relay_misconfigured',
       cause: 'relay_misconfigured',
@@ -157,7 +157,7 @@ describe('mail through a relay', () => {
       suppressed: [],
       waiting: ['bad@y.example'],
     });
-    expect((await attemptsOf(id))[0].recipients[0]).toMatchObject({ cause: 'relay_misconfigured' });
+    expect((await fetchAttempts(id))[0].recipients[0]).toMatchObject({ cause: 'relay_misconfigured' });
     expect(await findings()).toMatchObject([{ code: 'relay_misconfigured', subjects: ['main'] }]);
   });
 
@@ -166,7 +166,7 @@ describe('mail through a relay', () => {
     const id = await mail.send('bad@y.example');
     await scene.settled();
     expect(await mail.account(id)).toMatchObject({ suppressed: [], waiting: ['bad@y.example'] });
-    expect((await attemptsOf(id))[0].recipients[0]).toMatchObject({ cause: 'rate' });
+    expect((await fetchAttempts(id))[0].recipients[0]).toMatchObject({ cause: 'rate' });
     expect(await findings()).toEqual([]);
   });
 
@@ -176,7 +176,7 @@ describe('mail through a relay', () => {
     const id = await mail.send(['a@y.example', 'bad@y.example']);
     await scene.settled();
     expect(await mail.account(id)).toMatchObject({ suppressed: [], waiting: [] });
-    const outcomes = (await attemptsOf(id))[0].recipients.map(
+    const outcomes = (await fetchAttempts(id))[0].recipients.map(
       ({ email, outcome }: { email: string; outcome: string }) => [email, outcome],
     );
     expect(outcomes).toEqual([
@@ -206,25 +206,25 @@ describe('mail through a relay', () => {
     const other = await sendFrom('s@other.example.com', 'a@y.example');
     await scene.settled();
     expect((await mail.account(shop)).state).toBe('delivered');
-    expect((await attemptsOf(shop))[0].relay).toBe('main');
-    expect((await attemptsOf(other))[0]).toMatchObject({ relay: null, recipients: [{ reason: 'unreachable' }] });
+    expect((await fetchAttempts(shop))[0].relay).toBe('main');
+    expect((await fetchAttempts(other))[0]).toMatchObject({ relay: null, recipients: [{ reason: 'unreachable' }] });
   });
 
   it('of one sending domain keeps its place in the queue while the recipient’s own servers are down', async () => {
     await given({ delivery: {}, relay: { domains: ['shop.example.com'] } });
     await mail.team.domain('shop.example.com');
     await mail.team.domain('other.example.com');
-    const laneOf = async (id: string) =>
+    const loadLane = async (id: string) =>
       (await scene.app.world.db.get<{ lane: number }>('select lane from deliveries where email_id = ?', [id]))?.lane;
     const direct = await sendFrom('s@other.example.com', 'a@y.example');
     await scene.settled();
     // The lane of retries, because y.example cannot be reached.
-    expect(await laneOf(direct)).toBe(2);
+    expect(await loadLane(direct)).toBe(2);
     const relayed = await sendFrom('s@shop.example.com', 'slow@y.example');
     await scene.sink.waitFor((sink) => sink.held() === 1);
-    expect(await laneOf(relayed)).toBe(0);
+    expect(await loadLane(relayed)).toBe(0);
     const alsoDirect = await sendFrom('s@other.example.com', 'b@y.example');
-    await vi.waitFor(async () => expect(await laneOf(alsoDirect)).toBe(2));
+    await vi.waitFor(async () => expect(await loadLane(alsoDirect)).toBe(2));
     scene.sink.openGate();
     await scene.settled();
     expect((await mail.account(relayed)).state).toBe('delivered');
@@ -235,7 +235,7 @@ describe('mail through a relay', () => {
     const id = await mail.send('a@y.example');
     await scene.settled();
     expect((await mail.account(id)).state).toBe('delivered');
-    expect((await attemptsOf(id))[0]).toMatchObject({ relay: 'main', attempt: 1 });
+    expect((await fetchAttempts(id))[0]).toMatchObject({ relay: 'main', attempt: 1 });
   });
 
   it('beyond the limit per minute is sent later, which counts as no attempt', async () => {
@@ -252,7 +252,7 @@ describe('mail through a relay', () => {
     await scene.settled();
     for (const id of ids) {
       expect(await mail.account(id)).toMatchObject({ state: 'delivered' });
-      expect(await attemptsOf(id)).toMatchObject([{ attempt: 1, relay: 'main' }]);
+      expect(await fetchAttempts(id)).toMatchObject([{ attempt: 1, relay: 'main' }]);
     }
   });
 });

@@ -13,7 +13,7 @@ import { createDatabase, dropDatabase } from '../rig/database-server.ts';
 import { createUser } from '../../src/tenancy/users/index.ts';
 import { tokenTo } from '../rig/mailbox.ts';
 import { blobsIn, startObjectServer } from '../rig/object-server.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { Desk } from '../cli/desk.ts';
@@ -190,7 +190,7 @@ it('automation runs pause in a restored copy, even those without mail, until sen
 it('nobody is signed in in a restored copy, because sessions that ended since would be valid again', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   expect((await owner.call('GET', '/auth/session')).status).toBe(200);
   const person = await enrolled(scene, team);
   expect((await new Browser(scene).logIn(person.email)).body.object).toBe('mfa_challenge');
@@ -236,13 +236,13 @@ it('no invitation is open in a restored copy, because a removed member could ret
   await using scene = await startScene();
   const team = await scene.team();
   await team.domain();
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   const path = `/teams/${team.id}/invitations`;
   const email = 'guest@people.example';
   expect((await owner.call('POST', path, { email, role: 'admin' })).status).toBe(201);
   await scene.settled();
   const token = tokenTo(scene, email);
-  const guest = await peopleOf(scene).person({ email });
+  const guest = await createPeople(scene).person({ email });
   // One more is not mailed yet.
   await scene.app.people?.stop(0);
   expect((await owner.call('POST', path, { email: 'later@people.example', role: 'viewer' })).status).toBe(201);
@@ -252,7 +252,7 @@ it('no invitation is open in a restored copy, because a removed member could ret
   const api = createApi(app.http?.url ?? '');
   const origin = app.http?.url ?? '';
   await copy.confirm(app);
-  const headers = { cookie: (await peopleOf({ ...scene, app }).session(guest)).headers.cookie ?? '', origin };
+  const headers = { cookie: (await createPeople({ ...scene, app }).session(guest)).headers.cookie ?? '', origin };
   expect((await api('POST', '/invitations/accept', { body: { token }, headers })).status).toBe(404);
   expect(await app.world.db.all('select id from team_invitations where accepted_at is null')).toEqual([]);
   scene.clock.advance(60_000);

@@ -5,7 +5,7 @@ import { histories } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
 import { DAY, removeExpired, traces } from './expiry.ts';
-import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
+import { HOUR, mailIn, listMessages, MINUTE, SECOND, type Mail } from './mail.ts';
 
 const RUNS = histories(1);
 
@@ -132,7 +132,7 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
       await removeAndCheck(mail);
       expect(await known(mail.team.id)).toEqual([]);
       for (const [id, kind] of ids) {
-        const arrived = messagesOf(scene, id).length + messagesOf({ sink: breaking }, id).length;
+        const arrived = listMessages(scene, id).length + listMessages({ sink: breaking }, id).length;
         // A deferred email is given up when the next poll comes days later.
         if (kind === 'tempfail-once') expect(arrived).toBeLessThanOrEqual(1);
         else expect([kind, arrived]).toEqual([kind, kind === 'ok' && !canceled.has(id) ? 1 : 0]);

@@ -19,8 +19,8 @@ const GONE = {
 };
 
 let scene: Scene;
-const folderOf = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
-const statusOf = async (mail: Mail, id: string) =>
+const locateFolder = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
+const fetchStatus = async (mail: Mail, id: string) =>
   (await scene.api('GET', `/emails/${id}`, { key: mail.team.key })).status;
 const give = (mail: Mail, plan: string) => administerTeam(scene.app.world, mail.team.id, { plan });
 
@@ -58,16 +58,16 @@ describe('data older than the plan’s retention', () => {
         email_tags: 1,
         contents,
       });
-      expect(existsSync(folderOf(id))).toBe(where === 'files');
+      expect(existsSync(locateFolder(id))).toBe(where === 'files');
       scene.clock.advance(30 * DAY);
       expect(await removeExpired(scene)).toMatchObject(NONE);
-      expect(await statusOf(mail, id)).toBe(200);
+      expect(await fetchStatus(mail, id)).toBe(200);
       scene.clock.advance(1);
       expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
-      expect(await statusOf(mail, id)).toBe(404);
+      expect(await fetchStatus(mail, id)).toBe(404);
       expect((await scene.api('GET', '/emails', { key: mail.team.key })).body.data).toEqual([]);
       expect(await traces(scene, [id])).toEqual(GONE);
-      expect(existsSync(folderOf(id))).toBe(false);
+      expect(existsSync(locateFolder(id))).toBe(false);
     },
   );
 
@@ -79,7 +79,7 @@ describe('data older than the plan’s retention', () => {
     await give(third, 'long');
     const sent = await Promise.all([mail, other, third].map((each) => each.send('x@one.example')));
     await scene.settled();
-    const statuses = async () => Promise.all([mail, other, third].map((each, i) => statusOf(each, sent[i] ?? '')));
+    const statuses = async () => Promise.all([mail, other, third].map((each, i) => fetchStatus(each, sent[i] ?? '')));
     scene.clock.advance(DAY + 1);
     expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
     expect(await statuses()).toEqual([200, 404, 200]);
@@ -98,7 +98,7 @@ describe('data older than the plan’s retention', () => {
     await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['gone', mail.team.id]);
     scene.clock.advance(31 * DAY);
     for (let runs = 0; runs < 2; runs++) await removeExpired(scene);
-    expect(await statusOf(mail, id)).toBe(200);
+    expect(await fetchStatus(mail, id)).toBe(200);
     const warnings = scene.log.filter((line) => line.includes('is not in the configuration'));
     expect(warnings.filter((line) => line.includes(mail.team.id))).toHaveLength(1);
   });
@@ -171,7 +171,7 @@ describe('data older than the plan’s retention', () => {
       expect(canceled.status).toBe(200);
       scene.clock.advance(DAY + 1);
       expect(await removeExpired(scene)).toMatchObject({ emails: 1 });
-      expect(await statusOf(mail, id)).toBe(404);
+      expect(await fetchStatus(mail, id)).toBe(404);
     });
 
     it('deferred mail, until its last retry', async () => {
@@ -219,7 +219,7 @@ describe('data older than the plan’s retention', () => {
       await scene.app.world.db.run('update emails set last_event = ? where id = ?', [state, id]);
       scene.clock.advance(5 * DAY);
       expect(await removeExpired(scene)).toMatchObject({ emails: 0 });
-      expect(await statusOf(mail, id)).toBe(200);
+      expect(await fetchStatus(mail, id)).toBe(200);
     });
   });
 });
@@ -241,7 +241,9 @@ describe('a long backlog of removals', () => {
     expect((await scene.api('GET', '/emails?limit=1', { key: mail.team.key })).body.data).toHaveLength(1);
     expect(await count()).toBeGreaterThan(301);
     expect(await first).toMatchObject({ emails: 10_000 });
-    expect([await statusOf(mail, young[9_999] ?? ''), await statusOf(mail, young[10_000] ?? '')]).toEqual([404, 200]);
+    expect([await fetchStatus(mail, young[9_999] ?? ''), await fetchStatus(mail, young[10_000] ?? '')]).toEqual([
+      404, 200,
+    ]);
     expect(await removeExpired(scene)).toMatchObject({ emails: 300 });
     expect(await removeExpired(scene)).toMatchObject(NONE);
     expect(await count()).toBe(1);
@@ -256,7 +258,7 @@ describe('a long backlog of removals', () => {
     scene.clock.advance(DAY + MINUTE);
     const removed = [await removeExpired(scene), await removeExpired(scene)];
     expect(removed.map((run) => run.emails)).toEqual([0, 1]);
-    expect(await statusOf(mail, last)).toBe(404);
+    expect(await fetchStatus(mail, last)).toBe(404);
   });
 
   it('includes data that no longer has to stay, also when a run ended just after it', async () => {
@@ -277,7 +279,7 @@ describe('a long backlog of removals', () => {
     const [id = ''] = await writeSent(scene, small.team.id, 1);
     scene.clock.advance(31 * DAY);
     await removeExpired(scene);
-    expect(await statusOf(small, id)).toBe(404);
+    expect(await fetchStatus(small, id)).toBe(404);
   });
 
   it('of more teams than a run has batches takes two runs, and a run reads only where something has expired', async () => {
@@ -302,7 +304,7 @@ describe('a long backlog of removals', () => {
     scene.clock.advance(31 * DAY);
     for (let runs = 0; runs < 2; runs++) await expect(removeExpired(scene)).rejects.toThrow('no such disk');
     blobs.remove = remove;
-    expect(await statusOf(second, whole)).toBe(404);
+    expect(await fetchStatus(second, whole)).toBe(404);
   });
 
   it('is continued after a failed batch', async () => {
@@ -349,11 +351,11 @@ describe('the development profile', () => {
     await scene.settled();
     const caught = async () => scene.app.world.db.all<{ id: string }>('select id from playground_messages');
     const [message] = await caught();
-    expect(existsSync(folderOf(message?.id ?? ''))).toBe(true);
+    expect(existsSync(locateFolder(message?.id ?? ''))).toBe(true);
     scene.clock.advance(30 * DAY + MINUTE);
     expect(await removeExpired(scene)).toMatchObject({ emails: 1, caught: 1 });
     expect(await caught()).toEqual([]);
-    expect(existsSync(folderOf(message?.id ?? ''))).toBe(false);
+    expect(existsSync(locateFolder(message?.id ?? ''))).toBe(false);
     await scene.close();
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { publish, startScene, type Scene } from '../rig/scene.ts';
-import { HOUR, mailIn, messagesOf, MINUTE, type Mail } from './mail.ts';
+import { HOUR, mailIn, listMessages, MINUTE, type Mail } from './mail.ts';
 
 const COUNT = 40;
 
@@ -15,13 +15,13 @@ async function underWay(scene: Scene): Promise<{ mail: Mail; ids: string[] }> {
   return { mail, ids };
 }
 
-const selectorsOf = (records: { record: string; name: string }[]): (string | undefined)[] =>
+const listSelectors = (records: { record: string; name: string }[]): (string | undefined)[] =>
   records.filter(({ record }) => record === 'DKIM').map(({ name }) => name.split('.')[0]);
-const signersOf = (scene: Scene): Set<string | undefined> =>
+const listSigners = (scene: Scene): Set<string | undefined> =>
   new Set(
     scene.sink.messages.flatMap(({ data }) => [...data.toString('latin1').matchAll(/\bs=([\w-]+);/g)].map((m) => m[1])),
   );
-const statesOf = async ({ account }: Mail, ids: string[]): Promise<Set<string>> =>
+const listStates = async ({ account }: Mail, ids: string[]): Promise<Set<string>> =>
   new Set(await Promise.all(ids.map(async (id) => (await account(id)).state)));
 
 it('mail in progress when the keys are replaced is signed by none of the old ones', async () => {
@@ -32,7 +32,7 @@ it('mail in progress when the keys are replaced is signed by none of the old one
   scene.sink.openGate();
   await scene.settled();
   expect(scene.sink.messages.map(({ rcptTo }) => rcptTo)).toEqual([]);
-  expect(await statesOf(mail, ids)).toEqual(new Set(['delivery_delayed']));
+  expect(await listStates(mail, ids)).toEqual(new Set(['delivery_delayed']));
 
   publish(scene.dns, body);
   await scene.api('POST', `${path}/verify`, { key: mail.team.key });
@@ -42,9 +42,9 @@ it('mail in progress when the keys are replaced is signed by none of the old one
   await scene.settled();
   scene.clock.advance(HOUR);
   await scene.settled();
-  expect(await statesOf(mail, ids)).toEqual(new Set(['delivered']));
-  expect([...signersOf(scene)].toSorted()).toEqual(selectorsOf(body.records).toSorted());
-  for (const id of ids) expect(messagesOf(scene, id)).toHaveLength(1);
+  expect(await listStates(mail, ids)).toEqual(new Set(['delivered']));
+  expect([...listSigners(scene)].toSorted()).toEqual(listSelectors(body.records).toSorted());
+  for (const id of ids) expect(listMessages(scene, id)).toHaveLength(1);
 });
 
 it('mail in progress when its domain is removed is no longer signed, and fails', async () => {
@@ -54,7 +54,7 @@ it('mail in progress when its domain is removed is no longer signed, and fails',
   scene.sink.openGate();
   await scene.settled();
   expect(scene.sink.messages.map(({ rcptTo }) => rcptTo)).toEqual([]);
-  expect(await statesOf(mail, ids)).toEqual(new Set(['failed']));
+  expect(await listStates(mail, ids)).toEqual(new Set(['failed']));
   expect(await mail.detail(ids[0] ?? '', 'email.failed')).toMatchObject({ failed: { reason: 'domain_removed' } });
 });
 
@@ -68,10 +68,10 @@ it('mail in progress when a rotation ends is signed by the new keys, and the aba
   const { body: after } = await scene.api('GET', path, { key: mail.team.key });
   scene.sink.openGate();
   await scene.settled();
-  expect(await statesOf(mail, ids)).toEqual(new Set(['delivered']));
-  for (const id of ids) expect(messagesOf(scene, id)).toHaveLength(1);
+  expect(await listStates(mail, ids)).toEqual(new Set(['delivered']));
+  for (const id of ids) expect(listMessages(scene, id)).toHaveLength(1);
   const active = after.records.filter((record: { key_status?: string }) => record.key_status === 'active');
-  expect([...signersOf(scene)].toSorted()).toEqual(selectorsOf(active).toSorted());
+  expect([...listSigners(scene)].toSorted()).toEqual(listSelectors(active).toSorted());
 });
 
 /** Returns how much of the mail accepted together the next poll of the queue claims; the clock stands still until it is moved. */

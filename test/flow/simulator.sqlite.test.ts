@@ -47,12 +47,12 @@ describe('the mailbox simulator', () => {
     const bounced = await mail.send('bounced@simulator.rasket.test');
     const full = await mail.send('full@simulator.rasket.test');
     await scene.settled();
-    const bounceOf = async (id: string): Promise<unknown> => (await mail.detail(id, 'email.bounced')).bounce;
-    expect(await bounceOf(bounced)).toMatchObject({
+    const loadBounce = async (id: string): Promise<unknown> => (await mail.detail(id, 'email.bounced')).bounce;
+    expect(await loadBounce(bounced)).toMatchObject({
       type: 'Permanent',
       diagnosticCode: [expect.stringContaining('5.1.1')],
     });
-    expect(await bounceOf(full)).toMatchObject({
+    expect(await loadBounce(full)).toMatchObject({
       type: 'Transient',
       subType: 'MailboxFull',
       diagnosticCode: [expect.stringContaining('5.2.2')],

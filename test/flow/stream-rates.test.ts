@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addStreamCounts, streamsBeyond, type StreamCount } from '../../src/mail/stream-rates/index.ts';
 import { supply } from '../api/automations/graph.ts';
 import { bringMail } from '../rig/mx.ts';
-import { plansOf, rowsRead } from '../rig/plans.ts';
+import { explainQueries, rowsRead } from '../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { desk, mail as mailStep } from './automations-desk.ts';
 import { HOUR, mailIn, type Mail } from './mail.ts';
@@ -194,7 +194,11 @@ describe('the rates of streams with the default minimums', () => {
     await db.withKnex((knex) => knex.raw('analyze'));
     const limits = { bouncePercent: 5, bounceFloor: 200, complaintPercent: 0.3, complaintFloor: 1000, several: 3 };
     for (const teamId of [undefined, team]) {
-      const plans = await plansOf(db, () => streamsBeyond(db, { teamId, now, limits, most: 1000 }), 'stream_counts');
+      const plans = await explainQueries(
+        db,
+        () => streamsBeyond(db, { teamId, now, limits, most: 1000 }),
+        'stream_counts',
+      );
       expect(plans.length).toBeGreaterThan(0);
       for (const plan of plans) {
         expect(plan).toContain('stream_counts_in_trouble');

@@ -14,12 +14,12 @@ describe('the daily sweep', () => {
   afterAll(() => scene.close());
 
   const run = async (name: string): Promise<unknown> => scene.app.jobs.find((job) => job.name === name)?.run();
-  const folderOf = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
+  const locateFolder = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
 
   /** Makes the folder look untouched for so long. */
   function age(owner: string, ms: number): void {
     const at = new Date(scene.clock.now() - ms);
-    utimesSync(folderOf(owner), at, at);
+    utimesSync(locateFolder(owner), at, at);
   }
 
   it('removes an idempotency key after 24 hours and not before', async () => {
@@ -46,7 +46,7 @@ describe('the daily sweep', () => {
     age(young, 23 * HOUR);
     age(old, 25 * HOUR);
     expect(await run('remove-orphan-blobs')).toBe(1);
-    expect([existsSync(folderOf(young)), existsSync(folderOf(old))]).toEqual([true, false]);
+    expect([existsSync(locateFolder(young)), existsSync(locateFolder(old))]).toEqual([true, false]);
     await blobs.remove(young);
   });
 
@@ -59,7 +59,7 @@ describe('the daily sweep', () => {
     for (const owner of owners) age(owner, 25 * HOUR);
     const said = scene.log.length;
     expect(await run('remove-orphan-blobs')).toBe(0);
-    expect(owners.every((owner) => existsSync(folderOf(owner)))).toBe(true);
+    expect(owners.every((owner) => existsSync(locateFolder(owner)))).toBe(true);
     const lines = scene.log.slice(said).filter((line) => line.includes('no blobs were removed'));
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', looked: 101, orphans: 101 });
@@ -95,7 +95,7 @@ describe('the daily sweep', () => {
     rmSync(path.join(scene.dataDir, 'blobs/installation.id'));
     await expect(run('remove-orphan-blobs')).rejects.toThrow(/is its file system mounted/);
     copyFileSync(path.join(scene.dataDir, 'installation.id'), path.join(scene.dataDir, 'blobs/installation.id'));
-    expect(existsSync(folderOf(owner))).toBe(true);
+    expect(existsSync(locateFolder(owner))).toBe(true);
     expect(await run('remove-orphan-blobs')).toBe(1);
   });
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SPANS_MAX } from '../../src/platform/trace/index.ts';
-import { bringMail, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn } from './mail.ts';
 
@@ -66,12 +66,12 @@ async function openCollector(): Promise<Collector> {
   return collector;
 }
 
-const attributesOf = (span: Span | undefined): Record<string, string> =>
+const listAttributes = (span: Span | undefined): Record<string, string> =>
   Object.fromEntries(
     (span?.attributes ?? []).map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? '']),
   );
 
-const traceOf = (id: string): string => id.replaceAll('-', '');
+const toTraceId = (id: string): string => id.replaceAll('-', '');
 
 describe('with a trace collector', () => {
   let collector: Collector;
@@ -103,19 +103,19 @@ describe('with a trace collector', () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['a@example.org', 'no@example.net']);
     await scene.settled();
-    const own = (spans: readonly Span[]): Span[] => spans.filter(({ traceId }) => traceId === traceOf(id));
+    const own = (spans: readonly Span[]): Span[] => spans.filter(({ traceId }) => traceId === toTraceId(id));
     const spans = own(await spansUntil((all) => own(all).length === 3));
     const [accepted] = spans.filter(({ name }) => name === 'accept');
-    expect(attributesOf(accepted)).toMatchObject({ 'rasket.email_id': id, 'rasket.recipients': '2' });
+    expect(listAttributes(accepted)).toMatchObject({ 'rasket.email_id': id, 'rasket.recipients': '2' });
     const tried = spans.filter(({ name }) => name === 'deliver');
     expect(tried.map(({ parentSpanId }) => parentSpanId)).toEqual([accepted?.spanId, accepted?.spanId]);
-    expect(tried.map(attributesOf)).toEqual(
+    expect(tried.map(listAttributes)).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ 'rasket.destination': 'example.org', 'rasket.outcome': 'delivered' }),
         expect.objectContaining({ 'rasket.destination': 'example.net', 'rasket.outcome': 'bounced' }),
       ]),
     );
-    const faults = tried.filter(({ status }) => status?.code === 2).map(attributesOf);
+    const faults = tried.filter(({ status }) => status?.code === 2).map(listAttributes);
     expect(faults.map((one) => one['rasket.destination'])).toEqual(['example.net']);
     for (const span of spans) {
       expect(BigInt(span.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(span.startTimeUnixNano));
@@ -136,7 +136,7 @@ describe('with a trace collector', () => {
     const [span, ...others] = spans.filter(({ traceId }) => traceId === parent.traceId);
     expect(others).toEqual([]);
     expect(span).toMatchObject({ parentSpanId: parent.spanId, kind: 2 });
-    expect(attributesOf(span)).toEqual({
+    expect(listAttributes(span)).toEqual({
       'http.request.method': 'GET',
       'http.route': '/emails',
       'http.response.status_code': '200',
@@ -145,19 +145,19 @@ describe('with a trace collector', () => {
     });
     // An invalid traceparent leaves the request a trace of its own: its id.
     const [alone] = spans.filter(({ traceId }) => traceId !== parent.traceId);
-    expect(alone?.traceId).toBe(traceOf(attributesOf(alone)['rasket.request_id'] ?? ''));
+    expect(alone?.traceId).toBe(toTraceId(listAttributes(alone)['rasket.request_id'] ?? ''));
     expect(alone?.parentSpanId).toBeUndefined();
   });
 
   it('received mail is a trace, and no span names a person', async () => {
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     const raw = `From: a@example.org\r\nTo: in@${name}\r\nSubject: Secret plans\r\n\r\nHello\r\n`;
     const reply = await bringMail(scene, { to: [`in@${name}`], raw });
     const id = /stored as (\S+)/.exec(reply)?.[1] ?? '';
-    const spans = await spansUntil((all) => all.some(({ traceId }) => traceId === traceOf(id)));
-    const [span] = spans.filter(({ traceId }) => traceId === traceOf(id));
-    expect(attributesOf(span)).toEqual({
+    const spans = await spansUntil((all) => all.some(({ traceId }) => traceId === toTraceId(id)));
+    const [span] = spans.filter(({ traceId }) => traceId === toTraceId(id));
+    expect(listAttributes(span)).toEqual({
       'rasket.received_id': id,
       'rasket.result': 'accepted',
       'rasket.recipients': '1',
@@ -189,7 +189,7 @@ describe('with a trace collector', () => {
     expect(collector.spans.length).toBe(before);
     collector.status = 200;
     const spans = await spansUntil((all) => all.length - before >= SPANS_MAX);
-    expect(spans.some(({ traceId }) => traceId === traceOf(first))).toBe(true);
+    expect(spans.some(({ traceId }) => traceId === toTraceId(first))).toBe(true);
     const text = await scene.app.world.meter.text();
     expect(Number(/^rasket_trace_spans_dropped_total (\d+)$/m.exec(text)?.[1])).toBeGreaterThanOrEqual(10);
   });
@@ -207,8 +207,8 @@ describe('with a trace collector', () => {
     collector.status = 200;
     const kept = scene.app.world.ids.uuid();
     tracer.accepted({ id: kept, teamId: kept, recipients: 1 });
-    const spans = await spansUntil((all) => all.some(({ traceId }) => traceId === traceOf(kept)));
-    expect(spans.some(({ traceId }) => traceId === traceOf(refused))).toBe(false);
+    const spans = await spansUntil((all) => all.some(({ traceId }) => traceId === toTraceId(kept)));
+    expect(spans.some(({ traceId }) => traceId === toTraceId(refused))).toBe(false);
   });
 });
 
@@ -218,7 +218,7 @@ it('a stop sends the pending spans', async () => {
   const id = scene.app.world.ids.uuid();
   scene.app.world.tracer.accepted({ id, teamId: id, recipients: 1 });
   await scene.close();
-  expect(collector.spans.map(({ traceId }) => traceId)).toContain(traceOf(id));
+  expect(collector.spans.map(({ traceId }) => traceId)).toContain(toTraceId(id));
   collector.close();
 });
 

@@ -8,10 +8,10 @@ import { follow, publishTracking, engagements, readMail, sendHtml, trackingDomai
 const HTML = '<a href="https://example.com/">x</a>';
 const config = { tracking: { scheme: 'http' } } as const;
 
-const domainOf = async (scene: Scene, team: Team, id: string) =>
+const fetchDomain = async (scene: Scene, team: Team, id: string) =>
   (await scene.api('GET', `/domains/${id}`, { key: team.key })).body;
-const trackingRecordOf = async (scene: Scene, team: Team, id: string) =>
-  (await domainOf(scene, team, id)).records.find((record: { record: string }) => record.record === 'Tracking');
+const loadTrackingRecord = async (scene: Scene, team: Team, id: string) =>
+  (await fetchDomain(scene, team, id)).records.find((record: { record: string }) => record.record === 'Tracking');
 const change = (scene: Scene, team: Team, id: string, body: object) =>
   scene.api('PATCH', `/domains/${id}`, { key: team.key, body });
 const isTracked = async (scene: Scene, team: Team, domain: { name: string }): Promise<boolean> => {
@@ -38,9 +38,9 @@ describe('the tracking record', () => {
     };
     expect(created.records[3]).toEqual({ ...record, status: 'not_started' });
     await change(scene, team, created.id, { click_tracking: false });
-    expect(await trackingRecordOf(scene, team, created.id)).toBeUndefined();
+    expect(await loadTrackingRecord(scene, team, created.id)).toBeUndefined();
     await change(scene, team, created.id, { open_tracking: true });
-    expect(await trackingRecordOf(scene, team, created.id)).toEqual({ ...record, status: 'not_started' });
+    expect(await loadTrackingRecord(scene, team, created.id)).toEqual({ ...record, status: 'not_started' });
   });
 
   it('is not required for sending, and mail is sent unchanged without it', async () => {
@@ -51,7 +51,7 @@ describe('the tracking record', () => {
     publish(scene.dns, { records: records.slice(0, 3) });
     scene.dns.set(`track.${name}`, 'ANY', 'NXDOMAIN');
     await scene.api('POST', `/domains/${id}/verify`, { key: team.key });
-    expect(await domainOf(scene, team, id)).toMatchObject({
+    expect(await fetchDomain(scene, team, id)).toMatchObject({
       status: 'verified',
       records: { 3: { status: 'pending' } },
     });
@@ -64,12 +64,12 @@ describe('the tracking record', () => {
     const domain = await team.domain();
     scene.dns.set(`track.${domain.name}`, 'CNAME', ['elsewhere.test']);
     await change(scene, team, domain.id, { open_tracking: true, click_tracking: true });
-    expect(await trackingRecordOf(scene, team, domain.id)).toMatchObject({ status: 'failed' });
+    expect(await loadTrackingRecord(scene, team, domain.id)).toMatchObject({ status: 'failed' });
     expect(await isTracked(scene, team, domain)).toBe(false);
     scene.dns.set(`track.${domain.name}`, 'CNAME', ['Rasket.TEST']);
     scene.clock.advance(61_000);
     await sweepDomains(scene.app.world);
-    expect(await domainOf(scene, team, domain.id)).toMatchObject({
+    expect(await fetchDomain(scene, team, domain.id)).toMatchObject({
       status: 'verified',
       records: { 3: { status: 'verified' } },
     });
@@ -87,7 +87,7 @@ describe('the tracking record', () => {
     expect(events.at(-1)).toMatchObject({ type: 'domain.updated', data: { records: { 3: { status: 'verified' } } } });
     // Another setting leaves the record alone.
     await change(scene, team, domain.id, { tls: 'opportunistic', click_tracking: true });
-    expect(await trackingRecordOf(scene, team, domain.id)).toMatchObject({ status: 'verified' });
+    expect(await loadTrackingRecord(scene, team, domain.id)).toMatchObject({ status: 'verified' });
   });
 
   it('under another label is another record, and mail is unchanged until it is published', async () => {
@@ -97,7 +97,7 @@ describe('the tracking record', () => {
     const before = await sendHtml(scene, team, domain, { html: HTML });
     scene.dns.set(`go.${domain.name}`, 'ANY', 'NXDOMAIN');
     await change(scene, team, domain.id, { tracking_subdomain: 'go' });
-    expect(await trackingRecordOf(scene, team, domain.id)).toMatchObject({
+    expect(await loadTrackingRecord(scene, team, domain.id)).toMatchObject({
       name: `go.${domain.name}`,
       status: 'pending',
     });
@@ -144,7 +144,7 @@ describe('the tracking record', () => {
     scene.dns.set(`track.${domain.name}`, 'CNAME', ['elsewhere.test']);
     scene.clock.advance(61_000);
     await sweepDomains(scene.app.world);
-    expect(await domainOf(scene, team, domain.id)).toMatchObject({
+    expect(await fetchDomain(scene, team, domain.id)).toMatchObject({
       status: 'verified',
       records: { 3: { status: 'failed' } },
     });
@@ -210,7 +210,7 @@ it('links lead to the server itself in the development profile, without a DNS re
   const { world } = scene.app;
   const domain = await createVerifiedDomain(world, team.id, 'dev.example.com');
   await change(scene, team, domain.id, { open_tracking: true, click_tracking: true });
-  expect(await domainOf(scene, team, domain.id)).toMatchObject({
+  expect(await fetchDomain(scene, team, domain.id)).toMatchObject({
     status: 'verified',
     records: { 3: { status: 'verified' } },
   });

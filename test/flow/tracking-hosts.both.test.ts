@@ -18,7 +18,7 @@ const DAY_MS = 24 * 3_600_000;
 const statusOn = async (scene: Scene, host: string, address: string): Promise<number> =>
   (await follow(scene.url, `http://${host}${new URL(address, 'http://any.test').pathname}`)).status;
 
-async function mailOf(scene: Scene, team: Team) {
+async function createMail(scene: Scene, team: Team) {
   const domain = await trackingDomain(scene, team);
   const mail = await sendHtml(scene, team, domain, { html: HTML });
   const addresses = [mail.links[0] ?? '', mail.pixel ?? ''];
@@ -35,8 +35,8 @@ it('links and pixels work on the tracking host of their own domain, and are reco
   await using scene = await startScene({ config });
   const team = await scene.team();
   const stranger = await scene.team();
-  const { mail, on, host, domain } = await mailOf(scene, team);
-  const other = await mailOf(scene, stranger);
+  const { mail, on, host, domain } = await createMail(scene, team);
+  const other = await createMail(scene, stranger);
   const second = await trackingDomain(scene, team);
   for (const elsewhere of [
     other.host,
@@ -59,7 +59,7 @@ it('links and pixels work on the tracking host of their own domain, and are reco
 it('the links of a suspended team stop at once, and work again after it is resumed', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
-  const { on, host, mail } = await mailOf(scene, team);
+  const { on, host, mail } = await createMail(scene, team);
   expect(await on(host)).toEqual(WORKS);
   await administerTeam(scene.app.world, team.id, { riskState: 'suspended' });
   expect(await on(host)).toEqual(NOWHERE);
@@ -75,7 +75,7 @@ it('the links of a suspended team stop at once, and work again after it is resum
 it('the links of a deleted domain stop, also when the name is added again', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
-  const { on, host, domain } = await mailOf(scene, team);
+  const { on, host, domain } = await createMail(scene, team);
   await scene.api('DELETE', `/domains/${domain.id}`, { key: team.key });
   expect(await on(host)).toEqual(NOWHERE);
   const again = await scene.team();
@@ -85,7 +85,7 @@ it('the links of a deleted domain stop, also when the name is added again', asyn
 
 it('the links of a domain name that another team now has stop', async () => {
   await using scene = await startScene({ config });
-  const { on, host, domain } = await mailOf(scene, await scene.team());
+  const { on, host, domain } = await createMail(scene, await scene.team());
   const { db } = scene.app.world;
   const heir = await scene.team();
   // A completed claim leaves this state.
@@ -98,7 +98,7 @@ it('the links of a domain name that another team now has stop', async () => {
 it('a changed tracking subdomain still works for ninety days', async () => {
   await using scene = await startScene({ config });
   const team = await scene.team();
-  const { on, host, domain } = await mailOf(scene, team);
+  const { on, host, domain } = await createMail(scene, team);
   await publishTracking(scene, team, domain.id, { tracking_subdomain: 'links' });
   expect(await on(host)).toEqual(WORKS);
   expect(await on(`links.${domain.name}`)).toEqual(WORKS);
@@ -113,7 +113,7 @@ it('a changed tracking subdomain still works for ninety days', async () => {
 
 it('an older link of a removed email works when there is only one team, to which it must belong', async () => {
   await using scene = await startScene({ config });
-  const { host } = await mailOf(scene, await scene.team());
+  const { host } = await createMail(scene, await scene.team());
   const gone = olderClickPath(scene, '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', 'https://example.com/');
   expect([await statusOn(scene, host, gone), await statusOn(scene, 'evil.test', gone)]).toEqual([302, 404]);
   await (await scene.team()).domain();

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, domain, { html: HTML, ...fields });
-const stateOf = async (id: string) => (await scene.account(team, id)).state;
+const loadState = async (id: string) => (await scene.account(team, id)).state;
 
 /** Returns the recorded openings and clicks, each marked when a machine did it. */
 const byWhom = async (id: string): Promise<string[]> =>
@@ -55,11 +55,11 @@ describe('a machine gets the same response, is marked as one and does not change
       how.method === 'HEAD' ? 0 : 43,
     ]);
     expect(await byWhom(id)).toEqual(['email.clicked machine', 'email.opened machine']);
-    expect(await stateOf(id)).toBe('delivered');
+    expect(await loadState(id)).toBe('delivered');
     // A person who comes later is one.
     await follow(scene.url, pixel);
     expect(await byWhom(id)).toEqual(['email.clicked machine', 'email.opened machine', 'email.opened']);
-    expect(await stateOf(id)).toBe('opened');
+    expect(await loadState(id)).toBe('opened');
   });
 
   it('Google’s image proxy, however, counts as a reader', async () => {
@@ -80,10 +80,10 @@ describe('a machine gets the same response, is marked as one and does not change
     const body = { from: `a@${domain.name}`, to: 'tempfail-once@late.example', subject: 'Late', html: HTML };
     const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body as { id: string };
     await scene.settled();
-    expect(await stateOf(id)).toBe('delivery_delayed');
+    expect(await loadState(id)).toBe('delivery_delayed');
     scene.clock.advance(HOUR);
     await scene.settled();
-    expect(await stateOf(id)).toBe('delivered');
+    expect(await loadState(id)).toBe('delivered');
     const { data } = scene.sink.messages.find((message) => message.data.includes(id)) ?? {};
     const early = { id, ...(await readMail(data ?? Buffer.alloc(0))) };
     scene.clock.advance(1999);
@@ -131,7 +131,7 @@ describe('clicks on several links of one email', () => {
     const { id, links } = await sendLinks(3);
     await clickAll(links, 2500);
     expect(await byWhom(id)).toEqual(Array.from({ length: 3 }, () => 'email.clicked machine'));
-    expect(await stateOf(id)).toBe('delivered');
+    expect(await loadState(id)).toBe('delivered');
   });
 
   it('that are slower, or only two, count as a person’s', async () => {
@@ -141,7 +141,7 @@ describe('clicks on several links of one email', () => {
     await clickAll(two.links, 0);
     expect(await byWhom(slow.id)).toEqual(Array.from({ length: 3 }, () => 'email.clicked'));
     expect(await byWhom(two.id)).toEqual(['email.clicked', 'email.clicked']);
-    expect(await stateOf(two.id)).toBe('clicked');
+    expect(await loadState(two.id)).toBe('clicked');
   });
 
   it('are reported once, when they are classified, and not before', async () => {

@@ -5,7 +5,7 @@ import { clickToken } from '../../src/protocol/track-links/index.ts';
 import { confirmationUrl } from '../../src/features/audience/contacts/preference-links.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
-import { BROWSER, engagements, follow, macOf, sendHtml, trackingDomain } from './reader.ts';
+import { BROWSER, engagements, follow, createMac, sendHtml, trackingDomain } from './reader.ts';
 
 // The verifier has no types for this module.
 const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify') as {
@@ -29,8 +29,8 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, domain, { html: HTML, ...fields });
-const typesOf = async (id: string) => (await engagements(scene, id)).map((event) => event.type);
-const stateOf = async (id: string) => (await scene.account(team, id)).state;
+const loadTypes = async (id: string) => (await engagements(scene, id)).map((event) => event.type);
+const loadState = async (id: string) => (await scene.account(team, id)).state;
 
 describe('an email of a tracking domain', () => {
   it('has its links and its pixel on the tracking host, and is otherwise unchanged', async () => {
@@ -119,7 +119,7 @@ describe('an open', () => {
         data: { open: { ipAddress: '127.0.0.1', timestamp, userAgent: BROWSER } },
       },
     ]);
-    expect(await stateOf(id)).toBe('opened');
+    expect(await loadState(id)).toBe('opened');
   });
 });
 
@@ -140,7 +140,7 @@ describe('a click', () => {
         },
       },
     ]);
-    expect(await stateOf(id)).toBe('clicked');
+    expect(await loadState(id)).toBe('clicked');
   });
 
   it('is redirected for any spelling of the host, and with parameters that mail programs add', async () => {
@@ -148,7 +148,7 @@ describe('a click', () => {
     const path = new URL(links[0] ?? '').pathname;
     const host = `TRACK.${domain.name}.:8443`;
     expect((await follow(scene.url, `http://${host}${path}?fbclid=x`)).status).toBe(302);
-    expect(await typesOf(id)).toEqual(['email.clicked']);
+    expect(await loadTypes(id)).toEqual(['email.clicked']);
   });
 
   it('in an email to several people names none of them, because they got one message', async () => {
@@ -171,24 +171,24 @@ describe('a click', () => {
     scene.clock.advance(1);
     await follow(scene.url, link);
     await follow(scene.url, link, { headers: { 'user-agent': `${BROWSER} other` } });
-    expect(await typesOf(id)).toEqual(['email.clicked', 'email.opened', 'email.clicked', 'email.clicked']);
+    expect(await loadTypes(id)).toEqual(['email.clicked', 'email.opened', 'email.clicked', 'email.clicked']);
   });
 
   it('moves the state forward and never back', async () => {
     const { id, links, pixel = '' } = await send();
     await follow(scene.url, links[0] ?? '');
     await follow(scene.url, pixel);
-    expect(await typesOf(id)).toEqual(['email.clicked', 'email.opened']);
-    expect(await stateOf(id)).toBe('clicked');
+    expect(await loadTypes(id)).toEqual(['email.clicked', 'email.opened']);
+    expect(await loadState(id)).toBe('clicked');
   });
 
   it('on a removed email is redirected and not recorded', async () => {
     const gone = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', domainId: domain.id };
-    const token = clickToken({ ...gone, target: TARGET }, macOf(scene, 'click of a domain'));
+    const token = clickToken({ ...gone, target: TARGET }, createMac(scene, 'click of a domain'));
     const other = await send();
     expect((await follow(scene.url, `http://track.${domain.name}/c/${token}`)).status).toBe(302);
     await follow(scene.url, other.pixel ?? '');
-    expect(await typesOf(other.id)).toEqual(['email.opened']);
+    expect(await loadTypes(other.id)).toEqual(['email.opened']);
     const { db } = scene.app.world;
     const sql = `select count(*) as n from events where subject_id = ?`;
     expect(Number((await db.get<{ n: number }>(sql, ['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01']))?.n)).toBe(0);
@@ -204,13 +204,13 @@ describe('an address that is fetched without end', () => {
     await world.db.insertMany('events', ['id', 'team_id', 'type', 'subject_id', 'created_at'], rows);
     const openAs = (name: string) => follow(scene.url, pixel, { headers: { 'user-agent': `${BROWSER} ${name}` } });
     for (let n = 0; n < 5; n++) expect((await openAs(`${n}`)).status).toBe(200);
-    const countOf = async (type: string) => (await typesOf(id)).filter((each) => each === type).length;
-    expect(await countOf('email.opened')).toBe(1000);
+    const loadCount = async (type: string) => (await loadTypes(id)).filter((each) => each === type).length;
+    expect(await loadCount('email.opened')).toBe(1000);
     expect((await openAs('later')).status).toBe(200);
     await follow(scene.url, links[0] ?? '');
     await follow(scene.url, other.pixel ?? '');
-    expect([await countOf('email.opened'), await countOf('email.clicked')]).toEqual([1000, 1]);
-    expect([await stateOf(id), await typesOf(other.id)]).toEqual(['clicked', ['email.opened']]);
+    expect([await loadCount('email.opened'), await loadCount('email.clicked')]).toEqual([1000, 1]);
+    expect([await loadState(id), await loadTypes(other.id)]).toEqual(['clicked', ['email.opened']]);
     expect(scene.log.filter((line) => line.includes('further readings of this email'))).toHaveLength(1);
   });
 });
@@ -258,7 +258,7 @@ describe('no open redirect', () => {
       const type = /^\/[co]\//.test(path) ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
       expect([path, headers['content-type']]).toEqual([path, type]);
     }
-    expect(await typesOf(id)).toEqual([]);
+    expect(await loadTypes(id)).toEqual([]);
   });
 
   it('is possible with a link of another installation', async () => {
@@ -272,7 +272,7 @@ describe('no open redirect', () => {
   it('is possible with a genuine token for something other than a web address', async () => {
     const { id } = await send();
     for (const target of ['javascript:alert(1)', '//evil.test/', 'https://a.test/\r\nx: y']) {
-      const token = clickToken({ emailId: id, domainId: domain.id, target }, macOf(scene, 'click of a domain'));
+      const token = clickToken({ emailId: id, domainId: domain.id, target }, createMac(scene, 'click of a domain'));
       const { status, headers } = await follow(scene.url, `http://track.${domain.name}/c/${token}`);
       expect([status, headers.location]).toEqual([404, undefined]);
     }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setSending } from '../../src/tenancy/instance/index.ts';
 import { freePort } from '../rig/free-port.ts';
-import { bringMail, callMx, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, callMx, createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn } from './mail.ts';
 
@@ -85,7 +85,7 @@ describe('the metrics', () => {
 
   it('count received mail by its reply, and the open connections', async () => {
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     const raw = `From: a@example.org\r\nTo: in@${name}\r\nSubject: Hi\r\n\r\nHello\r\n`;
     expect(await bringMail(scene, { to: [`in@${name}`], raw })).toMatch(/^250/);
     const client = await callMx(scene);

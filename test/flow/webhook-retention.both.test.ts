@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWebhookRemoval } from '../../src/features/installation/upkeep/remove-expired.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { plantAttempt, plantWebhook, plantWebhookEvent, uuidOf, type PlantedEvent } from '../rig/webhooks.ts';
+import { plantAttempt, plantWebhook, plantWebhookEvent, toUuid, type PlantedEvent } from '../rig/webhooks.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
@@ -32,7 +32,7 @@ async function endpoint(plan = 'standard', status: 'enabled' | 'disabled' = 'ena
   const left = async (events: readonly string[]): Promise<[number, number, number]> => {
     const count = async (table: string, event: string, owner: string, value: string): Promise<number> => {
       const sql = `select count(*) as n from ${table} where ${owner} = ? and event_id = ?`;
-      return (await db.get<{ n: number }>(sql, [value, uuidOf(event)]))?.n ?? 0;
+      return (await db.get<{ n: number }>(sql, [value, toUuid(event)]))?.n ?? 0;
     };
     const sums: [number, number, number] = [0, 0, 0];
     for (const event of events) {
@@ -69,10 +69,10 @@ describe('a webhook event past the plan’s retention', () => {
     expect(await sweep()).toEqual({ webhooks: 0, events: 1, payloads: 1 });
     expect(await left([due, later])).toEqual([2, 2, 2]);
     expect(await left([done])).toEqual([0, 0, 0]);
-    await scene.app.world.db.run('update webhook_events set due_at = null where event_id = ?', [uuidOf(due)]);
+    await scene.app.world.db.run('update webhook_events set due_at = null where event_id = ?', [toUuid(due)]);
     expect(await sweep()).toEqual({ webhooks: 0, events: 1, payloads: 1 });
     expect(await left([later])).toEqual([1, 1, 1]);
-    await scene.app.world.db.run('delete from webhook_events where event_id = ?', [uuidOf(later)]);
+    await scene.app.world.db.run('delete from webhook_events where event_id = ?', [toUuid(later)]);
     await sweep();
   });
 
@@ -83,7 +83,7 @@ describe('a webhook event past the plan’s retention', () => {
     await scene.app.world.db.run(
       `insert into webhook_events (webhook_id, event_id, team_id, type, status, due_at, created_at)
         values (?, ?, ?, 'email.sent', 'pending', ?, 0)`,
-      [second, uuidOf(event), team.id, scene.clock.now()],
+      [second, toUuid(event), team.id, scene.clock.now()],
     );
     scene.clock.advance(30 * DAY_MS);
     await sweep();

@@ -44,7 +44,7 @@ export interface OutboxRow {
 }
 
 /** Returns the rows in the outbox of an endpoint, oldest first. */
-export const outboxOf = (scene: Scene, webhookId: string): Promise<OutboxRow[]> =>
+export const loadOutbox = (scene: Scene, webhookId: string): Promise<OutboxRow[]> =>
   scene.app.world.db.all<OutboxRow>(
     `select event_id, status, parked, attempt_count, tries, last_http_status, due_at from webhook_events
       where webhook_id = ? order by event_id`,
@@ -53,7 +53,7 @@ export const outboxOf = (scene: Scene, webhookId: string): Promise<OutboxRow[]> 
 
 /** Moves the clock to the time at which the endpoint's next event is due; answers how long that was. */
 export async function advanceToNextTry(scene: Scene, webhookId: string): Promise<number> {
-  const rows = await outboxOf(scene, webhookId);
+  const rows = await loadOutbox(scene, webhookId);
   const dueAt = Math.min(...rows.map((row) => row.due_at ?? Infinity));
   const waitMs = dueAt - scene.clock.now();
   scene.clock.advance(waitMs);

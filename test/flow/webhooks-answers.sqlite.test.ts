@@ -7,7 +7,7 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type Reply, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
 import { mailIn, MINUTE, SECOND } from './mail.ts';
-import { advanceToNextTry, happen, hookAt, outboxOf } from './webhook-scene.ts';
+import { advanceToNextTry, happen, hookAt, loadOutbox } from './webhook-scene.ts';
 
 interface AttemptRow {
   http_status_code: number | null;
@@ -15,7 +15,7 @@ interface AttemptRow {
   error: string | null;
 }
 
-const attemptsOf = (scene: Scene, webhookId: string): Promise<AttemptRow[]> =>
+const listAttempts = (scene: Scene, webhookId: string): Promise<AttemptRow[]> =>
   scene.app.world.db.all(
     'select http_status_code, response, error from webhook_attempts where webhook_id = ? order by id',
     [webhookId],
@@ -45,7 +45,7 @@ describe('the response to a webhook', () => {
       await scene.settled();
       for (const [status, hookId] of hooks) {
         const outcome = status < 300 ? 'success' : 'attempting';
-        expect(await outboxOf(scene, hookId)).toMatchObject([{ status: outcome, last_http_status: status }]);
+        expect(await loadOutbox(scene, hookId)).toMatchObject([{ status: outcome, last_http_status: status }]);
       }
       const asked = ['/hook', ...[...hooks.keys()].map((status) => `/${status}`)];
       expect(receiver.requests.map(({ path }) => path).sort()).toEqual(asked.sort());
@@ -57,7 +57,7 @@ describe('the response to a webhook', () => {
       receiver.reply((response) => void response.writeHead(200).write(`\0${'ä'.repeat(5000)}`));
       await happen(scene, team);
       await scene.settled();
-      const [row] = await attemptsOf(scene, hookId);
+      const [row] = await listAttempts(scene, hookId);
       expect(row).toMatchObject({ http_status_code: 200, error: null });
       expect(row?.response).toBe(`\ufffd${'ä'.repeat(4094)}`);
     });
@@ -70,7 +70,7 @@ describe('the response to a webhook', () => {
       await scene.settled();
       receiver.reply((response) => response.writeHead(500).end(Buffer.from([0x66, 0xff, 0xfe])));
       await advanceToNextTry(scene, hookId);
-      const rows = await attemptsOf(scene, hookId);
+      const rows = await listAttempts(scene, hookId);
       expect(rows.map((row) => row.response)).toEqual(['x'.repeat(8192), 'f\ufffd\ufffd']);
     });
   });
@@ -87,13 +87,13 @@ describe('the timeout of ten seconds', () => {
       await happen(scene, team);
       await receiver.until(1);
       scene.clock.advance(10 * SECOND - 1);
-      expect(await attemptsOf(scene, hookId)).toEqual([]);
+      expect(await listAttempts(scene, hookId)).toEqual([]);
       scene.clock.advance(1);
       await scene.settled();
-      expect(await attemptsOf(scene, hookId)).toEqual([
+      expect(await listAttempts(scene, hookId)).toEqual([
         { http_status_code: null, response: null, error: 'The endpoint did not answer within 10 seconds.' },
       ]);
-      expect(await outboxOf(scene, hookId)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
+      expect(await loadOutbox(scene, hookId)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
     });
   });
 
@@ -109,7 +109,7 @@ describe('the timeout of ten seconds', () => {
       await connected;
       scene.clock.advance(10 * SECOND);
       await scene.settled();
-      expect(await attemptsOf(scene, id)).toMatchObject([{ error: expect.stringContaining('within 10 seconds') }]);
+      expect(await listAttempts(scene, id)).toMatchObject([{ error: expect.stringContaining('within 10 seconds') }]);
     });
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => silent.close(resolve));
@@ -136,7 +136,7 @@ describe('a faulty endpoint', () => {
       await happen(scene, team);
       await scene.settled();
       const errors = [];
-      for (const id of Object.values(told)) errors.push((await attemptsOf(scene, id as string))[0]?.error);
+      for (const id of Object.values(told)) errors.push((await listAttempts(scene, id as string))[0]?.error);
       expect(errors).toEqual([
         'The endpoint could not be reached.',
         'The TLS handshake failed: ERR_TLS_CERT_ALTNAME_INVALID.',
@@ -154,7 +154,7 @@ describe('a faulty endpoint', () => {
       await happen(scene, team);
       await scene.settled();
       expect(receiver.requests).toHaveLength(1);
-      expect(await attemptsOf(scene, hookId)).toMatchObject([
+      expect(await listAttempts(scene, hookId)).toMatchObject([
         { error: expect.stringContaining('closed the connection') },
       ]);
     });
@@ -171,7 +171,9 @@ describe('a faulty endpoint', () => {
       await scene.settled();
       expect(receiver.requests).toHaveLength(0);
       expect(inside.rings()).toBe(0);
-      expect(await attemptsOf(scene, hookId)).toMatchObject([{ error: expect.stringContaining('no public address') }]);
+      expect(await listAttempts(scene, hookId)).toMatchObject([
+        { error: expect.stringContaining('no public address') },
+      ]);
     });
   });
 });
@@ -198,7 +200,7 @@ describe('the next event', () => {
       receiver.reply(200);
       await happen(scene, team);
       await scene.settled();
-      expect((await outboxOf(scene, hookId)).map((row) => row.status)).toEqual(['attempting', 'success']);
+      expect((await loadOutbox(scene, hookId)).map((row) => row.status)).toEqual(['attempting', 'success']);
     });
   });
 
@@ -215,7 +217,7 @@ describe('the next event', () => {
       scene.clock.advance(MINUTE);
       await scene.settled();
       expect(receiver.requests.map((request) => request.path)).toEqual(['/hook', '/new']);
-      expect(await outboxOf(scene, hookId)).toMatchObject([
+      expect(await loadOutbox(scene, hookId)).toMatchObject([
         { parked: 1, due_at: null },
         { parked: 1, due_at: null },
       ]);
@@ -238,7 +240,7 @@ describe('the next event', () => {
       scene.clock.advance(MINUTE);
       await scene.settled();
       expect(receiver.requests).toHaveLength(0);
-      expect(await outboxOf(scene, hookId)).toMatchObject([{ status: 'pending', attempt_count: 0 }]);
+      expect(await loadOutbox(scene, hookId)).toMatchObject([{ status: 'pending', attempt_count: 0 }]);
       await administerTeam(scene.app.world, team.id, { riskState: 'normal' });
       await scene.settled();
       expect(receiver.requests).toHaveLength(1);
@@ -302,7 +304,7 @@ describe('one endpoint', () => {
       await happen(scene, team, 60);
       await scene.settled();
       expect(receiver.requests).toHaveLength(60);
-      expect((await outboxOf(scene, hookId)).every(({ status }) => status === 'success')).toBe(true);
+      expect((await loadOutbox(scene, hookId)).every(({ status }) => status === 'success')).toBe(true);
       // One connection may be closing while the next is open.
       expect(most).toBeLessThanOrEqual(2);
     });

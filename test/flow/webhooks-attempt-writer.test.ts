@@ -3,7 +3,7 @@ import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { happen, outboxOf } from './webhook-scene.ts';
+import { happen, loadOutbox } from './webhook-scene.ts';
 
 interface Stage {
   scene: Scene;
@@ -45,7 +45,7 @@ async function refuseAttempts({ app: { world } }: Scene, eventId?: string): Prom
 const acceptAttempts = ({ app: { world } }: Scene): Promise<number> =>
   world.db.run(world.db.dialect === 'sqlite' ? 'drop trigger refuse' : 'drop function refuse() cascade');
 
-const saidOf = (scene: Scene): string[] =>
+const listLogLines = (scene: Scene): string[] =>
   scene.log.filter((line) => line.includes('could not store attempts to send webhooks'));
 
 describe('an attempt that the database refuses', () => {
@@ -53,16 +53,16 @@ describe('an attempt that the database refuses', () => {
     await onStage(async ({ scene, receiver, hook, written, happen }) => {
       await refuseAttempts(scene);
       await happen(1);
-      await expect.poll(() => saidOf(scene).length).toBe(1);
+      await expect.poll(() => listLogLines(scene).length).toBe(1);
       scene.clock.advance(60_000);
-      await expect.poll(() => saidOf(scene).length).toBe(2);
+      await expect.poll(() => listLogLines(scene).length).toBe(2);
       expect(await written()).toBe(0);
-      expect(await outboxOf(scene, hook)).toMatchObject([{ status: 'pending', attempt_count: 0 }]);
+      expect(await loadOutbox(scene, hook)).toMatchObject([{ status: 'pending', attempt_count: 0 }]);
 
       await acceptAttempts(scene);
       scene.clock.advance(1000);
       await scene.settled();
-      expect(await outboxOf(scene, hook)).toMatchObject([{ status: 'success', attempt_count: 1, due_at: null }]);
+      expect(await loadOutbox(scene, hook)).toMatchObject([{ status: 'success', attempt_count: 1, due_at: null }]);
       expect(await written()).toBe(1);
       expect(receiver.requests).toHaveLength(1);
     });
@@ -80,7 +80,7 @@ describe('an attempt that the database refuses', () => {
       answer();
       await receiver.until(41);
       await expect.poll(written).toBe(40);
-      const left = (await outboxOf(scene, hook)).filter((row) => row.status !== 'success');
+      const left = (await loadOutbox(scene, hook)).filter((row) => row.status !== 'success');
       expect(left.map((row) => row.event_id)).toEqual([ids[30]]);
 
       await acceptAttempts(scene);
@@ -99,18 +99,18 @@ describe('an attempt that the database refuses', () => {
       await receiver.until(1);
       await refuseAttempts(scene, failing);
       answer();
-      await expect.poll(() => saidOf(scene).length).toBe(1);
+      await expect.poll(() => listLogLines(scene).length).toBe(1);
       scene.clock.advance(10);
       receiver.reply(200);
       await happen(1);
       await expect
-        .poll(async () => (await outboxOf(scene, hook)).filter((row) => row.status === 'success').length)
+        .poll(async () => (await loadOutbox(scene, hook)).filter((row) => row.status === 'success').length)
         .toBe(1);
 
       await acceptAttempts(scene);
       scene.clock.advance(1000);
       await scene.settled();
-      expect(await outboxOf(scene, hook)).toContainEqual(
+      expect(await loadOutbox(scene, hook)).toContainEqual(
         expect.objectContaining({ event_id: failing, status: 'attempting', last_http_status: 500 }),
       );
       const sql = 'select failing_since from webhooks where id = ?';
@@ -122,12 +122,12 @@ describe('an attempt that the database refuses', () => {
     await onStage(async ({ scene, receiver, hook, happen }) => {
       await refuseAttempts(scene);
       await happen(3);
-      await expect.poll(() => saidOf(scene).length).toBeGreaterThan(0);
+      await expect.poll(() => listLogLines(scene).length).toBeGreaterThan(0);
       await scene.app.webhooks?.stop(0);
       await acceptAttempts(scene);
       await scene.restart();
       await scene.settled();
-      expect((await outboxOf(scene, hook)).map((row) => row.status)).toEqual(['success', 'success', 'success']);
+      expect((await loadOutbox(scene, hook)).map((row) => row.status)).toEqual(['success', 'success', 'success']);
       const ids = receiver.requests.map((request) => request.headers['svix-id']);
       expect(new Set(ids).size).toBe(3);
       expect(ids.length).toBeGreaterThan(3);
@@ -148,16 +148,16 @@ describe('an attempt that the database refuses', () => {
         receiver.reply((response) => response.writeHead(200).end('x'.repeat(4000)));
         answer();
         await receiver.until(30);
-        await expect.poll(() => saidOf(scene).length).toBeGreaterThan(0);
+        await expect.poll(() => listLogLines(scene).length).toBeGreaterThan(0);
         expect(await written()).toBeLessThan(30);
 
         await db.all('pragma max_page_count = 1000000');
         scene.clock.advance(1000);
         await scene.settled();
         expect(await written()).toBe(30);
-        expect((await outboxOf(scene, hook)).filter((row) => row.status !== 'success')).toEqual([]);
+        expect((await loadOutbox(scene, hook)).filter((row) => row.status !== 'success')).toEqual([]);
         expect(receiver.requests).toHaveLength(30);
-        expect(saidOf(scene).length).toBeLessThan(10);
+        expect(listLogLines(scene).length).toBeLessThan(10);
       });
     },
   );

@@ -15,7 +15,7 @@ import { createSlotPool } from '../../src/platform/limits/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { happen, outboxOf } from './webhook-scene.ts';
+import { happen, loadOutbox } from './webhook-scene.ts';
 
 interface Stage {
   scene: Scene;
@@ -74,7 +74,7 @@ it('a sender that is stopped while it reads sends nothing more, and becomes idle
 
     expect(stopping.wake()).toBe(false);
     expect(receiver.requests).toEqual([]);
-    expect((await outboxOf(scene, id)).map((row) => row.status)).toEqual(['pending', 'pending', 'pending']);
+    expect((await loadOutbox(scene, id)).map((row) => row.status)).toEqual(['pending', 'pending', 'pending']);
   });
 });
 
@@ -98,7 +98,7 @@ it('a sender that cannot read reports that when its requests in progress have en
     expect(hasEnded).toBe(false);
     reply();
     expect(await ended).toBe('Error: planted');
-    expect((await outboxOf(scene, id)).map((row) => row.status)).toEqual(['success', 'pending']);
+    expect((await loadOutbox(scene, id)).map((row) => row.status)).toEqual(['success', 'pending']);
   });
 });
 
@@ -106,7 +106,7 @@ it('two nodes that made the same attempt have made two, with consecutive numbers
   await onStage(async ({ scene, id, happen }) => {
     await happen(1);
     const { world } = scene.app;
-    const [row] = await outboxOf(scene, id);
+    const [row] = await loadOutbox(scene, id);
     const made = {
       webhookId: id,
       eventId: row?.event_id ?? '',
@@ -124,7 +124,7 @@ it('two nodes that made the same attempt have made two, with consecutive numbers
     }
     const attempts = await world.db.all('select attempt_number from webhook_attempts order by attempt_number');
     expect(attempts).toEqual([{ attempt_number: 1 }, { attempt_number: 2 }]);
-    expect(await outboxOf(scene, id)).toMatchObject([{ attempt_count: 2, tries: 1, due_at: made.nextAt }]);
+    expect(await loadOutbox(scene, id)).toMatchObject([{ attempt_count: 2, tries: 1, due_at: made.nextAt }]);
   });
 });
 

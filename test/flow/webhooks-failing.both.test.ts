@@ -8,7 +8,7 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
 import { HOUR, mailIn, SECOND, type Mail } from './mail.ts';
-import { happen, hookAt, outboxOf } from './webhook-scene.ts';
+import { happen, hookAt, loadOutbox } from './webhook-scene.ts';
 
 const DAY = 24 * HOUR;
 
@@ -24,7 +24,7 @@ async function withFailing(
   await work({ scene, receiver, mail, hookId });
 }
 
-const statusOf = async (scene: Scene, mail: Mail, hookId: string): Promise<string> =>
+const fetchStatus = async (scene: Scene, mail: Mail, hookId: string): Promise<string> =>
   (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body.status as string;
 
 /** Something happens, and its first attempt has ended. */
@@ -42,12 +42,12 @@ describe('five days without success', () => {
       scene.clock.advance(5 * DAY - SECOND);
       await scene.settled();
       await tryOnce(scene, mail);
-      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('enabled');
       scene.clock.advance(SECOND);
       await scene.settled();
       await tryOnce(scene, mail);
-      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
-      const waiting = (await outboxOf(scene, hookId)).filter((row) => row.status !== 'failed');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('disabled');
+      const waiting = (await loadOutbox(scene, hookId)).filter((row) => row.status !== 'failed');
       expect(waiting.length).toBeGreaterThanOrEqual(2);
       expect(waiting.filter((row) => row.parked !== 1 || row.due_at !== null)).toEqual([]);
       const mails = scene.sink.messages.filter((message) => message.data.includes('Webhook disabled'));
@@ -71,11 +71,11 @@ describe('five days without success', () => {
       await tryOnce(scene, mail);
       scene.clock.advance(5 * DAY - SECOND);
       await scene.settled();
-      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('enabled');
       // Looked at three times in a lease.
       scene.clock.advance(60 * SECOND);
       await scene.settled();
-      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('disabled');
     });
   });
 
@@ -91,7 +91,7 @@ describe('five days without success', () => {
       scene.clock.advance(5 * DAY - SECOND);
       await scene.settled();
       await tryOnce(scene, mail);
-      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('enabled');
     });
   });
 
@@ -100,7 +100,7 @@ describe('five days without success', () => {
       scene.clock.advance(30 * DAY);
       await scene.settled();
       await tryOnce(scene, mail);
-      expect(await statusOf(scene, mail, hookId)).toBe('enabled');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('enabled');
     });
   });
 
@@ -110,7 +110,7 @@ describe('five days without success', () => {
       scene.clock.advance(5 * DAY);
       await scene.settled();
       await tryOnce(scene, mail);
-      expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+      expect(await fetchStatus(scene, mail, hookId)).toBe('disabled');
       const told = scene.log.filter((line) => line.includes('a webhook was disabled and no admin could be notified'));
       expect(told).toHaveLength(1);
       expect(told[0]).toContain('rasket teams update --admin');
@@ -135,10 +135,10 @@ describe('five days without success', () => {
       expect(text).toContain(hookId);
       expect(text).toMatch(/replay --failed --parked --since 2\d{3}-/);
       expect(text).not.toMatch(/PASS|T0PATH|QUERY/);
-      const emailsOf = async (key: string): Promise<unknown[]> =>
+      const fetchEmails = async (key: string): Promise<unknown[]> =>
         (await scene.api('GET', '/emails', { key })).body.data as unknown[];
-      expect(await emailsOf(operator.key)).toEqual([]);
-      expect(await emailsOf(mail.team.key)).toHaveLength(1);
+      expect(await fetchEmails(operator.key)).toEqual([]);
+      expect(await fetchEmails(mail.team.key)).toHaveLength(1);
     });
   });
 
@@ -299,5 +299,5 @@ async function disable(scene: Scene, mail: Mail, hookId: string): Promise<void> 
   scene.clock.advance(5 * DAY);
   await scene.settled();
   await tryOnce(scene, mail);
-  expect(await statusOf(scene, mail, hookId)).toBe('disabled');
+  expect(await fetchStatus(scene, mail, hookId)).toBe('disabled');
 }

@@ -4,7 +4,7 @@ import { startRawEndpoint, startResetting } from '../rig/raw-endpoint.ts';
 import { startScene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { happen, hookAt, outboxOf } from './webhook-scene.ts';
+import { happen, hookAt, loadOutbox } from './webhook-scene.ts';
 
 describe('a team whose endpoints were fast and then stop responding', () => {
   it('leaves room for another team, however long its requests take', async () => {
@@ -52,7 +52,7 @@ describe('a team with two hundred dead endpoints', () => {
     await happen(scene, alive, 300);
     await receiver.until(300, '/alive');
     await expect
-      .poll(async () => (await outboxOf(scene, hook)).filter(({ status }) => status !== 'success').length)
+      .poll(async () => (await loadOutbox(scene, hook)).filter(({ status }) => status !== 'success').length)
       .toBe(0);
     // Each of the others has one request under way still, and never had more.
     expect(receiver.requests).toHaveLength(500);

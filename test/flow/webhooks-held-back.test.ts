@@ -5,7 +5,7 @@ import { parkWhatIsDue } from '../../src/features/webhooks/endpoints/webhooks.ts
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { happen, outboxOf } from './webhook-scene.ts';
+import { happen, loadOutbox } from './webhook-scene.ts';
 
 async function withReceiver(
   work: (parts: { scene: Scene; receiver: WebhookReceiver; team: Team }) => Promise<void>,
@@ -25,7 +25,7 @@ describe('a signing secret that cannot be opened', () => {
       secretsFrom(Buffer.alloc(32, 8)).seal('whsec_AAAA', 'webhook signing secret', id),
       id,
     ]);
-  const saidOf = (scene: Scene, id: string): string[] =>
+  const listLogLines = (scene: Scene, id: string): string[] =>
     scene.log.filter((line) => line.includes(id) && line.includes('cannot be sent to and is paused'));
 
   it.each([
@@ -51,15 +51,15 @@ describe('a signing secret that cannot be opened', () => {
         await scene.settled();
       }
       expect(to(receiver, '/whole')).toHaveLength(before / 2 + 6);
-      expect(saidOf(scene, broken)).toHaveLength(1);
-      expect((await outboxOf(scene, broken)).filter((row) => row.due_at !== null)).toHaveLength(6);
+      expect(listLogLines(scene, broken)).toHaveLength(1);
+      expect((await loadOutbox(scene, broken)).filter((row) => row.due_at !== null)).toHaveLength(6);
 
       // A new one mends it, at once.
       const rotated = await scene.api('POST', `/webhooks/${broken}/rotate-secret`, { key: team.key });
       expect(rotated.status).toBe(200);
       await receiver.until(before / 2 + 6, '/broken');
       await scene.settled();
-      expect((await outboxOf(scene, broken)).filter((row) => row.status !== 'success')).toEqual([]);
+      expect((await loadOutbox(scene, broken)).filter((row) => row.status !== 'success')).toEqual([]);
     });
   });
 
@@ -105,7 +105,7 @@ describe('changes by another process:', () => {
       await scene.app.world.db.run(withoutCommitNotice(`update webhooks set status = 'disabled' where id = ?`), [id]);
       await goOn();
       expect(receiver.requests).toHaveLength(1);
-      const rows = await outboxOf(scene, id);
+      const rows = await loadOutbox(scene, id);
       expect(rows.filter((row) => row.parked === 1 && row.due_at === null)).toHaveLength(39);
     });
   });
@@ -150,7 +150,7 @@ describe('parking', () => {
     const fresh = await happen(scene, team, 5);
     // These are the last batches of the process that disabled it, here or elsewhere.
     await parkWhatIsDue(scene.app.world, id);
-    const due = (await outboxOf(scene, id)).filter((row) => row.due_at !== null && row.parked === 0);
+    const due = (await loadOutbox(scene, id)).filter((row) => row.due_at !== null && row.parked === 0);
     expect(due.map((row) => row.event_id).sort()).toEqual(fresh.sort());
   });
 });

@@ -5,7 +5,7 @@ import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { happen, outboxOf } from './webhook-scene.ts';
+import { happen, loadOutbox } from './webhook-scene.ts';
 
 const LEASE_SECONDS = 30;
 
@@ -44,7 +44,7 @@ describe.runIf(driver === 'pg')('two nodes that send webhooks', () => {
       await Promise.all([scene.settled(), node.webhooks?.idle()]);
       expect(receiver.requests).toHaveLength(8 * 200);
       for (const hook of hooks) {
-        const rows = await outboxOf(scene, hook);
+        const rows = await loadOutbox(scene, hook);
         expect(rows.filter((row) => row.status !== 'success' || row.attempt_count !== 1)).toEqual([]);
       }
     } finally {
@@ -104,13 +104,13 @@ describe('a stop of webhook sending', () => {
     const stopping = scene.app.webhooks?.stop(60_000);
     answer();
     await stopping;
-    expect(await outboxOf(scene, hook)).toMatchObject([{ status: 'success' }]);
+    expect(await loadOutbox(scene, hook)).toMatchObject([{ status: 'success' }]);
 
     await scene.restart();
     const [id] = await happen(scene, team);
     await receiver.until(2);
     await scene.app.webhooks?.stop(0);
-    const cut = (await outboxOf(scene, hook)).find((row) => row.event_id === id);
+    const cut = (await loadOutbox(scene, hook)).find((row) => row.event_id === id);
     // The event counts as not tried: the next start sends it again, under the same id.
     expect(cut).toMatchObject({ status: 'pending', attempt_count: 0, due_at: expect.any(Number) });
     receiver.reply(200);

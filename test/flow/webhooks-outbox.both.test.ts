@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { lastEventAt, recordEvents } from '../../src/mail/events/index.ts';
 import { insertPayloads } from '../../src/features/webhooks/endpoints/webhook-events.store.ts';
-import { payloadsOf } from '../../src/features/webhooks/endpoints/payload.ts';
+import { loadPayloads } from '../../src/features/webhooks/endpoints/payload.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
 import { mailIn } from './mail.ts';
-import { happen, outboxOf } from './webhook-scene.ts';
+import { happen, loadOutbox } from './webhook-scene.ts';
 
 /** Nothing is sent here: what stands in the outbox stays as it was written. */
 const startWriting = (): Promise<Scene> => startScene({ roles: ['http'] });
@@ -25,7 +25,7 @@ describe('the webhook outbox', () => {
       throw new Error('planted');
     });
     await expect(write).rejects.toThrow('planted');
-    expect(await outboxOf(scene, hook)).toEqual([]);
+    expect(await loadOutbox(scene, hook)).toEqual([]);
     expect(await scene.events(event.subjectId)).toEqual([]);
     expect(await world.db.get('select name from teams where id = ?', [team.id])).not.toEqual({ name: 'Changed' });
   });
@@ -65,7 +65,7 @@ describe('the webhook outbox', () => {
     await happen(scene, team, 1, 'email.opened');
     await happen(scene, team, 1, 'email.queued');
     const now = scene.clock.now();
-    expect(await outboxOf(scene, sent)).toEqual([
+    expect(await loadOutbox(scene, sent)).toEqual([
       {
         event_id: first,
         status: 'pending',
@@ -76,9 +76,9 @@ describe('the webhook outbox', () => {
         due_at: now,
       },
     ]);
-    expect(await outboxOf(scene, both)).toHaveLength(2);
-    expect(await outboxOf(scene, disabled)).toMatchObject([{ event_id: first, parked: 1, due_at: null }]);
-    expect(await outboxOf(scene, foreign)).toEqual([]);
+    expect(await loadOutbox(scene, both)).toHaveLength(2);
+    expect(await loadOutbox(scene, disabled)).toMatchObject([{ event_id: first, parked: 1, due_at: null }]);
+    expect(await loadOutbox(scene, foreign)).toEqual([]);
   });
 });
 
@@ -134,10 +134,10 @@ describe('the body of an event', () => {
     await plantWebhook(scene, team);
     const { world } = scene.app;
     const orders = (await happen(scene, team, 50)).map((eventId) => ({ eventId, type: 'email.sent', at: 1 }));
-    const [one, two] = await Promise.all([payloadsOf(world, team.id, orders), payloadsOf(world, team.id, orders)]);
+    const [one, two] = await Promise.all([loadPayloads(world, team.id, orders), loadPayloads(world, team.id, orders)]);
     expect(one.size).toBe(50);
     expect(two).toEqual(one);
-    expect(await payloadsOf(world, team.id, orders)).toEqual(one);
+    expect(await loadPayloads(world, team.id, orders)).toEqual(one);
   });
 
   it('stays as it was written, whatever happens to the email', async () => {
@@ -149,13 +149,13 @@ describe('the body of an event', () => {
     const sent = { id: world.ids.uuid(), teamId: mail.team.id, type: 'email.sent', subjectId: emailId, at } as const;
     const later = { ...sent, id: world.ids.uuid() };
     await world.db.tx((tx) => recordEvents(tx, world.ids, [sent, later]));
-    const bodyOf = async (eventId: string): Promise<string> =>
-      (await payloadsOf(world, mail.team.id, [{ eventId, type: 'email.sent', at }])).get(eventId) ?? '';
-    const before = await bodyOf(sent.id);
+    const loadBody = async (eventId: string): Promise<string> =>
+      (await loadPayloads(world, mail.team.id, [{ eventId, type: 'email.sent', at }])).get(eventId) ?? '';
+    const before = await loadBody(sent.id);
     expect(JSON.parse(before)).toMatchObject({ data: { subject: 'Hello', to: ['a@one.example'] } });
     await world.db.run('delete from emails where id = ?', [emailId]);
-    expect(await bodyOf(sent.id)).toBe(before);
-    expect(JSON.parse(await bodyOf(later.id))).toEqual({
+    expect(await loadBody(sent.id)).toBe(before);
+    expect(JSON.parse(await loadBody(later.id))).toEqual({
       type: 'email.sent',
       created_at: new Date(at).toISOString(),
       data: {
@@ -168,8 +168,8 @@ describe('the body of an event', () => {
       },
     });
     await world.db.run('delete from events where subject_id = ?', [emailId]);
-    expect(await bodyOf(later.id)).toContain(emailId);
-    expect(JSON.parse(await bodyOf(world.ids.uuid()))).toMatchObject({ type: 'email.sent', data: {} });
+    expect(await loadBody(later.id)).toContain(emailId);
+    expect(JSON.parse(await loadBody(world.ids.uuid()))).toMatchObject({ type: 'email.sent', data: {} });
   });
 });
 
@@ -179,10 +179,10 @@ it('no data of a received email is written into a payload that was rendered befo
   const hook = await plantWebhook(scene, { key, id: teamId } as never, { events: ['email.received'] });
   const email = await receiveMail(scene, { id: teamId });
   const { world } = scene.app;
-  const [entry] = await outboxOf(scene, hook);
+  const [entry] = await loadOutbox(scene, hook);
   const order = { eventId: entry?.event_id ?? '', type: 'email.received', at: scene.clock.now() };
   let isFirst = true;
-  const payloads = await payloadsOf(world, teamId, [order], async (rows) => {
+  const payloads = await loadPayloads(world, teamId, [order], async (rows) => {
     expect(isFirst === rows[0]?.payload.includes('A question')).toBe(true);
     if (isFirst) expect((await scene.api('DELETE', `/emails/receiving/${email}`, { key })).status).toBe(200);
     isFirst = false;

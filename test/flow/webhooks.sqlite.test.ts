@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startScene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';
 import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
-import { advanceToNextTry, happen, hookAt, outboxOf, publicId } from './webhook-scene.ts';
+import { advanceToNextTry, happen, hookAt, loadOutbox, publicId } from './webhook-scene.ts';
 
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR];
 
@@ -52,7 +52,7 @@ describe('a webhook', () => {
     for (const { body, headers } of receiver.requests) {
       expect(() => new Webhook(hook.secret).verify(body, headers as Record<string, string>)).not.toThrow();
     }
-    expect((await outboxOf(scene, hook.id)).map(({ status, due_at }) => [status, due_at])).toEqual([
+    expect((await loadOutbox(scene, hook.id)).map(({ status, due_at }) => [status, due_at])).toEqual([
       ['success', null],
       ['success', null],
       ['success', null],
@@ -71,7 +71,7 @@ describe('a webhook', () => {
 
     const waits: number[] = [];
     for (const [i, planned] of WAITS.entries()) {
-      expect(await outboxOf(scene, hook.id)).toMatchObject([
+      expect(await loadOutbox(scene, hook.id)).toMatchObject([
         { status: 'attempting', attempt_count: i + 1, tries: i + 1, last_http_status: 503 },
       ]);
       const waitMs = await advanceToNextTry(scene, hook.id);
@@ -81,7 +81,7 @@ describe('a webhook', () => {
     }
     expect(receiver.requests).toHaveLength(10);
     expect(new Set(waits.map((part) => part.toFixed(4))).size).toBeGreaterThan(4);
-    expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'failed', attempt_count: 10, due_at: null }]);
+    expect(await loadOutbox(scene, hook.id)).toMatchObject([{ status: 'failed', attempt_count: 10, due_at: null }]);
     scene.clock.advance(48 * HOUR);
     await scene.settled();
     expect(receiver.requests).toHaveLength(10);
@@ -129,7 +129,7 @@ describe('a webhook', () => {
     const path = `/webhooks/${hook.id}/events/${publicId(eventId)}/replay`;
     expect(await scene.api('POST', path, { key: team.key })).toMatchObject({ status: 200 });
     await scene.settled();
-    expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'attempting', attempt_count: 2, tries: 1 }]);
+    expect(await loadOutbox(scene, hook.id)).toMatchObject([{ status: 'attempting', attempt_count: 2, tries: 1 }]);
     const waitMs = await advanceToNextTry(scene, hook.id);
     expect(Math.abs(waitMs - 5000)).toBeLessThanOrEqual(500);
     const [first, second] = receiver.requests;

@@ -136,14 +136,14 @@ describe('a build', () => {
   });
 
   it('names the lines of its sources when something fails', async () => {
-    const placesOf = (run: Run): string[] =>
+    const listPlaces = (run: Run): string[] =>
       run.stderr.split('\n').flatMap((line) => /^ +at .*main\.ts:\d+/.exec(line)?.[0] ?? []);
     const built = start(['fail']);
     const source = tree.start(process.execPath, ['bin/main.ts', 'fail']);
     expect(await Promise.all([built.ended, source.ended])).toEqual([1, 1]);
     expect(JSON.parse(built.stdout.trim())).toMatchObject({ main: expect.stringMatching(BUILT) });
-    expect(placesOf(source)).toHaveLength(2);
-    expect(placesOf(built)).toEqual(placesOf(source));
+    expect(listPlaces(source)).toHaveLength(2);
+    expect(listPlaces(built)).toEqual(listPlaces(source));
     expect(built.stderr).toContain('\nTypeError: planted\n');
   });
 

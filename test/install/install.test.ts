@@ -20,7 +20,7 @@ function oneFile(): string {
   return file;
 }
 const read = (file: string): string => fs.readFileSync(path.join(folder, file), 'utf8');
-const modeOf = (file: string): number => fs.statSync(path.join(folder, file)).mode & 0o777;
+const readMode = (file: string): number => fs.statSync(path.join(folder, file)).mode & 0o777;
 
 describe('install.sh --destdir', () => {
   it('creates program, settings, data folder, unit and link, and nothing else', () => {
@@ -30,9 +30,9 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder).sort()).toEqual(['etc', 'opt', 'usr', 'var']);
     expect(fs.readdirSync(path.join(folder, 'opt'))).toEqual(['rasket']);
     expect(fs.readlinkSync(path.join(folder, 'usr/local/bin/rasket'))).toBe('/opt/rasket/bin/rasket');
-    expect(modeOf('var/lib/rasket')).toBe(0o700);
-    expect(modeOf('etc/rasket/rasket.toml')).toBe(0o640);
-    expect(modeOf('opt/rasket/bin/rasket')).toBe(0o755);
+    expect(readMode('var/lib/rasket')).toBe(0o700);
+    expect(readMode('etc/rasket/rasket.toml')).toBe(0o640);
+    expect(readMode('opt/rasket/bin/rasket')).toBe(0o755);
     expect(read('etc/systemd/system/rasket.service')).toContain('ExecStart=/opt/rasket/bin/rasket serve\n');
     // A core file holds the keys.
     expect(read('etc/systemd/system/rasket.service')).toMatch(/^LimitCORE=0$/m);
@@ -91,7 +91,7 @@ describe('install.sh --destdir', () => {
   it('installs a single file, and can be run again after an interruption at any step', () => {
     const file = oneFile();
     const at = (name: string): string => path.join(folder, name);
-    const treeOf = (name: string): string[] => fs.readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort();
+    const readTree = (name: string): string[] => fs.readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort();
     expect(install('--destdir', at('whole'), '--file', file)).toMatchObject({ status: 0, stderr: '' });
     expect(fs.readFileSync(at('whole/opt/rasket/bin/rasket'), 'utf8')).toContain('echo 0.0.0');
     expect(fs.existsSync(at('whole/opt/rasket/src'))).toBe(false);
@@ -116,7 +116,7 @@ describe('install.sh --destdir', () => {
         status: 0,
         stderr: '',
       });
-      expect(treeOf('target'), `after step ${step}`).toEqual(treeOf('whole'));
+      expect(readTree('target'), `after step ${step}`).toEqual(readTree('whole'));
       if (step % 2 === 0) fs.rmSync(at('target'), { recursive: true });
     }
     expect(broken).toBeGreaterThan(scaled(1) > 1 ? 20 : 7);
@@ -349,15 +349,15 @@ describe('the shipped files:', () => {
   it.runIf(has('systemd-analyze'))('rasket.service has an exposure of 2.0 or better', () => {
     const unit = path.join(folder, 'rasket.service');
     fs.copyFileSync(path.join(root, 'systemd/rasket.service'), unit);
-    const exposureOf = (file: string) =>
+    const readExposure = (file: string) =>
       spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', '--no-pager', file], {
         encoding: 'utf8',
       });
-    const judged = exposureOf(unit);
+    const judged = readExposure(unit);
     expect(judged.status, judged.stdout + judged.stderr).toBe(0);
     // A unit without its restrictions is reported.
     const open = path.join(folder, 'open.service');
     fs.writeFileSync(open, fs.readFileSync(unit, 'utf8').replaceAll(/^(Protect|Restrict|System|Private).*$/gm, ''));
-    expect(exposureOf(open).status).not.toBe(0);
+    expect(readExposure(open).status).not.toBe(0);
   });
 });

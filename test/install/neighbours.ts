@@ -20,14 +20,14 @@ dns.set('example.org', 'MX', ['10 mx.example.org']);
 dns.set('mx.example.org', 'A', ['127.0.0.1']);
 
 /** A string of a TXT record has at most 255 bytes. */
-const partsOf = (text: string): string[] => text.match(/.{1,255}/gs) ?? [''];
+const readParts = (text: string): string[] => text.match(/.{1,255}/gs) ?? [''];
 
 /** Publishes the zone file as it is now; the signal is answered by a file, so that nobody guesses how long it takes. */
 function readZones(): void {
   const published = new Map<string, Map<string, (string | string[])[]>>();
   for (const { name, type, data } of existsSync(at('zone')) ? readZoneFile(readFileSync(at('zone'), 'utf8')) : []) {
     const types = published.get(name) ?? new Map<string, (string | string[])[]>();
-    types.set(type, [...(types.get(type) ?? []), type === 'TXT' ? partsOf(data) : data]);
+    types.set(type, [...(types.get(type) ?? []), type === 'TXT' ? readParts(data) : data]);
     published.set(name, types);
   }
   for (const [name, types] of published) for (const [type, data] of types) dns.set(name, type as DnsType, data);

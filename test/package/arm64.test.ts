@@ -48,7 +48,7 @@ describePeers('for arm64,', [EMULATOR, 'arm64-libraries'], () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     try {
-      const { url, key } = await answersOf(server);
+      const { url, key } = await waitForAnswers(server);
       const answer = await fetch(`${url}/emails`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': 'test' },
@@ -91,7 +91,7 @@ describePeers('for arm64,', [EMULATOR, 'arm64-libraries'], () => {
 });
 
 /** Waits until the server is ready, and returns where it listens and the key of its team. */
-async function answersOf(server: ChildProcess): Promise<{ url: string; key: string }> {
+async function waitForAnswers(server: ChildProcess): Promise<{ url: string; key: string }> {
   let said = '';
   for (const stream of [server.stdout, server.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => (said += text));

@@ -33,7 +33,7 @@ export class BareRoot {
       fs.mkdirSync(path.join(this.#folder, name), { recursive: true });
     fs.mkdirSync(this.data, { recursive: true, mode: 0o700 });
     fs.copyFileSync(file, path.join(this.#folder, 'rasket'));
-    for (const library of librariesOf(file)) {
+    for (const library of readLibraries(file)) {
       fs.mkdirSync(path.join(this.#folder, path.dirname(library)), { recursive: true });
       fs.copyFileSync(library, path.join(this.#folder, library));
     }
@@ -70,5 +70,5 @@ export class BareRoot {
   }
 }
 
-const librariesOf = (program: string): string[] =>
+const readLibraries = (program: string): string[] =>
   [...execFileSync('ldd', [program], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g)].map(([, name = '']) => name);

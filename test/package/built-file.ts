@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { placeOf } from '../../packaging/architecture.ts';
+import { locateExecutable } from '../../packaging/architecture.ts';
 import { root } from './bare-root.ts';
 
 // Files of tests run at the same time: the second one waits, and takes what is there.
@@ -10,7 +10,7 @@ const BUILD = `[ -e "$1" ] && [ -z "$(find package-lock.json package.json bin sr
 
 /** Makes dist/rasket, or the one for another architecture, unless it is newer than everything that it is made of; answers where it is. */
 export function buildFile(architecture: string = process.arch): string {
-  const file = placeOf(architecture);
+  const file = locateExecutable(architecture);
   const lock = path.join(root, 'dist');
   fs.mkdirSync(lock, { recursive: true });
   execFileSync('flock', [lock, 'sh', '-c', BUILD, process.execPath, file], {

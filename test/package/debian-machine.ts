@@ -66,9 +66,9 @@ export class DebianMachine {
   }
 
   #firstProcess(): string {
-    const childOf = (pid: string): string =>
+    const readChild = (pid: string): string =>
       fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').at(-1) ?? '';
-    return childOf(childOf(`${this.#life?.pid}`));
+    return readChild(readChild(`${this.#life?.pid}`));
   }
 
   async stop(): Promise<void> {

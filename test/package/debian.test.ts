@@ -37,7 +37,7 @@ const typed = (line: string): string => {
   expect(ended, `${line}\n${ended.stdout}${ended.stderr}`).toMatchObject({ status: 0 });
   return ended.stdout;
 };
-const packageOf = (version: string): string => {
+const buildPackage = (version: string): string => {
   const words = ['packaging/build-deb.ts', '--compress', 'none', '--version', version];
   const made = execFileSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).trim();
   return `'${CHECKOUT}/dist/${path.basename(made)}'`;
@@ -53,7 +53,7 @@ describePeers('in a clean Debian,', ['systemd-nspawn', 'debian-root', 'pebble'],
   beforeAll(async () => {
     if (!isPossible) return;
     buildFile();
-    [older, newer] = [packageOf(OLDER), packageOf(NEWER)];
+    [older, newer] = [buildPackage(OLDER), buildPackage(NEWER)];
     await machine.start();
     machine.startNeighbour([process.execPath, 'test/install/neighbours.ts', folder]);
     await vi.waitFor(() => expect(read('ready')).not.toBe(''), { timeout: 60_000 });

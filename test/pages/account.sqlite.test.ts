@@ -1,6 +1,6 @@
 // a person who is signed in --> the pages of the account
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { accountOf, joinTeam, PASSWORD, signIn } from '../rig/page-people.ts';
+import { createAccount, joinTeam, PASSWORD, signIn } from '../rig/page-people.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
@@ -16,7 +16,7 @@ async function signedIn() {
   const number = ++teams;
   const first = await scene.team(`First <b>team</b> ${number}`);
   const other = await scene.team(`Other team ${number}`);
-  const account = await accountOf(scene, { team: first });
+  const account = await createAccount(scene, { team: first });
   await joinTeam(scene, other, account.id, 'viewer');
   const visitor = new PageVisitor(scene);
   const page = await signIn(visitor, account.email);

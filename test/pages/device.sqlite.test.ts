@@ -1,7 +1,7 @@
 // a browser --> the page where a person approves a program that has shown them a code
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { PageVisitor } from '../rig/page-visitor.ts';
-import { peopleOf, type Person } from '../rig/people.ts';
+import { createPeople, type Person } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 let scene: Scene;
@@ -9,7 +9,7 @@ let ada: Person;
 let visitor: PageVisitor;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
-  ada = await peopleOf(scene).person({ email: 'ada@people.example', team: await scene.team() });
+  ada = await createPeople(scene).person({ email: 'ada@people.example', team: await scene.team() });
 });
 beforeEach(() => {
   const [name = '', value = ''] = (ada.headers['cookie'] ?? '').split('=');
@@ -25,7 +25,7 @@ async function begin(name = 'rasket on ada-laptop'): Promise<{ link: string; cod
   const { pathname, search } = new URL(body.verification_url_complete);
   return { link: pathname + search, code: body.user_code, device: body.device_code };
 }
-const statusOf = async (device: string): Promise<string> =>
+const fetchStatus = async (device: string): Promise<string> =>
   (await scene.api('POST', '/auth/device/token', { body: { device_code: device } })).body.status;
 
 it('the device page shows what requests access, from where and since when, and signs it in after approval', async () => {
@@ -36,11 +36,11 @@ it('the device page shows what requests access, from where and since when, and s
   for (const says of ['rasket on ada-laptop', '127.0.0.1', 'rasket-cli/9 <b>', 'ada@people.example', 'UTC'])
     expect(asks.text).toContain(says);
   expect(asks.html).not.toContain('9 <b>');
-  expect(await statusOf(device)).toBe('pending');
+  expect(await fetchStatus(device)).toBe('pending');
   const done = await visitor.send(asks, 'Approve');
   expect(done).toMatchObject({ status: 200, heading: 'Approved' });
   scene.clock.advance(5000);
-  expect(await statusOf(device)).toBe('approved');
+  expect(await fetchStatus(device)).toBe('approved');
 });
 
 it('the device page sends people to sign in and back, and opening its link approves nothing', async () => {
@@ -48,11 +48,11 @@ it('the device page sends people to sign in and back, and opening its link appro
   const stranger = await new PageVisitor(scene).open(link);
   expect(stranger).toMatchObject({ status: 303, leadsTo: `/sign-in?next=${encodeURIComponent(link)}` });
   for (let i = 0; i < 3; i++) expect((await visitor.open(link)).heading).toBe('Authorize this device?');
-  expect(await statusOf(device)).toBe('pending');
+  expect(await fetchStatus(device)).toBe('pending');
   const asks = await visitor.open(link);
   expect((await visitor.send(asks, 'Deny')).heading).toBe('Denied');
   scene.clock.advance(5000);
-  expect(await statusOf(device)).toBe('denied');
+  expect(await fetchStatus(device)).toBe('denied');
   expect((await visitor.open(link)).heading).toBe('Denied');
 });
 
@@ -72,5 +72,5 @@ it('the device page accepts the decision only from our own page', async () => {
   const body = new URLSearchParams({ user_code: code, decision: 'approve' }).toString();
   for (const origin of [null, 'https://evil.example'])
     expect((await visitor.open('/device', { body, headers: { origin } })).status).toBe(403);
-  expect(await statusOf(device)).toBe('pending');
+  expect(await fetchStatus(device)).toBe('pending');
 });

@@ -1,9 +1,9 @@
 // the link of an invitation --> who may do what with it
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { tokenOf } from '../../src/features/identity/invitations/invitations.ts';
-import { accountOf, PASSWORD, signIn } from '../rig/page-people.ts';
+import { readToken } from '../../src/features/identity/invitations/invitations.ts';
+import { createAccount, PASSWORD, signIn } from '../rig/page-people.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 
 let scene: Scene;
@@ -18,14 +18,14 @@ afterAll(() => scene.close());
 
 /** The link in the mail of an invitation to this address. */
 async function invite(email: string): Promise<string> {
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   const made = await owner.call('POST', `/teams/${team.id}/invitations`, { email, role: 'member' });
   expect(made.status, made.text).toBe(201);
   const { world } = scene.app;
   const row = await world.db.get<{ id: string; token_hash: string }>('select * from team_invitations where id = ?', [
     made.body.id,
   ]);
-  return `/invitation?token=${row ? tokenOf(world, row) : ''}`;
+  return `/invitation?token=${row ? readToken(world, row) : ''}`;
 }
 
 const BUTTON = 'Create account and join';
@@ -49,7 +49,7 @@ it('an invitation creates an account, joins and signs in, once', async () => {
 });
 
 it('an invitation for an address with an account asks to sign in, and returns to accept', async () => {
-  const { email } = await accountOf(scene);
+  const { email } = await createAccount(scene);
   const visitor = new PageVisitor(scene);
   const page = await visitor.follow(visitor.open(await invite(email)));
   expect(page.links).toContain('/sign-in?next=%2Finvitation');
@@ -60,7 +60,7 @@ it('an invitation for an address with an account asks to sign in, and returns to
 });
 
 it('an invitation is shown to somebody else who is signed in, and not accepted for them', async () => {
-  const { email } = await accountOf(scene);
+  const { email } = await createAccount(scene);
   const visitor = new PageVisitor(scene);
   await signIn(visitor, email);
   const page = await visitor.follow(visitor.open(await invite('hopper@people.example')));

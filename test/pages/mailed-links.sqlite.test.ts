@@ -1,7 +1,7 @@
 // a link in a mail --> signing up, verifying an address, choosing a new password
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makePasswordReset, verificationTokens } from '../../src/features/identity/accounts/passwords.ts';
-import { accountOf, PASSWORD, signIn } from '../rig/page-people.ts';
+import { createAccount, PASSWORD, signIn } from '../rig/page-people.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
@@ -61,7 +61,7 @@ describe('signing up', () => {
   });
 
   it('has the same response for an address that has an account', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
     const known = await visitor.send(page, 'Create account', { email, password: PASSWORD });
@@ -97,7 +97,7 @@ describe('signing up', () => {
 
 describe('a new password', () => {
   it('is chosen with a link that works once, and ends all sessions', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     const elsewhere = new PageVisitor(scene);
     await signIn(elsewhere, email);
@@ -121,7 +121,7 @@ describe('a new password', () => {
   });
 
   it('has the same response for an address without an account', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/forgot-password');
     const ask = (address: string) => visitor.send(page, 'Send password reset email', { email: address });
@@ -131,7 +131,7 @@ describe('a new password', () => {
   });
 
   it('uses the link of its own tab when another one is opened', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.follow(visitor.open(`/reset-password?token=${await reset(email)}`));
     await visitor.open('/reset-password?token=rp_of_somebody_else');

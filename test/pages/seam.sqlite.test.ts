@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { peoplePages } from '../../src/ports/http/people-pages/serve.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 let scene: Scene;
@@ -73,7 +73,7 @@ describe('every page', () => {
   it.each(peoplePages.filter(({ post }) => post).map(({ path }) => path))(
     'at %s accepts a form only from our own page',
     async (path) => {
-      const person = await peopleOf(scene).person({ team: await scene.team() });
+      const person = await createPeople(scene).person({ team: await scene.team() });
       const signedIn = new PageVisitor(scene);
       const [name = '', value = ''] = (person.headers['cookie'] ?? '').split('=');
       signedIn.cookies.set(name, value);

@@ -1,7 +1,7 @@
 // a person with a browser --> signing in and out, in one step and in two
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { accountOf, codeFor, PASSWORD, signIn } from '../rig/page-people.ts';
-import { pixelsOf, readQrCode } from '../rig/qr-code.ts';
+import { createAccount, codeFor, PASSWORD, signIn } from '../rig/page-people.ts';
+import { readPixels, readQrCode } from '../rig/qr-code.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -18,7 +18,7 @@ const SESSION = 'rasket_session';
 
 describe('signing in', () => {
   it('leads to the account, and back out after a sign-out', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const visitor = new PageVisitor(scene);
     const account = await signIn(visitor, email);
     expect(account).toMatchObject({ status: 200, heading: 'Your account' });
@@ -31,7 +31,7 @@ describe('signing in', () => {
   });
 
   it('shows errors, and keeps the address and not the password', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-in');
     const wrong = await visitor.send(page, 'Sign in', { email, password: 'not this one' });
@@ -50,7 +50,7 @@ describe('signing in', () => {
   });
 
   it('is refused for a while after too many wrong passwords, with the time to wait', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-in');
     for (let n = 0; n < 10; n++) await visitor.send(page, 'Sign in', { email, password: 'wrong' });
@@ -60,7 +60,7 @@ describe('signing in', () => {
   });
 
   it('returns to the page the person wanted, and to no other host', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const visitor = new PageVisitor(scene);
     const asked = await visitor.open('/account/password?x=1');
     expect(asked.leadsTo).toBe('/sign-in?next=%2Faccount%2Fpassword%3Fx%3D1');
@@ -84,8 +84,8 @@ describe('signing in', () => {
   });
 
   it('accepts no planted session, and none from the page of another site', async () => {
-    const { email } = await accountOf(scene);
-    const attacker = await accountOf(scene);
+    const { email } = await createAccount(scene);
+    const attacker = await createAccount(scene);
     const evil = new PageVisitor(scene);
     await signIn(evil, attacker.email);
     const planted = evil.cookies.get(SESSION) ?? '';
@@ -115,7 +115,7 @@ describe('signing in', () => {
   });
 
   it('works without User-Agent, and ignores an expired session and a duplicated cookie', async () => {
-    const { email } = await accountOf(scene);
+    const { email } = await createAccount(scene);
     const visitor = new PageVisitor(scene);
     expect((await visitor.open('/sign-in', { headers: { 'user-agent': null } })).status).toBe(200);
     await signIn(visitor, email);
@@ -128,11 +128,11 @@ describe('signing in', () => {
 
 describe('a second factor', () => {
   it('draws its QR code for an address with markup characters, and nothing else', async () => {
-    const { email } = await accountOf(scene, { team, email: `"a'b<svg&c>"@people.example` });
+    const { email } = await createAccount(scene, { team, email: `"a'b<svg&c>"@people.example` });
     const visitor = new PageVisitor(scene);
     await signIn(visitor, email);
     const setUp = await visitor.send(await visitor.open('/account/mfa'), 'Set up an authenticator app');
-    expect(new URL(readQrCode(pixelsOf(setUp.html)) ?? '').pathname).toContain(encodeURIComponent(email));
+    expect(new URL(readQrCode(readPixels(setUp.html)) ?? '').pathname).toContain(encodeURIComponent(email));
     expect(setUp.html.match(/<svg/g)).toHaveLength(1);
     const sent = { code: '12', password: PASSWORD, otpauth_url: 'otpauth://"><svg onload=x>', secret: '<svg>' };
     const confirm = (fields: Record<string, string>) =>
@@ -140,25 +140,25 @@ describe('a second factor', () => {
     const forged = await confirm(sent);
     expect(forged.status).toBe(422);
     expect(forged.html.match(/<svg/g)).toHaveLength(1);
-    expect(readQrCode(pixelsOf(forged.html))).toBe(sent.otpauth_url);
+    expect(readQrCode(readPixels(forged.html))).toBe(sent.otpauth_url);
     const long = await confirm({ ...sent, otpauth_url: `otpauth://${'x'.repeat(4000)}` });
     expect([long.status, long.html.includes('<svg')]).toEqual([422, false]);
   });
 
   it('is set up, shows recovery codes once, is required, and is switched off', async () => {
-    const { email } = await accountOf(scene, { team });
+    const { email } = await createAccount(scene, { team });
     const visitor = new PageVisitor(scene);
     await signIn(visitor, email);
     const setUp = await visitor.send(await visitor.open('/account/mfa'), 'Set up an authenticator app');
     const key = /<code>([A-Z2-7 ]+)<\/code>/.exec(setUp.html)?.[1] ?? '';
     const link = setUp.links.find((one) => one.startsWith('otpauth://totp/'));
     expect(link).toContain(key.replaceAll(' ', ''));
-    expect(readQrCode(pixelsOf(setUp.html))).toBe(link);
+    expect(readQrCode(readPixels(setUp.html))).toBe(link);
     const wrong = await visitor.send(setUp, 'Turn on', { code: '12', password: PASSWORD });
     expect(wrong).toMatchObject({ status: 422, heading: 'Set up an authenticator app' });
     expect(Object.keys(wrong.forms[0]?.faults ?? {})).toEqual(['code']);
     expect(wrong.html).toContain(key);
-    expect(readQrCode(pixelsOf(wrong.html))).toBe(link);
+    expect(readQrCode(readPixels(wrong.html))).toBe(link);
     const on = await visitor.send(wrong, 'Turn on', { code: codeFor(scene, key), password: PASSWORD });
     const codes = [...on.html.matchAll(/<li>([\w-]+)<\/li>/g)].map(([, code = '']) => code);
     expect(codes).toHaveLength(10);

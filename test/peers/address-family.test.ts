@@ -24,8 +24,8 @@ const RECEIVERS = {
 type Domain = keyof typeof RECEIVERS;
 
 const DOMAINS = Object.keys(RECEIVERS) as Domain[];
-const v4Of = (domain: Domain): string => `192.0.37.${DOMAINS.indexOf(domain) + 1}`;
-const v6Of = (domain: Domain): string => `2620:0:2d0:200::${DOMAINS.indexOf(domain) + 1}`;
+const buildV4 = (domain: Domain): string => `192.0.37.${DOMAINS.indexOf(domain) + 1}`;
+const buildV6 = (domain: Domain): string => `2620:0:2d0:200::${DOMAINS.indexOf(domain) + 1}`;
 
 /** Returns the address family of each message, and whether it was taken. */
 const inWords = (lines: readonly Line[]): string[] =>
@@ -40,7 +40,7 @@ describeOnInternet('on a machine with both address families', [], () => {
       resolver: '192.0.35.53',
       receivers: [
         { domain: 'gmail.com', v4: '192.0.36.1' },
-        ...DOMAINS.map((domain) => ({ domain, v4: v4Of(domain), v6: v6Of(domain), ...RECEIVERS[domain] })),
+        ...DOMAINS.map((domain) => ({ domain, v4: buildV4(domain), v6: buildV6(domain), ...RECEIVERS[domain] })),
       ],
     });
     await at.verifyDomain(said);
@@ -103,14 +103,14 @@ describeOnInternet('on a machine with both address families', [], () => {
 
     it('it sends over IPv6', async () => {
       expect(await send('plain.test')).toEqual(['arrived over IPv6']);
-      await becomes({ attempts: [{ address: v6Of('plain.test') }] });
+      await becomes({ attempts: [{ address: buildV6('plain.test') }] });
     });
 
     it.each(['guidelines.test', 'pointer.test', 'unauthenticated.test', 'later.test'] as const)(
       'it sends over IPv4 after a refusal over IPv6 by %s, and at once the next time',
       async (domain) => {
         expect(await send(domain, 2)).toEqual(['refused over IPv6', 'arrived over IPv4']);
-        await becomes({ email: { last_event: 'delivered' }, attempts: [{ attempt: 1, address: v4Of(domain) }] });
+        await becomes({ email: { last_event: 'delivered' }, attempts: [{ attempt: 1, address: buildV4(domain) }] });
         expect(await send(domain)).toEqual(['arrived over IPv4']);
       },
     );

@@ -51,7 +51,7 @@ describePeers('the files for Prometheus and Grafana', ['promtool'], () => {
     await using scene = await startScene({ roles: ['http', 'delivery', 'receiving'] });
     const text = await (await fetch(`${scene.url}/metrics`)).text();
     const shown = new Set(
-      [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) => namesOf(name, type)),
+      [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) => formatNames(name, type)),
     );
     const asked = [
       ...alerts.map(({ expr }) => expr),
@@ -65,5 +65,5 @@ describePeers('the files for Prometheus and Grafana', ['promtool'], () => {
   });
 });
 
-const namesOf = (name: string, type: string | undefined): string[] =>
+const formatNames = (name: string, type: string | undefined): string[] =>
   type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];

@@ -25,7 +25,7 @@ describePeers('with BIND and Pebble,', ['named', 'dig', 'nsupdate', 'pebble'], (
     });
     onTestFinished(() => bind.close());
     const plan = await planPebble();
-    const scene = await startScene({ trustedCa: plan.trustedCa, config: configOf(bind, plan.directory) });
+    const scene = await startScene({ trustedCa: plan.trustedCa, config: buildConfig(bind, plan.directory) });
     onTestFinished(() => scene.close());
     const { root, stop } = await plan.start({ dnsServer: bind.server });
     onTestFinished(stop);
@@ -83,7 +83,7 @@ describePeers('with BIND and Pebble,', ['named', 'dig', 'nsupdate', 'pebble'], (
   });
 });
 
-function configOf(bind: Bind, directory: string): NonNullable<SceneOptions['config']> {
+function buildConfig(bind: Bind, directory: string): NonNullable<SceneOptions['config']> {
   const office = {
     kind: 'rfc2136',
     zones: [ZONE],

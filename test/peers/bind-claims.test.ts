@@ -16,7 +16,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig'], () => {
       named: findProgram('named') ?? '',
       zones: { [ZONE]: [`${NAME}. 300 IN TXT "somebody-else=1"`] },
     });
-    scene = await startScene({ config: configOf(bind) });
+    scene = await startScene({ config: buildConfig(bind) });
   });
   afterAll(async () => {
     await scene.close();
@@ -26,7 +26,8 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig'], () => {
   const ask = (team: Team, method: string, target: string, body?: object) =>
     scene.api(method, target, { key: team.key, ...(body ? { body } : {}) });
   const runJob = (name: string) => scene.app.jobs.find((job) => job.name === name)?.run();
-  const statusOf = async (team: Team, id: string) => (await ask(team, 'GET', `/domains/${id}`)).body.status as string;
+  const fetchStatus = async (team: Team, id: string) =>
+    (await ask(team, 'GET', `/domains/${id}`)).body.status as string;
   const selectorsIn = (lines: string[]): string[] => [
     ...new Set(lines.flatMap((line) => /^(\S+)\._domainkey\./.exec(line)?.[1] ?? [])),
   ];
@@ -39,7 +40,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig'], () => {
     const { body: registered } = await ask(second, 'POST', '/domains', { name: NAME });
     await ask(first, 'POST', `/domains/${held.id}/dns/configure`);
     await ask(first, 'POST', `/domains/${held.id}/verify`);
-    expect(await statusOf(first, held.id)).toBe('verified');
+    expect(await fetchStatus(first, held.id)).toBe('verified');
     scene.clock.advance(72 * HOUR_MS);
     const owned = await bind.dump(ZONE);
 
@@ -57,7 +58,10 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig'], () => {
       scene.clock.advance(HOUR_MS);
       await runJob('sweep-domains');
     }
-    expect([await statusOf(first, held.id), await statusOf(second, registered.id)]).toEqual(['failed', 'verified']);
+    expect([await fetchStatus(first, held.id), await fetchStatus(second, registered.id)]).toEqual([
+      'failed',
+      'verified',
+    ]);
     const zone = await bind.dump(ZONE);
     expect(zone.filter((line) => line.includes(claim.record.value))).toEqual([]);
     expect(selectorsIn(zone).filter((selector) => selectorsIn(owned).includes(selector))).toEqual([]);
@@ -73,7 +77,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig'], () => {
   });
 });
 
-function configOf(bind: Bind): NonNullable<SceneOptions['config']> {
+function buildConfig(bind: Bind): NonNullable<SceneOptions['config']> {
   const { name, algorithm, secret } = bind.key;
   const office = {
     kind: 'rfc2136',

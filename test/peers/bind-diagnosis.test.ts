@@ -40,7 +40,7 @@ describePeers('the diagnosis of a zone in BIND', ['named', 'nsupdate', 'dig'], (
   const strings = (value: string): string =>
     (value.match(/.{1,255}/gs) ?? []).map((part) => `"${part.replaceAll(/["\\]/g, '\\$&')}"`).join(' ');
   const add = (name: string, type: string, data: string) => `update add ${name}. 60 ${type} ${data}`;
-  const lineOf = (record: SeenRecord): string =>
+  const formatLine = (record: SeenRecord): string =>
     record.type === 'TXT'
       ? add(record.name, 'TXT', strings(record.value))
       : add(record.name, record.type, `${record.priority ?? ''} ${record.value}.`);
@@ -60,7 +60,7 @@ describePeers('the diagnosis of a zone in BIND', ['named', 'nsupdate', 'dig'], (
     if (!about) throw new Error('the domain has no such record');
     await bind.update(
       ZONE,
-      ...records.flatMap((record) => (record === about ? lines(record, domain) : [lineOf(record)])),
+      ...records.flatMap((record) => (record === about ? lines(record, domain) : [formatLine(record)])),
     );
     await scene.api('POST', `/domains/${body.id}/verify`, { key: team.key });
     const answer = await scene.api('GET', `/domains/${body.id}`, { key: team.key });
@@ -76,7 +76,7 @@ describePeers('the diagnosis of a zone in BIND', ['named', 'nsupdate', 'dig'], (
   const isTracking = ({ record }: SeenRecord): boolean => record === 'Tracking';
 
   test('is empty when everything is published', async () => {
-    const record = await seen(isDkim, (dkim) => [lineOf(dkim)]);
+    const record = await seen(isDkim, (dkim) => [formatLine(dkim)]);
     expect(record).toMatchObject({ status: 'verified', diagnosis: null });
   });
 
@@ -127,7 +127,7 @@ describePeers('the diagnosis of a zone in BIND', ['named', 'nsupdate', 'dig'], (
   });
 
   test('reports two SPF records, and one that needs too many lookups', async () => {
-    const two = await seen(isSpf, (spf) => [lineOf(spf), add(spf.name, 'TXT', '"v=spf1 mx -all"')]);
+    const two = await seen(isSpf, (spf) => [formatLine(spf), add(spf.name, 'TXT', '"v=spf1 mx -all"')]);
     expect(two.diagnosis).toContain('There are 2 SPF records at');
     const dear = await seen(isSpf, (spf, domain) => [
       add(spf.name, 'TXT', `"v=spf1 a:rasket.test include:_inner.${domain} ~all"`),

@@ -22,7 +22,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
 
   beforeAll(async () => {
     bind = await startBind({ named: findProgram('named') ?? '', zones: { [ZONE]: FOREIGN } });
-    scene = await startScene({ config: configOf(bind) });
+    scene = await startScene({ config: buildConfig(bind) });
   });
 
   afterAll(async () => {
@@ -112,7 +112,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
 
   test('a change between reading and writing makes BIND refuse the update, and nothing is written', async () => {
     await using relay = await startDnsRelay(bind);
-    await using own = await startScene({ config: configOf(bind, { port: relay.port }) });
+    await using own = await startScene({ config: buildConfig(bind, { port: relay.port }) });
     const team = await own.team();
     const created = await own.api('POST', '/domains', { key: team.key, body: { name: 'race.example.com' } });
     const target = `/domains/${created.body.id}/dns/configure`;
@@ -127,7 +127,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
 
   test('a modified response of BIND is not trusted, and the update is recognized as ours', async () => {
     await using relay = await startDnsRelay(bind);
-    await using own = await startScene({ config: configOf(bind, { port: relay.port }) });
+    await using own = await startScene({ config: buildConfig(bind, { port: relay.port }) });
     const team = await own.team();
     const created = await own.api('POST', '/domains', { key: team.key, body: { name: 'forged.example.com' } });
     const target = `/domains/${created.body.id}/dns/configure`;
@@ -169,7 +169,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
     'the algorithm %s is understood by both sides',
     async (algorithm) => {
       await using other = await startBind({ named: findProgram('named') ?? '', zones: { [ZONE]: [] }, algorithm });
-      await using own = await startScene({ config: configOf(other) });
+      await using own = await startScene({ config: buildConfig(other) });
       const team = await own.team();
       const created = await own.api('POST', '/domains', { key: team.key, body: { name: 'mail.example.com' } });
       const made = await own.api('POST', `/domains/${created.body.id}/dns/configure`, { key: team.key });
@@ -183,7 +183,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
     ['key_name', 'another-key', 'BADKEY'],
   ])('a wrong %s prevents reading and changing', async (field, value, why) => {
     const before = await bind.dump(ZONE);
-    await using own = await startScene({ config: configOf(bind, { [field]: value }) });
+    await using own = await startScene({ config: buildConfig(bind, { [field]: value }) });
     const team = await own.team();
     const created = await own.api('POST', '/domains', { key: team.key, body: { name: 'wrong.example.com' } });
     const refused = await own.api('POST', `/domains/${created.body.id}/dns/configure`, { key: team.key });
@@ -195,7 +195,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
   });
 });
 
-function configOf(bind: Bind, change: object = {}): NonNullable<SceneOptions['config']> {
+function buildConfig(bind: Bind, change: object = {}): NonNullable<SceneOptions['config']> {
   const office = {
     kind: 'rfc2136',
     zones: [ZONE],

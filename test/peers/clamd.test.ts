@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AnyBody } from '../rig/api.ts';
-import { bringMail, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startClamd, type Clamd } from './clamd.ts';
 import { describePeers, findProgram } from './peers.ts';
@@ -21,7 +21,7 @@ describePeers('clamd', ['clamd'], () => {
       config: { receiving: { clamd: `127.0.0.1:${clamd.port}` } },
     });
     team = await scene.team();
-    to = `a@${(await receivingDomainOf(scene, team)).name}`;
+    to = `a@${(await createReceivingDomain(scene, team)).name}`;
   });
   afterAll(async () => {
     await scene.close();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mxPort, receivingDomainOf } from '../rig/mx.ts';
+import { mxPort, createReceivingDomain } from '../rig/mx.ts';
 import { startScene } from '../rig/scene.ts';
 import { makeCertificate } from '../rig/tls.ts';
 import { startExim } from './exim.ts';
@@ -34,7 +34,7 @@ describePeers('a real Exim', ['exim4'], () => {
   it('sends us mail over TLS, which is kept byte for byte, and gets a refusal at RCPT for other domains', async () => {
     await using scene = await startScene({ roles: ['http', 'receiving'] });
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     await using exim = await startExim({ certificate, onwardPort: mxPort(scene) });
     const body = `Grüße\n.\n..two\n${'A line of text.\n'.repeat(5000)}`;
     const raw = `From: <someone@exim.test>\nTo: <support@${name}>\nSubject: Hello\nMessage-ID: <1@exim.test>\n\n${body}`;

@@ -46,7 +46,7 @@ export async function startExim({ certificate, onwardPort }: EximOptions): Promi
     string,
   ];
   layOut(dir, certificate);
-  writeFileSync(config, configOf(dir, port, onwardPort));
+  writeFileSync(config, buildConfig(dir, port, onwardPort));
   // It stays in the foreground: its errors arrive here, and it ends with us.
   const master = spawn(program, ['-C', config, '-bdf', '-q1m'], { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   let said = '';
@@ -113,7 +113,7 @@ function layOut(dir: string, { cert, key }: Certificate): void {
 }
 
 /** Its copy is not set-uid, so that everything behind the port is done as its own user. */
-const configOf = (dir: string, port: number, onwardPort: number | undefined): string => `
+const buildConfig = (dir: string, port: number, onwardPort: number | undefined): string => `
 primary_hostname = mx.exim.test
 spool_directory = ${dir}/spool
 log_file_path = ${dir}/log/%s

@@ -30,13 +30,13 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
 
   const login = (key: string, ...more: string[]) =>
     desk.rasket(['login', '--url', server.url, ...more], { env, input: `${key}\n` });
-  const fileOf = (profile?: string) =>
+  const locateFile = (profile?: string) =>
     desk.at('config/rasket', profile === undefined ? 'credentials.json' : `profiles/${profile}.json`);
   const stored = async () => {
     const found = await desk.start('secret-tool', ['search', '--all', 'service', 'rasket'], { env }).ended;
     return found.stdout.split('\n').filter((line) => line.startsWith('secret = '));
   };
-  const keyOf = async (...words: string[]) => {
+  const loadKey = async (...words: string[]) => {
     expect(await desk.rasket(['emails', 'list', ...words], { env })).toMatchObject({ code: 0 });
     return server.asked.at(-1)?.headers.authorization;
   };
@@ -46,19 +46,19 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
       / is stored in the keyring \((keytar\)|Secret Service\); keytar: it is not installed on this machine)\.$/m,
     );
     await login('rk_live', '--profile', 'live');
-    for (const file of [fileOf(), fileOf('live')]) {
+    for (const file of [locateFile(), locateFile('live')]) {
       expect(fs.readFileSync(file, 'utf8')).not.toContain('rk_');
       expect(fs.statSync(file).mode & 0o777).toBe(0o600);
     }
-    expect(await keyOf()).toBe('Bearer rk_plain');
-    expect(await keyOf('--profile', 'live')).toBe('Bearer rk_live');
+    expect(await loadKey()).toBe('Bearer rk_plain');
+    expect(await loadKey('--profile', 'live')).toBe('Bearer rk_live');
     expect((await desk.rasket(['doctor'], { env })).stdout).toMatch(/Kept in +the keyring \(/);
     expect(await stored()).toHaveLength(2);
     const out = await desk.rasket(['logout', '--profile', 'live'], { env });
     expect(out.stdout).toMatch(/^The key was removed from the keyring \(.*\) and .*live\.json\./);
     expect(await stored()).toEqual([expect.stringContaining('rk_plain')]);
     // The key is removed even when its file is lost.
-    fs.rmSync(fileOf());
+    fs.rmSync(locateFile());
     expect((await desk.rasket(['logout'], { env })).stdout).toMatch(
       /^The key was removed from the keyring \([^)]*\)\./,
     );
@@ -80,8 +80,8 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
   it('gives a key only to its own server, whatever the file says', async () => {
     await login('rk_plain');
     const other = await startAnswering(() => ({ status: 200, body: {} }));
-    const held = JSON.parse(fs.readFileSync(fileOf(), 'utf8')) as object;
-    fs.writeFileSync(fileOf(), JSON.stringify({ ...held, url: other.url }));
+    const held = JSON.parse(fs.readFileSync(locateFile(), 'utf8')) as object;
+    fs.writeFileSync(locateFile(), JSON.stringify({ ...held, url: other.url }));
     const ended = await desk.rasket(['emails', 'list'], { env });
     expect(ended.stderr).toContain(`is for ${server.url}`);
     expect(ended.code).toBe(77);
@@ -94,12 +94,12 @@ describePeers('a desktop keyring', ['dbus-daemon', 'gnome-keyring-daemon', 'secr
     env = {};
     await login('rk_plain');
     await login('rk_live', '--profile', 'live');
-    expect(fs.readFileSync(fileOf('live'), 'utf8')).toContain('rk_live');
+    expect(fs.readFileSync(locateFile('live'), 'utf8')).toContain('rk_live');
     env = desktop;
     const moved = await login('rk_new');
     expect(moved.stdout).toContain('The key of profile live was moved from its file into the keyring.');
-    expect(fs.readFileSync(fileOf('live'), 'utf8')).not.toContain('rk_live');
-    expect([await keyOf(), await keyOf('--profile', 'live')]).toEqual(['Bearer rk_new', 'Bearer rk_live']);
+    expect(fs.readFileSync(locateFile('live'), 'utf8')).not.toContain('rk_live');
+    expect([await loadKey(), await loadKey('--profile', 'live')]).toEqual(['Bearer rk_new', 'Bearer rk_live']);
   });
 });
 

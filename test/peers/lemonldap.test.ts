@@ -1,6 +1,6 @@
 // rasket <-- who somebody is -- LemonLDAP::NG, a provider of other people, in Perl
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { peopleOf, type People } from '../rig/people.ts';
+import { createPeople, type People } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { asSignedIn, Browsing, proveDomain, startUrl, teamWithSso, type Visit } from '../rig/sso.ts';
 import { startLemonldap, throughPortal, type Lemonldap } from './lemonldap.ts';
@@ -13,7 +13,7 @@ describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
   let [scene, people, provider]: [Scene, People, Lemonldap] = [undefined, undefined, undefined] as never;
   beforeEach(async () => {
     scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
-    people = peopleOf(scene);
+    people = createPeople(scene);
     provider = await startLemonldap({ redirectUri: `${scene.url}/auth/sso/callback` });
   });
   afterEach(async () => {

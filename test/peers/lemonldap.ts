@@ -169,12 +169,12 @@ function configuration({ issuer, folder, redirectUri, clientId, secret, key }: W
 export async function throughPortal(from: string, person: string): Promise<string> {
   const portal = new Browsing();
   const { text } = await portal.get(from);
-  const valueOf = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+  const readValue = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
   const response = await fetch(new URL('/oauth2/authorize', from), {
     method: 'POST',
     redirect: 'manual',
     headers: { cookie: [...portal.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
-    body: new URLSearchParams({ user: person, password: person, token: valueOf('token'), url: valueOf('url') }),
+    body: new URLSearchParams({ user: person, password: person, token: readValue('token'), url: readValue('url') }),
   });
   const location = response.headers.get('location');
   if (location === null)

@@ -9,11 +9,11 @@ import { line, start, step } from '../api/automations/graph.ts';
 import { campaignIn } from '../flow/campaign.ts';
 import { publishTracking } from '../flow/reader.ts';
 import { writingInbox } from '../rig/inbox.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createPeople } from '../rig/people.ts';
 import type { Scene, Team } from '../rig/scene.ts';
 import type { SinkMessage } from '../rig/sink.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { connect, logIn, portOf } from '../smtp/dialogue.ts';
+import { connect, logIn, findPort } from '../smtp/dialogue.ts';
 
 export interface Sample {
   kind: string;
@@ -284,7 +284,7 @@ export async function sendSamples(scene: Scene): Promise<Sample[]> {
     inboxCall(`${question.path}/forward`, { to: READER_ADDRESS, text: 'Please see below.' }),
   );
 
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   await sample('an invitation', () =>
     owner.call('POST', `/teams/${team.id}/invitations`, { email: READER_ADDRESS, role: 'admin' }),
   );
@@ -314,7 +314,7 @@ export async function sendSamples(scene: Scene): Promise<Sample[]> {
   const sender = `orders@${domain.name}`;
   const transport = nodemailer.createTransport({
     host: '127.0.0.1',
-    port: portOf(scene, 'tls'),
+    port: findPort(scene, 'tls'),
     secure: true,
     auth: { user: 'rasket', pass: team.key },
     tls: { rejectUnauthorized: false },

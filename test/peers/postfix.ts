@@ -79,7 +79,7 @@ async function start(options: PostfixOptions): Promise<Postfix> {
   };
   const set = (changed: Record<string, string>): void => {
     settings = { ...settings, ...changed };
-    writeAged(path.join(dir, 'etc', 'main.cf'), mainSettings(dir, idOf('nobody'), settings));
+    writeAged(path.join(dir, 'etc', 'main.cf'), mainSettings(dir, readId('nobody'), settings));
   };
   const setAccess = (access: Record<string, string>): void => {
     const lines = Object.entries(access).map(([recipient, reply]) => `${recipient} ${reply}\n`);
@@ -131,7 +131,7 @@ async function start(options: PostfixOptions): Promise<Postfix> {
 
 /** The queue belongs to Postfix's own user, as `postfix check` would have it; the mailboxes to nobody. */
 function layOut(dir: string, certificate: Certificate | undefined): void {
-  const owner = idOf('postfix');
+  const owner = readId('postfix');
   chmodSync(dir, 0o755);
   for (const folder of ['etc', 'queue', 'queue/pid']) mkdirSync(path.join(dir, folder));
   for (const folder of ['data', ...[...QUEUES, 'private', 'public', 'maildrop'].map((name) => `queue/${name}`)]) {
@@ -139,7 +139,7 @@ function layOut(dir: string, certificate: Certificate | undefined): void {
     chownSync(path.join(dir, folder), owner, -1);
   }
   mkdirSync(path.join(dir, 'mail'), { mode: 0o700 });
-  chownSync(path.join(dir, 'mail'), idOf('nobody'), -1);
+  chownSync(path.join(dir, 'mail'), readId('nobody'), -1);
   // Everybody whose name does not say otherwise has a mailbox; all mail lies in one folder, each item with its owner.
   writeAged(path.join(dir, 'etc', 'mailboxes'), 'if !/^unknown/\n/@/ all/\nendif\n');
   writeFileSync(path.join(dir, 'log'), '');
@@ -175,7 +175,7 @@ function withLogin(
   writeFileSync(path.join(folder, 'smtpd.conf'), [...lines, `mech_list: ${mechanisms.join(' ')}`, ''].join('\n'));
   const saslpasswd = findProgram('saslpasswd2') ?? 'saslpasswd2';
   execFileSync(saslpasswd, ['-c', '-p', '-f', database, '-u', REALM, user], { input: password });
-  chownSync(database, idOf('postfix'), -1);
+  chownSync(database, readId('postfix'), -1);
   return {
     smtpd_sasl_auth_enable: 'yes',
     smtpd_sasl_type: 'cyrus',
@@ -261,6 +261,6 @@ function filesIn(dir: string): string[] {
   return existsSync(dir) ? readdirSync(dir).map((file) => path.join(dir, file)) : [];
 }
 
-function idOf(user: string): number {
+function readId(user: string): number {
   return Number(execFileSync('id', ['-u', user]).toString());
 }

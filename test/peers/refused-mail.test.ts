@@ -15,7 +15,7 @@ describePeers('with a real Postfix,', ['postfix'], () => {
       state: 'bounced',
       events: ['email.queued', 'email.sent', 'email.bounced'],
     });
-    expect(await bounceOf(office.scene, sent.id)).toEqual({
+    expect(await loadBounce(office.scene, sent.id)).toEqual({
       type: 'Permanent',
       subType: 'NoEmail',
       diagnosticCode: [expect.stringMatching(/^smtp; 550 5\.1\.1 <unknown@example\.org>: .*User unknown/)],
@@ -38,7 +38,7 @@ describePeers('with a real Postfix,', ['postfix'], () => {
       state: 'bounced',
       events: ['email.queued', 'email.sent', 'email.bounced'],
     });
-    expect(await bounceOf(office.scene, sent.id)).toMatchObject({ type: 'Transient', subType: 'ContentRejected' });
+    expect(await loadBounce(office.scene, sent.id)).toMatchObject({ type: 'Transient', subType: 'ContentRejected' });
     expect(await office.suppressions()).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describePeers('with a real Postfix,', ['postfix'], () => {
       state: 'bounced',
       events: ['email.queued', 'email.sent', 'email.delivery_delayed', 'email.bounced'],
     });
-    expect(await bounceOf(office.scene, sent.id)).toMatchObject({ type: 'Transient', subType: 'General' });
+    expect(await loadBounce(office.scene, sent.id)).toMatchObject({ type: 'Transient', subType: 'General' });
     expect(await office.suppressions()).toEqual([]);
     expect(office.postfix.mail()).toEqual([]);
   });
@@ -114,7 +114,7 @@ describePeers('with a real Postfix,', ['postfix'], () => {
     await office.scene.settled();
     expect((await office.account(refused)).events).toEqual(['email.queued', 'email.sent', 'email.bounced']);
     // Postfix puts "Sender address rejected" in front, after the list that was asked.
-    expect(await bounceOf(office.scene, refused.id)).toMatchObject({ type: 'Transient', subType: 'General' });
+    expect(await loadBounce(office.scene, refused.id)).toMatchObject({ type: 'Transient', subType: 'General' });
     expect(await office.suppressions()).toEqual([]);
 
     office.postfix.set(atTheDot('451 4.7.1 Scanner is busy'));
@@ -186,7 +186,7 @@ async function recipientsByEvent(scene: HasEvents, id: string): Promise<[string,
   return (await scene.events(id)).map(({ type, data }) => [type, data?.to as string[] | undefined]);
 }
 
-async function bounceOf(scene: HasEvents, id: string): Promise<Record<string, unknown>> {
+async function loadBounce(scene: HasEvents, id: string): Promise<Record<string, unknown>> {
   const bounced = (await scene.events(id)).find(({ type }) => type === 'email.bounced');
   const { type, subType, diagnosticCode } = bounced!.data!.bounce as Record<string, unknown>;
   return { type, subType, diagnosticCode };

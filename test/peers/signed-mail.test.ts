@@ -54,14 +54,14 @@ describePeers('mail that a real Postfix accepted', ['postfix', 'opendkim', 'Mail
     for (const { body } of messages) sent.push(await office.send({ to: 'reader@example.org', ...body }));
     await office.scene.settled();
     for (const [index, { messageId }] of sent.entries()) {
-      arrived.push(await office.postfix.received(messageId, recipientsOf(index).length));
+      arrived.push(await office.postfix.received(messageId, listRecipients(index).length));
     }
     const { body } = await office.scene.api('GET', `/domains/${office.domain.id}`, { key: office.team.key });
     for (const { type, name, value } of body.records) if (type === 'TXT') keys[name] = value;
   });
   afterAll(() => office[Symbol.asyncDispose]());
 
-  const recipientsOf = (index: number): string[] => {
+  const listRecipients = (index: number): string[] => {
     const { to, bcc = [] } = { to: ['reader@example.org'], ...messages[index]?.body } as {
       to: string[];
       bcc?: string[];
@@ -73,8 +73,8 @@ describePeers('mail that a real Postfix accepted', ['postfix', 'opendkim', 'Mail
     'reaches every recipient once, with each event once: $name',
     async ({ index }) => {
       const mailboxes = arrived[index]?.map(({ to }) => to).sort();
-      expect(mailboxes).toEqual(recipientsOf(index).sort());
-      const destinations = new Set(recipientsOf(index).map((address) => address.split('@')[1]));
+      expect(mailboxes).toEqual(listRecipients(index).sort());
+      const destinations = new Set(listRecipients(index).map((address) => address.split('@')[1]));
       expect(await office.account(sent[index]!)).toEqual({
         state: 'delivered',
         events: ['email.queued', 'email.sent', ...Array<string>(destinations.size).fill('email.delivered')],

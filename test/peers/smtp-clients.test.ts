@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import nodemailer from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
-import { portOf } from '../smtp/dialogue.ts';
+import { findPort } from '../smtp/dialogue.ts';
 import { describePeers } from './peers.ts';
 
 let scene: Scene;
@@ -30,7 +30,7 @@ describe('nodemailer', () => {
     async (way) => {
       const transport = nodemailer.createTransport({
         host: '127.0.0.1',
-        port: portOf(scene, way),
+        port: findPort(scene, way),
         secure: way === 'tls',
         requireTLS: true,
         auth: { user: 'rasket', pass: team.key },
@@ -67,7 +67,7 @@ describe('nodemailer', () => {
   it('gets a clear error for a wrong key', async () => {
     const transport = nodemailer.createTransport({
       host: '127.0.0.1',
-      port: portOf(scene, 'tls'),
+      port: findPort(scene, 'tls'),
       secure: true,
       auth: { user: 'rasket', pass: 'rk_wrong' },
       tls: { rejectUnauthorized: false },
@@ -99,7 +99,7 @@ with smtplib.SMTP_SSL('127.0.0.1', tls_port, context=context) as client:
 
 describePeers('smtplib', ['python3'], () => {
   it('sends over STARTTLS and over implicit TLS', async () => {
-    const ports = [portOf(scene, 'starttls'), portOf(scene, 'tls')].map(String);
+    const ports = [findPort(scene, 'starttls'), findPort(scene, 'tls')].map(String);
     await promisify(execFile)('python3', ['-c', SMTPLIB, ...ports, team.key, from]);
     expect((await arrived('smtplib')).count).toBe(2);
   });
@@ -120,8 +120,8 @@ describePeers('swaks', ['swaks'], () => {
       from,
     ];
     const send = (more: string[]) => promisify(execFile)('swaks', [...words, '--to', 'a@example.net', ...more]);
-    await send(['--port', String(portOf(scene, 'starttls')), '--tls', '--header', 'Subject: swaks']);
-    await send(['--port', String(portOf(scene, 'tls')), '--tlsc', '--header', 'Subject: swaks over TLS']);
+    await send(['--port', String(findPort(scene, 'starttls')), '--tls', '--header', 'Subject: swaks']);
+    await send(['--port', String(findPort(scene, 'tls')), '--tlsc', '--header', 'Subject: swaks over TLS']);
     expect((await arrived('swaks')).count).toBe(2);
   });
 });

@@ -148,7 +148,7 @@ describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Ma
     await scene?.close();
   });
 
-  const arrivalOf = ({ message }: Sample): Arrival => ({ ip: IP, helo: 'rasket.test', ...message });
+  const buildArrival = ({ message }: Sample): Arrival => ({ ip: IP, helo: 'rasket.test', ...message });
 
   /** Lists, by kind, the rules that fire and may not, and after a minus sign those that do not and must. */
   async function findFaults(
@@ -159,7 +159,7 @@ describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Ma
     const waiting = samples.values();
     const judgeOn = async (): Promise<void> => {
       for (const sample of waiting) {
-        const fired = await filter.judge(arrivalOf(sample));
+        const fired = await filter.judge(buildArrival(sample));
         const allowed = { ...always, ...kinds[sample.kind] };
         const faults = [
           ...fired.filter((rule) => !Object.hasOwn(allowed, rule)),
@@ -182,7 +182,7 @@ describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Ma
   });
 
   it.each(FAULTS)('both detect a message $fault', async ({ change, spamAssassin: one, rspamd: other }) => {
-    const arrival = arrivalOf(samples.find(({ kind }) => kind === 'HTML and text')!);
+    const arrival = buildArrival(samples.find(({ kind }) => kind === 'HTML and text')!);
     const data = Buffer.from(change(arrival.data.toString('latin1')), 'latin1');
     expect(data.equals(arrival.data)).toBe(false);
     if (one !== undefined) expect(await spamAssassin.judge({ ...arrival, data })).toContain(one);
@@ -190,7 +190,7 @@ describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Ma
   });
 
   it('both detect a message from an address that its domain does not name', async () => {
-    const arrival = { ...arrivalOf(samples[0]!), ip: '198.18.0.26' };
+    const arrival = { ...buildArrival(samples[0]!), ip: '198.18.0.26' };
     expect(await spamAssassin.judge(arrival)).toContain('SPF_SOFTFAIL');
     expect(await rspamd.judge(arrival)).toContain('R_SPF_SOFTFAIL');
   });

@@ -8,7 +8,7 @@ import { startScene } from '../rig/scene.ts';
 import { describePeers } from './peers.ts';
 import { startSwift, type Swift } from './swift.ts';
 
-const bodyOf = (content: Buffer): ObjectBody => {
+const buildBody = (content: Buffer): ObjectBody => {
   const hash = (name: string): string => createHash(name).update(content).digest('hex');
   return { size: content.length, sha256: hash('sha256'), md5: hash('md5'), open: () => content };
 };
@@ -46,8 +46,8 @@ describePeers('a third-party object store', ['swift'], () => {
     const contents = new Map(KEYS.map((key) => [key, randomBytes(1000)]));
     contents.set('nothing', Buffer.alloc(0)).set('large', randomBytes(8_000_000));
     for (const [key, content] of contents) {
-      await store.put(key, bodyOf(content));
-      expect(await store.head(key)).toEqual({ size: content.length, sha256: bodyOf(content).sha256 });
+      await store.put(key, buildBody(content));
+      expect(await store.head(key)).toEqual({ size: content.length, sha256: buildBody(content).sha256 });
       expect(await store.copy(key, `copy of ${key}`)).toBe(true);
       for (const name of [key, `copy of ${key}`]) expect((await read(store, name))?.equals(content)).toBe(true);
     }
@@ -83,7 +83,7 @@ describePeers('a third-party object store', ['swift'], () => {
 
   it('refuses content that arrives modified', async () => {
     const store = open({ giveUpMs: 1 });
-    const body = { ...bodyOf(Buffer.from('x')), md5: '0'.repeat(32) };
+    const body = { ...buildBody(Buffer.from('x')), md5: '0'.repeat(32) };
     await expect(store.put('other', body)).rejects.toThrow(/400 BadDigest/);
     expect(await store.head('other')).toBeUndefined();
     await store.close();

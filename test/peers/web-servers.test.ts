@@ -28,11 +28,11 @@ interface Call {
 }
 
 /** A client of the public port, which trusts what the web server shows for the name. */
-const clientOf =
+const createClient =
   ({ https: port, ca }: WebServer) =>
   (path: string, call: Call = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const request = https.request(optionsOf({ port, ca }, path, call), (answer) => {
+      const request = https.request(parseOptions({ port, ca }, path, call), (answer) => {
         text(answer).then(
           (body) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: body }),
           reject,
@@ -42,7 +42,7 @@ const clientOf =
       request.end(call.body === undefined ? undefined : JSON.stringify(call.body));
     });
 
-function optionsOf({ port, ca }: { port: number; ca: string }, path: string, call: Call): https.RequestOptions {
+function parseOptions({ port, ca }: { port: number; ca: string }, path: string, call: Call): https.RequestOptions {
   const { method = call.body === undefined ? 'GET' : 'POST', key, headers, from = CLIENT } = call;
   return {
     host: '127.0.0.1',
@@ -105,7 +105,7 @@ for (const [name, program, start] of [
   describePeers(`${name}, configured as rasket setup prints,`, [program], () => {
     it('passes on the first email, a large one, streams as they arrive, and the caller’s address', async () => {
       const { scene, team, web } = await sceneBehind(start);
-      const call = clientOf(web);
+      const call = createClient(web);
       const { name: domain } = await team.domain();
       const { key } = team;
       const email = { from: `a@${domain}`, to: ['x@one.example'], subject: 'Hi', text: 'First' };
@@ -115,19 +115,22 @@ for (const [name, program, start] of [
 
       // A stream is open, and shows what happens now, before it has an end.
       const seen = await new Promise<string>((resolve, reject) => {
-        const stream = https.get(optionsOf({ port: web.https, ca: web.ca }, '/webhooks/listen', { key }), (answer) => {
-          let said = '';
-          answer.setEncoding('utf8');
-          answer.on('data', (chunk: string) => {
-            said += chunk;
-            if (!said.includes('email.sent')) return;
-            stream.destroy();
-            resolve(said);
-          });
-          expect(answer.statusCode).toBe(200);
-          expect(answer.headers['content-type']).toContain('text/event-stream');
-          call('/emails', { key, body: email }).catch(reject);
-        });
+        const stream = https.get(
+          parseOptions({ port: web.https, ca: web.ca }, '/webhooks/listen', { key }),
+          (answer) => {
+            let said = '';
+            answer.setEncoding('utf8');
+            answer.on('data', (chunk: string) => {
+              said += chunk;
+              if (!said.includes('email.sent')) return;
+              stream.destroy();
+              resolve(said);
+            });
+            expect(answer.statusCode).toBe(200);
+            expect(answer.headers['content-type']).toContain('text/event-stream');
+            call('/emails', { key, body: email }).catch(reject);
+          },
+        );
         stream.on('error', reject);
       });
       expect(seen).toMatch(/^event: /m);
@@ -149,7 +152,7 @@ for (const [name, program, start] of [
     it('names the client to the audit log and the limits, whatever the client claims', async () => {
       const limits = { rate_limit: { requests_per_second: 1, burst: 5 } };
       const { scene, team, web } = await sceneBehind(start, limits);
-      const call = clientOf(web);
+      const call = createClient(web);
       const headers = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'http' };
       const made = await call('/api-keys', { key: team.key, body: { name: 'second' }, headers });
       expect(made.status, made.text).toBe(201);
@@ -165,14 +168,14 @@ for (const [name, program, start] of [
 
     it('passes on a path unchanged', async () => {
       const { team, web } = await sceneBehind(start);
-      const answer = await clientOf(web)('/contacts/a%2Fb%40one.example', { key: team.key });
+      const answer = await createClient(web)('/contacts/a%2Fb%40one.example', { key: team.key });
       expect(answer.status).toBe(404);
       expect(JSON.parse(answer.text)).toMatchObject({ name: 'not_found', message: 'Contact not found.' });
     });
 
     it('passes on the requests of a certificate authority, and redirects all others to https', async () => {
       const { web } = await sceneBehind(start);
-      const call = clientOf(web);
+      const call = createClient(web);
       const challenge = '/.well-known/acme-challenge/a-token-that-nobody-waits-for-000000000000000';
       const asked = await inClear(web.http, challenge);
       // Caddy leads there by a redirect, which an authority follows (RFC 8555 §8.3).

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import net from 'node:net';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
-import { proxySnippets, type Behind } from '../../bin/setup/finish.ts';
+import { proxySnippets, type ProxiedHost } from '../../bin/setup/finish.ts';
 import { makeCertificate } from '../rig/tls.ts';
 import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './find-program.ts';
@@ -25,7 +25,7 @@ function replaced(text: string, changes: readonly [what: string, by: string][]):
   }, text);
 }
 
-export async function startNginx(folder: string, behind: Behind): Promise<WebServer> {
+export async function startNginx(folder: string, behind: ProxiedHost): Promise<WebServer> {
   const program = findProgram('nginx') ?? '';
   const http = await freePort();
   const https = await freePort();
@@ -54,7 +54,7 @@ export async function startNginx(folder: string, behind: Behind): Promise<WebSer
   return { http, https, ca: cert, stop: await launch(program, args, {}, https) };
 }
 
-export async function startCaddy(folder: string, behind: Behind): Promise<WebServer> {
+export async function startCaddy(folder: string, behind: ProxiedHost): Promise<WebServer> {
   const program = findProgram('caddy') ?? '';
   const http = await freePort();
   const https = await freePort();
@@ -83,7 +83,7 @@ export const findApache = (): string | undefined =>
 /** The modules that Debian enables at installation, and those that the lines say to enable. */
 const APACHE_MODULES = ['mpm_event', 'authz_core', 'alias', 'dir', 'reqtimeout', 'socache_shmcb'];
 
-export async function startApache(folder: string, behind: Behind): Promise<WebServer> {
+export async function startApache(folder: string, behind: ProxiedHost): Promise<WebServer> {
   const root = findApache() ?? '';
   const http = await freePort();
   const https = await freePort();

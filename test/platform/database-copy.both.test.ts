@@ -20,10 +20,10 @@ import { openScratchDb, type ScratchDb } from './scratch-db.ts';
 let first: ScratchDb;
 let last: ScratchDb;
 let embedded: Db;
-const fileOf = (): string => path.join(first.folder, 'embedded.db');
+const locateFile = (): string => path.join(first.folder, 'embedded.db');
 beforeEach(async () => {
   [first, last] = [await openScratchDb(), await openScratchDb()];
-  embedded = await openDb({ driver: 'better-sqlite3', file: fileOf(), url: '', poolMax: 1 });
+  embedded = await openDb({ driver: 'better-sqlite3', file: locateFile(), url: '', poolMax: 1 });
   for (const db of [first.db, embedded, last.db]) await migrate(db);
 });
 afterEach(async () => {
@@ -38,12 +38,12 @@ const watch = {
   replaced: (table: string, key: string) => void replaced.push(`${table} ${key}`),
 };
 
-const planOf = async (from: Db, into: Db): Promise<CopiedTable[]> =>
+const planTables = async (from: Db, into: Db): Promise<CopiedTable[]> =>
   planCopy(await tableShapes(from), await tableShapes(into), APART);
 
 async function copyAll(from: Db, into: Db): Promise<Map<string, { rows: number; hash: string }>> {
   const checks = new Map<string, { rows: number; hash: string }>();
-  const tables = await planOf(from, into);
+  const tables = await planTables(from, into);
   // The rows that the migrations write would exist twice.
   await into.run('delete from instance_settings');
   for (const table of tables) await copyTable(from, into, table, watch);
@@ -55,7 +55,7 @@ async function copyAll(from: Db, into: Db): Promise<Map<string, { rows: number; 
 async function plantEverywhere(db: Db): Promise<Planted[]> {
   const planted: Planted[] = [];
   const columns = await columnsIn(db);
-  for (const { name } of await planOf(db, embedded))
+  for (const { name } of await planTables(db, embedded))
     planted.push(await plantRow(db, { table: name, columns, since: 'now', before: planted }));
   return planted;
 }
@@ -70,26 +70,26 @@ describe('every table', () => {
     // The two settings that migrations write stand beside the planted one.
     for (const [name, { rows }] of there) expect([name, rows]).toEqual([name, name === 'instance_settings' ? 3 : 1]);
     expect(back.get('contacts')).toEqual(there.get('contacts'));
-    for (const table of await planOf(first.db, embedded)) await verifyTable(first.db, last.db, table, watch);
+    for (const table of await planTables(first.db, embedded)) await verifyTable(first.db, last.db, table, watch);
   });
 
   it('is copied or listed as recreated, and a forgotten new one stops the move', async () => {
     const shapes = await tableShapes(embedded);
-    const tables = new Set((await planOf(first.db, embedded)).map(({ name }) => name));
+    const tables = new Set((await planTables(first.db, embedded)).map(({ name }) => name));
     expect(shapes.filter(({ name }) => !tables.has(name) && !(name in APART))).toEqual([]);
     for (const reason of Object.values(APART)) expect(reason.length).toBeGreaterThan(20);
 
     await embedded.run('create table forgotten (id text primary key)');
-    await expect(planOf(first.db, embedded)).rejects.toThrow(/forgotten is in the target alone/);
+    await expect(planTables(first.db, embedded)).rejects.toThrow(/forgotten is in the target alone/);
     await embedded.run('drop table forgotten');
     await embedded.run('alter table teams add column colour text');
-    await expect(planOf(first.db, embedded)).rejects.toThrow(/teams\.colour is in the target alone/);
+    await expect(planTables(first.db, embedded)).rejects.toThrow(/teams\.colour is in the target alone/);
     await embedded.run('alter table teams drop column colour');
     for (const db of [first.db, embedded]) {
       const counted = db.dialect === 'pg' ? 'integer generated always as identity' : 'integer';
       await db.run(`create table counted (id ${counted} primary key${db.dialect === 'pg' ? '' : ' autoincrement'})`);
     }
-    await expect(planOf(first.db, embedded)).rejects.toThrow(/counted\.id is filled by the database itself/);
+    await expect(planTables(first.db, embedded)).rejects.toThrow(/counted\.id is filled by the database itself/);
   });
 });
 
@@ -114,7 +114,7 @@ async function plantTeams(db: Db, count: number): Promise<void> {
 describe('the comparison of a copy', () => {
   it('names table, key and columns of a row that was changed, removed or added', async () => {
     await plantTeams(embedded, 700);
-    const teams = (await planOf(embedded, last.db)).find(({ name }) => name === 'teams') as CopiedTable;
+    const teams = (await planTables(embedded, last.db)).find(({ name }) => name === 'teams') as CopiedTable;
     await copyTable(embedded, last.db, teams, watch);
     const check = () => verifyTable(embedded, last.db, teams, watch);
     expect(await check()).toMatchObject({ rows: 700, hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string });
@@ -148,7 +148,7 @@ describe('copied values', () => {
 
   it('that a column does not accept are named with their row', async () => {
     await plantTeams(embedded, 30);
-    const teams = (await planOf(embedded, last.db)).find(({ name }) => name === 'teams') as CopiedTable;
+    const teams = (await planTables(embedded, last.db)).find(({ name }) => name === 'teams') as CopiedTable;
     await last.db.run('create unique index one_name on teams (plan_code)');
     await expect(copyTable(embedded, last.db, teams, watch)).rejects.toThrow(
       /^the row of teams with id 018bcfe5-6800-7000-8000-000000000001 cannot be copied: /,
@@ -158,7 +158,7 @@ describe('copied values', () => {
 
 it('the source of a move is opened read-only, and detects writes of others', async () => {
   await plantTeams(embedded, 3);
-  const source = await openReadOnly({ driver: 'better-sqlite3', file: fileOf(), url: '', poolMax: 1 });
+  const source = await openReadOnly({ driver: 'better-sqlite3', file: locateFile(), url: '', poolMax: 1 });
   const before = await source.version();
   expect(await countRows(source, 'teams')).toBe(3);
   await expect(source.run('delete from teams')).rejects.toThrow(/for reading alone/);

@@ -68,7 +68,7 @@ async function stoppedScene(more: Partial<MoveOrder['watch']> = {}): Promise<Sta
   };
 }
 
-const fileOf = ({ scene }: Stage): string => {
+const locateFile = ({ scene }: Stage): string => {
   const blobs = path.join(scene.dataDir, 'blobs');
   const found = readdirSync(blobs, { recursive: true, withFileTypes: true }).find(
     (one) => one.isFile() && one.name !== 'installation.id' && !one.name.startsWith('shared-'),
@@ -222,7 +222,7 @@ it('a write to the old database during the copy is detected, and that database s
 
 it('missing content that a row names is reported', async () => {
   const stage = await stoppedScene();
-  rmSync(fileOf(stage));
+  rmSync(locateFile(stage));
   const { contents } = await moveDatabase(stage.order);
   expect(contents).toMatchObject({ named: 1, missing: 1 });
   expect(contents.faults).toEqual([expect.stringMatching(/^email_attachments \S+: the content \S+ is missing$/)]);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   isUniqueViolation,
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   textsIn,
@@ -307,7 +307,7 @@ export function describeSeam(): void {
     const newestFirst = ids.toReversed();
     const read = async (page: Page) => {
       const rows = await db.all<{ id: string }>(pageSql('things', 'n >= ?', page, 'id'), [0, ...pageValues(page)]);
-      const { rows: kept, hasMore } = pageOf(rows, page);
+      const { rows: kept, hasMore } = cutPage(rows, page);
       return { ids: kept.map(({ id }) => id), hasMore };
     };
     for (const limit of [1, 2, 3, 7, 8]) {

@@ -209,10 +209,10 @@ describe('a DNS response that is too long for UDP', () => {
       const server = await speak((query) => [
         encodeMessage({ ...query, isAnswer: true, truncated: true, additionals: [] }),
       ]);
-      if (await tcp(portOf(server), onData)) return server;
+      if (await tcp(readPort(server), onData)) return server;
     }
   };
-  const portOf = (server: string) => Number(server.split(':')[1]);
+  const readPort = (server: string) => Number(server.split(':')[1]);
 
   it('is read over TCP, even byte by byte', async () => {
     const server = await truncating((socket, bytes) => {

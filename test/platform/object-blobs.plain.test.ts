@@ -172,9 +172,12 @@ describe('the blob cache', () => {
     const one = node();
     const two = node({}, one.folder);
     const owners = Array.from({ length: 60 }, (_, at) => `018bcfe5-6800-7000-8000-0000000000${at + 10}`);
-    const contentOf = (owner: string): Buffer => Buffer.alloc(200_000, owner.slice(-2));
-    await Promise.all(owners.map((owner, at) => (at % 2 === 0 ? one : two).blobs.put(`${owner}/a`, contentOf(owner))));
-    for (const owner of owners) expect((await one.blobs.get(`${owner}/a`)).equals(contentOf(owner)), owner).toBe(true);
+    const buildContent = (owner: string): Buffer => Buffer.alloc(200_000, owner.slice(-2));
+    await Promise.all(
+      owners.map((owner, at) => (at % 2 === 0 ? one : two).blobs.put(`${owner}/a`, buildContent(owner))),
+    );
+    for (const owner of owners)
+      expect((await one.blobs.get(`${owner}/a`)).equals(buildContent(owner)), owner).toBe(true);
     const spools = await Promise.all([one, two].map(({ blobs }) => blobs.spool(OWNER)));
     for (const spool of spools) await spool.close();
   });

@@ -40,7 +40,7 @@ afterEach(async () => {
   expect(server.faults).toEqual([]);
 });
 
-const bodyOf = (content: Buffer): ObjectBody => ({
+const buildBody = (content: Buffer): ObjectBody => ({
   size: content.length,
   sha256: createHash('sha256').update(content).digest('hex'),
   md5: createHash('md5').update(content).digest('hex'),
@@ -71,13 +71,13 @@ it('the object store client stores any bytes under any key, and reads, copies, l
   const contents = [Buffer.alloc(0), Buffer.from([0, 255, 10]), randomBytes(1_000_000)];
   for (const [i, content] of contents.entries()) {
     const key = `a prefix/ä+(${i})`;
-    await store.put(key, bodyOf(content));
+    await store.put(key, buildBody(content));
     expect(await read(key)).toEqual(content);
-    expect(await store.head(key)).toEqual({ size: content.length, sha256: bodyOf(content).sha256 });
+    expect(await store.head(key)).toEqual({ size: content.length, sha256: buildBody(content).sha256 });
   }
   expect(await read('nothing')).toBeUndefined();
   expect(await store.head('nothing')).toBeUndefined();
-  await store.put('from', bodyOf(Buffer.from('x')));
+  await store.put('from', buildBody(Buffer.from('x')));
   expect(await store.copy('from', 'to')).toBe(true);
   expect(await store.copy('nothing', 'to')).toBe(false);
   await store.remove('from');
@@ -86,8 +86,8 @@ it('the object store client stores any bytes under any key, and reads, copies, l
 });
 
 it('the object store client lists page by page, in the order of keys', async () => {
-  for (let i = 0; i < 7; i++) await store.put(`list/${i}`, bodyOf(Buffer.alloc(i)));
-  await store.put('other', bodyOf(Buffer.alloc(1)));
+  for (let i = 0; i < 7; i++) await store.put(`list/${i}`, buildBody(Buffer.alloc(i)));
+  await store.put('other', buildBody(Buffer.alloc(1)));
   const found = await all(store.list('list/', { pageMax: 3 }));
   expect(found.map(({ key, size }) => `${key} ${size}`)).toEqual([0, 1, 2, 3, 4, 5, 6].map((i) => `list/${i} ${i}`));
   expect(server.asked.filter((one) => one === 'GET ')).toHaveLength(3);
@@ -105,21 +105,21 @@ describe('a store that fails', () => {
     ['hang up', 'HEAD'],
   ])('once, by “%s” of a %s, gets the request again', async (wrong, method) => {
     first(wrong, method, 2);
-    await store.put('key', bodyOf(content));
+    await store.put('key', buildBody(content));
     expect(server.objects.get('key')?.content.equals(content)).toBe(true);
   });
 
   it.each<Wrong>(['cut', 'change', 'slow down', 'hang up'])(
     'once, by “%s” of a GET, gets the request again',
     async (wrong) => {
-      await store.put('key', bodyOf(content));
+      await store.put('key', buildBody(content));
       first(wrong, 'GET', 2);
       expect((await read('key'))?.equals(content)).toBe(true);
     },
   );
 
   it('once, by an error under a 200, gets the request again, whoever wrote the object', async () => {
-    await store.put('key', bodyOf(content));
+    await store.put('key', buildBody(content));
     for (const method of ['GET', 'HEAD']) {
       first('error in 200', method);
       expect((await read('key'))?.equals(content)).toBe(true);
@@ -134,13 +134,13 @@ describe('a store that fails', () => {
   });
 
   it('once, by half a list, is not taken for a complete one', async () => {
-    await store.put('key', bodyOf(content));
+    await store.put('key', buildBody(content));
     first('half a list', 'GET');
     await expect(all(store.list(''))).rejects.toThrow('answers a list with something else, or with a part of one');
   });
 
   it('during a copy gets the request again', async () => {
-    await store.put('key', bodyOf(content));
+    await store.put('key', buildBody(content));
     for (const wrong of ['error in 200', 'lose', 'keep less'] as const) {
       first(wrong, 'PUT');
       await store.copy('key', wrong);
@@ -156,7 +156,7 @@ describe('a store that fails', () => {
     ['hang up', /does not answer PUT/],
   ])('always, by “%s”, has stored nothing', async (wrong, message) => {
     first(wrong, 'PUT', Infinity);
-    await expect(store.put('key', bodyOf(content))).rejects.toMatchObject({
+    await expect(store.put('key', buildBody(content))).rejects.toMatchObject({
       code: 'OBJECT_STORE',
       message: expect.stringMatching(message),
     });
@@ -165,7 +165,7 @@ describe('a store that fails', () => {
 
   it('by a refusal gets no second request, and its reason is reported', async () => {
     first('forbid', 'PUT', Infinity);
-    await expect(store.put('key', bodyOf(content))).rejects.toThrow(
+    await expect(store.put('key', buildBody(content))).rejects.toThrow(
       `s3://mail at ${server.endpoint} refuses PUT: 403 AccessDenied: Access Denied`,
     );
     expect(asked).toMatchObject([{ operation: 'put', result: 'error', sentBytes: 100_000 }]);
@@ -175,7 +175,7 @@ describe('a store that fails', () => {
     await store.close();
     store = open({ timeoutMs: 100, giveUpMs: 400 });
     first('stall', 'PUT', Infinity);
-    await expect(store.put('key', bodyOf(content))).rejects.toThrow(
+    await expect(store.put('key', buildBody(content))).rejects.toThrow(
       /does not answer PUT: no sign of life for [\d.]+ s \(blobs\.timeout_seconds\)/,
     );
     first('stall', 'GET', Infinity);
@@ -184,17 +184,17 @@ describe('a store that fails', () => {
 
   it('because of another clock is reported with the offset', async () => {
     server.skewMs = -16 * 60_000;
-    await expect(store.put('key', bodyOf(content))).rejects.toThrow(
+    await expect(store.put('key', buildBody(content))).rejects.toThrow(
       /RequestTimeTooSkewed.*the clock of this machine is 9[56]\d s ahead of that of the store/,
     );
     server.skewMs = 16 * 60_000;
-    await expect(store.put('key', bodyOf(content))).rejects.toThrow(/is 9[56]\d s behind that of the store/);
+    await expect(store.put('key', buildBody(content))).rejects.toThrow(/is 9[56]\d s behind that of the store/);
   });
 
   it('because of a wrong key is reported as such', async () => {
     await store.close();
     store = open({ secretKey: 'another' });
-    await expect(store.put('key', bodyOf(content))).rejects.toThrow(/403 SignatureDoesNotMatch.*secret key/);
+    await expect(store.put('key', buildBody(content))).rejects.toThrow(/403 SignatureDoesNotMatch.*secret key/);
     expect(server.faults.splice(0)).toHaveLength(1);
   });
 });

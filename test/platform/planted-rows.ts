@@ -48,7 +48,7 @@ export async function columnsIn(db: Db): Promise<Column[]> {
 }
 
 /** Returns for each table one line that changes with its columns. */
-export const shapesOf = (columns: readonly Column[]): Map<string, string> =>
+export const listShapes = (columns: readonly Column[]): Map<string, string> =>
   new Map(
     [...Map.groupBy(columns, ({ table }) => table)].map(([table, own]) => [
       table,

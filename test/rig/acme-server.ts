@@ -161,7 +161,7 @@ class Authority {
     if (route === 'authz' || route === 'chall') return this.answerProof(request);
     const order = this.orders[Number(id)];
     if (!order || order.account !== signed.account) throw new Refused('malformed', 'no such order', 404);
-    if (route === 'order') return this.reply(response, 200, this.orderOf(order), { 'retry-after': '1' });
+    if (route === 'order') return this.reply(response, 200, this.presentOrder(order), { 'retry-after': '1' });
     if (route === 'finalize') return this.finalize(order, signed, response);
     if (route !== 'cert' || order.chain === undefined) throw new Refused('malformed', 'nothing there', 404);
     if (request.accept !== CHAIN) throw this.wrong('accept');
@@ -200,10 +200,10 @@ class Authority {
     this.ordered.push(names.join(' '));
     for (const name of names)
       this.proofs.push({ name, status: 'pending', token: randomBytes(24).toString('base64url'), order });
-    this.reply(response, 201, this.orderOf(order), { location: `${this.base}/order/${order.id}` });
+    this.reply(response, 201, this.presentOrder(order), { location: `${this.base}/order/${order.id}` });
   }
 
-  private orderOf(order: Order): object {
+  private presentOrder(order: Order): object {
     const own = this.proofs.filter((proof) => proof.order === order);
     if (order.status === 'pending' && own.every(({ status }) => status === 'valid')) order.status = 'ready';
     if (order.status === 'pending' && own.some(({ status }) => status === 'invalid')) {
@@ -226,20 +226,20 @@ class Authority {
     if (!proof || proof.order.account !== signed.account) throw new Refused('unauthorized', 'of another account', 403);
     const chosen = path.split('/')[3] ?? '';
     if (route === 'chall') await this.lookAt(proof, chosen, signed);
-    const challengeOf = (type: string): object => ({
+    const buildChallenge = (type: string): object => ({
       type,
       token: proof.token,
       status: proof.status,
       url: `${this.base}/chall/${id}/${type}`,
       ...(proof.error ? { error: proof.error } : {}),
     });
-    if (route === 'chall') return this.reply(response, 200, challengeOf(chosen));
+    if (route === 'chall') return this.reply(response, 200, buildChallenge(chosen));
     const isWildcard = proof.name.startsWith('*.');
     this.reply(response, 200, {
       status: proof.status,
       identifier: { type: 'dns', value: bare(proof.name) },
       ...(isWildcard ? { wildcard: true } : {}),
-      challenges: (isWildcard ? ['dns-01'] : ['dns-01', 'tls-alpn-01', 'http-01']).map(challengeOf),
+      challenges: (isWildcard ? ['dns-01'] : ['dns-01', 'tls-alpn-01', 'http-01']).map(buildChallenge),
     });
   }
 
@@ -263,7 +263,7 @@ class Authority {
   }
 
   private async finalize(order: Order, { payload }: Signed, response: http.ServerResponse): Promise<void> {
-    this.orderOf(order);
+    this.presentOrder(order);
     if (order.status !== 'ready') throw new Refused('orderNotReady', `the order is ${order.status}`, 403);
     const csr = Buffer.from(String(payload?.csr), 'base64url');
     if (this.authority.namesIn(csr).join() !== order.names.toSorted().join()) throw this.wrong('names of the request');
@@ -271,7 +271,7 @@ class Authority {
     order.status = 'processing';
     this.finalized.push(order.names.join(' '));
     await this.plays.finalized();
-    this.reply(response, 200, this.orderOf(order));
+    this.reply(response, 200, this.presentOrder(order));
   }
 }
 

@@ -53,7 +53,7 @@ function exchange(
   call: ApiCall,
 ): Promise<{ status: number; text: string; headers: Headers }> {
   const { hostname, port } = new URL(url);
-  const bytes = bytesOf(call.body);
+  const bytes = encodeBody(call.body);
   const usual: Record<string, string | null> = {
     'user-agent': 'rasket-tests/1',
     ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key}` }),
@@ -71,7 +71,7 @@ function exchange(
       response.on('error', reject);
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
-        resolve({ status: response.statusCode ?? 0, text, headers: headersOf(response) });
+        resolve({ status: response.statusCode ?? 0, text, headers: toHeaders(response) });
       });
     });
     request.on('error', reject);
@@ -79,13 +79,13 @@ function exchange(
   });
 }
 
-function bytesOf(body: unknown): Uint8Array | undefined {
+function encodeBody(body: unknown): Uint8Array | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-function headersOf(response: http.IncomingMessage): Headers {
+function toHeaders(response: http.IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(response.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
@@ -113,8 +113,8 @@ function mustKeepContract(
 }
 
 /** Returns a key of paths of one length that begin with the same word; none begins with a parameter. */
-const placeOf = (path: string): string => `${path.split('/', 2)[1]} ${path.split('/').length}`;
-const nearby = Map.groupBy(operations, ({ operation }) => placeOf(operation.path));
+const toPlace = (path: string): string => `${path.split('/', 2)[1]} ${path.split('/').length}`;
+const nearby = Map.groupBy(operations, ({ operation }) => toPlace(operation.path));
 
 /**
  * Finds the operation; a word goes before a parameter: /emails/metrics is not an email, and
@@ -127,7 +127,7 @@ export function operationAt(method: string, path: string): OperationValidators |
     .replace(/^\/audiences(?=(?:\/[^/]+)?$)/, '/segments')
     .replace(/^(\/domains(?:\/[^/]+)?\/claim)s(?=(?:\/verify)?$)/, '$1');
   const parametersIn = ({ operation }: (typeof operations)[number]): number => operation.path.split('{').length;
-  const near = nearby.get(placeOf(plain)) ?? [];
+  const near = nearby.get(toPlace(plain)) ?? [];
   const fitting = near.filter(({ operation, form }) => operation.path === plain || form.test(plain));
   const fewest = Math.min(...fitting.map(parametersIn));
   const candidates = fitting.filter((one) => parametersIn(one) === fewest);

@@ -24,7 +24,7 @@ interface Kept<Info, Tokens> {
 }
 
 /** Returns what a user of this library writes: it stores what it is given, and opens a browser. */
-function providerOf<Info, Tokens>({ redirectUri }: Place, kept: Kept<Info, Tokens>) {
+function createProvider<Info, Tokens>({ redirectUri }: Place, kept: Kept<Info, Tokens>) {
   return {
     redirectUrl: redirectUri,
     clientMetadata: { client_name: 'An editor', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
@@ -69,7 +69,7 @@ export const SIGNING_IN = {
   async '2026-07-28'(place: Place): Promise<SignedInClient> {
     const kept: SignedInClient['kept'] = { verifier: '', state: 'state-of-today', asked: [] };
     const connect = async () => {
-      const authProvider = providerOf(place, kept) as Provider;
+      const authProvider = createProvider(place, kept) as Provider;
       const transport = new StreamableHTTPClientTransport(new URL(`${place.origin}/mcp`), { authProvider });
       const client = new Client(ABOUT, { versionNegotiation: { mode: 'auto' } });
       return { client, transport, connected: client.connect(transport) };
@@ -85,7 +85,7 @@ export const SIGNING_IN = {
   async '2025-11-25'(place: Place): Promise<SignedInClient> {
     const kept: SignedInClient['kept'] = { verifier: '', state: 'state-of-2025', asked: [] };
     const connect = async () => {
-      const authProvider = providerOf(place, kept) as EarlierProvider;
+      const authProvider = createProvider(place, kept) as EarlierProvider;
       const transport = new EarlierTransport(new URL(`${place.origin}/mcp`), { authProvider });
       const client = new EarlierClient(ABOUT);
       // The library's own types do not support exactOptionalPropertyTypes.

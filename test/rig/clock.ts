@@ -37,9 +37,9 @@ export function createManualClock(startAt = testNow()): ManualClock {
     steady: () => passed,
     timer(delayMs, fire) {
       const timer = { at: passed + Math.max(0, delayMs), order: order++, fire };
-      timers.splice(placeOf(timers, timer), 0, timer);
+      timers.splice(findPlace(timers, timer), 0, timer);
       return () => {
-        const place = placeOf(timers, timer);
+        const place = findPlace(timers, timer);
         if (timers[place] === timer) timers.splice(place, 1);
       };
     },
@@ -59,7 +59,7 @@ export function createManualClock(startAt = testNow()): ManualClock {
 }
 
 /** Returns the position of a timer: after all that fall due later. */
-function placeOf(timers: readonly Timer[], timer: Timer): number {
+function findPlace(timers: readonly Timer[], timer: Timer): number {
   let from = 0;
   let to = timers.length;
   while (from < to) {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { letGoOf } from './recycled-database.ts';
+import { releaseDatabase } from './recycled-database.ts';
 
 /** Creates a database with a unique name, empty or a copy of another that nobody is connected to. */
 export async function createDatabase(server: string, template?: string): Promise<{ name: string; url: string }> {
-  if (template !== undefined) await letGoOf(template);
+  if (template !== undefined) await releaseDatabase(template);
   const random = randomUUID().replaceAll('-', '');
   const name = template === undefined ? `t${random}` : `${template}_${random.slice(0, 16)}`;
   // A copy of files would cost a checkpoint of the whole server, with everybody else waiting.

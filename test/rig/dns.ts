@@ -88,12 +88,12 @@ export async function startDns(
     const known = remembered === undefined ? answerFor(table, name, type) : asRecords(name, type, remembered);
     if (known === 'TIMEOUT') return undefined;
     const ttl = (remembered && memoryTtls.get(name)) ?? ttlSeconds;
-    return writeAnswer(query, question, known, ttl, { flags: 0x8180, zone: zoneOf(table, name) });
+    return writeAnswer(query, question, known, ttl, { flags: 0x8180, zone: findZone(table, name) });
   };
   const held = (query: Buffer, question: Question): Buffer | undefined => {
     const { name, type } = question;
-    const zone = zoneOf(table, name);
-    const cut = delegationOf(table, name, zone?.name);
+    const zone = findZone(table, name);
+    const cut = findDelegation(table, name, zone?.name);
     if (cut) return writeReferral(query, question, cut, table, ttlSeconds);
     const known = answerFor(table, name, type, zone?.name);
     if (known === 'TIMEOUT') return undefined;
@@ -188,7 +188,7 @@ const upwards = (name: string): string[] => {
   return labels.map((_, at) => labels.slice(at).join('.'));
 };
 
-function zoneOf(table: Table, name: string): ZoneStart | undefined {
+function findZone(table: Table, name: string): ZoneStart | undefined {
   for (const at of upwards(name)) {
     const soa = table.get(at)?.get('SOA');
     if (Array.isArray(soa)) return { name: at, soa: String(soa[0]) };
@@ -197,7 +197,7 @@ function zoneOf(table: Table, name: string): ZoneStart | undefined {
 }
 
 /** Finds name servers below the zone's own name: the names from there on belong to somebody else. */
-function delegationOf(
+function findDelegation(
   table: Table,
   name: string,
   zone: string | undefined,

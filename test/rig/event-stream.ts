@@ -69,13 +69,13 @@ export function openEventStream(
         }
       };
       const framesNamed = (event?: string): Frame[] =>
-        framesOf(text).filter((frame) => event === undefined || frame.event === event);
+        parseFrames(text).filter((frame) => event === undefined || frame.event === event);
       const drop = (): void => void request.destroy();
       resolve({
         status: response.statusCode ?? 0,
         headers: response.headers,
         text: () => text,
-        frames: () => framesOf(text),
+        frames: () => parseFrames(text),
         async until(count, event) {
           await until(() => framesNamed(event).length >= count);
           return framesNamed(event);
@@ -95,7 +95,7 @@ export function openEventStream(
   });
 }
 
-function framesOf(text: string): Frame[] {
+function parseFrames(text: string): Frame[] {
   return text
     .split('\n\n')
     .slice(0, -1)

@@ -1,4 +1,4 @@
-import { eventsOf, type NewEvent, type RecordedEvent } from '../../src/mail/events/index.ts';
+import { listEvents, type NewEvent, type RecordedEvent } from '../../src/mail/events/index.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 
 type Untyped<Event> = Event extends unknown ? Omit<Event, 'type' | 'data'> : never;
@@ -7,7 +7,7 @@ type Untyped<Event> = Event extends unknown ? Omit<Event, 'type' | 'data'> : nev
 export type SeenEvent = Untyped<RecordedEvent> & { type: RecordedEvent['type']; data?: Record<string, unknown> };
 
 export const seenEvents = async (db: Executor, subjectId: string): Promise<SeenEvent[]> =>
-  (await eventsOf(db, subjectId)) as SeenEvent[];
+  (await listEvents(db, subjectId)) as SeenEvent[];
 
 type MadeUp = Untyped<NewEvent> & { type: NewEvent['type']; data?: object };
 

@@ -1,7 +1,7 @@
 const BOUNDARY = '----rasket-test-form';
 
 /** Returns a form with a file as clients send it: the body and its content type. */
-export function formOf(
+export function buildForm(
   file: string | Uint8Array,
   fields: Record<string, unknown> = {},
 ): { body: Buffer; headers: Record<string, string> } {

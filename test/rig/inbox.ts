@@ -1,5 +1,5 @@
 import type { ApiAnswer, ApiCall } from './api.ts';
-import { inboxOf, type Inbox } from './inboxes.ts';
+import { createInbox, type Inbox } from './inboxes.ts';
 import { receiveMail } from './received-mail.ts';
 import type { Scene, Team } from './scene.ts';
 
@@ -30,9 +30,9 @@ let messages = 0;
 export async function writingInbox(
   scene: Scene,
   team: Team,
-  more: Parameters<typeof inboxOf>[2] = {},
+  more: Parameters<typeof createInbox>[2] = {},
 ): Promise<WritingInbox> {
-  const inbox = await inboxOf(scene, team, more);
+  const inbox = await createInbox(scene, team, more);
   const path = `/inboxes/${inbox.id}`;
   const call: WritingInbox['call'] = (method, below, given = {}) =>
     scene.api(method, `${path}${below}`, { ...given, key: team.key });
@@ -43,7 +43,7 @@ export async function writingInbox(
     async arrive(message) {
       scene.clock.advance(1);
       const { mailFrom = 'ada@example.org', to = inbox.address, for: recipient = inbox.address } = message;
-      const raw = rawOf({ ...message, to });
+      const raw = buildRaw({ ...message, to });
       const emailId = await receiveMail(scene, team, { raw, mailFrom, to: [recipient] });
       const { body: page } = await call('GET', '/threads?limit=100&folders=inbox,archive,spam,sent,trash');
       for (const { id: threadId } of page.data as { id: string }[]) {
@@ -55,7 +55,7 @@ export async function writingInbox(
   };
 }
 
-function rawOf({ from = 'Ada Lovelace <ada@example.org>', to, subject = 'Order 1041', ...rest }: Message): string {
+function buildRaw({ from = 'Ada Lovelace <ada@example.org>', to, subject = 'Order 1041', ...rest }: Message): string {
   const { messageId = `letter-${++messages}@example.org`, headers = [], text = 'Where is it?' } = rest;
   const content = rest.content ?? ['Content-Type: text/plain; charset=utf-8', '', text];
   const head = [`From: ${from}`, `To: ${to ?? ''}`, `Subject: ${subject}`, `Message-ID: <${messageId}>`];

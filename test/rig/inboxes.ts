@@ -1,7 +1,7 @@
 import type { StoredFolder } from '../../src/features/inbox/store/rows.ts';
 import { insertThread } from '../../src/features/inbox/store/threads.store.ts';
 import type { ApiAnswer } from './api.ts';
-import { receivingDomainOf } from './mx.ts';
+import { createReceivingDomain } from './mx.ts';
 import { receiveMail } from './received-mail.ts';
 import type { Scene, Team } from './scene.ts';
 
@@ -41,7 +41,7 @@ export interface ThreadItem {
 let letters = 0;
 
 /** Returns a message as a mail program writes it. */
-export function letterOf(address: string, letter: Letter = {}): string {
+export function buildLetter(address: string, letter: Letter = {}): string {
   const { from = 'Ada Lovelace <ada@example.org>', to = address, cc, subject = 'A question', headers = [] } = letter;
   return [
     `From: ${from}`,
@@ -58,7 +58,7 @@ export function letterOf(address: string, letter: Letter = {}): string {
 }
 
 /** Creates an inbox of the team on a domain that receives. */
-export async function inboxOf(
+export async function createInbox(
   scene: Scene,
   team: Team,
   {
@@ -67,7 +67,7 @@ export async function inboxOf(
     ...more
   }: { local?: string; domain?: Inbox['domain']; [field: string]: unknown } = {},
 ): Promise<Inbox> {
-  const domain = given ?? (await receivingDomainOf(scene, team));
+  const domain = given ?? (await createReceivingDomain(scene, team));
   const address = `${local}@${domain.name}`;
   const created = await scene.api('POST', '/inboxes', { key: team.key, body: { email_address: address, ...more } });
   if (created.status !== 201) throw new Error(`the inbox was refused: ${JSON.stringify(created.body)}`);
@@ -83,7 +83,7 @@ export async function inboxOf(
       scene.clock.advance(1);
       const to = letter.for ?? [address];
       return receiveMail(scene, team, {
-        raw: letterOf(address, letter),
+        raw: buildLetter(address, letter),
         to,
         mailFrom: letter.mailFrom ?? 'someone@example.org',
       });

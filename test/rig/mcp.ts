@@ -3,8 +3,8 @@ import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { SCOPE_NAMES, type Scope } from '../../src/contract/index.ts';
 import type { AnyBody } from './api.ts';
-import { oauthOf } from './oauth.ts';
-import { peopleOf, type Person } from './people.ts';
+import { createOauth } from './oauth.ts';
+import { createPeople, type Person } from './people.ts';
 import type { Scene, Team } from './scene.ts';
 
 /** The client interface of the tests, whichever library implements it. */
@@ -38,12 +38,12 @@ export interface SeenResult {
 export const CLIENTS = {
   async '2026-07-28'(url: string, token: string): Promise<McpClient> {
     const client = new Client(ABOUT, { versionNegotiation: { mode: 'auto' } });
-    await client.connect(new StreamableHTTPClientTransport(new URL(url), requestOf(token)));
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), buildRequest(token)));
     return asSeen(client, client.getNegotiatedProtocolVersion());
   },
   async '2025-11-25'(url: string, token: string): Promise<McpClient> {
     const client = new EarlierClient(ABOUT);
-    const transport = new EarlierTransport(new URL(url), requestOf(token));
+    const transport = new EarlierTransport(new URL(url), buildRequest(token));
     // The library's own types do not support exactOptionalPropertyTypes.
     await client.connect(transport as Parameters<typeof client.connect>[0]);
     return asSeen(client, transport.protocolVersion);
@@ -51,7 +51,7 @@ export const CLIENTS = {
 };
 
 export const ABOUT = { name: 'rasket-tests', version: '1' };
-const requestOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
+const buildRequest = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
 
 export function asSeen(client: Client | EarlierClient, revision: string | undefined): McpClient {
   return {
@@ -87,10 +87,10 @@ export function asSeen(client: Client | EarlierClient, revision: string | undefi
 }
 
 /** Creates access tokens for /mcp, as a person of the team grants them. */
-export async function assistantsOf(scene: Scene, team: Team, person?: Person) {
-  const oauth = oauthOf(scene);
+export async function createAssistants(scene: Scene, team: Team, person?: Person) {
+  const oauth = createOauth(scene);
   const app = await oauth.register();
-  const owner = person ?? (await peopleOf(scene).person({ team, role: 'owner' }));
+  const owner = person ?? (await createPeople(scene).person({ team, role: 'owner' }));
   const origin = scene.app.world.origin();
   return {
     app,

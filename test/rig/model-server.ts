@@ -68,9 +68,9 @@ export async function startModelServer(kind: ModelKind, { key = '' } = {}): Prom
     },
   };
   const server = http.createServer((request, response) => {
-    void textOf(request).then((text) => {
-      const call = callOf(kind, request, text);
-      model.violations.push(...violationsOf(kind, { request, text, key }));
+    void readText(request).then((text) => {
+      const call = readCall(kind, request, text);
+      model.violations.push(...findViolations(kind, { request, text, key }));
       model.calls.push(call);
       const answer = answers.length > 1 ? answers.shift() : answers[0];
       answer?.(response, call);
@@ -129,7 +129,7 @@ export const refuses =
       kind === 'openai'
         ? {
             ...completion(null),
-            choices: [choiceOf('stop', { content: null, refusal: 'I cannot help with PLANTED.' })],
+            choices: [buildChoice('stop', { content: null, refusal: 'I cannot help with PLANTED.' })],
           }
         : message('refusal', []),
     );
@@ -141,7 +141,7 @@ export const isCutOff =
       response,
       200,
       kind === 'openai'
-        ? { ...completion(null), choices: [choiceOf('length', { content: JSON.stringify(said), refusal: null })] }
+        ? { ...completion(null), choices: [buildChoice('length', { content: JSON.stringify(said), refusal: null })] }
         : message('max_tokens', [{ type: 'tool_use', id: 'toolu_1', name: 'answer', input: said }]),
     );
 
@@ -166,18 +166,18 @@ const completion = (content: string | null) => ({
   created: 1,
   model: MODEL,
   service_tier: 'default',
-  choices: [choiceOf('stop', { content, refusal: null })],
+  choices: [buildChoice('stop', { content, refusal: null })],
   usage: { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 },
 });
 
-const choiceOf = (reason: string, said: { content: string | null; refusal: string | null }) => ({
+const buildChoice = (reason: string, said: { content: string | null; refusal: string | null }) => ({
   index: 0,
   logprobs: null,
   finish_reason: reason,
   message: { role: 'assistant', ...said, annotations: [] },
 });
 
-function callOf(kind: ModelKind, { url = '', headers }: IncomingMessage, text: string): ModelCall {
+function readCall(kind: ModelKind, { url = '', headers }: IncomingMessage, text: string): ModelCall {
   const body = JSON.parse(text) as Record<string, unknown>;
   const messages = body['messages'] as { role: string; content: string }[];
   const said = (role: string): string => messages.find((one) => one.role === role)?.content ?? '';
@@ -192,7 +192,7 @@ function callOf(kind: ModelKind, { url = '', headers }: IncomingMessage, text: s
   };
 }
 
-function violationsOf(
+function findViolations(
   kind: ModelKind,
   { request, text, key }: { request: IncomingMessage; text: string; key: string },
 ): string[] {
@@ -216,7 +216,7 @@ function violationsOf(
   ];
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');

@@ -55,7 +55,7 @@ export async function bringMail(
 }
 
 /** Creates a domain of the team that receives. */
-export async function receivingDomainOf(
+export async function createReceivingDomain(
   scene: Scene,
   team: Team,
   name?: string,

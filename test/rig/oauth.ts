@@ -16,19 +16,19 @@ export interface Tokens {
   scope: string;
 }
 
-export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+export const computeChallenge = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
 export const newVerifier = (): string => randomBytes(32).toString('base64url');
 
 export const REDIRECT_URI = 'https://app.example.com/callback';
 
 /** Returns the query of the app, with a parameter changed or, if undefined, left out. */
-const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
+const buildQuery = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
   const all: Record<string, string | undefined> = {
     response_type: 'code',
     client_id: app.clientId,
     redirect_uri: app.redirectUri,
     state: 'state-1',
-    code_challenge: challengeOf(verifier),
+    code_challenge: computeChallenge(verifier),
     code_challenge_method: 'S256',
     scope: 'team:read',
     ...more,
@@ -38,7 +38,7 @@ const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | 
 };
 
 /** Returns helpers that act as an OAuth app and as the browser that gives it consent. */
-export function oauthOf(scene: Scene) {
+export function createOauth(scene: Scene) {
   const form = (path: string, fields: Record<string, string> | string, more: ApiCall = {}): Promise<ApiAnswer> => {
     const body = typeof fields === 'string' ? fields : new URLSearchParams(fields).toString();
     return scene.api('POST', path, {
@@ -59,15 +59,15 @@ export function oauthOf(scene: Scene) {
     };
   }
 
-  const visitorOf = (person: Person): PageVisitor => {
+  const createVisitor = (person: Person): PageVisitor => {
     const [name = '', value = ''] = person.headers['cookie']?.split('=') ?? [];
     return new PageVisitor(scene, { [name]: value });
   };
 
   /** Returns the consent page for an app. */
   async function asked(person: Person, app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}) {
-    const visitor = visitorOf(person);
-    const page = await visitor.follow(visitor.open(`/oauth/authorize?${queryOf(app, verifier, more)}`));
+    const visitor = createVisitor(person);
+    const page = await visitor.follow(visitor.open(`/oauth/authorize?${buildQuery(app, verifier, more)}`));
     return { visitor, page };
   }
 
@@ -113,7 +113,7 @@ export function oauthOf(scene: Scene) {
     return answer.body;
   }
 
-  return { form, register, queryOf, visitorOf, asked, codeFor, exchange, refresh, letIn };
+  return { form, register, queryOf: buildQuery, visitorOf: createVisitor, asked, codeFor, exchange, refresh, letIn };
 }
 
 /** Clears the limits of an earlier grant of the same app, which are filled in already. */
@@ -140,7 +140,7 @@ export const answerIn = (page: PageSeen): URLSearchParams => new URL(page.leadsT
 /** Returns a browser of a signed-in person who gives every app access. */
 export function letInBy(scene: Scene, person: Person, redirectUri = REDIRECT_URI) {
   const browse = async ({ pathname, search }: URL): Promise<URL> => {
-    const browser = oauthOf(scene).visitorOf(person);
+    const browser = createOauth(scene).visitorOf(person);
     const page = await browser.follow(browser.open(pathname + search));
     return new URL((await browser.send(page, 'Authorize')).leadsTo ?? '');
   };

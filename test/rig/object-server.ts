@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signatureOf } from '../../src/protocol/aws-signature.ts';
+import { computeSignature } from '../../src/protocol/aws-signature.ts';
 
 /** Deviations of the store from a correct one, for the requests that `to` selects. */
 export type Wrong =
@@ -180,7 +180,8 @@ function mustBeSigned({ store, now }: Serving, request: IncomingMessage, url: UR
     headers: Object.fromEntries(names.map((name) => [name, header(name)])),
   };
   const key = { accessKey: store.accessKey, secretKey: store.secretKey, region: store.region };
-  if (signatureOf(signedRequest, { key, time, names }) !== signature) throw new Refusal(403, 'SignatureDoesNotMatch');
+  if (computeSignature(signedRequest, { key, time, names }) !== signature)
+    throw new Refusal(403, 'SignatureDoesNotMatch');
   mustBeWhole(request, body, bodyHash);
 }
 
@@ -190,10 +191,10 @@ function mustBeWhole({ method, headers }: IncomingMessage, body: Buffer, bodyHas
   if (method === 'PUT' && Number(headers['content-length']) !== body.length) throw new Refusal(400, 'IncompleteBody');
   if (createHash('sha256').update(body).digest('hex') !== bodyHash) throw new Refusal(400, 'XAmzContentSHA256Mismatch');
   const md5 = headers['content-md5'];
-  if (md5 !== undefined && md5 !== md5Of(body).toString('base64')) throw new Refusal(400, 'BadDigest');
+  if (md5 !== undefined && md5 !== hashMd5(body).toString('base64')) throw new Refusal(400, 'BadDigest');
 }
 
-const md5Of = (content: Buffer): Buffer => createHash('md5').update(content).digest();
+const hashMd5 = (content: Buffer): Buffer => createHash('md5').update(content).digest();
 
 interface Served {
   request: IncomingMessage;
@@ -229,7 +230,7 @@ function put({ store, now }: Serving, { request, response, key, body, wrong }: S
     if (!source) throw new Refusal(404, 'NoSuchKey');
     ({ content, sha256 } = source);
   }
-  const etag = wrong === 'wrong etag' ? '0'.repeat(32) : md5Of(content).toString('hex');
+  const etag = wrong === 'wrong etag' ? '0'.repeat(32) : hashMd5(content).toString('hex');
   if (wrong === 'keep less') content = content.subarray(0, -1);
   if (wrong === 'error in 200') {
     return void response.end('<?xml version="1.0"?><Error><Code>InternalError</Code></Error>');
@@ -246,7 +247,7 @@ function get({ store }: Serving, { request, response, key, wrong }: Served): voi
     return void response.end('<?xml version="1.0"?><Error><Code>InternalError</Code></Error>');
   }
   const { content, sha256 } = found;
-  const etag = `"${md5Of(content).toString('hex')}"`;
+  const etag = `"${hashMd5(content).toString('hex')}"`;
   response.writeHead(200, { 'content-length': content.length, etag, ...(sha256 && { 'x-amz-meta-sha256': sha256 }) });
   if (request.method === 'HEAD') return void response.end();
   if (wrong === 'change') return void response.end(Buffer.alloc(content.length, '?'));

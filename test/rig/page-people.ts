@@ -1,7 +1,7 @@
 import type { Role } from '../../src/contract/index.ts';
 import { insertMember } from '../../src/tenancy/members/index.ts';
 import { createUser } from '../../src/tenancy/users/index.ts';
-import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp.ts';
+import { computeCode, fromBase32, stepAt } from '../../src/protocol/totp.ts';
 import { PageVisitor, type PageSeen } from './page-visitor.ts';
 import type { Scene, Team } from './scene.ts';
 
@@ -10,7 +10,7 @@ export const PASSWORD = 'correct horse battery staple';
 let people = 0;
 
 /** Creates a person who signs in by password, in the team if one is given. */
-export async function accountOf(scene: Scene, { team, email }: { team?: Team; email?: string } = {}) {
+export async function createAccount(scene: Scene, { team, email }: { team?: Team; email?: string } = {}) {
   const { world } = scene.app;
   const address = email ?? `page.person${++people}@people.example`;
   const { id } = await createUser(world, { email: address, name: 'Ada', password: PASSWORD, isVerified: true });
@@ -38,4 +38,4 @@ export async function signIn(visitor: PageVisitor, email: string, password = PAS
 
 /** Returns the code of an authenticator app for a key as a page shows it, a number of steps of 30 seconds from now. */
 export const codeFor = (scene: Scene, key: string, steps = 0): string =>
-  codeOf(fromBase32(key.replaceAll(' ', '')) ?? Buffer.alloc(0), stepAt(scene.clock.now()) + steps);
+  computeCode(fromBase32(key.replaceAll(' ', '')) ?? Buffer.alloc(0), stepAt(scene.clock.now()) + steps);

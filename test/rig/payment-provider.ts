@@ -43,7 +43,7 @@ export async function startPaymentProvider(): Promise<PaymentProviderRig> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const rig: PaymentProviderRig = {
-    provider: clientOf(base),
+    provider: createClient(base),
     subscriptions: new Map(),
     asked: 0,
     isDown: false,
@@ -60,7 +60,7 @@ export async function startPaymentProvider(): Promise<PaymentProviderRig> {
   return rig;
 }
 
-function clientOf(base: string): PaymentProvider {
+function createClient(base: string): PaymentProvider {
   const ask = async <Answer>(path: string): Promise<Answer> => {
     const answer = await fetch(`${base}${path}`);
     if (!answer.ok) throw new Error(`the provider answered ${answer.status}`);

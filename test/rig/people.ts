@@ -4,7 +4,7 @@ import { hashToken } from '../../src/platform/secrets/index.ts';
 import { SESSION_COOKIE, SESSION_PREFIX } from '../../src/features/identity/sessions/sessions.ts';
 import { insertMember } from '../../src/tenancy/members/index.ts';
 import { copySession, endSession, insertSession } from '../../src/tenancy/session-rows/index.ts';
-import { emailKeyOf, insertUser } from '../../src/tenancy/users/index.ts';
+import { toEmailKey, insertUser } from '../../src/tenancy/users/index.ts';
 import type { ApiAnswer, ApiCall } from './api.ts';
 import type { Scene, Team } from './scene.ts';
 
@@ -30,7 +30,7 @@ export interface People {
 let people = 0;
 
 /** Signs people in without a password: hashing one takes longer than most tests. */
-export function peopleOf(scene: Scene): People {
+export function createPeople(scene: Scene): People {
   const { db } = scene.app.world;
 
   function newSession() {
@@ -85,7 +85,7 @@ export function peopleOf(scene: Scene): People {
       await insertUser(db, {
         id: userId,
         email,
-        email_key: emailKeyOf(email),
+        email_key: toEmailKey(email),
         name: null,
         password_hash: null,
         email_verified_at: verified,

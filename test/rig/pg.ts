@@ -206,7 +206,7 @@ async function launch(
   });
   child.stdin.on('error', () => {}); // Closing a pipe whose reader is already gone is expected.
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const ready = readinessOf(child.stderr);
+  const ready = watchReadiness(child.stderr);
   const started = ready.next();
   await Promise.race([
     started,
@@ -232,7 +232,7 @@ async function launch(
 }
 
 /** Waits for the line that a server prints once it is ready, each time that it starts. */
-function readinessOf(stderr: Readable): { next(): Promise<void>; log(): string } {
+function watchReadiness(stderr: Readable): { next(): Promise<void>; log(): string } {
   let log = '';
   let said = (): void => undefined;
   stderr.on('data', (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 import { deflateSync, crc32 } from 'node:zlib';
 
 /** Returns a complete PNG that can be drawn; `salt` changes its bytes, and `padding` makes it as large as a test wants. */
-export function pngOf(width: number, height: number, { salt = '', padding = 0 } = {}): Buffer {
+export function buildPng(width: number, height: number, { salt = '', padding = 0 } = {}): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
@@ -26,7 +26,7 @@ function chunk(name: string, content: Buffer): Buffer {
   return out;
 }
 
-export function gifOf(width: number, height: number, behind = ''): Buffer {
+export function buildGif(width: number, height: number, behind = ''): Buffer {
   const head = Buffer.from('GIF89a\0\0\0\0\0\0\0', 'latin1');
   head.writeUInt16LE(width, 6);
   head.writeUInt16LE(height, 8);
@@ -34,7 +34,7 @@ export function gifOf(width: number, height: number, behind = ''): Buffer {
 }
 
 /** Returns a JPEG as cameras write it: the part before the frame header has a variable length. */
-export function jpegOf(width: number, height: number): Buffer {
+export function buildJpeg(width: number, height: number): Buffer {
   const app = Buffer.from('\xff\xe1\0\x0aExif\0\0\xff\xc0', 'latin1');
   const tables = Buffer.from('\xff\xff\xc4\0\x04ab', 'latin1');
   const frame = Buffer.from('\xff\xc2\0\x0b\x08\0\0\0\0\x01\x01\x11\0', 'latin1');

@@ -7,7 +7,11 @@ interface Asked {
 }
 
 /** Returns how the database reads for `work`: the plans of those statements that contain each of `words`. */
-export async function plansOf(db: Db, work: () => Promise<unknown>, ...words: readonly string[]): Promise<string[]> {
+export async function explainQueries(
+  db: Db,
+  work: () => Promise<unknown>,
+  ...words: readonly string[]
+): Promise<string[]> {
   const asked: Asked[] = [];
   const { all, get, run, runEach } = db;
   db.all = ((sql: string, values: readonly Value[] = []) => (
@@ -29,7 +33,7 @@ export async function plansOf(db: Db, work: () => Promise<unknown>, ...words: re
   const plans: string[] = [];
   const chosen = asked.filter((one) => words.every((word) => one.sql.includes(word)));
   for (const { sql, values } of chosen) {
-    plans.push(textOf(await db.all(`${explain} ${sql}`, values)));
+    plans.push(formatPlan(await db.all(`${explain} ${sql}`, values)));
   }
   return db.dialect === 'pg' ? [...plans, ...(await plansForAnyValues(db, chosen))] : plans;
 }
@@ -47,7 +51,9 @@ async function plansForAnyValues(db: Db, asked: readonly Asked[]): Promise<strin
       await tx.run(`prepare looked_at as ${text}`);
       try {
         const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
-        return textOf(await tx.all(`explain (analyze, costs off, timing off, summary off) execute looked_at${given}`));
+        return formatPlan(
+          await tx.all(`explain (analyze, costs off, timing off, summary off) execute looked_at${given}`),
+        );
       } finally {
         await tx.run('deallocate looked_at');
       }
@@ -63,7 +69,7 @@ const literal = (value: Value): string => {
   return `'${String(value).replaceAll("'", "''")}'`;
 };
 
-const textOf = (lines: readonly object[]): string => lines.map((line) => Object.values(line).join(' ')).join('\n');
+const formatPlan = (lines: readonly object[]): string => lines.map((line) => Object.values(line).join(' ')).join('\n');
 
 /** Returns the most rows that a step of a plan read; only PostgreSQL reports it. */
 export const rowsRead = (plan: string): number =>

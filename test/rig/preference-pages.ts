@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { preferenceOrigin, wayOutOf } from '../../src/features/audience/contacts/preference-links.ts';
+import { preferenceOrigin, buildUnsubscribeLinks } from '../../src/features/audience/contacts/preference-links.ts';
 import type { Scene, Team } from './scene.ts';
 
 export interface Visited {
@@ -86,6 +86,10 @@ export async function linksTo(
   const { world } = scene.app;
   const origin = domainId === undefined ? scene.url : await preferenceOrigin(world, domainId);
   const row = { id: contact.id, team_id: team.id, email_key: contact.email.toLowerCase() };
-  const { variables, headers } = wayOutOf(world, origin, { contact: row, topicId, emailId: emailId ?? null });
+  const { variables, headers } = buildUnsubscribeLinks(world, origin, {
+    contact: row,
+    topicId,
+    emailId: emailId ?? null,
+  });
   return { unsubscribe: variables.UNSUBSCRIBE_URL, preferences: variables.PREFERENCES_URL, headers };
 }

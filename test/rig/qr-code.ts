@@ -33,7 +33,7 @@ function paint(side: number, squares: Iterable<readonly [x: number, y: number]>)
 }
 
 /** Returns the picture of a code in a page, by its own paths. */
-export function pixelsOf(svg: string): Pixels {
+export function readPixels(svg: string): Pixels {
   const side = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)?.[1]);
   const runs = [...svg.matchAll(/M(\d+) (\d+)h(\d+)v1h-\3z/g)];
   return paint(

@@ -33,7 +33,7 @@ async function connectTo(url: string): Promise<pg.Client> {
 }
 
 /** Closes the connection to the database, so that it can be copied: PostgreSQL copies none that somebody is connected to. */
-export async function letGoOf(name: string): Promise<void> {
+export async function releaseDatabase(name: string): Promise<void> {
   for (const url of kept.keys()) if (new URL(url).pathname === `/${name}`) await forget(url);
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startApp, type App, type Role } from '../../src/app.ts';
-import { eventsOf } from '../../src/mail/events/index.ts';
+import { listEvents } from '../../src/mail/events/index.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
@@ -98,7 +98,10 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   const { config } = loadConfig({
     env: {},
     profile: options.profile,
-    overrides: merge(settingsOf(options, { database: { ...database.settings, url }, dns, sink }), options.config ?? {}),
+    overrides: merge(
+      buildSettings(options, { database: { ...database.settings, url }, dns, sink }),
+      options.config ?? {},
+    ),
   });
   const start = (): Promise<App> =>
     startApp({
@@ -137,14 +140,14 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     log,
     async team(name = `Team ${++domains}-${Math.random().toString(36).slice(2)}`) {
       const made = await createTeam(app.world, { name });
-      return teamOf(scene, made.teamId, made.apiKey);
+      return buildTeam(scene, made.teamId, made.apiKey);
     },
     operator: (name = 'Ada') => createOperator(app.world, name).then(({ token }) => token),
     settled: () => settled(app, waitFor),
     events: (subjectId) => seenEvents(app.world.db, subjectId),
     async account(team, emailId) {
       const { body } = await api('GET', `/emails/${emailId}`, { key: team.key });
-      const events = await eventsOf(app.world.db, emailId);
+      const events = await listEvents(app.world.db, emailId);
       return { state: body.last_event as string, events: events.map((event) => event.type) };
     },
     async restart() {
@@ -181,7 +184,7 @@ const givenTo = ({ trustedCa, payments }: SceneOptions) => ({
   ...(payments ? { payments } : {}),
 });
 
-function settingsOf(
+function buildSettings(
   { ratePerSecond = 100_000 }: SceneOptions,
   { database, dns, sink }: { database: NonNullable<DeepPartial<Config>['database']>; dns: DnsRig; sink: Sink },
 ): DeepPartial<Config> {
@@ -202,7 +205,7 @@ function settingsOf(
   };
 }
 
-function teamOf(scene: Scene, id: string, key: string): Team {
+function buildTeam(scene: Scene, id: string, key: string): Team {
   return {
     id,
     key,

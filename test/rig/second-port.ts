@@ -24,7 +24,7 @@ export function startSecondPort(
     accept: createAccept(world, () => undefined),
     wakeQueue: () => undefined,
     node,
-    doctor: createDoctor(world, { self: { pid: process.pid, tls: () => undefined }, look: node.lookAnew }),
+    doctor: createDoctor(world, { self: { pid: process.pid, tls: () => undefined }, loadFindings: node.reloadReport }),
     listeners: createListeners(world),
     payments: noPayments,
     modelHealth: createModelHealth(world),

@@ -24,7 +24,7 @@ const NAMED: Record<string, Fault | undefined> = {
  * happens unless it names another place: tempfail, tempfail-once, permfail, timeout, NNN-anything, and with the prefix
  * `data-` or `dot-` later; or one of the names above. Anything after a plus is ignored.
  */
-export function faultOf(address: string, own: 'mail' | 'rcpt'): Fault | undefined {
+export function parseFault(address: string, own: 'mail' | 'rcpt'): Fault | undefined {
   const at = address.lastIndexOf('@');
   const local = (at === -1 ? address : address.slice(0, at)).split('+', 1)[0] ?? '';
   const named = NAMED[local];

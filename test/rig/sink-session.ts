@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { serveLogin, SINK_MECHANISMS, type SinkLogin } from './sink-login.ts';
-import { faultOf } from './sink-faults.ts';
+import { parseFault } from './sink-faults.ts';
 import type { Fault, FaultPhase } from './sink-faults.ts';
 import type { Sink, SinkMessage, SinkOptions } from './sink-options.ts';
 
@@ -222,10 +222,10 @@ export class SinkSession {
       return void this.#socket.end();
     }
     if (this.#mailFrom !== undefined) return this.#say('503 5.5.1 A sender was already given');
-    const address = pathOf(line);
+    const address = extractPath(line);
     const declared = Number(/ SIZE=(\d+)/i.exec(line)?.[1] ?? 0);
     if (options.size && declared > options.size) return this.#refuse('552 5.3.4 Message too big');
-    const fault = faultOf(address, 'mail');
+    const fault = parseFault(address, 'mail');
     if (fault?.phase === 'mail') return this.#fail(fault, address);
     this.#mailFrom = address;
     if (fault) this.#faults.push(fault);
@@ -234,8 +234,8 @@ export class SinkSession {
 
   #rcpt(line: string): void {
     if (this.#mailFrom === undefined) return this.#refuse('503 5.5.1 Give a sender first');
-    const address = pathOf(line);
-    const fault = faultOf(address, 'rcpt');
+    const address = extractPath(line);
+    const fault = parseFault(address, 'rcpt');
     if (fault?.phase === 'rcpt') return this.#fail(fault, address, () => this.#takeRecipient(address));
     if (fault) this.#faults.push(fault);
     this.#takeRecipient(address);
@@ -381,7 +381,7 @@ export class SinkSession {
   }
 }
 
-function pathOf(line: string): string {
+function extractPath(line: string): string {
   return line.slice(line.indexOf('<') + 1, line.lastIndexOf('>'));
 }
 

@@ -10,7 +10,7 @@ const LONG_FILES = path.join(import.meta.dirname, 'long-files.json');
 export const longFiles = (): Record<string, number> =>
   JSON.parse(readFileSync(LONG_FILES, 'utf8')) as Record<string, number>;
 
-export const nameOf = (project: TestProject, file: string): string =>
+export const formatFileName = (project: TestProject, file: string): string =>
   `${project.name} ${path.relative(project.config.root, file)}`;
 
 /** Names the files that took longest, where the suite can become faster. */
@@ -20,7 +20,7 @@ export class SlowestFiles implements Reporter {
       .map((module) => {
         const { duration, collectDuration, prepareDuration, setupDuration } = module.diagnostic();
         const seconds = (duration + collectDuration + prepareDuration + setupDuration) / 1000;
-        return { name: nameOf(module.project, module.moduleId), seconds };
+        return { name: formatFileName(module.project, module.moduleId), seconds };
       })
       .sort((a, b) => b.seconds - a.seconds);
     if (process.env['RASKET_TEST_SECONDS'] === 'write') write(timed);

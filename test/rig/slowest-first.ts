@@ -1,5 +1,5 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { longFiles, nameOf } from './slowest-files.ts';
+import { longFiles, formatFileName } from './slowest-files.ts';
 
 /**
  * Runs a project's long files before its others: if they begin late, one process works alone at the end. The duration
@@ -9,13 +9,13 @@ export class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const listed = longFiles();
     const sorted = await super.sort(files);
-    const secondsOf = (file: TestSpecification): number => {
+    const findSeconds = (file: TestSpecification): number => {
       const last = this.ctx.cache.getTestSpecificationResult(file);
       // Failed files come before everything else.
       if (last) return last.failed ? Number.MAX_VALUE : last.duration / 1000;
-      return listed[nameOf(file.project, file.moduleId)] ?? 0;
+      return listed[formatFileName(file.project, file.moduleId)] ?? 0;
     };
-    const seconds = new Map(sorted.map((file) => [file, secondsOf(file)]));
+    const seconds = new Map(sorted.map((file) => [file, findSeconds(file)]));
     const projects = [...new Set(sorted.map(({ project }) => project.name))];
     // Projects stay in order: a process is kept only for the next file of its own project.
     return projects.flatMap((name) =>

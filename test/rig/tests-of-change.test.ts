@@ -4,7 +4,7 @@ import { listFiles } from '../tidy/tree.ts';
 import { rowsWithoutTests, testsOfChange } from './tests-of-change.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const filtersOf = (...changed: string[]): string[] => testsOfChange(root, changed).filters;
+const findFilters = (...changed: string[]): string[] => testsOfChange(root, changed).filters;
 
 it('every row of the table selects existing tests', () => {
   const files = listFiles(root);
@@ -13,14 +13,14 @@ it('every row of the table selects existing tests', () => {
 });
 
 it('a change in one family selects that family’s tests, in whichever tree it is', () => {
-  expect(filtersOf('src/features/audience/topics/topics.ts')).toEqual(['test/api/topics/']);
-  expect(filtersOf('src/contract/topics.yaml')).toEqual(['src/contract/', 'test/api/topics/']);
-  expect(filtersOf('src/features/audience/operations.ts')).toContain('test/api/topics/');
-  expect(filtersOf('cli/families/topics.ts')).toContain('test/api/topics/');
-  expect(filtersOf('cli/families/topics.ts')).toContain('test/cli/commands');
+  expect(findFilters('src/features/audience/topics/topics.ts')).toEqual(['test/api/topics/']);
+  expect(findFilters('src/contract/topics.yaml')).toEqual(['src/contract/', 'test/api/topics/']);
+  expect(findFilters('src/features/audience/operations.ts')).toContain('test/api/topics/');
+  expect(findFilters('cli/families/topics.ts')).toContain('test/api/topics/');
+  expect(findFilters('cli/families/topics.ts')).toContain('test/cli/commands');
 });
 
 it('a changed test selects itself, and an unknown file is reported', () => {
-  expect(filtersOf('test/flow/retries.test.ts')).toEqual(['test/flow/retries.test.ts']);
+  expect(findFilters('test/flow/retries.test.ts')).toEqual(['test/flow/retries.test.ts']);
   expect(testsOfChange(root, ['elsewhere/new.ts']).unknown).toEqual(['elsewhere/new.ts']);
 });

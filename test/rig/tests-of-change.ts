@@ -46,14 +46,14 @@ export function testsOfChange(root: string, changed: readonly string[]): { filte
   const filters = new Set<string>();
   const unknown: string[] = [];
   for (const file of changed) {
-    const tests = testsOf(root, file);
+    const tests = findTests(root, file);
     for (const test of tests) filters.add(test);
     if (tests.length === 0 && /\.(tsx?|yaml|toml|sh)$/.test(file)) unknown.push(file);
   }
   return { filters: [...filters].sort(), unknown };
 }
 
-function testsOf(root: string, file: string): string[] {
+function findTests(root: string, file: string): string[] {
   if (/\.test\.tsx?$/.test(file)) return [file];
   const tests = besides(root, file);
   const family =

@@ -158,7 +158,7 @@ function update(server: UpdateServer, zone: string, message: DnsMessage): number
 }
 
 function unmetPrerequisite(records: readonly DnsRecord[], prerequisites: readonly DnsRecord[]): number | undefined {
-  const setOf = (name: string, type: string) =>
+  const findSet = (name: string, type: string) =>
     records.filter((record) => sameNames(record.name, name) && plainRecord(record).type === type).map(plainRecord);
   for (const one of prerequisites) {
     const { type } = plainRecord(one);
@@ -166,14 +166,14 @@ function unmetPrerequisite(records: readonly DnsRecord[], prerequisites: readonl
       if (type === typeName(RECORD_TYPES.ANY) && records.some((record) => sameNames(record.name, one.name))) {
         return RCODES.YXDOMAIN;
       }
-      if (setOf(one.name, type).length > 0) return RCODES.YXRRSET;
+      if (findSet(one.name, type).length > 0) return RCODES.YXRRSET;
       continue;
     }
     const wanted = prerequisites
       .filter((other) => other.class === CLASSES.IN && sameNames(other.name, one.name))
       .map(plainRecord)
       .filter((other) => other.type === type);
-    const there = setOf(one.name, type);
+    const there = findSet(one.name, type);
     if (wanted.length !== there.length || !wanted.every((each) => there.some((has) => isSamePlain(each, has)))) {
       return RCODES.NXRRSET;
     }

@@ -91,11 +91,11 @@ export async function plantAttempt(
   await world.db.run(
     `insert into webhook_attempts (webhook_id, event_id, id, attempt_number, http_status_code, response, error,
       duration_ms, sent_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [place.webhookId, uuidOf(place.publicId), id, number, status, response, error, 41, scene.clock.now()],
+    [place.webhookId, toUuid(place.publicId), id, number, status, response, error, 41, scene.clock.now()],
   );
   return id;
 }
 
 /** Returns the id of the event with a `msg_` id. */
-export const uuidOf = (publicId: string): string =>
+export const toUuid = (publicId: string): string =>
   publicId.replace(/^msg_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

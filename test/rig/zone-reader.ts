@@ -25,10 +25,10 @@ export function readZoneFile(text: string): ZoneRecord[] {
     else if (word !== undefined) entries.at(-1)?.push(word);
   }
   if (depth !== 0) throw new Error('invalid zone file: a parenthesis is not closed');
-  return entries.filter((entry) => entry.length > 0).map(recordOf);
+  return entries.filter((entry) => entry.length > 0).map(parseRecord);
 }
 
-function recordOf([name = '', ...rest]: string[]): ZoneRecord {
+function parseRecord([name = '', ...rest]: string[]): ZoneRecord {
   const [type = '', ...data] = rest.slice(rest.indexOf('IN') + 1);
   if (!name.endsWith('.') || !rest.includes('IN') || !/^[A-Z]+$/.test(type)) {
     throw new Error(`invalid record: ${JSON.stringify([name, ...rest]).slice(0, 80)}`);

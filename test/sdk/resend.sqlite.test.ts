@@ -1,9 +1,9 @@
 import { Resend } from 'resend';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
-import { inboxOf } from '../rig/inboxes.ts';
-import { oauthOf } from '../rig/oauth.ts';
-import { receivingDomainOf } from '../rig/mx.ts';
-import { peopleOf } from '../rig/people.ts';
+import { createInbox } from '../rig/inboxes.ts';
+import { createOauth } from '../rig/oauth.ts';
+import { createReceivingDomain } from '../rig/mx.ts';
+import { createPeople } from '../rig/people.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -507,7 +507,7 @@ describe('the official resend client', () => {
   });
 
   it('replies, forwards and drafts in an inbox', async () => {
-    const { id: inboxId, address, domain: own, receive } = await inboxOf(scene, team);
+    const { id: inboxId, address, domain: own, receive } = await createInbox(scene, team);
     const emailId = await receive({ subject: 'Order 1041' });
     const { threads, drafts } = resend.inboxes;
     const [thread] = (await ok(threads.list({ inboxId }))).data;
@@ -555,8 +555,8 @@ describe('the official resend client', () => {
   });
 
   it('reads and revokes grants of apps', async () => {
-    const owner = await peopleOf(scene).person({ team, role: 'owner' });
-    const oauth = oauthOf(scene);
+    const owner = await createPeople(scene).person({ team, role: 'owner' });
+    const oauth = createOauth(scene);
     const app = await oauth.register({ logo_uri: 'https://app.example.com/logo.png' });
     await oauth.letIn(owner, app);
     const [grant] = (await ok(resend.oauthGrants.list({ limit: 1 }))).data;
@@ -576,7 +576,7 @@ describe('the official resend client', () => {
 
   it('answers customers in inboxes', async () => {
     const { inboxes } = resend;
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     const emailAddress = `support@${name}`;
     const { id: inboxId } = await ok(
       inboxes.create({ emailAddress, name: 'Support', fromName: 'Ada', forwarding: false }),

@@ -16,7 +16,7 @@ interface Call {
 
 const calls: Call[] = [];
 const server = createServer((request, response) => {
-  void textOf(request).then((text) => {
+  void readText(request).then((text) => {
     calls.push({
       method: request.method ?? '',
       path: (request.url ?? '').split('?')[0] ?? '',
@@ -26,7 +26,7 @@ const server = createServer((request, response) => {
   });
 });
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of request) text += String(chunk);
   return text;

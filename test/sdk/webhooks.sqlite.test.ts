@@ -133,14 +133,14 @@ describe('webhooks and the libraries of their receivers', () => {
     if (!request) throw new Error(`nothing came to ${path}`);
     return request;
   }
-  const signaturesOf = (request: WebhookRequest): string[] => header(request, 'svix-signature').split(' ');
+  const readSignatures = (request: WebhookRequest): string[] => header(request, 'svix-signature').split(' ');
   const endpoint = (path: string) =>
     ok(resend.webhooks.create({ endpoint: receiver.url(path), events: ['suppression.added'] }));
 
   it('agree on a delivery, and not with another body, id, time or secret', async () => {
     const { signing_secret: secret } = await endpoint('/one');
     const request = await nextDelivery('/one');
-    expect(signaturesOf(request)).toEqual([expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as string]);
+    expect(readSignatures(request)).toEqual([expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as string]);
     expect(accepted(request, secret)).toEqual(everybody);
     const changed = (more: Record<string, string>): WebhookRequest => ({
       ...request,
@@ -169,12 +169,12 @@ describe('webhooks and the libraries of their receivers', () => {
     for (const afterMs of [0, DAY_MS - 1]) {
       scene.clock.advance(rotatedAt + afterMs - scene.clock.now());
       const request = await nextDelivery('/rotated');
-      expect(signaturesOf(request), `${afterMs} ms after`).toHaveLength(2);
+      expect(readSignatures(request), `${afterMs} ms after`).toHaveLength(2);
       expect([accepted(request, first), accepted(request, second)]).toEqual([everybody, everybody]);
     }
     scene.clock.advance(1);
     const request = await nextDelivery('/rotated');
-    expect(signaturesOf(request)).toHaveLength(1);
+    expect(readSignatures(request)).toHaveLength(1);
     expect([accepted(request, first), accepted(request, second)]).toEqual([[], everybody]);
   });
 
@@ -200,7 +200,7 @@ describe('webhooks and the libraries of their receivers', () => {
     if (!again) throw new Error('nothing came again');
     expect([again.body, header(again, 'svix-id')]).toEqual([request.body, eventId]);
     expect(Number(header(again, 'svix-timestamp'))).toBe(Math.floor(scene.clock.now() / 1000));
-    expect(signaturesOf(again)).not.toEqual(signaturesOf(request));
+    expect(readSignatures(again)).not.toEqual(readSignatures(request));
     expect(accepted(again, secret)).toEqual(everybody);
   });
 

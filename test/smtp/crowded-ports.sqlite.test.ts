@@ -1,10 +1,10 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { afterEach, expect, it } from 'vitest';
-import { dotted, mxPort, receivingDomainOf } from '../rig/mx.ts';
+import { dotted, mxPort, createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { openDialogue, type Dialogue as Plain } from '../rig/smtp-dialogue.ts';
-import { Dialogue, logIn, portOf } from './dialogue.ts';
+import { Dialogue, logIn, findPort } from './dialogue.ts';
 
 const MAKES_WAY = '421 4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute';
 const FULL = '421 4.3.2 Too many connections; try again in a minute';
@@ -76,7 +76,7 @@ async function encrypted(port: number): Promise<Dialogue> {
 it('untrusted clients that use all connections of the receiving port keep neither mail nor a login out', async () => {
   await using scene = await crowded();
   const team = await scene.team();
-  const to = `b@${(await receivingDomainOf(scene, team)).name}`;
+  const to = `b@${(await createReceivingDomain(scene, team)).name}`;
   const port = mxPort(scene);
   crowd = await besiege(port);
   for (let n = 0; n < VISITS; n++) {
@@ -102,9 +102,9 @@ it('untrusted clients that use all connections of the receiving port keep neithe
 it('untrusted clients that start handshakes on a port with implicit TLS keep no login out', async () => {
   await using scene = await crowded();
   const team = await scene.team();
-  crowd = await besiege(portOf(scene, 'tls'));
+  crowd = await besiege(findPort(scene, 'tls'));
   for (let n = 0; n < VISITS; n++) {
-    const client = await encrypted(portOf(scene, 'tls'));
+    const client = await encrypted(findPort(scene, 'tls'));
     expect(await logIn(client, team.key)).toBe('235 2.7.0 Logged in');
     client.end();
   }
@@ -132,7 +132,7 @@ const endAll = (clients: readonly Plain[]): void => {
 it('the oldest connection without a message is closed first, and a login, a message in progress and a delivered one stay', async () => {
   await using scene = await crowded();
   const team = await scene.team();
-  const to = `b@${(await receivingDomainOf(scene, team)).name}`;
+  const to = `b@${(await createReceivingDomain(scene, team)).name}`;
   const [program, brings, brought, idle] = (await hold(scene, '127.0.0.2', 4)) as [Plain, Plain, Plain, Plain];
   for (const client of [brings, brought]) {
     await client.say('MAIL FROM:<a@example.org>');
@@ -165,7 +165,7 @@ it('the oldest connection without a message is closed first, and a login, a mess
 it('content that is still arriving is closed when nothing else can be, and leaves no message', async () => {
   await using scene = await crowded();
   const team = await scene.team();
-  const to = `b@${(await receivingDomainOf(scene, team)).name}`;
+  const to = `b@${(await createReceivingDomain(scene, team)).name}`;
   const slow: Plain[] = [];
   for (const from of STRANGERS.slice(0, 3)) slow.push(...(await hold(scene, from, 4)));
   for (const client of slow) {

@@ -71,7 +71,7 @@ const read = async (notice: SinkMessage | undefined) =>
     await readMessage(notice?.data ?? Buffer.alloc(0), { depthMax: 9, headerBytesMax: 1e6, partsMax: 99 }),
     '',
   );
-const textOf = (notice: SinkMessage | undefined): string => notice?.data.toString() ?? '';
+const toText = (notice: SinkMessage | undefined): string => notice?.data.toString() ?? '';
 /** Undoes quoted-printable. */
 const decoded = (text: string): string =>
   Buffer.from(
@@ -91,7 +91,7 @@ describe('when the next server sends no delivery notices,', () => {
     expect(others).toEqual([]);
     const { from } = owners.get(scene) ?? {};
     expect(notice?.rcptTo).toEqual([from]);
-    const text = textOf(notice);
+    const text = toText(notice);
     expect(text).toMatch(/^DKIM-Signature: /m);
     expect(text).toMatch(/^Auto-Submitted: auto-replied\r$/m);
     expect(text).toMatch(
@@ -122,7 +122,7 @@ describe('when the next server sends no delivery notices,', () => {
       to: ['permfail@example.org NOTIFY=FAILURE'],
       text: 'Zwölf.',
     });
-    expect(textOf(notices[0])).toMatch(
+    expect(toText(notices[0])).toMatch(
       /\r\nContent-Type: message\/global\r\nContent-Transfer-Encoding: 8bit\r\n\r\nReceived: [\s\S]*\r\nX-Odd: {2}kept\r\n[\s\S]*\r\n\r\nZwölf\.\r\n/,
     );
   });
@@ -131,7 +131,7 @@ describe('when the next server sends no delivery notices,', () => {
     const text = 'A line of text.\r\n'.repeat(950);
     const { notices } = await submitted({ mail: 'RET=FULL', to: ['permfail@example.org NOTIFY=FAILURE'], text });
     expect(notices).toHaveLength(1);
-    expect(textOf(notices[0]).split('A line of text.').length).toBe(951);
+    expect(toText(notices[0]).split('A line of text.').length).toBe(951);
   });
 
   it('a success is reported as relayed to the sender who requested it, once', async () => {
@@ -144,7 +144,7 @@ describe('when the next server sends no delivery notices,', () => {
       ],
     });
     expect(notices).toHaveLength(1);
-    const text = textOf(notices[0]);
+    const text = toText(notices[0]);
     expect(text.match(/^Final-Recipient: .*$/gm)).toEqual([
       'Final-Recipient: rfc822; a@example.org',
       'Final-Recipient: rfc822; b@example.org',
@@ -154,7 +154,7 @@ describe('when the next server sends no delivery notices,', () => {
 
   it('a delay is reported once, with the time until which it is retried', async () => {
     const { notices } = await submitted({ to: ['tempfail@example.org NOTIFY=DELAY'] });
-    expect(textOf(notices[0])).toMatch(/^Action: delayed\r\nStatus: 4[\s\S]*^Will-Retry-Until: /m);
+    expect(toText(notices[0])).toMatch(/^Action: delayed\r\nStatus: 4[\s\S]*^Will-Retry-Until: /m);
     const seen = scene.sink.messages.length;
     for (let hour = 0; hour < 4; hour++) {
       scene.clock.advance(HOUR);
@@ -171,7 +171,7 @@ describe('when the next server sends no delivery notices,', () => {
       scene.clock.advance(24 * HOUR);
       await scene.settled();
     }
-    expect(textOf((await arrived(scene, seen)).notices[0])).toMatch(/^Action: failed\r\nStatus: 5/m);
+    expect(toText((await arrived(scene, seen)).notices[0])).toMatch(/^Action: failed\r\nStatus: 5/m);
   });
 
   it.each([
@@ -222,7 +222,7 @@ describe('when the next server sends delivery notices,', () => {
 
   it('its own refusal is reported by us', async () => {
     const { notices } = await submitted({ on: noticing, to: ['permfail@example.org NOTIFY=FAILURE'] });
-    expect(textOf(notices[0])).toMatch(/^Action: failed\r$/m);
+    expect(toText(notices[0])).toMatch(/^Action: failed\r$/m);
   });
 
   it.each([
@@ -238,13 +238,13 @@ describe('when the next server sends delivery notices,', () => {
     const late = `late-${++count}@example.org`;
     const { mail } = await submitted({ on: noticing, mail: 'ENVID=e1', to: [`${late} NOTIFY=${notify}`] });
     const seen = noticing.sink.messages.length;
-    const raw = reportOf([late], action, status);
+    const raw = buildReport([late], action, status);
     const bring = () => bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw });
     expect(await bring()).toMatch(/^250/);
     const { notices } = await arrived(noticing, seen);
     if (told === undefined) return expect(notices).toEqual([]);
     expect(notices).toHaveLength(1);
-    expect(textOf(notices[0])).toMatch(
+    expect(toText(notices[0])).toMatch(
       new RegExp(`^Original-Envelope-Id: e1\\r\\n[\\s\\S]*^Action: ${told}\\r\\nStatus: ${status}\\r$`, 'm'),
     );
   });
@@ -256,11 +256,11 @@ describe('when the next server sends delivery notices,', () => {
     expect(mail.map(({ rcptTo }) => rcptTo)).toEqual([[one, two, three]]);
     const seen = noticing.sink.messages.length;
     for (const about of [[one, two], [three], [one, two], [two, three]]) {
-      const raw = reportOf(about, 'delivered', '2.0.0');
+      const raw = buildReport(about, 'delivered', '2.0.0');
       expect(await bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw })).toMatch(/^250/);
     }
     const { notices } = await arrived(noticing, seen);
-    const told = notices.flatMap((notice) => textOf(notice).match(/^Final-Recipient: .*$/gm) ?? []);
+    const told = notices.flatMap((notice) => toText(notice).match(/^Final-Recipient: .*$/gm) ?? []);
     expect(told.toSorted()).toEqual([one, two, three].map((address) => `Final-Recipient: rfc822; ${address}`));
   });
 });
@@ -289,7 +289,7 @@ describe('with NOTIFY=NEVER, which is about notices only,', () => {
     const { id, mail } = await submitted({ on: noticing, to: [`${dead} NOTIFY=${notify}`] });
     const seen = noticing.sink.messages.length;
     const bring = (action: string, status: string) =>
-      bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw: reportOf([dead], action, status) });
+      bringMail(noticing, { from: '', to: [mail[0]?.mailFrom ?? ''], raw: buildReport([dead], action, status) });
     expect(await bring('delayed', '4.4.1')).toMatch(/^250/);
     expect(await bring('failed', '5.1.1')).toMatch(/^250/);
     expect((await arrived(noticing, seen)).notices).toEqual([]);
@@ -299,7 +299,7 @@ describe('with NOTIFY=NEVER, which is about notices only,', () => {
 });
 
 /** Builds the report that the next server sends to the return path. */
-const reportOf = (about: string[], action: string, status: string): string =>
+const buildReport = (about: string[], action: string, status: string): string =>
   [
     'From: MAILER-DAEMON@mx.example.org',
     'Content-Type: multipart/report; report-type=delivery-status; boundary=b',

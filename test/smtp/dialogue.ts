@@ -106,7 +106,7 @@ export function connectTo(port: number): Promise<Dialogue | undefined> {
   });
 }
 
-export function portOf(scene: Scene, way: Way): number {
+export function findPort(scene: Scene, way: Way): number {
   const wanted = way === 'tls' ? 'implicit' : 'starttls';
   const found = scene.app.smtp?.listening.find(
     ({ tls: kind, doors }) => kind === wanted && doors.includes('submission'),
@@ -117,7 +117,7 @@ export function portOf(scene: Scene, way: Way): number {
 
 /** Connected, greeted, and encrypted where the way is. */
 export async function connect(scene: Scene, way: Way, before = ''): Promise<Dialogue> {
-  const port = portOf(scene, way);
+  const port = findPort(scene, way);
   const socket =
     way === 'tls'
       ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })

@@ -1,7 +1,7 @@
 import nodemailer from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
-import { connect, logIn, portOf, submit, type Dialogue } from './dialogue.ts';
+import { connect, logIn, findPort, submit, type Dialogue } from './dialogue.ts';
 
 let scene: Scene;
 let team: Team;
@@ -42,7 +42,7 @@ describe('a submitted message with more recipients than an email may have', () =
     const to = listAddresses(60);
     const transport = nodemailer.createTransport({
       host: '127.0.0.1',
-      port: portOf(scene, 'tls'),
+      port: findPort(scene, 'tls'),
       secure: true,
       tls: { rejectUnauthorized: false },
       auth: { user: 'rasket', pass: team.key },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { bringMail, callMx, dotted, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, callMx, dotted, createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import type { Dialogue } from '../rig/smtp-dialogue.ts';
 import { plainToken } from './dialogue.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
   scene = await startScene({ roles, networkWaits: 'by hand' });
   const team = await scene.team();
   key = team.key;
-  to = `b@${(await receivingDomainOf(scene, team)).name}`;
+  to = `b@${(await createReceivingDomain(scene, team)).name}`;
 });
 afterAll(() => scene.close());
 
@@ -192,7 +192,7 @@ describe('while connections are short,', () => {
   it('a client without a message for two minutes is closed, whatever it sends', async () => {
     await fill();
     const own = await small.team();
-    const { name } = await receivingDomainOf(small, own);
+    const { name } = await createReceivingDomain(small, own);
     await honest.say('EHLO mx.example.org');
     for (let seconds = 0; seconds < 150 && stillThere() > 3; seconds += 10) {
       if (seconds === 60) {

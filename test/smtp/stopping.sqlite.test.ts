@@ -1,7 +1,7 @@
 // mail servers and applications --> a server that is being stopped while deliveries end
 import { expect, it } from 'vitest';
 import type { AnyBody } from '../rig/api.ts';
-import { bringMail, receivingDomainOf } from '../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../rig/mx.ts';
 import { startScene } from '../rig/scene.ts';
 import { connect, logIn, submit } from './dialogue.ts';
 
@@ -10,7 +10,7 @@ const RAW = 'From: a@good.example\r\nSubject: Meanwhile\r\nMessage-ID: <m@good.e
 it('a stopping server accepts mail while deliveries end, which is stored and sent after the next start', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery', 'submission', 'receiving'] });
   const team = await scene.team();
-  const domain = (await receivingDomainOf(scene, team)).name;
+  const domain = (await createReceivingDomain(scene, team)).name;
   const list = async (path: string): Promise<AnyBody[]> => (await scene.api('GET', path, { key: team.key })).body.data;
   const rule = { pattern: '*', action: 'forward', forward_to: ['office@dest.example.org'] };
   expect((await scene.api('POST', '/inbound-rules', { key: team.key, body: rule })).status).toBe(201);

@@ -9,7 +9,7 @@ import { setSending } from '../../src/tenancy/instance/index.ts';
 import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { connect, logIn, plainToken, portOf, submit, type Dialogue } from './dialogue.ts';
+import { connect, logIn, plainToken, findPort, submit, type Dialogue } from './dialogue.ts';
 
 const roles = ['http', 'delivery', 'submission'] as const;
 const clients: Dialogue[] = [];
@@ -171,7 +171,7 @@ describe('the limit', () => {
         submission: { ports: [0], tls_ports: [0] },
       },
     });
-    const port = portOf(own, 'tls');
+    const port = findPort(own, 'tls');
     const call = async (localAddress: string): Promise<net.Socket> => {
       const socket = net.connect({ host: '127.0.0.1', port, localAddress });
       socket.on('error', () => undefined);
@@ -369,7 +369,7 @@ describe('the submission port', () => {
   });
 
   it('that is in use causes one line, and the others are open', async () => {
-    const taken = portOf(scene, 'tls');
+    const taken = findPort(scene, 'tls');
     await using second = await startScene({
       roles,
       config: { submission: { ports: [0], tls_ports: [taken] } },
@@ -390,7 +390,7 @@ function put(folder: string): void {
 
 function shown(on: Scene): Promise<string> {
   return new Promise((done, fail) => {
-    const socket: TLSSocket = tls.connect({ port: portOf(on, 'tls'), host: '127.0.0.1', rejectUnauthorized: false });
+    const socket: TLSSocket = tls.connect({ port: findPort(on, 'tls'), host: '127.0.0.1', rejectUnauthorized: false });
     socket.once('error', fail).once('secureConnect', () => {
       done(socket.getPeerCertificate().fingerprint256);
       socket.destroy();

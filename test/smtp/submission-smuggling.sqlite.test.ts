@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { openDialogue } from '../rig/smtp-dialogue.ts';
-import { connect, logIn, portOf, type Dialogue } from './dialogue.ts';
+import { connect, logIn, findPort, type Dialogue } from './dialogue.ts';
 import { ENDINGS, hasBareLineEnd, hiddenMessage } from './endings.ts';
 
 let scene: Scene;
@@ -75,7 +75,7 @@ describe('input in clear text before a handshake is ignored:', () => {
     ['a login', () => `AUTH PLAIN ${Buffer.from(`\0rasket\0${team.key}`).toString('base64')}\r\n`],
     ['a whole message', () => `EHLO x\r\n${hiddenMessage(from, 'b@example.org')}\r\n.\r\n`],
   ])('%s', async (_, words) => {
-    const client = await openDialogue(portOf(scene, 'starttls'));
+    const client = await openDialogue(findPort(scene, 'starttls'));
     await client.hear();
     await client.say('EHLO client.example');
     client.send(`STARTTLS\r\n${words()}`);

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { entriesOf, type Problem } from './tree.ts';
+import { listEntries, type Problem } from './tree.ts';
 
 /**
  * The keywords allowed at each place of the contract files: each with the kind of its value, `''` for plain data,
@@ -94,7 +94,7 @@ const places: Record<string, Record<string, string>> = {
 };
 
 export function findUnknownContractWords(root: string): Problem[] {
-  const files = (entriesOf(root, 'src/contract') ?? []).filter((name) => name.endsWith('.yaml'));
+  const files = (listEntries(root, 'src/contract') ?? []).filter((name) => name.endsWith('.yaml'));
   return files.flatMap((name) => {
     const file = `src/contract/${name}`;
     const content: unknown = parse(fs.readFileSync(path.join(root, file), 'utf8'));
@@ -106,7 +106,7 @@ export function findUnknownContractWords(root: string): Problem[] {
 const NEEDED = ['operationId', 'summary', 'description', 'x-service-permission', 'x-service-scope', 'x-service-role'];
 
 export function findUnmarkedOperations(root: string): Problem[] {
-  const files = (entriesOf(root, 'src/contract') ?? []).filter((name) => name.endsWith('.yaml'));
+  const files = (listEntries(root, 'src/contract') ?? []).filter((name) => name.endsWith('.yaml'));
   return files.flatMap((name) => {
     const file = `src/contract/${name}`;
     const { paths } = parse(fs.readFileSync(path.join(root, file), 'utf8')) as { paths?: Record<string, object> };

@@ -38,7 +38,7 @@ export function findMissingPlatforms(root: string): Problem[] {
   return Object.entries(packages).flatMap(([at, { optionalDependencies }]) =>
     Object.entries(optionalDependencies ?? {})
       .filter(([name, range]) => {
-        const found = placesOf(at, name).find((place) => place in packages);
+        const found = listPlaces(at, name).find((place) => place in packages);
         const exact = /^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range) ? range : undefined;
         return found === undefined || (exact !== undefined && packages[found]?.version !== exact);
       })
@@ -52,7 +52,7 @@ export function findMissingPlatforms(root: string): Problem[] {
 }
 
 /** Returns where a package named by the one at a place may be: inside it, or in any node_modules above. */
-function placesOf(at: string, name: string): string[] {
+function listPlaces(at: string, name: string): string[] {
   const above = at.split(/\/?node_modules\//).slice(1);
   return Array.from({ length: above.length + 1 }, (_, depth) =>
     [...above.slice(0, above.length - depth), name].map((part) => `node_modules/${part}`).join('/'),

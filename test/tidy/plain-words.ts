@@ -37,7 +37,7 @@ export function findUnplainWords(root: string): Problem[] {
       return texts.flatMap(({ start, text }) =>
         [...text.matchAll(unplain)].map((match) => ({
           at: `${file.path}:${lineAt(file.text, start + match.index)}`,
-          says: `"${match[0].replaceAll(/\s+/g, ' ')}" is not plain English; write: ${insteadOf(match)}.`,
+          says: `"${match[0].replaceAll(/\s+/g, ' ')}" is not plain English; write: ${chooseReplacement(match)}.`,
         })),
       );
     });
@@ -60,7 +60,7 @@ function shownTexts({ path: name, text }: SourceFile): { start: number; text: st
 
 const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
-function insteadOf([, ...groups]: RegExpExecArray): string {
+function chooseReplacement([, ...groups]: RegExpExecArray): string {
   const [, instead = ''] = UNPLAIN[groups.findIndex((group) => group !== undefined)] ?? [];
   return instead;
 }

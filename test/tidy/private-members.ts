@@ -104,7 +104,7 @@ function readImport(node: ts.ImportDeclaration, imported: Imports, add: (name: s
     for (const element of namedBindings.elements) imported.set(element.name.text, library);
 }
 
-const textOf = (name: ts.Node | undefined): string | undefined =>
+const readName = (name: ts.Node | undefined): string | undefined =>
   name && (ts.isIdentifier(name) || ts.isStringLiteralLike(name)) ? name.text : undefined;
 
 /** Returns the names of members that a node reads, writes or declares. */
@@ -116,22 +116,22 @@ function memberNames(node: ts.Node): string[] {
     ts.isIndexedAccessTypeNode(node) && ts.isLiteralTypeNode(node.indexType) && node.indexType.literal,
     (ts.isClassElement(node) || ts.isTypeElement(node) || ts.isObjectLiteralElementLike(node)) && node.name,
   ];
-  return names.flatMap((name) => textOf(name || undefined) ?? []);
+  return names.flatMap((name) => readName(name || undefined) ?? []);
 }
 
 function sharedNames(node: ts.ClassLikeDeclaration, imported: Imports): string[] {
   const base = node.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)?.types[0]?.expression;
   const root = base && (ts.isPropertyAccessExpression(base) ? base.expression : base);
-  const library = imported.get(textOf(root) ?? '');
+  const library = imported.get(readName(root) ?? '');
   if (library === undefined || library.startsWith('node:') || EXTENDED_AS_DOCUMENTED.includes(library)) return [];
-  return node.members.flatMap(({ name }) => textOf(name) ?? []);
+  return node.members.flatMap(({ name }) => readName(name) ?? []);
 }
 
 /** `(Papa as unknown as { Parser: … }).Parser` reaches what the types of an import leave out. */
 function castNames(node: ts.AsExpression, imported: Imports): string[] {
   const inner = ts.isAsExpression(node.expression) ? node.expression.expression : node.expression;
-  if (!imported.has(textOf(inner) ?? '') || !ts.isTypeLiteralNode(node.type)) return [];
-  return node.type.members.flatMap(({ name }) => textOf(name) ?? []);
+  if (!imported.has(readName(inner) ?? '') || !ts.isTypeLiteralNode(node.type)) return [];
+  return node.type.members.flatMap(({ name }) => readName(name) ?? []);
 }
 
 /** `socket.read = (size) => …`, where a parameter has an imported type, intercepts what a library calls. */
@@ -140,17 +140,17 @@ function replacedName({ left, operatorToken, right }: ts.BinaryExpression, impor
   if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || !isFunction) return undefined;
   if (!ts.isPropertyAccessExpression(left) || !ts.isIdentifier(left.expression)) return undefined;
   const type = typeOfParameter(left.expression.text, left);
-  return type !== undefined && imported.has(type) ? textOf(left.name) : undefined;
+  return type !== undefined && imported.has(type) ? readName(left.name) : undefined;
 }
 
 /** Returns the type of the parameter with a name, in the functions around a node. */
 function typeOfParameter(name: string, from: ts.Node): string | undefined {
   for (let node: ts.Node | undefined = from; node; node = node.parent) {
     const parameter = ts.isFunctionLike(node)
-      ? node.parameters.find((one: ts.ParameterDeclaration) => textOf(one.name) === name)
+      ? node.parameters.find((one: ts.ParameterDeclaration) => readName(one.name) === name)
       : undefined;
     if (!parameter) continue;
-    return parameter.type && ts.isTypeReferenceNode(parameter.type) ? textOf(parameter.type.typeName) : undefined;
+    return parameter.type && ts.isTypeReferenceNode(parameter.type) ? readName(parameter.type.typeName) : undefined;
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ const BY_THEMSELVES: RegExp[] = [
 const isProgram = (file: string): boolean =>
   /^(bin|src|cli|console)\/.*\.tsx?$/.test(file) && !/\.(test|test-helper|gen)\.tsx?$/.test(file);
 
-const problemsOf = (files: readonly SourceFile[], pattern: RegExp, says: (found: string) => string): Problem[] =>
+const findProblems = (files: readonly SourceFile[], pattern: RegExp, says: (found: string) => string): Problem[] =>
   files.flatMap(({ path: at, text }) =>
     text.split('\n').flatMap((line, n) => {
       const found = /^\s*(\/\/|\*|\/\*)/.test(line) ? null : pattern.exec(line);
@@ -27,7 +27,7 @@ const problemsOf = (files: readonly SourceFile[], pattern: RegExp, says: (found:
 /** Finds reads of files around src/program-files: the single file has no folder next to a module, and no thread starts at a path. */
 export function findFilesReadAround(root: string): Problem[] {
   const files = readSources(root, isProgram).filter(({ path: at }) => !BY_THEMSELVES.some((one) => one.test(at)));
-  return problemsOf(
+  return findProblems(
     files,
     /new Worker\(|\bimport\.meta\.(?:dirname|filename|url)\b|\b__(?:dirname|filename)\b/,
     (found) =>
@@ -45,10 +45,10 @@ export function findFilesNotPacked(root: string): Problem[] {
   const modules = packed('modules.ts');
   const assets = packed('build-file.ts');
   return [
-    ...problemsOf(files, /'(src\/[\w/-]+-thread\.ts)'/, (found) => found).filter(
+    ...findProblems(files, /'(src\/[\w/-]+-thread\.ts)'/, (found) => found).filter(
       ({ says }) => !modules.includes(`'${says}'`),
     ),
-    ...problemsOf(files, /\b(?:readProgramFile|readProgramText|namesIn)\(['"`]([\w./-]+)/, (found) => found).filter(
+    ...findProblems(files, /\b(?:readProgramFile|readProgramText|namesIn)\(['"`]([\w./-]+)/, (found) => found).filter(
       ({ says }) => !assets.includes(says.replace(/\/$/, '')),
     ),
   ].map(({ at, says }) => ({

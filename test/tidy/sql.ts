@@ -165,7 +165,7 @@ interface Write {
 }
 
 function writesIn(path: string, source: string): Write[] {
-  const folder = folderOf(path);
+  const folder = toFolder(path);
   const statements = textsIn(path, source).flatMap(({ text, line }) =>
     WRITES.flatMap((pattern) => [...text.matchAll(pattern)]).map((match) => ({ line, table: match[1] ?? '' })),
   );
@@ -178,28 +178,28 @@ function writesIn(path: string, source: string): Write[] {
 }
 
 /** Returns the folder that owns a table when this file writes it: a feature, or a module of tenancy or mail. */
-function folderOf(path: string): string {
+function toFolder(path: string): string {
   return path.split('/').slice(0, -1).slice(0, 3).join('/');
 }
 
 /** Returns every text of a file, with a $ in place of each expression of a template. */
 const textsIn = (path: string, source: string): { text: string; line: number }[] =>
-  nodesOf(path, source).flatMap(({ node, line }) => {
-    const text = textOf(node);
+  listNodes(path, source).flatMap(({ node, line }) => {
+    const text = readText(node);
     return text === undefined ? [] : [{ text, line }];
   });
 
 /** Returns every call of insertMany; a table that is not plain text is a $. */
 function insertsIn(path: string, source: string): { table: string; line: number }[] {
   if (!source.includes('insertMany')) return [];
-  return nodesOf(path, source).flatMap(({ node, line }) => {
+  return listNodes(path, source).flatMap(({ node, line }) => {
     if (!ts.isCallExpression(node) || !/(^|\.)insertMany$/.test(node.expression.getText())) return [];
     const [table] = node.arguments;
     return [{ table: table && ts.isStringLiteralLike(table) ? table.text : '$', line }];
   });
 }
 
-function nodesOf(path: string, source: string): { node: ts.Node; line: number }[] {
+function listNodes(path: string, source: string): { node: ts.Node; line: number }[] {
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
   const found: { node: ts.Node; line: number }[] = [];
   const visit = (node: ts.Node): void => {
@@ -210,14 +210,14 @@ function nodesOf(path: string, source: string): { node: ts.Node; line: number }[
   return found;
 }
 
-function textOf(node: ts.Node): string | undefined {
+function readText(node: ts.Node): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (!ts.isTemplateExpression(node)) return undefined;
   return (
     node.head.text +
-    node.templateSpans.map(({ expression, literal }) => `$${nameOf(expression)}${literal.text}`).join('')
+    node.templateSpans.map(({ expression, literal }) => `$${readName(expression)}${literal.text}`).join('')
   );
 }
 
 /** Returns the name of an expression, so that a table whose name is a parameter can be recognized. */
-const nameOf = (expression: ts.Expression): string => (ts.isIdentifier(expression) ? expression.text : '');
+const readName = (expression: ts.Expression): string => (ts.isIdentifier(expression) ? expression.text : '');

@@ -31,7 +31,7 @@ export function readSources(root: string, wanted: (file: string) => boolean = is
 }
 
 /** Returns the names of the entries of a folder, or undefined if the folder does not exist. */
-export function entriesOf(root: string, folder: string): string[] | undefined {
+export function listEntries(root: string, folder: string): string[] | undefined {
   const at = path.join(root, folder);
   return fs.existsSync(at) ? fs.readdirSync(at).sort() : undefined;
 }

@@ -46,7 +46,7 @@ async function watchRuns(session: Session, list: List, id: string, options: Watc
     terminal.progress(follower.inWords());
     if (await stopped.within(POLL_MS)) break;
     try {
-      show(await follower.look());
+      show(await follower.poll());
       if (isAway) terminal.hint('The server responds again.');
       isAway = false;
     } catch (error) {
@@ -89,14 +89,14 @@ class Follower {
     // Newer runs are found by the next poll.
     const first = data.filter(({ id }) => this.#last !== undefined && id <= this.#last).toReversed();
     for (const { id, status } of first) if (status === 'running') this.#running.add(id);
-    await this.#lookAtRunning();
+    await this.#pollRunning();
     return [...first, ...this.#take()];
   }
 
   /** Polls once; returns the runs that began or ended since the last poll, oldest first. */
-  async look(): Promise<Run[]> {
-    await this.#lookForFresh();
-    await this.#lookAtRunning();
+  async poll(): Promise<Run[]> {
+    await this.#pollFresh();
+    await this.#pollRunning();
     return this.#take();
   }
 
@@ -112,7 +112,7 @@ class Follower {
   }
 
   /** A page before an id is the one next to it, so that none is passed over. */
-  async #lookForFresh(): Promise<void> {
+  async #pollFresh(): Promise<void> {
     for (;;) {
       const last = this.#last ?? NIL;
       const { data, has_more: hasMore } = await this.#ask({ limit: PAGE, before: last });
@@ -126,7 +126,7 @@ class Follower {
   }
 
   /** Finds runs that are no longer running. A run that only dropped off the page is no longer followed. */
-  async #lookAtRunning(): Promise<void> {
+  async #pollRunning(): Promise<void> {
     const { data, has_more: hasMore } = await this.#ask({ limit: PAGE, status: 'running' });
     this.#hasMore = hasMore;
     const seen = new Set(data.map(({ id }) => id));

@@ -1,7 +1,7 @@
 import type { AnswerOf } from '../../client/index.ts';
-import { callOf } from '../../input/index.ts';
+import { buildCall } from '../../input/index.ts';
 import type { Session } from '../declare.ts';
-import { prepare, tell, type Call } from '../run-action.ts';
+import { prepare, printResponse, type Call } from '../run-action.ts';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -48,8 +48,8 @@ const escaped = (written: string): string => written.replaceAll(/[&<>"]/g, (sign
 
 export async function runPreview(session: Session, call: Call): Promise<void> {
   const [path, body] = await prepare(session, call);
-  const answer = await session.client.call(...callOf(call.action, path, body));
-  if (call.options['open'] !== true) return tell(session, call, answer, body);
+  const answer = await session.client.call(...buildCall(call.action, path, body));
+  if (call.options['open'] !== true) return printResponse(session, call, answer, body);
   const { terminal, process, isJson } = session;
   const { file, isOpened } = await openPage(process.env, previewPage(answer as AnswerOf<'previewBroadcast'>));
   if (isJson) return terminal.printJson(answer);

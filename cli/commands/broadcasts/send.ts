@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AnswerOf } from '../../client/index.ts';
 import { broadcastInWords, resumeIt } from '../../families/index.ts';
-import { callOf } from '../../input/index.ts';
+import { buildCall } from '../../input/index.ts';
 import { cleanLines } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { prepare, tell, type Call } from '../run-action.ts';
+import { prepare, printResponse, type Call } from '../run-action.ts';
 import { progressBar } from '../progress-bar.ts';
 
 type Broadcast = AnswerOf<'getBroadcast'>;
@@ -14,8 +14,8 @@ const LOOK_MS = 500;
 export async function runSend(session: Session, call: Call): Promise<void> {
   const { client, terminal, isJson } = session;
   const [path, body] = await prepare(session, call);
-  const answer = await client.call(...callOf(call.action, path, body));
-  if (call.options['watch'] !== true) return tell(session, call, answer, body);
+  const answer = await client.call(...buildCall(call.action, path, body));
+  if (call.options['watch'] !== true) return printResponse(session, call, answer, body);
   const last = await follow(session, (answer as { id: string }).id);
   if (last.held !== null || last.status === 'canceled' || last.status === 'failed') session.fail();
   if (isJson) return terminal.printJson(last);

@@ -29,7 +29,7 @@ export async function runImport(session: Session, call: Call): Promise<void> {
   const [said = '', ...more] = importInWords(done, '--upsert');
   terminal.print(said);
   for (const line of more) terminal.warn(`rasket: ${cleanLines(line)}`);
-  await tellFailures(session, done);
+  await showFailures(session, done);
 }
 
 /** Reports whether no row was taken: a script that continued would work without contacts. */
@@ -57,7 +57,7 @@ async function follow({ client, terminal }: Session, id: string, lines: number):
   }
 }
 
-async function tellFailures(session: Session, { id, status, counts }: Import): Promise<void> {
+async function showFailures(session: Session, { id, status, counts }: Import): Promise<void> {
   if (counts.failed === 0 && status === 'completed') return;
   const { data } = await session.client.call('getContactImportFailures', { path: { import_id: id } });
   printFailures(session, data.slice(0, FAILURES_SHOWN));

@@ -74,7 +74,7 @@ class LineSender {
       process.off('SIGINT', interrupt);
       terminal.progress('');
     }
-    this.#tell();
+    this.#printResult();
   }
 
   #open(): NodeJS.ReadableStream {
@@ -172,16 +172,16 @@ class LineSender {
    * Returns the line to continue with, after all that were sent: none is sent twice. Earlier lines that were stopped
    * are returned separately.
    */
-  #rest(): { next: number; apart: number[] } {
+  #findRemaining(): { next: number; apart: number[] } {
     const stopped = this.#stopped.toSorted((a, b) => a - b);
     const next = stopped.find((line) => line > this.#lastSent) ?? this.#line + 1;
     return { next, apart: stopped.filter((line) => line < this.#lastSent) };
   }
 
-  #tell(): void {
+  #printResult(): void {
     const { terminal, isJson, again } = this.#session;
     const isStopped = this.#stop.signal.aborted;
-    const { next, apart } = this.#rest();
+    const { next, apart } = this.#findRemaining();
     const inDoubt = this.#inDoubt.toSorted((a, b) => a - b);
     const counts = { sent: this.#sent, failed: this.#failed };
     if (isJson) terminal.printJson({ ...counts, next_line: isStopped ? next : null, apart, in_doubt: inDoubt });

@@ -1,6 +1,6 @@
 import type { ConfigureDomainDnsRequest, DnsConfiguration } from '../../../src/contract/index.ts';
 import { columnsOfChanges } from '../../families/dns.ts';
-import { clean, CliFault, formatTable, tableColumns, tellChange } from '../../output/index.ts';
+import { clean, CliFault, formatTable, tableColumns, describeChange } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, type Call } from '../run-action.ts';
 import { readLine, readSecret } from '../stdin.ts';
@@ -49,9 +49,9 @@ const isSame = (a: DnsConfiguration, b: DnsConfiguration): boolean =>
 function show({ terminal, isJson }: Session, made: DnsConfiguration): void {
   const { changes, zone, provider, dry_run, ...rest } = made;
   if (isJson) return terminal.printJson({ ...rest, provider, zone, dry_run, changes });
-  if (changes.length === 0) return terminal.hint(tellChange(made));
+  if (changes.length === 0) return terminal.hint(describeChange(made));
   terminal.print(formatTable(terminal, changes, tableColumns(terminal, columnsOfChanges())));
-  terminal.hint(`\n${tellChange(made)}`);
+  terminal.hint(`\n${describeChange(made)}`);
 }
 
 async function isAgreed({ process }: Session, { changes, zone }: DnsConfiguration): Promise<boolean> {

@@ -15,13 +15,14 @@ import { zoneEntry } from './zone-entry.ts';
 export function printDomain(terminal: Terminal, domain: DomainObject, asZone: boolean): void {
   if (asZone) return terminal.print(domain.records.map(zoneEntry).join('\n'));
   const columns: Column<DomainRecord>[] = tableColumns(terminal, recordColumns);
-  if (!terminal.isTty) return terminal.print(formatTable(terminal, domain.records, [...columns, ...asideOf(domain)]));
+  if (!terminal.isTty)
+    return terminal.print(formatTable(terminal, domain.records, [...columns, ...buildAsideColumns(domain)]));
   const records = formatTable(terminal, domain.records, columns, { remarks: (record) => remarksOn(terminal, record) });
   terminal.print(`${formatItem(terminal, shownFields(domains.get.fields), domain)}\n\n${records}`);
 }
 
 /** Columns for a program, which gets on each line what a person sees above and between the lines. */
-const asideOf = (domain: DomainObject): Column<DomainRecord>[] => [
+const buildAsideColumns = (domain: DomainObject): Column<DomainRecord>[] => [
   { title: 'DOMAIN', value: () => domain.status },
   { title: 'DIAGNOSIS', value: (record) => record.diagnosis },
 ];
@@ -32,11 +33,13 @@ export function remarksOn(terminal: Terminal, record: DomainRecord): string[] {
   const { resolver = [], authoritative = [] } = record.found ?? {};
   return [
     terminal.paint('yellow', clean(record.diagnosis)),
-    ...(authoritative.length > 0 ? [terminal.paint('dim', `its name servers answer: ${said(authoritative)}`)] : []),
-    ...(resolver.length > 0 && said(resolver) !== said(authoritative)
-      ? [terminal.paint('dim', `our resolver answers: ${said(resolver)}`)]
+    ...(authoritative.length > 0
+      ? [terminal.paint('dim', `its name servers answer: ${joinValues(authoritative)}`)]
+      : []),
+    ...(resolver.length > 0 && joinValues(resolver) !== joinValues(authoritative)
+      ? [terminal.paint('dim', `our resolver answers: ${joinValues(resolver)}`)]
       : []),
   ];
 }
 
-const said = (values: readonly string[]): string => values.map(clean).join(' | ');
+const joinValues = (values: readonly string[]): string => values.map(clean).join(' | ');

@@ -50,21 +50,21 @@ export async function rotateDkim(
   const began = pace.now();
   const watch = (text: string): void =>
     terminal.progress(`${text}  ${Math.floor((pace.now() - began) / MINUTE_MS)} min of ${options.waitMinutes}`);
-  let last = await look(client, path, awaited, pace, watch);
+  let last = await pollRotation(client, path, awaited, pace, watch);
   while (!isActive(last, awaited) && pace.now() - began < options.waitMinutes * MINUTE_MS) {
     watch(`Waiting for ${awaited.name} (${recordIn(last, awaited)?.status ?? 'pending'})`);
     await pace.sleep(PAUSE_MS);
-    last = await look(client, path, awaited, pace, watch);
+    last = await pollRotation(client, path, awaited, pace, watch);
   }
   terminal.progress('');
-  if (isActive(last, awaited)) return tell(session, last, awaited);
+  if (isActive(last, awaited)) return printResult(session, last, awaited);
   session.fail();
   if (isJson) return terminal.printJson(last);
-  terminal.tell(`Not found yet: ${awaited.name}. The old key keeps signing, and the server keeps checking.`);
+  terminal.printText(`Not found yet: ${awaited.name}. The old key keeps signing, and the server keeps checking.`);
 }
 
 /** Returns the current domain. The server switches by itself at its next check; a request makes it check at once. */
-async function look(
+async function pollRotation(
   client: Client,
   path: { domain_id: string },
   awaited: DomainRecord,
@@ -100,7 +100,7 @@ function show(
   terminal.hint('\nPublish these records. The old key signs until they are found; the server checks automatically.');
 }
 
-function tell({ terminal, isJson }: Session, domain: DomainObject, awaited: DomainRecord): void {
+function printResult({ terminal, isJson }: Session, domain: DomainObject, awaited: DomainRecord): void {
   if (isJson) return terminal.printJson(domain);
   terminal.print(`Rotated  ${domain.name} signs with ${awaited.name.split('.')[0] ?? ''} now`);
   const old = domain.records.filter((record) => record.key_status === 'retiring').map((record) => record.name);

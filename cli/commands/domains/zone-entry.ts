@@ -9,10 +9,10 @@ const STRING_BYTES_MAX = 255;
  */
 export function zoneEntry(record: DomainRecord): string {
   const ttl = /^\d+$/.test(record.ttl) ? `\t${record.ttl}` : '';
-  return `${absolute(record.name)}${ttl}\tIN\t${record.type}\t${dataOf(record)}`;
+  return `${absolute(record.name)}${ttl}\tIN\t${record.type}\t${formatData(record)}`;
 }
 
-function dataOf({ type, value, priority }: DomainRecord): string {
+function formatData({ type, value, priority }: DomainRecord): string {
   switch (type) {
     case 'TXT':
       return characterStrings(value);

@@ -1,5 +1,5 @@
 import { readHistory } from '../../client/index.ts';
-import { tellHistory } from '../../output/index.ts';
+import { formatHistory } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findId } from '../../input/find-id.ts';
 
@@ -9,8 +9,11 @@ export async function explainEmail(session: Session, id: string, options: { tran
   const history = await readHistory(client, await findId(client, 'email_id', id, { isRead: true }));
   const { email, events, attempts, pending, suppressed, requestId } = history;
   if (isJson) return terminal.printJson({ email, events, attempts, pending, suppressed, request_id: requestId });
-  const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, say: session.say });
-  for (const text of told) terminal.tell(text);
+  const told = formatHistory(terminal, history, {
+    withTranscript: options.transcript ?? false,
+    say: session.formatAdvices,
+  });
+  for (const text of told) terminal.printText(text);
   if (options.transcript && attempts.length === 0)
-    terminal.tell('There is no SMTP dialogue: no delivery was attempted.');
+    terminal.printText('There is no SMTP dialogue: no delivery was attempted.');
 }

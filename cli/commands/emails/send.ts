@@ -1,7 +1,7 @@
 import { ApiFault, type BodyOf } from '../../client/index.ts';
-import { CliFault, styleOf } from '../../output/index.ts';
+import { CliFault, toStyle } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { prepare, tell, type Call } from '../run-action.ts';
+import { prepare, printResponse, type Call } from '../run-action.ts';
 import type { EmailObject, EmailStatus } from '../../../src/contract/index.ts';
 import { toneOfEmail } from '../../families/emails.ts';
 
@@ -29,7 +29,7 @@ async function waitUntilSettled(session: Session, id: string, limitMs: number): 
   const { terminal, isJson } = session;
   const began = performance.now();
   for (let pauseMs = POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, POLL_MS_MAX)) {
-    const email = await look(session, id);
+    const email = await fetchEmail(session, id);
     const verdict = email && SETTLED[email.last_event];
     const waitedMs = performance.now() - began;
     if (email && verdict) {
@@ -59,7 +59,7 @@ async function waitUntilSettled(session: Session, id: string, limitMs: number): 
   }
 }
 
-async function look({ client }: Session, id: string): Promise<EmailObject | undefined> {
+async function fetchEmail({ client }: Session, id: string): Promise<EmailObject | undefined> {
   try {
     return await client.call('getEmail', { path: { email_id: id } });
   } catch (error) {
@@ -78,7 +78,7 @@ async function look({ client }: Session, id: string): Promise<EmailObject | unde
 
 function print({ terminal }: Session, email: EmailObject): void {
   const { last_event: state, id } = email;
-  if (terminal.isTty) terminal.print(`${terminal.paint(styleOf(toneOfEmail(state)), state)}  ${id}`);
+  if (terminal.isTty) terminal.print(`${terminal.paint(toStyle(toneOfEmail(state)), state)}  ${id}`);
   else terminal.print(`${id}\t${state}`);
 }
 
@@ -109,7 +109,7 @@ export async function sendEmail(session: Session, call: Call): Promise<void> {
   if (options.wait || options.waitSeconds !== undefined) {
     return waitUntilSettled(session, sent.id, (options.waitSeconds ?? WAIT_SECONDS) * 1000);
   }
-  await tell(session, call, sent, body);
+  await printResponse(session, call, sent, body);
 }
 
 /** Refuses two sources for one body, or standard input for both, because one of them would silently be ignored. */

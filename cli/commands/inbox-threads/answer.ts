@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ApiFault, type Advice, type Client } from '../../client/index.ts';
 import { inboxThreads, type Body } from '../../families/index.ts';
-import { callOf, findId, readPath } from '../../input/index.ts';
-import { bodyOf, CliFault, headOf, quote, type ThreadEmail } from '../../output/index.ts';
+import { buildCall, findId, readPath } from '../../input/index.ts';
+import { formatEmailBody, CliFault, formatEmailHead, quote, type ThreadEmail } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { prepare, tell, type Call } from '../run-action.ts';
+import { prepare, printResponse, type Call } from '../run-action.ts';
 import { editText, type Written } from './edit-text.ts';
-import { emailsOf } from './read-thread.ts';
+import { fetchThreadEmails } from './read-thread.ts';
 
 type Path = { inbox: string; thread_id: string; inbox_email_id: string };
 
@@ -23,7 +23,7 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const above = await readPath(client, inboxThreads.get.path, call.words as string[]);
   const { inbox = '', thread_id: thread = '' } = above;
   const given = named === undefined ? undefined : await findId(client, 'inbox_email_id', named, { path: above });
-  const { found, sentBefore } = await lookIn(client, { inbox, thread_id: thread }, given);
+  const { found, sentBefore } = await findInThread(client, { inbox, thread_id: thread }, given);
   const id = given ?? found?.id ?? '';
   const written = isEdited
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
@@ -35,17 +35,17 @@ export async function answer(session: Session, call: Call): Promise<void> {
     path: { inbox, thread_id: thread, inbox_email_id: id },
     operation: isForward ? 'forwardInboxEmail' : 'replyToInboxEmail',
     written,
-    again: [...wordsOf(options), ...(key === undefined ? [] : ['--idempotency-key', key])],
+    again: [...toCommandWords(options), ...(key === undefined ? [] : ['--idempotency-key', key])],
   } as const;
   await keeping(session, kept, async () => {
     const [path, prepared] = await prepare(session, { ...call, words }, (typed) =>
       written ? { ...typed, fields: { ...typed.fields, text: written.text } } : typed,
     );
     const body = ended(prepared);
-    mustSay(body, isForward);
-    return { body, answered: await client.call(...callOf(action, path, body, key)) };
+    mustHaveText(body, isForward);
+    return { body, answered: await client.call(...buildCall(action, path, body, key)) };
   }).then(async ({ body, answered }) => {
-    await tell(session, call, answered, body);
+    await printResponse(session, call, answered, body);
     if (key === undefined && sentBefore.has((answered as { id: string }).id)) session.terminal.warn(SENT_BEFORE);
   });
 }
@@ -59,7 +59,7 @@ const keyIn = ({ idempotencyKey }: Call['options']): string | undefined =>
 /** The other options of the command, to be repeated in the advised one. */
 const BESIDE = ['to', 'cc', 'bcc', 'replyAll', 'subject', 'html', 'htmlFile', 'attach', 'header'] as const;
 
-const wordsOf = (options: Call['options']): string[] =>
+const toCommandWords = (options: Call['options']): string[] =>
   BESIDE.flatMap((name) => {
     const flag = `--${name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
     const value = options[name];
@@ -71,7 +71,7 @@ const wordsOf = (options: Call['options']): string[] =>
 const ended = (body: Body): Body =>
   typeof body['text'] === 'string' ? { ...body, text: body['text'].trimEnd() } : body;
 
-function mustSay(body: Body, isForward: boolean): void {
+function mustHaveText(body: Body, isForward: boolean): void {
   const isEmpty = ['text', 'html'].every((name) => String(body[name] ?? '').trim() === '');
   if (isEmpty && !isForward) throw new CliFault('the text is empty; nothing was sent', 'usage');
 }
@@ -80,14 +80,14 @@ function mustSay(body: Body, isForward: boolean): void {
  * Returns the email to answer, by default the newest received one, and the emails sent since, which include every
  * answer to it. If a named email does not exist, the server refuses it.
  */
-async function lookIn(
+async function findInThread(
   client: Client,
   path: Omit<Path, 'inbox_email_id'>,
   named: string | undefined,
 ): Promise<{ found: ThreadEmail | undefined; sentBefore: ReadonlySet<string> }> {
   const sentBefore = new Set<string>();
   let newest: ThreadEmail | undefined;
-  for await (const email of emailsOf(client, path)) {
+  for await (const email of fetchThreadEmails(client, path)) {
     if (named === undefined ? email.direction === 'inbound' : email.id === named.toLowerCase()) {
       return { found: email, sentBefore };
     }
@@ -113,9 +113,9 @@ async function below(
     '# Write above the scissors line. Nothing below it is sent: the server quotes the email itself.',
     '# An empty text sends nothing.',
     '',
-    ...headOf(terminal, email).map((line) => `# ${line}`),
+    ...formatEmailHead(terminal, email).map((line) => `# ${line}`),
     '',
-    quote(bodyOf(email)),
+    quote(formatEmailBody(email)),
   ];
 }
 
@@ -127,7 +127,7 @@ async function keeping<T>(session: Session, kept: Kept, send: () => Promise<T>):
     written?.remove();
     return sent;
   } catch (error) {
-    if (written) session.terminal.warn(session.say(await keep(session.client, { ...kept, written }, error)));
+    if (written) session.terminal.warn(session.formatAdvices(await keep(session.client, { ...kept, written }, error)));
     throw error;
   }
 }

@@ -24,7 +24,7 @@ export async function editDraft(session: Session, call: Call): Promise<void> {
     const changed = await client.call('updateInboxDraft', { path, body: { text: written.text } });
     written.remove();
     if (isJson) terminal.printJson(changed);
-    else terminal.tell(terminal.isTty ? `Changed  ${changed.id}` : changed.id);
+    else terminal.printText(terminal.isTty ? `Changed  ${changed.id}` : changed.id);
   } catch (error) {
     terminal.warn(`Your text is saved in ${written.file}.`);
     throw error;

@@ -1,7 +1,7 @@
 import type { Client } from '../../client/index.ts';
 import { inboxThreads, pausedInWords, stateOfThread } from '../../families/index.ts';
 import { readPath } from '../../input/find-id.ts';
-import { bodyOf, clean, cleanLines, headOf, type ThreadEmail } from '../../output/index.ts';
+import { formatEmailBody, clean, cleanLines, formatEmailHead, type ThreadEmail } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
 const PAGE = 100;
@@ -12,7 +12,7 @@ export interface ThreadPath {
 }
 
 /** All emails of a thread, the newest first. */
-export async function* emailsOf(client: Client, path: ThreadPath): AsyncGenerator<ThreadEmail> {
+export async function* fetchThreadEmails(client: Client, path: ThreadPath): AsyncGenerator<ThreadEmail> {
   let after: string | undefined;
   do {
     const page = await client.call('listInboxThreadEmails', { path, query: { limit: PAGE, ...(after && { after }) } });
@@ -34,7 +34,7 @@ export async function readThread(
   const path = { inbox, thread_id };
   const head = await client.call('getInboxThread', { path });
   const emails: ThreadEmail[] = [];
-  for await (const email of emailsOf(client, path)) emails.unshift(email);
+  for await (const email of fetchThreadEmails(client, path)) emails.unshift(email);
   if (isJson) for (const email of emails) terminal.printJson(email);
   else {
     const { subject, labels, assignee, notes } = head;
@@ -48,7 +48,9 @@ export async function readThread(
     if (head.answers_paused) terminal.print(`Programs: ${clean(pausedInWords(head))}`);
     if (notes !== null) terminal.print(`Note: ${cleanLines(notes)}`);
     for (const email of emails)
-      terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', indented(bodyOf(email))].join('\n'));
+      terminal.print(
+        ['', '-'.repeat(60), ...formatEmailHead(terminal, email), '', indented(formatEmailBody(email))].join('\n'),
+      );
   }
   if (markRead) await client.call('updateInboxThread', { path, body: { read: true } });
   session.advise({ words: 'Reply with', command: ['replyToInboxEmail', inbox, thread_id] });

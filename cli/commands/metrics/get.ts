@@ -1,5 +1,5 @@
 import type { QueryOf } from '../../client/index.ts';
-import { columnsOf, SHORT, totalColumns, totalsOf } from '../../families/metrics.ts';
+import { buildColumns, SHORT, totalColumns, buildTotals } from '../../families/metrics.ts';
 import { formatTable, formatTime, tableColumns } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
@@ -39,7 +39,7 @@ export async function getEmailMetrics(session: Session, options: MetricsOptions)
   terminal.hint(`${from} to ${to}`);
   terminal.print(
     answer.data
-      ? formatTable(terminal, answer.data, tableColumns(terminal, columnsOf(answer)))
-      : formatTable(terminal, totalsOf(answer), tableColumns(terminal, totalColumns)),
+      ? formatTable(terminal, answer.data, tableColumns(terminal, buildColumns(answer)))
+      : formatTable(terminal, buildTotals(answer), tableColumns(terminal, totalColumns)),
   );
 }

@@ -20,7 +20,7 @@ function addMfa(parent: Command): void {
     'status',
     { summary: 'show whether it is on, and how many recovery codes are left', example: 'account mfa' },
     { isDefault: true },
-  ).action(act(async (session) => (await import('./mfa.ts')).tellMfa(session)));
+  ).action(act(async (session) => (await import('./mfa.ts')).printMfa(session)));
   declareCommand(mfa, 'enable', {
     summary: 'set up an authenticator app, and show ten recovery codes',
     description:

@@ -5,7 +5,7 @@ import type { Session } from '../session.ts';
 
 const NEXT_CODE = 'The next code from your app, because each code works only once';
 
-export async function tellMfa({ client, terminal, isJson }: Session): Promise<void> {
+export async function printMfa({ client, terminal, isJson }: Session): Promise<void> {
   const mfa = await client.call('getMfa', {});
   if (isJson) return terminal.printJson(mfa);
   const { enabled, enabled_at: at, recovery_codes_remaining: left } = mfa;

@@ -7,8 +7,8 @@ export function addQueueCommands(program: Command): void {
     shown: {
       add: (command) => command.option('--transcript', 'show the SMTP dialogue with each mail server'),
       show: async ({ terminal }, item, { transcript }) => {
-        const { tellQueuedEmail } = await import('../../output/index.ts');
-        for (const text of tellQueuedEmail(terminal, item as never, transcript === true)) terminal.tell(text);
+        const { formatQueuedEmail } = await import('../../output/index.ts');
+        for (const text of formatQueuedEmail(terminal, item as never, transcript === true)) terminal.printText(text);
       },
     },
   });

@@ -9,7 +9,7 @@ const byWhere = (says: string, example: string): ActionByHand => ({
       '--where <condition>',
       "the filter in words, such as 'properties.plan = pro and not unsubscribed = true'",
     ),
-  run: async (...call) => (await import('./by-where.ts')).runByWhere(...call),
+  run: async (...call) => (await import('./run-by-condition.ts')).runByWhere(...call),
 });
 
 export function addSegmentCommands(program: Command): void {

@@ -1,6 +1,6 @@
-import { callOf } from '../../input/index.ts';
+import { buildCall } from '../../input/index.ts';
 import { CliFault } from '../../output/index.ts';
-import { prepare, tell, readText, type Call } from '../run-action.ts';
+import { prepare, printResponse, readText, type Call } from '../run-action.ts';
 import type { Session } from '../session.ts';
 import { readSecret } from '../stdin.ts';
 
@@ -16,7 +16,7 @@ export async function setSso(session: Session, call: Call): Promise<void> {
     const more = { words: 'See them with', command: ['putSso', '--help'] } as const;
     throw new CliFault('give at least one setting to change.', 'usage', more);
   });
-  await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
+  await printResponse(session, call, await session.client.call(...buildCall(call.action, path, body)), body);
 }
 
 async function readClientSecret(process: Session['process'], file: string): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { sayNames } from '../../families/named.ts';
+import { describeNames } from '../../families/named.ts';
 import { eventTypes } from '../../families/webhooks.ts';
 import { act, declareCommand } from '../declare.ts';
 import { addFlags } from '../declare-family.ts';
@@ -23,8 +23,8 @@ export function declareStreams(webhooks: Command): void {
       'Sends an event again, with the same id and the same body. Or sends all events of enabled endpoints that failed (--failed) or that were parked because their endpoint was disabled (--parked), oldest first. A team may replay ten events a minute, so many events take a while.',
     example: 'webhooks replay --failed --parked --since 2h',
   })
-    .argument('[webhook]', sayNames('webhook_id', false))
-    .argument('[event]', sayNames('event_id', false))
+    .argument('[webhook]', describeNames('webhook_id', false))
+    .argument('[event]', describeNames('event_id', false))
     .option('--failed', 'replay all events whose ten attempts failed')
     .option('--parked', 'replay all events that happened or were waiting while their endpoint was disabled')
     .option(

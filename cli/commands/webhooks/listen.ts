@@ -44,11 +44,11 @@ async function forward(url: URL, event: StreamedEvent, signal: AbortSignal): Pro
     await response.body?.cancel();
     return done(response.status, response.ok);
   } catch (error) {
-    return done(reasonOf(error));
+    return done(describeError(error));
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } };
   if (name === 'TimeoutError') return 'timeout';
   if (name === 'AbortError') return 'stopped';
@@ -97,7 +97,7 @@ async function listenOn(
 ): Promise<void> {
   const { client, terminal, process } = session;
   const under = new Set<Promise<void>>();
-  const target = to && { url: to, tell: tellOnce(to, process.stderr) };
+  const target = to && { url: to, explain: createExplainOnce(to, process.stderr) };
   let lastId: string | undefined;
   for (let failures = 0; !signal.aborted; failures++) {
     if (failures > 0) {
@@ -162,11 +162,11 @@ function mustBeWorthRetrying(frame: StreamFrame): void {
 
 interface ForwardTarget {
   url: URL;
-  tell(event: StreamedEvent, forwarded: Forwarded): void;
+  explain(event: StreamedEvent, forwarded: Forwarded): void;
 }
 
 /** Explains once that the program does not run, and again if it has responded in between. */
-function tellOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget['tell'] {
+function createExplainOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget['explain'] {
   let isTold = false;
   return (event, { outcome, isUnanswered }) => {
     if (isUnanswered && !isTold) {
@@ -187,18 +187,18 @@ async function pass(
 ): Promise<void> {
   const event = JSON.parse(frame.data) as StreamedEvent;
   const forwarded = to && (await forward(to.url, event, signal));
-  if (forwarded) to.tell(event, forwarded);
+  if (forwarded) to.explain(event, forwarded);
   const { terminal } = session;
   if (session.isJson) {
     const fate = forwarded && { forwarded: { status: forwarded.outcome, duration_ms: forwarded.ms } };
     return terminal.printJson({ ...event, ...fate });
   }
-  terminal.print(lineOf(session, event, forwarded));
+  terminal.print(formatLine(session, event, forwarded));
 }
 
 const TYPE_WIDTH = 'automation.run.completed'.length;
 
-function lineOf({ terminal }: Session, event: StreamedEvent, forwarded: Forwarded | undefined): string {
+function formatLine({ terminal }: Session, event: StreamedEvent, forwarded: Forwarded | undefined): string {
   const type = clean(event.type);
   const id = clean(event.id);
   const fate = forwarded ? [clean(String(forwarded.outcome)), `${forwarded.ms} ms`] : [];

@@ -54,7 +54,7 @@ type Kind = (typeof KINDS)[number];
 type Since = Readonly<Record<Kind, string | undefined>>;
 
 /** Failures were reported at the time, and may be meant to stay; paused events wait for the one replay. */
-function sinceOf(given: string | undefined): Since {
+function chooseSince(given: string | undefined): Since {
   const failed = readSince(given ?? '24h', Date.now());
   return { failed, parked: given === undefined ? undefined : failed };
 }
@@ -68,7 +68,7 @@ interface Undelivered {
 
 async function replayAll(session: Session, kinds: readonly Kind[], options: ReplayOptions): Promise<void> {
   const { terminal, isJson } = session;
-  const since = sinceOf(options.since);
+  const since = chooseSince(options.since);
   const { found, left, retried } = await listUndelivered(session, kinds, { since, only: options.webhook });
   terminal.progress('');
   if (left > 0 && options.webhook !== undefined) session.fail();
@@ -81,7 +81,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
   if (options.dryRun) {
     if (isJson) return terminal.printJson(found.map(({ webhook, id, type }) => ({ webhook_id: webhook, id, type })));
     if (found.length === 0) return;
-    terminal.print(tableOf(session, found));
+    terminal.print(formatUndelivered(session, found));
     return terminal.hint(`${count(found.length, kinds)} would be sent again.`);
   }
   let done = 0;
@@ -141,18 +141,18 @@ async function listUndelivered(
   const found: Undelivered[] = [];
   const retried: string[] = [];
   let left = 0;
-  for (const { id, status, endpoint, events_parked: parked } of await endpointsOf(session, only)) {
+  for (const { id, status, endpoint, events_parked: parked } of await fetchEndpoints(session, only)) {
     const events: Undelivered[] = [];
-    for (const kind of kinds) events.push(...(await eventsOf(session, kind, { webhook: id, since: since[kind] })));
+    for (const kind of kinds) events.push(...(await fetchEvents(session, kind, { webhook: id, since: since[kind] })));
     if (status === 'enabled') {
       found.push(...events);
-      if (kinds.includes('failed')) retried.push(...(await tellRetried(session, id)));
+      if (kinds.includes('failed')) retried.push(...(await listRetried(session, id)));
     }
     if (status !== 'enabled' && !kinds.includes('parked') && parked > 0) {
       session.terminal.progress('');
       session.terminal.warn(
         `rasket: ${id} (${endpoint}) is disabled, and has ${count(parked, ['parked'])} waiting, which --failed does not include. ` +
-          session.say({ ...enable(id), words: 'Enable it, then replay them with --parked' }),
+          session.formatAdvices({ ...enable(id), words: 'Enable it, then replay them with --parked' }),
       );
     }
     if (status !== 'enabled' && events.length > 0) {
@@ -160,7 +160,7 @@ async function listUndelivered(
       left += events.length;
       session.terminal.warn(
         `rasket: ${id} (${endpoint}) is disabled, ${count(events.length, kinds)} not replayed. ` +
-          session.say({ ...enable(id), words: 'Enable it first' }),
+          session.formatAdvices({ ...enable(id), words: 'Enable it first' }),
       );
     }
   }
@@ -168,17 +168,17 @@ async function listUndelivered(
 }
 
 /** Returns events that have not failed yet, because they are still retried. */
-async function tellRetried({ client, say }: Session, webhook: string): Promise<string[]> {
+async function listRetried({ client, formatAdvices }: Session, webhook: string): Promise<string[]> {
   const query = { status: 'attempting', limit: PAGE } as const;
   const { data, has_more: hasMore } = await client.call('listWebhookEvents', { path: { webhook_id: webhook }, query });
   if (data.length === 0) return [];
   const many = `${data.length}${hasMore ? ' or more' : ''} event${data.length === 1 ? ' is' : 's are'}`;
-  return [`${many} being retried at ${webhook} and not replayed. ${say(seeTried(webhook))}`];
+  return [`${many} being retried at ${webhook} and not replayed. ${formatAdvices(seeTried(webhook))}`];
 }
 
 const PAGE = 100;
 
-async function endpointsOf({ client }: Session, only: string | undefined) {
+async function fetchEndpoints({ client }: Session, only: string | undefined) {
   if (only !== undefined) return [await client.call('getWebhook', { path: { webhook_id: only } })];
   const found = [];
   for (let after: string | undefined; ;) {
@@ -191,7 +191,7 @@ async function endpointsOf({ client }: Session, only: string | undefined) {
   }
 }
 
-async function eventsOf(
+async function fetchEvents(
   { client, terminal }: Session,
   kind: Kind,
   { webhook, since }: { webhook: string; since: string | undefined },
@@ -211,7 +211,7 @@ async function eventsOf(
   }
 }
 
-function tableOf({ terminal }: Session, found: readonly Undelivered[]): string {
+function formatUndelivered({ terminal }: Session, found: readonly Undelivered[]): string {
   return formatTable(terminal, found, [
     { title: 'ENDPOINT', value: (event) => event.webhook, fit: 'whole' },
     { title: 'EVENT', value: (event) => event.id, fit: 'whole' },

@@ -62,7 +62,7 @@ export const putDiagnosis = (tx: Executor, row: DiagnosisRow): Promise<number> =
   );
 
 /** Removes diagnoses, in the transaction that removes the emails. */
-export async function removeDiagnosesOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
+export async function removeEmailDiagnoses(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   await tx.run(`delete from ai_diagnoses where ${among.sql}`, [among.value]);

@@ -4,8 +4,8 @@ import { refuse } from '../../platform/refusal.ts';
 import type { PostAnswer } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
-import { promptOf, TRY_AGAIN, type AnswerForm, type Task } from './model-tasks.ts';
-import { findingOf, type Finding } from '../../platform/finding.ts';
+import { buildPrompt, TRY_AGAIN, type AnswerForm, type Task } from './model-tasks.ts';
+import { buildFinding, type Finding } from '../../platform/finding.ts';
 
 /**
  * Chat completions API of OpenAI, which many other servers implement. Sends no token limit and no temperature: servers
@@ -26,14 +26,14 @@ const chatCompletions: Wire = {
     },
   }),
   read(body) {
-    const choices = fieldOf(body, 'choices');
+    const choices = readField(body, 'choices');
     const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    const message = fieldOf(first, 'message');
-    const content = fieldOf(message, 'content');
-    const reason = fieldOf(first, 'finish_reason');
+    const message = readField(first, 'message');
+    const content = readField(message, 'content');
+    const reason = readField(first, 'finish_reason');
     if (reason === 'length') return { kind: 'cut_off' };
     // A refusal replaces the content; a filter omits parts of it.
-    if (reason === 'content_filter' || isText(fieldOf(message, 'refusal')) || hasRefusal(content)) {
+    if (reason === 'content_filter' || isText(readField(message, 'refusal')) || hasRefusal(content)) {
       return { kind: 'refused' };
     }
     return { kind: 'said', json: jsonIn(typeof content === 'string' ? content : textOfParts(content)) };
@@ -44,11 +44,11 @@ const chatCompletions: Wire = {
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 const hasRefusal = (content: unknown): boolean =>
-  Array.isArray(content) && content.some((part) => fieldOf(part, 'type') === 'refusal');
+  Array.isArray(content) && content.some((part) => readField(part, 'type') === 'refusal');
 
 function textOfParts(content: unknown): string {
   if (!Array.isArray(content)) return '';
-  const texts = content.filter((part) => fieldOf(part, 'type') === 'text').map((part) => fieldOf(part, 'text'));
+  const texts = content.filter((part) => readField(part, 'type') === 'text').map((part) => readField(part, 'text'));
   return texts.filter((text) => typeof text === 'string').join('');
 }
 
@@ -70,13 +70,13 @@ const messagesApi: Wire = {
     },
   }),
   read(body) {
-    const reason = fieldOf(body, 'stop_reason');
+    const reason = readField(body, 'stop_reason');
     if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') return { kind: 'cut_off' };
     if (reason === 'refusal') return { kind: 'refused' };
-    const content = fieldOf(body, 'content');
+    const content = readField(body, 'content');
     const parts: unknown[] = Array.isArray(content) ? content : [];
-    const use = parts.find((part) => fieldOf(part, 'type') === 'tool_use');
-    return { kind: 'said', json: fieldOf(use, 'input') };
+    const use = parts.find((part) => readField(part, 'type') === 'tool_use');
+    return { kind: 'said', json: readField(use, 'input') };
   },
   isSchemaOptional: false,
 };
@@ -95,17 +95,20 @@ const WAIT_SECONDS_MAX = 86_400;
  * Describes a failed response. Its own words may repeat the key and the question, so none of its text is repeated, only
  * its status, the codes of its error and the seconds of Retry-After.
  */
-function faultOf(answer: PostAnswer): Failure {
+function toFailure(answer: PostAnswer): Failure {
   if (answer.kind === 'failed')
     return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
   const { status, body, retryAfter } = answer;
   const codes = codesIn(body);
   const seconds = /^\d{1,5}$/.test(retryAfter ?? '') ? Math.min(Number(retryAfter), WAIT_SECONDS_MAX) : undefined;
   const wait = seconds === undefined ? '' : `, for ${seconds} seconds by its own word`;
-  return { say: `its server ${wordsOf(status, Object.values(codes))} (${status})${wait}`, fault: { status, ...codes } };
+  return {
+    say: `its server ${describeStatus(status, Object.values(codes))} (${status})${wait}`,
+    fault: { status, ...codes },
+  };
 }
 
-function wordsOf(status: number, codes: readonly string[]): string {
+function describeStatus(status: number, codes: readonly string[]): string {
   if (status === 402 || codes.some((code) => OUT_OF_MONEY.includes(code))) return 'has no money left for this account';
   if (status === 401 || status === 403) return 'does not accept the key';
   if (status === 404) return 'does not know the model, or nothing is at this address';
@@ -127,8 +130,8 @@ const FAULTS = {
 } as const;
 
 function codesIn(body: string): Record<string, string> {
-  const error = fieldOf(parseJson(body), 'error');
-  const codes = ['type', 'code'].map((name) => [name, fieldOf(error, name)] as const);
+  const error = readField(parseJson(body), 'error');
+  const codes = ['type', 'code'].map((name) => [name, readField(error, name)] as const);
   const isCode = (code: unknown): code is string => typeof code === 'string' && /^[a-z][a-z_.]{0,79}$/.test(code);
   return Object.fromEntries(codes.filter((entry): entry is readonly [string, string] => isCode(entry[1])));
 }
@@ -171,7 +174,7 @@ export async function askModel<Answer>(
   const gone = whenGone?.();
   const patience = AbortSignal.timeout(ai.timeout_seconds * 1000);
   const signal = gone ? AbortSignal.any([gone, patience]) : patience;
-  const url = baseOf(ai.url);
+  const url = toBaseUrl(ai.url);
   const exchange = (request: ModelRequest) => post(world, { request, base: url, signal });
   const result = await askTwice(world, task, form, exchange);
   if ('answer' in result || result.isOfQuestion) modelHealth.noteAnswer();
@@ -199,7 +202,7 @@ async function askTwice<Answer>(
   let withSchema = true;
   let wrong = '';
   for (let misfits = 0; misfits < 2;) {
-    const question = questionOf(world, task, form, wrong);
+    const question = buildQuestion(world, task, form, wrong);
     const answer = await exchange(wire.request(question, { model: ai.model, key, withSchema }));
     if (isRefusal(answer, UNKNOWN_TO_IT) && withSchema && wire.isSchemaOptional) {
       withSchema = false;
@@ -219,7 +222,7 @@ const isRefusal = (answer: PostAnswer, statuses: readonly number[]): boolean =>
 /** Reads a response: returns the result, what is wrong with it, or the reason that there is none. */
 function hear<Answer>(answer: PostAnswer, wire: Wire, form: AnswerForm<Answer>): Asked<Answer> | { wrong: string } {
   if (isTooLong(answer)) return { wrong: `it was longer than ${ANSWER_BYTES_MAX} bytes` };
-  if (answer.kind === 'failed' || answer.status !== 200) return faultOf(answer);
+  if (answer.kind === 'failed' || answer.status !== 200) return toFailure(answer);
   const reply = wire.read(parseJson(answer.body));
   if (reply.kind === 'cut_off') return { wrong: 'it was cut off before its end; be shorter' };
   if (reply.kind === 'refused') return { say: 'the model refused to answer this', isOfQuestion: true, fault: {} };
@@ -231,8 +234,8 @@ const isTooLong = (answer: PostAnswer): boolean =>
     ? answer.isCut === true
     : answer.fault.kind === 'unreadable' && answer.fault.wrong === 'endless';
 
-function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, wrong: string): Question {
-  const { system, user } = promptOf(task, form.schema, world.ids.hex(12));
+function buildQuestion<Answer>(world: World, task: Task, form: AnswerForm<Answer>, wrong: string): Question {
+  const { system, user } = buildPrompt(task, form.schema, world.ids.hex(12));
   return {
     name: form.name,
     system: wrong === '' ? system : system + TRY_AGAIN(wrong),
@@ -274,7 +277,7 @@ async function post(
 }
 
 /** Returns the URL of the server; this machine is addressed without DNS. */
-function baseOf(url: string): URL {
+function toBaseUrl(url: string): URL {
   const base = new URL(url);
   if (base.protocol === 'http:' && base.hostname === 'localhost') base.hostname = '127.0.0.1';
   return base;
@@ -296,7 +299,7 @@ const DAY_MS = 86_400_000;
 /** Health of the model, as far as this process has asked it. */
 export interface ModelHealth {
   noteAnswer(): void;
-  /** `say` contains no secret: see `faultOf`. */
+  /** `say` contains no secret: see `toFailure`. */
   noteFailure(say: string): void;
   /**
    * Reports that the model fails, since when and with which error, until it responds again or has not been asked for a
@@ -317,7 +320,7 @@ export function createModelHealth({ clock, config: { ai } }: Pick<World, 'clock'
       if (failing && clock.now() - failing.at >= DAY_MS) failing = undefined;
       if (!failing) return [];
       const summary = `The model ${ai.model} at ${URL.parse(ai.url)?.host} gives no answer that can be used: ${failing.say}.`;
-      return [findingOf('model_failing', { summary, subjects: [ai.model], since: failing.since })];
+      return [buildFinding('model_failing', { summary, subjects: [ai.model], since: failing.since })];
     },
   };
 }
@@ -362,7 +365,7 @@ function jsonIn(text: string): unknown {
 }
 
 /** Returns a field of untrusted data, or undefined. */
-const fieldOf = (value: unknown, name: string): unknown =>
+const readField = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined;

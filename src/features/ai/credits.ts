@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal.ts';
 import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
 import { findTeam } from '../../tenancy/teams/index.ts';
-import { countUsage, planOf, usageOf } from '../../tenancy/usage/index.ts';
+import { countUsage, loadPlan, loadUsage } from '../../tenancy/usage/index.ts';
 import { closeRequest, countOpen, insertRequest, removeOldRequests, requestsSince } from './ai.store.ts';
 
 const REQUESTS_MAX = 10;
@@ -56,7 +56,7 @@ export function admit(ctx: Ctx, { openMs }: { openMs: number }): Promise<Admitte
 
 /** Throws if no credit is left. Requests in progress count: of fifty requests with one credit left, one is admitted. */
 async function mustHaveCredit(ctx: Ctx, tx: Executor, now: number): Promise<void> {
-  const { limit, used } = await creditsOf(ctx, tx);
+  const { limit, used } = await loadCredits(ctx, tx);
   const open = await countOpen(tx, ctx.teamId, now);
   if (used + open < limit) return;
   const held = open === 0 ? '' : `, and ${open} more are being used at this moment`;
@@ -72,9 +72,9 @@ const tooMany = (waitMs: number) =>
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   });
 
-export async function creditsOf({ store, teamId }: Ctx, db: Executor = store.db): Promise<Credits> {
-  const { ai_credits: limit } = await planOf(store, db, teamId);
-  const used = (await usageOf(db, teamId, store.clock.now())).monthly.ai_answer;
+export async function loadCredits({ store, teamId }: Ctx, db: Executor = store.db): Promise<Credits> {
+  const { ai_credits: limit } = await loadPlan(store, db, teamId);
+  const used = (await loadUsage(db, teamId, store.clock.now())).monthly.ai_answer;
   return { limit, used, remaining: Math.max(0, limit - used) };
 }
 
@@ -93,7 +93,7 @@ export function settle(
     }
     await countUsage(tx, { teamId, kind: 'ai_answer', at, count: 1 });
     await keep(tx);
-    return creditsOf(ctx, tx);
+    return loadCredits(ctx, tx);
   });
 }
 

@@ -2,8 +2,15 @@ import type { DraftEmailBodyRequest, SuggestSubjectLinesRequest } from '../../co
 import { refuse } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
-import { admit, creditsOf, mustBeSwitchedOn, giveUp, settle, type Credits } from './credits.ts';
-import { diagnose, factsOf, hashOfState, keepDiagnosis, storedDiagnosis, type EmailFacts } from './email-diagnosis.ts';
+import { admit, loadCredits, mustBeSwitchedOn, giveUp, settle, type Credits } from './credits.ts';
+import {
+  diagnose,
+  buildFacts,
+  hashOfState,
+  keepDiagnosis,
+  storedDiagnosis,
+  type EmailFacts,
+} from './email-diagnosis.ts';
 import { getTemplate } from '../templates/index.ts';
 import { newLinks } from './new-links.ts';
 import {
@@ -58,7 +65,7 @@ async function askForCredit<Answer>(
 
 export async function suggestSubjectLines(ctx: AiCtx, input: SuggestSubjectLinesRequest) {
   await mustHaveModel(ctx);
-  const template = await templateOf(ctx, input.template_id);
+  const template = await loadTemplate(ctx, input.template_id);
   const task = subjectLinesTask({
     'the subject so far': input.subject ?? template?.subject ?? undefined,
     'the plain text of the email': input.text ?? template?.text ?? undefined,
@@ -73,7 +80,7 @@ export async function suggestSubjectLines(ctx: AiCtx, input: SuggestSubjectLines
 /** Drafts a body, which is neither saved nor sent. */
 export async function draftEmailBody(ctx: AiCtx, input: DraftEmailBodyRequest) {
   await mustHaveModel(ctx);
-  const template = await templateOf(ctx, input.template_id);
+  const template = await loadTemplate(ctx, input.template_id);
   const { brief, tone = 'neutral', existing_html: existing } = input;
   const task = draftTask(tone, {
     'the brief: what the email is to say': brief,
@@ -95,7 +102,7 @@ export async function draftEmailBody(ctx: AiCtx, input: DraftEmailBodyRequest) {
 const CHARS_MAX = 100_000;
 
 /** Returns the edited version of a template, because the draft is for its next version. */
-async function templateOf(ctx: Ctx<World>, id: string | undefined) {
+async function loadTemplate(ctx: Ctx<World>, id: string | undefined) {
   if (id === undefined) return undefined;
   const template = await getTemplate(ctx, id);
   const longest = Math.max(template.html.length, template.text?.length ?? 0);
@@ -111,11 +118,11 @@ const PAGE = { limit: 100 };
 export async function diagnoseEmail(ctx: AiCtx, emailId: string) {
   await mustBeSwitchedOn(ctx);
   const facts = await factsOfEmail(ctx, emailId);
-  const state = { emailId, stateHash: hashOfState(facts, authorOf(ctx.store)) };
+  const state = { emailId, stateHash: hashOfState(facts, formatAuthor(ctx.store)) };
   const stored = await storedDiagnosis(ctx.store.db, state);
   if (stored) {
     await admit(ctx, { openMs: 0 });
-    return present(stored, true, await creditsOf(ctx));
+    return present(stored, true, await loadCredits(ctx));
   }
   return hasModel(ctx.store) ? inWords(ctx, facts, state) : byRules(ctx, facts, state);
 }
@@ -129,7 +136,7 @@ async function byRules(ctx: Ctx<World>, facts: EmailFacts, state: State) {
   await admit(ctx, { openMs: 0 });
   const diagnosis = diagnose(facts);
   const createdAt = await ctx.store.db.tx((tx) => keepDiagnosis(tx, ctx, { ...state, diagnosis }));
-  return present({ diagnosis, createdAt }, false, await creditsOf(ctx));
+  return present({ diagnosis, createdAt }, false, await loadCredits(ctx));
 }
 
 async function inWords(ctx: AiCtx, facts: EmailFacts, state: State) {
@@ -149,10 +156,10 @@ async function factsOfEmail(ctx: Ctx<World>, emailId: string): Promise<EmailFact
   const events = await listEmailEvents(ctx, emailId, PAGE);
   const attempts = await listEmailAttempts(ctx, emailId, PAGE);
   const pending = await pendingDeliveries(ctx.store, emailId);
-  return factsOf({ email, events: events.data, attempts: attempts.data, pending, suppressed: attempts.suppressed });
+  return buildFacts({ email, events: events.data, attempts: attempts.data, pending, suppressed: attempts.suppressed });
 }
 
-const authorOf = ({ config: { ai } }: World): string => (ai.url === '' ? '' : `${ai.kind} ${ai.url} ${ai.model}`);
+const formatAuthor = ({ config: { ai } }: World): string => (ai.url === '' ? '' : `${ai.kind} ${ai.url} ${ai.model}`);
 
 function present(
   { diagnosis, createdAt }: { diagnosis: ReturnType<typeof diagnose>; createdAt: number },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagnose, factsOf, type EmailHistory } from './email-diagnosis.ts';
+import { diagnose, buildFacts, type EmailHistory } from './email-diagnosis.ts';
 
 const AT = '2026-11-20T09:30:00.000Z';
 const SECRET = 'PLANTED';
@@ -88,12 +88,12 @@ const planted = {
 
 describe('the facts that a model receives about an email', () => {
   it('contain no text that anybody wrote, in any field', () => {
-    const facts = factsOf(planted as unknown as EmailHistory);
+    const facts = buildFacts(planted as unknown as EmailHistory);
     for (const told of [facts, diagnose(facts)]) expect(JSON.stringify(told)).not.toMatch(/planted|@/i);
   });
 
   it('contain the domains of the recipients, the states and the times', () => {
-    const facts = factsOf(planted as unknown as EmailHistory);
+    const facts = buildFacts(planted as unknown as EmailHistory);
     expect(facts.recipients).toEqual([
       { number: 1, domain: 'one.example' },
       { number: 2, domain: 'two.example' },
@@ -129,7 +129,7 @@ describe('the diagnosis without a model', () => {
 
   it('names no cause when the email was delivered', () => {
     const well = history({ state: 'delivered', attempts: [attempt('delivered', '250 ok')] });
-    expect(diagnose(factsOf(well))).toEqual({
+    expect(diagnose(buildFacts(well))).toEqual({
       summary: 'It was delivered. It has one recipient, at one.example.',
       likely_causes: [],
       next_steps: ['No action is needed.'],
@@ -143,7 +143,7 @@ describe('the diagnosis without a model', () => {
       attempts: [attempt('deferred', '452 4.2.2 Mailbox full', 2), attempt('deferred', '450 4.2.0 Greylisted', 1)],
       pending: [{ destination: 'one.example', state: 'waiting', attempts: 2, until: AT }],
     });
-    const { likely_causes: causes, next_steps: steps } = diagnose(factsOf(tried));
+    const { likely_causes: causes, next_steps: steps } = diagnose(buildFacts(tried));
     expect(causes).toHaveLength(1);
     expect(causes[0]).toMatch(/^one\.example: .*full.* \(452 4\.2\.2\)$/);
     expect(steps).toContain(`one.example will be retried automatically (${AT}).`);
@@ -151,10 +151,10 @@ describe('the diagnosis without a model', () => {
       state: 'delivered',
       attempts: [attempt('delivered', '250 ok', 2), attempt('deferred', '450 no')],
     });
-    expect(diagnose(factsOf(done)).likely_causes).toEqual([]);
+    expect(diagnose(buildFacts(done)).likely_causes).toEqual([]);
   });
 
   it('says that a complaint marked the email as spam', () => {
-    expect(diagnose(factsOf(history({ state: 'complained' }))).likely_causes.join()).toContain('spam');
+    expect(diagnose(buildFacts(history({ state: 'complained' }))).likely_causes.join()).toContain('spam');
   });
 });

@@ -15,11 +15,11 @@ const LINES_MAX = 10;
 
 /** Explains what happened to an email by rules alone. A model gets the same facts to word. */
 export function diagnose(facts: EmailFacts): Diagnosis {
-  const troubles = troublesOf(facts);
+  const troubles = collectTroubles(facts);
   const causes = troubles.map(({ domain, meaning, code }) => `${at(domain)}${meaning}${code ? ` (${code})` : ''}`);
   const steps = [
     ...troubles.flatMap(({ advice }) => (advice === null ? [] : [advice])),
-    ...facts.pending.map(nextOf),
+    ...facts.pending.map(describeNext),
     ...facts.suppressed.map(suppressedStep(facts)),
   ];
   return {
@@ -53,20 +53,20 @@ interface Trouble extends Meaning {
 }
 
 /** Returns the last result of each recipient unless it is a delivery, including those that only events report. */
-function troublesOf({ events, attempts, recipients }: EmailFacts): Trouble[] {
-  const domainOf = (number: number): string | undefined => recipients.find((one) => one.number === number)?.domain;
+function collectTroubles({ events, attempts, recipients }: EmailFacts): Trouble[] {
+  const findDomain = (number: number): string | undefined => recipients.find((one) => one.number === number)?.domain;
   const latest = new Map<string, Trouble>();
   for (const { domain, results } of attempts)
     for (const { recipient, ...result } of results) latest.set(`${domain} ${recipient}`, { ...result, domain });
   const ended = [...latest.values()].filter(({ outcome }) => outcome !== 'delivered');
   const told = events.flatMap(({ result, recipients: to }) =>
-    result === undefined ? [] : [{ ...result, domain: domainOf(to[0] ?? 0) }],
+    result === undefined ? [] : [{ ...result, domain: findDomain(to[0] ?? 0) }],
   );
-  const known = new Set(ended.map(keyOf));
-  return distinct([...ended, ...told.filter((trouble) => !known.has(keyOf(trouble)))]);
+  const known = new Set(ended.map(toKey));
+  return distinct([...ended, ...told.filter((trouble) => !known.has(toKey(trouble)))]);
 }
 
-const keyOf = ({ domain, outcome }: Trouble): string => `${domain} ${outcome}`;
+const toKey = ({ domain, outcome }: Trouble): string => `${domain} ${outcome}`;
 
 function distinct(troubles: readonly Trouble[]): Trouble[] {
   return [...new Map(troubles.map((one) => [`${one.domain} ${one.meaning}`, one])).values()];
@@ -82,7 +82,7 @@ const NEXT: Readonly<Record<string, string>> = {
   held: 'is held by the operator of this server',
 };
 
-const nextOf = ({ domain, state, until }: EmailFacts['pending'][number]): string =>
+const describeNext = ({ domain, state, until }: EmailFacts['pending'][number]): string =>
   `${domain} ${NEXT[state] ?? 'is still open'}${until === null ? '' : ` (${until})`}.`;
 
 const suppressedStep =
@@ -153,22 +153,22 @@ export interface EmailFacts {
  * of ours. Contains nothing that others wrote: of replies of mail servers only the codes, because their text repeats
  * addresses and subjects.
  */
-export function factsOf({ email, events, attempts, pending, suppressed }: EmailHistory): EmailFacts {
+export function buildFacts({ email, events, attempts, pending, suppressed }: EmailHistory): EmailFacts {
   const numbers = numberRecipients(email);
   return {
     state: wordIn(STATES, email.last_event),
-    accepted_at: timeOf(email.created_at),
-    recipients: [...numbers].map(([address, number]) => ({ number, domain: domainOf(address) })),
+    accepted_at: formatTime(email.created_at),
+    recipients: [...numbers].map(([address, number]) => ({ number, domain: extractDomain(address) })),
     events: events.toReversed().map((event) => eventFact(event, numbers)),
     attempts: attempts.toReversed().map((attempt) => attemptFact(attempt, numbers)),
     pending: pending.map(({ destination, state, attempts: tries, until }) => ({
-      domain: hostOf(destination),
+      domain: toReadableHost(destination),
       state: wordIn(PENDING, state),
       attempts: Number(tries),
-      until: until === null ? null : timeOf(until),
+      until: until === null ? null : formatTime(until),
     })),
     suppressed: suppressed.map(({ email: address, origin }) => ({
-      recipient: numberOf(numbers, address),
+      recipient: findNumber(numbers, address),
       because: wordIn(ORIGINS, origin),
     })),
   };
@@ -205,39 +205,40 @@ function bareAddress(written: string): string {
 }
 
 /** Returns the number of a recipient; 0 if the address, which a report may name, is none of them. */
-const numberOf = (numbers: Numbers, address: string): number => numbers.get(bareAddress(address)) ?? 0;
+const findNumber = (numbers: Numbers, address: string): number => numbers.get(bareAddress(address)) ?? 0;
 
-const domainOf = (address: string): string => hostOf(address.slice(address.lastIndexOf('@') + 1));
+const extractDomain = (address: string): string => toReadableHost(address.slice(address.lastIndexOf('@') + 1));
 
-const hostOf = (name: string): string => (/^[\p{L}\p{N}][\p{L}\p{N}.-]{0,252}$/u.test(name) ? name : 'unreadable');
+const toReadableHost = (name: string): string =>
+  /^[\p{L}\p{N}][\p{L}\p{N}.-]{0,252}$/u.test(name) ? name : 'unreadable';
 
 const wordIn = (words: readonly string[], word: string): string => (words.includes(word) ? word : 'other');
 
-const timeOf = (text: string): string => {
+const formatTime = (text: string): string => {
   const at = Date.parse(text);
   return Number.isNaN(at) ? 'unknown' : new Date(at).toISOString();
 };
 
 function eventFact({ type, created_at: at, data }: EmailHistory['events'][number], numbers: Numbers) {
   const to = Array.isArray(data?.['to']) ? data['to'].map(String) : [];
-  const ended = endedOf(type, data ?? {});
+  const ended = readEnd(type, data ?? {});
   return {
-    at: timeOf(at),
+    at: formatTime(at),
     type: wordIn(STATES, type.replace(/^email\./, '')),
-    recipients: to.map((address) => numberOf(numbers, address)),
+    recipients: to.map((address) => findNumber(numbers, address)),
     ...(data?.['machine'] === true ? { by_machine: true as const } : {}),
-    ...(ended ? { result: meaningOf(ended) } : {}),
+    ...(ended ? { result: explainEnd(ended) } : {}),
   };
 }
 
 /** Returns the end of a delivery that an event reports; undefined if it reports none. */
-function endedOf(type: string, data: Record<string, unknown>): Ended | undefined {
+function readEnd(type: string, data: Record<string, unknown>): Ended | undefined {
   const part = (name: string) => (data[name] ?? {}) as Record<string, unknown>;
-  const firstOf = (codes: unknown): string | null =>
+  const firstCode = (codes: unknown): string | null =>
     Array.isArray(codes) && codes.length > 0 ? String(codes[0]) : null;
   switch (type) {
     case 'email.bounced':
-      return { outcome: 'bounced', reason: null, reply: firstOf(part('bounce')['diagnosticCode']) };
+      return { outcome: 'bounced', reason: null, reply: firstCode(part('bounce')['diagnosticCode']) };
     case 'email.suppressed':
       return { outcome: 'suppressed', reason: null, reply: null };
     case 'email.failed':
@@ -249,20 +250,20 @@ function endedOf(type: string, data: Record<string, unknown>): Ended | undefined
 
 function attemptFact(attempt: Attempt, numbers: Numbers) {
   return {
-    at: timeOf(attempt.created_at),
+    at: formatTime(attempt.created_at),
     attempt: Number(attempt.attempt),
-    domain: hostOf(attempt.destination),
+    domain: toReadableHost(attempt.destination),
     is_encrypted: attempt.tls !== null,
     results: attempt.recipients.map((recipient) => ({
-      recipient: numberOf(numbers, recipient.email),
-      ...meaningOf(recipient, attempt),
+      recipient: findNumber(numbers, recipient.email),
+      ...explainEnd(recipient, attempt),
     })),
   };
 }
 
 const OUTCOMES = ['delivered', 'deferred', 'bounced', 'suppressed', 'failed', 'ambiguous'] as const;
 
-function meaningOf(ended: Ended, peer?: Pick<Attempt, 'mx' | 'address'>): Meaning {
+function explainEnd(ended: Ended, peer?: Pick<Attempt, 'mx' | 'address'>): Meaning {
   const outcome = OUTCOMES.find((known) => known === ended.outcome) ?? 'failed';
   const { sentence, advice } = explainDelivery({ ...ended, outcome }, peer);
   return { outcome, code: codeIn(ended.reply), meaning: sentence, advice };

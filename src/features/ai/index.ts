@@ -3,4 +3,4 @@
  * model. A credit is held from the admission of a request, and spent in the transaction that stores its result. Calls
  * no model itself.
  */
-export { removeDiagnosesOf } from './ai.store.ts';
+export { removeEmailDiagnoses } from './ai.store.ts';

@@ -1,5 +1,5 @@
 import { decodeAttribute } from '../../protocol/html-references/index.ts';
-import { startTagsOf } from '../../protocol/track-links/index.ts';
+import { listStartTags } from '../../protocol/track-links/index.ts';
 
 const LINKS_MAX = 100;
 const CHARS_MAX = 2048;
@@ -22,7 +22,7 @@ export function newLinks(draft: { html: string; text: string }, sources: readonl
 
 /** Returns addresses of attributes, with any scheme, and those in the text, which mail programs turn into links. */
 function addressesIn(text: string): string[] {
-  const tags = startTagsOf(text);
+  const tags = listStartTags(text);
   const attributes = tags.flatMap(({ attributes: written }) =>
     LEADING.map((name) => written.get(name)).filter((value) => value !== undefined),
   );

@@ -29,7 +29,7 @@ export {
 } from './contacts/consent.ts';
 export { findContactsByIds, type ContactRow } from './contacts/contacts.store.ts';
 export { exportContacts } from './contacts/export-contacts.ts';
-export { contactNamed, valuesOf } from './contacts/find-contact.ts';
+export { contactNamed, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
   choiceToken,
@@ -38,19 +38,26 @@ export {
   preferenceOrigin,
   sampleLinks,
   type WayOut,
-  wayOutOf,
+  buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
 export { listContactSegments } from './contacts/read-contacts.ts';
 export { countMembers, getSegmentMetrics, joinSegments, membersPage } from './contacts/segment-members.ts';
-export { textsBehind } from './contacts/values.store.ts';
-export { tellOf, writeChange } from './contacts/write-contact.ts';
+export { textsAfter } from './contacts/values.store.ts';
+export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 
 /**
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
 export { countSegments, findSegment, liveSegments } from './segments/segments.store.ts';
-export { createSegment, declaredFor, filterOf, getSegment, listSegments, withoutLost } from './segments/segments.ts';
+export {
+  createSegment,
+  declaredFor,
+  loadSegmentFilter,
+  getSegment,
+  listSegments,
+  withoutLost,
+} from './segments/segments.ts';
 
 /**
  * Topics: the subjects a team writes about, and which of them a contact wants. A contact's own choice takes precedence

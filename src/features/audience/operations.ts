@@ -26,32 +26,32 @@ import {
 import { listContactTopics, updateContactTopics } from './contacts/consent.ts';
 import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/segments.ts';
 import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/topics.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
 export const contacts = {
   createContact: (ctx, { body }) => createContact(ctx, body),
-  listContacts: (ctx, { query = {} }) => listContacts(ctx, query, pageOf(query)),
+  listContacts: (ctx, { query = {} }) => listContacts(ctx, query, readPage(query)),
   getContact: (ctx, { path }) => getContact(ctx, path.contact),
   updateContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body),
   deleteContact: (ctx, { path }) => deleteContact(ctx, path.contact),
-  listContactActivity: (ctx, { path, query }) => listContactActivity(ctx, path.contact, pageOf(query)),
+  listContactActivity: (ctx, { path, query }) => listContactActivity(ctx, path.contact, readPage(query)),
   createAudienceContact: (ctx, { path, body }) => createAudienceContact(ctx, path.segment, body),
-  listAudienceContacts: (ctx, { path, query }) => listSegmentContacts(ctx, path.segment, {}, pageOf(query)),
+  listAudienceContacts: (ctx, { path, query }) => listSegmentContacts(ctx, path.segment, {}, readPage(query)),
   getAudienceContact: (ctx, { path }) => getAudienceContact(ctx, path.segment, path.contact),
   updateAudienceContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body, path.segment),
   deleteAudienceContact: (ctx, { path }) => deleteContact(ctx, path.contact, path.segment),
 } satisfies OperationTable<World>;
 
 export const contactImports = {
-  listContactImports: (ctx, { query = {} }) => listContactImports(ctx, query, pageOf(query)),
+  listContactImports: (ctx, { query = {} }) => listContactImports(ctx, query, readPage(query)),
   getContactImport: (ctx, { path }) => getContactImport(ctx, path.import_id),
   getContactImportFailures: (ctx, { path }) => getContactImportFailures(ctx, path.import_id),
 } satisfies OperationTable<World>;
 
 export const contactProperties = {
   createContactProperty: (ctx, { body }) => createContactProperty(ctx, body),
-  listContactProperties: (ctx, { query }) => listContactProperties(ctx, pageOf(query)),
+  listContactProperties: (ctx, { query }) => listContactProperties(ctx, readPage(query)),
   getContactProperty: (ctx, { path }) => getContactProperty(ctx, path.contact_property_id),
   updateContactProperty: (ctx, { path, body }) => updateContactProperty(ctx, path.contact_property_id, body),
   deleteContactProperty: async (ctx, { path }) => {
@@ -65,24 +65,24 @@ export const contactProperties = {
 
 export const segments = {
   createSegment: (ctx, { body }) => createSegment(ctx, body),
-  listSegments: (ctx, { query = {} }) => listSegmentsWith(ctx, query, pageOf(query)),
+  listSegments: (ctx, { query = {} }) => listSegmentsWith(ctx, query, readPage(query)),
   previewSegment: (ctx, { body }) => countFilter(ctx, body.filter),
   getSegment: (ctx, { path }) => getSegment(ctx, path.segment),
   updateSegment: (ctx, { path, body }) => updateSegment(ctx, path.segment, body),
   deleteSegment: (ctx, { path }) => deleteSegment(ctx, path.segment),
-  listSegmentContacts: (ctx, { path, query = {} }) => listSegmentContacts(ctx, path.segment, query, pageOf(query)),
+  listSegmentContacts: (ctx, { path, query = {} }) => listSegmentContacts(ctx, path.segment, query, readPage(query)),
   getSegmentMetrics: (ctx, { path }) => getSegmentMetrics(ctx, path.segment),
-  listContactSegments: (ctx, { path, query }) => listContactSegments(ctx, path.contact, pageOf(query)),
+  listContactSegments: (ctx, { path, query }) => listContactSegments(ctx, path.contact, readPage(query)),
   addContactToSegment: (ctx, { path }) => addContactToSegment(ctx, path.contact, path.segment),
   removeContactFromSegment: (ctx, { path }) => removeContactFromSegment(ctx, path.contact, path.segment),
 } satisfies OperationTable<World>;
 
 export const topics = {
   createTopic: (ctx, { body }) => createTopic(ctx, body),
-  listTopics: (ctx, { query }) => listTopics(ctx, pageOf(query)),
+  listTopics: (ctx, { query }) => listTopics(ctx, readPage(query)),
   getTopic: (ctx, { path }) => getTopic(ctx, path.topic_id),
   updateTopic: (ctx, { path, body }) => updateTopic(ctx, path.topic_id, body),
   deleteTopic: (ctx, { path }) => deleteTopic(ctx, path.topic_id),
-  listContactTopics: (ctx, { path, query }) => listContactTopics(ctx, path.contact, pageOf(query)),
+  listContactTopics: (ctx, { path, query }) => listContactTopics(ctx, path.contact, readPage(query)),
   updateContactTopics: (ctx, { path, body }) => updateContactTopics(ctx, path.contact, body.topics),
 } satisfies OperationTable<World>;

@@ -3,6 +3,6 @@
  * row. Each row is counted once, even after a crash, and no more than a batch of rows is held in memory. Contacts whose
  * topic requires confirmation are asked by mail, once per request.
  */
-export { createImportLoop, removeImportFiles, type Imports } from './import-runner/carry-import.ts';
+export { createImportLoop, removeImportFiles, type Imports } from './import-runner/run-import.ts';
 export { createConfirmations, forgetConfirmationMails } from './import-runner/confirmations.ts';
 export { FIELDS, FIELD_BYTES_MAX, importContacts, type ImportPart } from './import-runner/receive-import.ts';

@@ -1,5 +1,5 @@
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   rowsEnding,
@@ -67,7 +67,7 @@ export async function listRunRows(
 ): Promise<{ rows: RunRow[]; hasMore: boolean }> {
   if (!statuses) {
     const sql = pageSql('automation_runs', 'automation_id = ?', page);
-    return pageOf(await db.all<RunRow>(sql, [automationId, ...pageValues(page)]), page);
+    return cutPage(await db.all<RunRow>(sql, [automationId, ...pageValues(page)]), page);
   }
   const sql = pageSql('automation_runs', 'automation_id = ? and status = ?', page);
   const found: RunRow[] = [];
@@ -76,7 +76,7 @@ export async function listRunRows(
   }
   const isBack = page.before !== undefined;
   const inOrder = found.sort((a, b) => (a.id < b.id === isBack ? -1 : 1));
-  return pageOf(inOrder.slice(0, page.limit + 1), page);
+  return cutPage(inOrder.slice(0, page.limit + 1), page);
 }
 
 export const runRowsEnding = (db: Executor, automationId: string, end: string, page: Page) =>
@@ -113,17 +113,17 @@ const cancelled = ({ dialect }: Executor, whose: string): string => `update auto
     select id from automation_runs where status = 'running' and ${whose} order by id${dialect === 'pg' ? ' for update' : ''})`;
 
 /** Cancels the runs of an automation. The node that executes one notices at its next step. */
-export async function cancelRunsOf(tx: Executor, automationId: string, at: number): Promise<void> {
+export async function cancelAutomationRuns(tx: Executor, automationId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
 }
 
 /** Forgets the contacts that entered an automation which each may enter only once. */
-export async function forgetEntriesOf(tx: Executor, automationId: string): Promise<void> {
+export async function forgetEntries(tx: Executor, automationId: string): Promise<void> {
   await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
 }
 
 /** Cancels the runs of an erased contact, and removes all data about it. */
-export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
+export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
   await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
   await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);

@@ -1,5 +1,5 @@
 import type { Reentry } from '../../mail/events/index.ts';
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Trigger } from './check-steps.ts';
 
@@ -73,11 +73,11 @@ export async function listAutomationRows(
   const values = status === undefined ? [teamId] : [teamId, status];
   const read = (part: Page) =>
     db.all<AutomationRow>(pageSql('automations', where, part, COLUMNS.join(', ')), [...values, ...pageValues(part)]);
-  if (search === undefined) return pageOf(await read(page), page);
+  if (search === undefined) return cutPage(await read(page), page);
   // Letter case is folded here and not in SQL, because SQLite folds only ASCII. A team has few automations.
   const wanted = foldText(search);
   const rows = await read({ ...page, limit: Number.MAX_SAFE_INTEGER - 1 });
-  return pageOf(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
+  return cutPage(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
 }
 
 /** Writes a row that is locked. */

@@ -4,8 +4,8 @@ import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.t
 import { notFound, refuse } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
-  cancelRunsOf,
-  forgetEntriesOf,
+  cancelAutomationRuns,
+  forgetEntries,
   countRunsAtSteps,
   findRun,
   listRunRows,
@@ -99,7 +99,7 @@ export async function stopAutomation(ctx: Ctx, id: string) {
   const { clock } = ctx.store;
   await changed(ctx, id, async (tx, row) => {
     if (row.status === 'enabled') await saveAutomation(tx, { ...row, status: 'disabled', updated_at: clock.now() });
-    await cancelRunsOf(tx, id, clock.now());
+    await cancelAutomationRuns(tx, id, clock.now());
   });
   return { ...named(id), status: 'disabled' as const };
 }
@@ -108,8 +108,8 @@ export async function deleteAutomation(ctx: Ctx, id: string) {
   const { clock } = ctx.store;
   await changed(ctx, id, async (tx) => {
     await markAutomationDeleted(tx, id, clock.now());
-    await cancelRunsOf(tx, id, clock.now());
-    await forgetEntriesOf(tx, id);
+    await cancelAutomationRuns(tx, id, clock.now());
+    await forgetEntries(tx, id);
   });
   return { ...named(id), deleted: true as const };
 }
@@ -184,8 +184,8 @@ const refused = (say: string, path = '') =>
   refuse('validation_error', { status: 422, say, ...(path !== '' && { errors: [{ path, message: say }] }) });
 
 export async function getAutomation(ctx: Ctx, id: string) {
-  const row = await automationOf(ctx, id);
-  const graph = await graphOf(ctx, id, row.version);
+  const row = await loadAutomation(ctx, id);
+  const graph = await loadGraph(ctx, id, row.version);
   const { steps, connections } = graph;
   const runs = await countRuns(ctx, id, graph);
   return { object: 'automation' as const, ...present(row), steps: [...steps], connections: [...connections], runs };
@@ -217,7 +217,7 @@ export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'li
 export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'listAutomationRuns'>, page: Page) {
   const { status, id_end: end } = query;
   if (end !== undefined) mustBeAlone(query);
-  await automationOf(ctx, id);
+  await loadAutomation(ctx, id);
   const statuses = status?.split(',') as RunStatus[] | undefined;
   const { db } = ctx.store;
   const { rows, hasMore } =
@@ -228,22 +228,22 @@ export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'l
 /** Returns a run with the steps of its version, including those that it has not reached. */
 export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
   const { store, teamId } = ctx;
-  await automationOf(ctx, id);
+  await loadAutomation(ctx, id);
   const run = await findRun(store.db, { teamId, automationId: id }, runId);
   if (!run) throw notFound('Run');
-  const graph = await graphOf(ctx, id, run.version);
+  const graph = await loadGraph(ctx, id, run.version);
   const done = new Map((await stepsOfRun(store.db, runId)).map((step) => [step.step_key, step]));
   const steps = inGraphOrder(graph).map((step) => presentStep(run, step, done.get(step.key)));
   return { object: 'automation_run' as const, ...presentRun(run), steps };
 }
 
-async function automationOf({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
+async function loadAutomation({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
   const row = await findAutomation(store.db, teamId, id);
   if (!row) throw notFound('Automation');
   return row;
 }
 
-const graphOf = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
+const loadGraph = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
 const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
@@ -280,7 +280,7 @@ function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefi
   return {
     key,
     type,
-    status: statusOf(run, done),
+    status: deriveStepStatus(run, done),
     output: objectIn(done?.output),
     error: objectIn(done?.error),
     started_at: timeOrNull(started),
@@ -290,7 +290,7 @@ function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefi
 }
 
 /** Returns the status of a step; nothing waits in a run that has ended. */
-function statusOf(run: RunRow, done: RunStepRow | undefined) {
+function deriveStepStatus(run: RunRow, done: RunStepRow | undefined) {
   if (run.status === 'running') return done?.status ?? ('pending' as const);
   return done === undefined || done.status === 'waiting' ? ('skipped' as const) : done.status;
 }

@@ -8,7 +8,16 @@ import { findCustomEventNamed } from './custom-events.store.ts';
 import { RESERVED_PREFIX } from './custom-events.ts';
 import { findDomainByName } from '../../mail/domains/index.ts';
 import { findPublishedVersion, findTemplate, valueFaults, messageFaults } from '../templates/index.ts';
-import { isRecord, listed, type Faults, type Graph, type Step, type Tell, type StepType, type Known } from './graph.ts';
+import {
+  isRecord,
+  listed,
+  type Faults,
+  type Graph,
+  type Step,
+  type Report,
+  type StepType,
+  type Known,
+} from './graph.ts';
 import { readValue } from '../../protocol/contact-filter/index.ts';
 import { parseIsoTime, parseTimePhrase } from '../../protocol/iso-time.ts';
 import { checkRule } from './rules.ts';
@@ -36,77 +45,78 @@ const FIELDS: Record<StepType, readonly string[]> = {
 export function checkConfigs(graph: Graph, known: Known, faults: Faults): void {
   for (const { key, type, config } of graph.steps) {
     if (!faults.mayReadConfig(key)) continue;
-    const tell: Tell = (says) => void faults.step(key, says);
+    const report: Report = (says) => void faults.step(key, says);
     const unknown = Object.keys(config).filter((field) => !FIELDS[type].includes(field));
     if (unknown.length > 0)
-      tell(`has unknown fields in config: ${listed(unknown)}; known are ${FIELDS[type].join(', ')}`);
-    CHECKS[type](config, known, tell);
+      report(`has unknown fields in config: ${listed(unknown)}; known are ${FIELDS[type].join(', ')}`);
+    CHECKS[type](config, known, report);
   }
 }
 
-const CHECKS: Record<StepType, (config: Config, known: Known, tell: Tell) => void> = {
-  trigger({ event_name: name, segment_id: id }, _known, tell) {
-    if (typeof name !== 'string' || name === '') tell('must have event_name, the name of an event');
+const CHECKS: Record<StepType, (config: Config, known: Known, report: Report) => void> = {
+  trigger({ event_name: name, segment_id: id }, _known, report) {
+    if (typeof name !== 'string' || name === '') report('must have event_name, the name of an event');
     if (id === undefined) return;
-    if (name !== ADDED_TO_SEGMENT) tell(`may have segment_id with the event_name ${ADDED_TO_SEGMENT} alone`);
-    else if (typeof id !== 'string') tell('must have segment_id as the id of a segment');
+    if (name !== ADDED_TO_SEGMENT) report(`may have segment_id with the event_name ${ADDED_TO_SEGMENT} alone`);
+    else if (typeof id !== 'string') report('must have segment_id as the id of a segment');
   },
   send_email: checkEmail,
   delay: checkDelay,
   condition: checkRule,
   contact_update: checkUpdate,
-  add_to_segment({ segment_id: id }, _known, tell) {
-    if (typeof id !== 'string') tell('must have segment_id, the id of a segment');
+  add_to_segment({ segment_id: id }, _known, report) {
+    if (typeof id !== 'string') report('must have segment_id, the id of a segment');
   },
-  topic_update({ topic_id: id, subscription }, _known, tell) {
-    if (typeof id !== 'string') tell('must have topic_id, the id of a topic');
-    if (subscription !== 'opt_in' && subscription !== 'opt_out') tell('must have a subscription: opt_in or opt_out');
+  topic_update({ topic_id: id, subscription }, _known, report) {
+    if (typeof id !== 'string') report('must have topic_id, the id of a topic');
+    if (subscription !== 'opt_in' && subscription !== 'opt_out') report('must have a subscription: opt_in or opt_out');
   },
 };
 
-function checkDelay({ duration, until }: Config, { now }: Known, tell: Tell): void {
-  if ((duration === undefined) === (until === undefined)) return tell('must have either duration or until');
+function checkDelay({ duration, until }: Config, { now }: Known, report: Report): void {
+  if ((duration === undefined) === (until === undefined)) return report('must have either duration or until');
   if (duration !== undefined) {
     const ms = typeof duration === 'string' ? durationMs(duration) : undefined;
     if (ms === undefined || ms <= 0)
-      return tell("must have a duration such as '3 days', in minutes, hours, days or weeks");
-    if (ms > DELAY_DAYS_MAX * DAY_MS) tell(`may wait for at most ${DELAY_DAYS_MAX} days`);
+      return report("must have a duration such as '3 days', in minutes, hours, days or weeks");
+    if (ms > DELAY_DAYS_MAX * DAY_MS) report(`may wait for at most ${DELAY_DAYS_MAX} days`);
     return;
   }
   const at = typeof until === 'string' ? parseIsoTime(until)?.ms : undefined;
-  if (at === undefined) return tell('must have until as an ISO 8601 time');
-  if (at <= now) tell('waits until a time that is past');
-  else if (at > now + DELAY_DAYS_MAX * DAY_MS) tell(`may wait for at most ${DELAY_DAYS_MAX} days`);
+  if (at === undefined) return report('must have until as an ISO 8601 time');
+  if (at <= now) report('waits until a time that is past');
+  else if (at > now + DELAY_DAYS_MAX * DAY_MS) report(`may wait for at most ${DELAY_DAYS_MAX} days`);
 }
 
 /** Parses a phrase such as `3 days`. */
 export const durationMs = (phrase: string): number | undefined => parseTimePhrase(`in ${phrase}`, 0);
 
-function checkEmail(config: Config, { properties }: Known, tell: Tell): void {
+function checkEmail(config: Config, { properties }: Known, report: Report): void {
   const { template, subject, from, reply_to: replyTo, topic_id: topicId } = config;
-  if (!isRecord(template) || typeof template['id'] !== 'string') tell('must have a template with the id of a template');
-  else checkTemplate(template, properties, tell);
+  if (!isRecord(template) || typeof template['id'] !== 'string')
+    report('must have a template with the id of a template');
+  else checkTemplate(template, properties, report);
   for (const [name, value] of Object.entries({ subject, from })) {
     if (value !== undefined && (typeof value !== 'string' || value.trim() === '')) {
-      return tell(`must have ${name} as a string that is not blank`);
+      return report(`must have ${name} as a string that is not blank`);
     }
   }
   const isList = Array.isArray(replyTo) && replyTo.every((one) => typeof one === 'string');
   if (replyTo !== undefined && typeof replyTo !== 'string' && !isList) {
-    return tell('must have reply_to as an address or a list of addresses');
+    return report('must have reply_to as an address or a list of addresses');
   }
   if (topicId !== undefined && topicId !== null && typeof topicId !== 'string')
-    tell('must have topic_id as the id of a topic');
-  for (const { message } of messageFaults(config)) tell(message.replace(/\.$/, ''));
+    report('must have topic_id as the id of a topic');
+  for (const { message } of messageFaults(config)) report(message.replace(/\.$/, ''));
 }
 
-function checkTemplate({ variables = {}, ...rest }: Config, properties: Known['properties'], tell: Tell): void {
+function checkTemplate({ variables = {}, ...rest }: Config, properties: Known['properties'], report: Report): void {
   const unknown = Object.keys(rest).filter((field) => field !== 'id');
-  if (unknown.length > 0) tell(`has unknown fields in template: ${listed(unknown)}; known are id and variables`);
-  if (!isRecord(variables)) return tell('must have template.variables as an object');
+  if (unknown.length > 0) report(`has unknown fields in template: ${listed(unknown)}; known are id and variables`);
+  if (!isRecord(variables)) return report('must have template.variables as an object');
   for (const [key, value] of Object.entries(variables)) {
     const says = variableFault(value, properties);
-    if (says !== undefined) tell(`template.variables.${listed([key])} ${says}`);
+    if (says !== undefined) report(`template.variables.${listed([key])} ${says}`);
   }
 }
 
@@ -129,25 +139,27 @@ function variableFault(value: unknown, properties: Known['properties']): string 
   return `names contact.${listed([field])}, which is neither ${CONTACT_FIELDS.join(', ')} nor a property that is declared`;
 }
 
-function checkUpdate(config: Config, { properties }: Known, tell: Tell): void {
+function checkUpdate(config: Config, { properties }: Known, report: Report): void {
   const { first_name, last_name, unsubscribed, properties: values } = config;
-  if (Object.values(config).every((value) => value === undefined)) tell('must change at least one field');
-  if (Object.values(config).some(isVariable)) return tell('must set literal values; {"var": …} is for templates alone');
+  if (Object.values(config).every((value) => value === undefined)) report('must change at least one field');
+  if (Object.values(config).some(isVariable))
+    return report('must set literal values; {"var": …} is for templates alone');
   for (const [name, value] of Object.entries({ first_name, last_name })) {
     const isName = typeof value === 'string' && value.length <= NAME_CHARS_MAX;
     if (value !== undefined && value !== null && !isName) {
-      tell(`must have ${name} as a string of at most ${NAME_CHARS_MAX} characters, or null`);
+      report(`must have ${name} as a string of at most ${NAME_CHARS_MAX} characters, or null`);
     }
   }
-  if (unsubscribed !== undefined && typeof unsubscribed !== 'boolean') tell('must have unsubscribed as true or false');
+  if (unsubscribed !== undefined && typeof unsubscribed !== 'boolean')
+    report('must have unsubscribed as true or false');
   if (values === undefined) return;
-  if (!isRecord(values)) return tell('must have properties as an object');
+  if (!isRecord(values)) return report('must have properties as an object');
   for (const [key, value] of Object.entries(values)) {
     const type = properties.get(key);
     const read = type === undefined || value === null ? undefined : readValue(type, value);
-    if (type === undefined) tell(`names the property ${listed([key])}, which is not declared`);
-    else if (isVariable(value)) tell('must set literal values; {"var": …} is for templates alone');
-    else if (read && !read.ok) tell(`properties.${key} ${read.fault}`);
+    if (type === undefined) report(`names the property ${listed([key])}, which is not declared`);
+    else if (isVariable(value)) report('must set literal values; {"var": …} is for templates alone');
+    else if (read && !read.ok) report(`properties.${key} ${read.fault}`);
   }
 }
 
@@ -169,50 +181,50 @@ export async function checkNames(db: Executor, teamId: string, graph: Graph, fau
   let trigger = NOTHING;
   for (const step of graph.steps) {
     if (!faults.mayReadConfig(step.key)) continue;
-    const tell: Tell = (says) => void faults.step(step.key, says);
-    if (step.type === 'trigger') trigger = await findTrigger(db, teamId, step, tell);
-    if (step.type === 'send_email') await checkTemplateIsPublished(db, teamId, step, tell);
+    const report: Report = (says) => void faults.step(step.key, says);
+    if (step.type === 'trigger') trigger = await findTrigger(db, teamId, step, report);
+    if (step.type === 'send_email') await checkTemplateIsPublished(db, teamId, step, report);
     const { segment_id: segment, topic_id: topic } = step.config;
     if (typeof segment === 'string' && !(isUuid(segment) && (await findSegment(db, teamId, segment.toLowerCase())))) {
-      tell(`names the segment ${listed([segment])}, which does not exist`);
+      report(`names the segment ${listed([segment])}, which does not exist`);
     }
     if (typeof topic === 'string' && !(isUuid(topic) && (await findTopic(db, teamId, topic.toLowerCase())))) {
-      tell(`names the topic ${listed([topic])}, which does not exist`);
+      report(`names the topic ${listed([topic])}, which does not exist`);
     }
   }
   return trigger;
 }
 
-async function findTrigger(db: Executor, teamId: string, { config }: Step, tell: Tell): Promise<Trigger> {
+async function findTrigger(db: Executor, teamId: string, { config }: Step, report: Report): Promise<Trigger> {
   const { event_name: name, segment_id: segment } = config;
   if (typeof name !== 'string' || name === '') return NOTHING;
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
     const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
-    if (!type) tell(`names ${listed([name])}, which is no event of the platform; those are ${may}`);
+    if (!type) report(`names ${listed([name])}, which is no event of the platform; those are ${may}`);
     const segmentId = typeof segment === 'string' ? segment.toLowerCase() : null;
     return { ...NOTHING, trigger_type: type ?? null, trigger_segment_id: segmentId };
   }
   const event = await findCustomEventNamed(db, teamId, name);
-  if (!event) tell(`names the event ${listed([name])}, which does not exist`);
+  if (!event) report(`names the event ${listed([name])}, which does not exist`);
   return { ...NOTHING, trigger_event_id: event?.id ?? null };
 }
 
-async function checkTemplateIsPublished(db: Executor, teamId: string, { config }: Step, tell: Tell): Promise<void> {
+async function checkTemplateIsPublished(db: Executor, teamId: string, { config }: Step, report: Report): Promise<void> {
   const { template, from, subject } = config;
   if (!isRecord(template) || typeof template['id'] !== 'string') return;
   const { id, variables } = template;
   const version = await findPublishedVersion(db, teamId, id as string);
   if (!version) {
     const isDraft = (await findTemplate(db, teamId, id as string)) !== undefined;
-    return tell(
+    return report(
       `names the template ${listed([id as string])}, which ${isDraft ? 'is not published' : 'does not exist'}`,
     );
   }
   const sender = from ?? version.from;
-  if (sender === undefined) tell('must have from, as its template has none');
-  else await checkSender(db, teamId, sender, tell);
-  if (subject === undefined && version.subject === undefined) tell('must have subject, as its template has none');
+  if (sender === undefined) report('must have from, as its template has none');
+  else await checkSender(db, teamId, sender, report);
+  if (subject === undefined && version.subject === undefined) report('must have subject, as its template has none');
   const given = isRecord(variables) ? variables : {};
   const properties = await declaredProperties(db, teamId);
   const rules = {
@@ -220,15 +232,15 @@ async function checkTemplateIsPublished(db: Executor, teamId: string, { config }
     isLater: isVariable,
     isFilled: (key: string) => propertyNamed(properties, key) !== undefined,
   };
-  for (const says of valueFaults(version, given, rules)) tell(says.replace(/\.$/, ''));
+  for (const says of valueFaults(version, given, rules)) report(says.replace(/\.$/, ''));
 }
 
 /**
  * Checks that the domain belongs to the team. Each email waits until it is verified, and malformed addresses are
  * reported elsewhere.
  */
-async function checkSender(db: Executor, teamId: string, sender: unknown, tell: Tell): Promise<void> {
+async function checkSender(db: Executor, teamId: string, sender: unknown, report: Report): Promise<void> {
   const parsed = parseMailbox(String(sender));
   if (!parsed.ok || (await findDomainByName(db, teamId, parsed.mailbox.domain))) return;
-  tell(`sends from the domain ${listed([parsed.mailbox.domain])}, which is not one of this team`);
+  report(`sends from the domain ${listed([parsed.mailbox.domain])}, which is not one of this team`);
 }

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 
 export interface CustomEventRow {
@@ -40,7 +40,7 @@ export async function listCustomEventRows(
   page: Page,
 ): Promise<{ rows: CustomEventRow[]; hasMore: boolean }> {
   const rows = await db.all<CustomEventRow>(pageSql('custom_events', LIVE, page), [teamId, ...pageValues(page)]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 /** Sets the schema; returns false if the event was deleted meanwhile. */

@@ -115,7 +115,7 @@ const refuseName = (say: string) =>
 /** Sends an event. When it returns, each automation that starts at it has a run for the contact. */
 export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sendEvent'>) {
   const { event: name, payload } = input;
-  const contact = contactOf(input);
+  const contact = readNamedContact(input);
   await store.db.tx(async (tx) => {
     const event = await findCustomEventNamed(tx, teamId, name);
     if (!event) throw notFound('Event');
@@ -127,7 +127,7 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
   return { object: 'event' as const, event: name };
 }
 
-function contactOf({ contact_id: id, email }: BodyOf<'sendEvent'>): string {
+function readNamedContact({ contact_id: id, email }: BodyOf<'sendEvent'>): string {
   if (id !== undefined && email !== undefined) {
     const say = 'contact_id and email exclude each other; give one of them.';
     throw refuse('validation_error', { status: 422, say, errors: [{ path: 'email', message: say }] });

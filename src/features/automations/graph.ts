@@ -166,16 +166,16 @@ function readConnections(given: readonly unknown[], keys: ReadonlySet<string>, f
       return faults.of(at, 'must have from and to, each the key of a step');
     }
     /** Reports a fault of the connection at the step at either end, if one exists. */
-    const tell = (says: string): [] => {
+    const report = (says: string): [] => {
       const owner = [from, to].find((key) => keys.has(key));
       return owner === undefined ? faults.of(at, says) : faults.step(owner, `${at} ${says}`);
     };
-    if (!keys.has(from)) return tell(`comes from ${JSON.stringify(from)}, which is no step`);
-    if (!keys.has(to)) return tell(`leads to ${JSON.stringify(to)}, which is no step`);
+    if (!keys.has(from)) return report(`comes from ${JSON.stringify(from)}, which is no step`);
+    if (!keys.has(to)) return report(`leads to ${JSON.stringify(to)}, which is no step`);
     const unknown = Object.keys(rest);
-    if (unknown.length > 0) tell(`has unknown fields: ${listed(unknown)}; known are from, to and type`);
-    if (isOneOf(LATER_CONNECTIONS, type)) return tell(`is of type ${type}, which is refused in this release`);
-    if (!isOneOf(CONNECTION_TYPES, type)) return tell(`must have a type: ${CONNECTION_TYPES.join(', ')}`);
+    if (unknown.length > 0) report(`has unknown fields: ${listed(unknown)}; known are from, to and type`);
+    if (isOneOf(LATER_CONNECTIONS, type)) return report(`is of type ${type}, which is refused in this release`);
+    if (!isOneOf(CONNECTION_TYPES, type)) return report(`must have a type: ${CONNECTION_TYPES.join(', ')}`);
     return [{ from, to, type }];
   });
 }
@@ -258,4 +258,4 @@ export interface Known {
 }
 
 /** Reports a fault, as a phrase that follows the name of the step. */
-export type Tell = (says: string) => void;
+export type Report = (says: string) => void;

@@ -17,24 +17,25 @@ import {
   sendCustomEvent,
   updateCustomEvent,
 } from './custom-events.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
 export const automations = {
   createAutomation: (ctx, { body }) => createAutomation(ctx, body),
-  listAutomations: (ctx, { query = {} }) => listAutomations(ctx, query, pageOf(query)),
+  listAutomations: (ctx, { query = {} }) => listAutomations(ctx, query, readPage(query)),
   getAutomation: (ctx, { path }) => getAutomation(ctx, path.automation_id),
   updateAutomation: (ctx, { path, body }) => updateAutomation(ctx, path.automation_id, body),
   deleteAutomation: (ctx, { path }) => deleteAutomation(ctx, path.automation_id),
   stopAutomation: (ctx, { path }) => stopAutomation(ctx, path.automation_id),
   duplicateAutomation: (ctx, { path }) => duplicateAutomation(ctx, path.automation_id),
-  listAutomationRuns: (ctx, { path, query = {} }) => listAutomationRuns(ctx, path.automation_id, query, pageOf(query)),
+  listAutomationRuns: (ctx, { path, query = {} }) =>
+    listAutomationRuns(ctx, path.automation_id, query, readPage(query)),
   getAutomationRun: (ctx, { path }) => getAutomationRun(ctx, path.automation_id, path.run_id),
 } satisfies OperationTable<World>;
 
 export const customEvents = {
   createEvent: (ctx, { body }) => createCustomEvent(ctx, body),
-  listEvents: (ctx, { query }) => listCustomEvents(ctx, pageOf(query)),
+  listEvents: (ctx, { query }) => listCustomEvents(ctx, readPage(query)),
   sendEvent: (ctx, { body }) => sendCustomEvent(ctx, body),
   getEvent: (ctx, { path }) => getCustomEvent(ctx, path.identifier),
   updateEvent: (ctx, { path, body }) => updateCustomEvent(ctx, path.identifier, body),

@@ -1,5 +1,5 @@
 import { foldText, type PropertyType, type PropertyValue } from '../../protocol/contact-filter/index.ts';
-import { isOneOf, isRecord, listed, type Known, type Tell } from './graph.ts';
+import { isOneOf, isRecord, listed, type Known, type Report } from './graph.ts';
 
 const DEPTH_MAX = 5;
 const RULES_MAX = 50;
@@ -19,37 +19,37 @@ const FIELDS: Readonly<Record<string, PropertyType>> = {
 };
 
 /** Checks a condition: a rule over the contact, or a tree of them. */
-export function checkRule(config: Readonly<Record<string, unknown>>, { properties }: Known, tell: Tell): void {
+export function checkRule(config: Readonly<Record<string, unknown>>, { properties }: Known, report: Report): void {
   let rules = 0;
   let isDeep = false;
   visit(config, 1);
-  if (isDeep) tell(`may nest its rules at most ${DEPTH_MAX} deep`);
-  if (rules > RULES_MAX) tell(`may have at most ${RULES_MAX} rules; got ${rules}`);
+  if (isDeep) report(`may nest its rules at most ${DEPTH_MAX} deep`);
+  if (rules > RULES_MAX) report(`may have at most ${RULES_MAX} rules; got ${rules}`);
 
   function visit(node: unknown, depth: number): void {
-    if (!isRecord(node)) return tell('must hold rules, each an object');
+    if (!isRecord(node)) return report('must hold rules, each an object');
     if (node['type'] === 'rule') {
       if (++rules <= RULES_MAX) leaf(node);
       return;
     }
-    if (node['type'] !== 'and' && node['type'] !== 'or') return tell('must have nodes of type rule, and or or');
+    if (node['type'] !== 'and' && node['type'] !== 'or') return report('must have nodes of type rule, and or or');
     const { type, rules: inside, ...rest } = node;
-    if (Object.keys(rest).length > 0) tell(`has unknown fields beside type and rules: ${listed(Object.keys(rest))}`);
-    if (!Array.isArray(inside) || inside.length === 0) return tell(`must have rules behind ${type}, at least one`);
+    if (Object.keys(rest).length > 0) report(`has unknown fields beside type and rules: ${listed(Object.keys(rest))}`);
+    if (!Array.isArray(inside) || inside.length === 0) return report(`must have rules behind ${type}, at least one`);
     if (depth >= DEPTH_MAX) return void (isDeep = true);
     for (const each of inside) visit(each, depth + 1);
   }
 
   function leaf({ type: _type, field, operator, value, ...rest }: Record<string, unknown>): void {
-    if (Object.keys(rest).length > 0) tell(`has unknown fields in a rule: ${listed(Object.keys(rest))}`);
-    const type = typeof field === 'string' ? typeOf(field) : undefined;
-    if (type === undefined) return tell(noField(field));
-    if (!isOneOf(OPERATORS, operator)) return tell(`must have an operator: ${OPERATORS.join(', ')}`);
+    if (Object.keys(rest).length > 0) report(`has unknown fields in a rule: ${listed(Object.keys(rest))}`);
+    const type = typeof field === 'string' ? findType(field) : undefined;
+    if (type === undefined) return report(noField(field));
+    if (!isOneOf(OPERATORS, operator)) return report(`must have an operator: ${OPERATORS.join(', ')}`);
     const fault = isOneOf(WITHOUT_VALUE, operator) ? noValue(value) : valueFault(operator, type, value);
-    if (fault !== undefined) tell(`${field as string} ${operator} ${fault}`);
+    if (fault !== undefined) report(`${field as string} ${operator} ${fault}`);
   }
 
-  function typeOf(field: string): PropertyType | undefined {
+  function findType(field: string): PropertyType | undefined {
     if (Object.hasOwn(FIELDS, field)) return FIELDS[field];
     return field.startsWith('properties.') ? properties.get(field.slice('properties.'.length)) : undefined;
   }
@@ -86,13 +86,13 @@ export type RuleContact = (field: string) => PropertyValue | null | undefined;
  * Returns whether a contact meets a condition that was checked when its automation was written. Texts are compared as
  * in filters. A rule on a deleted property is unknown; returns undefined if the other rules do not decide without it.
  */
-export function meetsRule(node: Readonly<Record<string, unknown>>, valueOf: RuleContact): boolean | undefined {
+export function meetsRule(node: Readonly<Record<string, unknown>>, readField: RuleContact): boolean | undefined {
   const { type, rules, field, operator, value } = node;
   if (type === 'rule') {
-    const own = valueOf(field as string);
+    const own = readField(field as string);
     return own === undefined ? undefined : meets(operator as string, own, value);
   }
-  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord).map((one) => meetsRule(one, valueOf));
+  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord).map((one) => meetsRule(one, readField));
   const decisive = type !== 'and';
   if (inside.includes(decisive)) return decisive;
   return inside.includes(undefined) ? undefined : !decisive;

@@ -2,4 +2,4 @@
  * Executes due runs of automations step by step. A step is done once, with all its effects in one transaction, and
  * nothing is done for a run that was cancelled.
  */
-export { createAutomationLoop, type Automations } from './runner/carry-run.ts';
+export { createAutomationLoop, type Automations } from './runner/execute-run.ts';

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Plan } from '../../platform/config/index.ts';
 
 export interface PlanTerms {
@@ -87,5 +87,5 @@ export async function invoicePage(
   page: Page,
 ): Promise<{ rows: InvoiceRow[]; hasMore: boolean }> {
   const sql = pageSql('invoices', 'team_id = ?', page);
-  return pageOf(await db.all<InvoiceRow>(sql, [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<InvoiceRow>(sql, [teamId, ...pageValues(page)]), page);
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../../platform/store.ts';
 import { allTerms, closedMonths, insertClosedMonth, teamsToClose } from './billing.store.ts';
-import { billingZone, closableAt, closeTeamMonth, daysOf, monthAfter, monthAt } from './monthly-invoice.ts';
+import { billingZone, closableAt, closeTeamMonth, listDays, monthAfter, monthAt } from './monthly-invoice.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 
 const TEAMS_AT_ONCE = 200;
@@ -19,7 +19,7 @@ export async function closeMonths(store: Store): Promise<number> {
   let closed = 0;
   for (let month = monthAt(zone, first.since); closableAt(month, zone) <= clock.now(); month = monthAfter(month)) {
     if (done.has(month)) continue;
-    closed += await closeMonth(store, month, daysOf(month, zone).at(-1)?.to ?? 0);
+    closed += await closeMonth(store, month, listDays(month, zone).at(-1)?.to ?? 0);
     await insertClosedMonth(db, month, clock.now());
   }
   return closed;

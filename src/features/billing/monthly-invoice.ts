@@ -32,22 +32,22 @@ interface Day {
 }
 
 /** Returns all days of the calendar month, including one that a zone skips. */
-export function daysOf(month: string, zone: TimeZone): Day[] {
+export function listDays(month: string, zone: TimeZone): Day[] {
   const first = firstDay(month);
   const end = firstDay(monthAfter(month));
   return Array.from({ length: (end - first) / DAY_MS }, (_, index) => {
     const local = first + index * DAY_MS;
     return {
       date: new Date(local).toISOString().slice(0, 10),
-      from: zone.momentOf(local),
-      to: zone.momentOf(local + DAY_MS),
+      from: zone.toMoment(local),
+      to: zone.toMoment(local + DAY_MS),
     };
   });
 }
 
 /** Returns when a month may be closed: after its end in the zone and in UTC, by which emails are counted. */
 export const closableAt = (month: string, zone: TimeZone): number =>
-  Math.max(zone.momentOf(firstDay(monthAfter(month))), firstDay(monthAfter(month))) + SETTLING_MS;
+  Math.max(zone.toMoment(firstDay(monthAfter(month))), firstDay(monthAfter(month))) + SETTLING_MS;
 
 export function billingZone({ config }: Pick<Store, 'config'>): TimeZone {
   const zone = findTimeZone(config.billing.time_zone);
@@ -70,11 +70,11 @@ export async function closeTeamMonth(store: Store, teamId: string, month: string
     const sent = await dailyEmails(tx, teamId, month);
     if (!team) throw new Error(`there is no team ${teamId}`);
     const lines = billMonth({ month, zone: billingZone(store), held, terms, sent });
-    const total = totalOf(lines);
+    const total = sumLines(lines);
     if (total === 0) return true;
     const { series } = config.billing;
     const number = `${series}-${String(await nextNumber(tx, series)).padStart(6, '0')}`;
-    const content = contentOf(store, { month, lines, total, team: team.name });
+    const content = buildContent(store, { month, lines, total, team: team.name });
     await insertInvoice(tx, {
       id: ids.uuid(),
       team_id: teamId,
@@ -87,14 +87,14 @@ export async function closeTeamMonth(store: Store, teamId: string, month: string
   });
 }
 
-const totalOf = (lines: readonly InvoiceLine[]): number => lines.reduce((sum, line) => sum + line.amount_cents, 0);
+const sumLines = (lines: readonly InvoiceLine[]): number => lines.reduce((sum, line) => sum + line.amount_cents, 0);
 
-function contentOf(
+function buildContent(
   store: Store,
   { month, lines, total, team }: { month: string; lines: InvoiceLine[]; total: number; team: string },
 ): InvoiceContent {
   const { currency, time_zone: timeZone, issuer } = store.config.billing;
-  const days = daysOf(month, billingZone(store));
+  const days = listDays(month, billingZone(store));
   return {
     month,
     period_start: isoTime(days[0]?.from ?? 0),
@@ -136,7 +136,7 @@ interface Charge {
  * email is overage if it exceeds the number that the plan of its day includes, counted over the month like the quota.
  */
 export function billMonth(input: MonthOfTeam): InvoiceLine[] {
-  const days = daysOf(input.month, input.zone);
+  const days = listDays(input.month, input.zone);
   const charges = new Map<string, Charge>();
   let sent = 0;
   for (const day of days) {
@@ -152,7 +152,7 @@ export function billMonth(input: MonthOfTeam): InvoiceLine[] {
     charge.overage += Math.max(0, sent - Math.max(before, included));
     charges.set(key, charge);
   }
-  return [...charges.values()].flatMap((charge) => linesOf(charge, days.length));
+  return [...charges.values()].flatMap((charge) => buildLines(charge, days.length));
 }
 
 function dearestOn(day: Day, { held, terms }: MonthOfTeam): { code: string; terms: Terms } | undefined {
@@ -170,7 +170,7 @@ function dearestOn(day: Day, { held, terms }: MonthOfTeam): { code: string; term
   return dearest;
 }
 
-function linesOf({ code, terms, days, overage }: Charge, daysInMonth: number): InvoiceLine[] {
+function buildLines({ code, terms, days, overage }: Charge, daysInMonth: number): InvoiceLine[] {
   const { name, monthly_price_cents: price, overage_per_1000_cents: each } = terms;
   const about = { plan_code: code, plan_name: name };
   const lines: InvoiceLine[] = [];
@@ -182,7 +182,7 @@ function linesOf({ code, terms, days, overage }: Charge, daysInMonth: number): I
       quantity: days,
       unit: 'days',
       price_cents: price,
-      amount_cents: partOf(price, days, daysInMonth),
+      amount_cents: computeShare(price, days, daysInMonth),
     });
   }
   if (each !== null && overage > 0) {
@@ -201,5 +201,5 @@ function linesOf({ code, terms, days, overage }: Charge, daysInMonth: number): I
 }
 
 /** Returns the share of a monthly price for some days, in whole cents; half a cent is rounded up. */
-const partOf = (price: number, days: number, daysInMonth: number): number =>
+const computeShare = (price: number, days: number, daysInMonth: number): number =>
   Math.floor((2 * price * days + daysInMonth) / (2 * daysInMonth));

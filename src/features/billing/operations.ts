@@ -4,7 +4,7 @@ import { changeOwnPlan } from './plans.ts';
 import { getBilling, getInvoice, listInvoices, listPlans } from './read-billing.ts';
 import { countBroadcasts } from '../campaigns/index.ts';
 import { countDomains } from '../../mail/domains/index.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 import { knownPlan } from '../../tenancy/teams/index.ts';
 import { getUsage } from '../../tenancy/usage/index.ts';
@@ -21,7 +21,7 @@ export const billing = {
     object: 'billing_portal',
     url: await ctx.services.payments.portal(ctx.teamId),
   }),
-  listInvoices: (ctx, { query }) => listInvoices(ctx, pageOf(query)),
+  listInvoices: (ctx, { query }) => listInvoices(ctx, readPage(query)),
   getInvoice: (ctx, { path }) => getInvoice(ctx, path.invoice_id),
 } satisfies OperationTable<World, { services: { payments: PaymentProvider } }>;
 

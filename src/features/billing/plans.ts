@@ -1,4 +1,4 @@
-import { planNamed, monthlyLimitOf, type Plan } from '../../platform/config/index.ts';
+import { planNamed, computeMonthlyLimit, type Plan } from '../../platform/config/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
@@ -7,19 +7,19 @@ import { lockPeople } from '../../tenancy/members/index.ts';
 import { changePlan, knownPlan, countByPlan } from '../../tenancy/teams/index.ts';
 import { getBilling } from './read-billing.ts';
 import { countDomains } from '../../mail/domains/index.ts';
-import { contactCount, storageOf, usageOf } from '../../tenancy/usage/index.ts';
+import { contactCount, loadStorageBytes, loadUsage } from '../../tenancy/usage/index.ts';
 import { countWebhooks } from '../webhooks/index.ts';
 import { allTerms, insertTerms } from './billing.store.ts';
 
 const MIB = 1024 * 1024;
 
 /** Lists what exceeds the limits of a plan, with what has to be removed first. */
-export async function excessOf(
+export async function listExcess(
   store: Store,
   db: Executor,
   { teamId, plan }: { teamId: string; plan: Plan },
 ): Promise<{ says: string }[]> {
-  const { monthly } = await usageOf(db, teamId, store.clock.now());
+  const { monthly } = await loadUsage(db, teamId, store.clock.now());
   const uses = [
     { used: await countDomains(db, teamId), limit: plan.domain_limit, what: 'domains', one: 'domain', first: remove },
     {
@@ -37,7 +37,7 @@ export async function excessOf(
       first: remove,
     },
     {
-      used: Math.ceil((await storageOf(db, teamId)) / MIB),
+      used: Math.ceil((await loadStorageBytes(db, teamId)) / MIB),
       limit: plan.received_storage_mb,
       what: 'MiB of received mail',
       one: 'MiB of received mail',
@@ -45,7 +45,7 @@ export async function excessOf(
     },
     {
       used: monthly.transactional,
-      limit: monthlyLimitOf(plan),
+      limit: computeMonthlyLimit(plan),
       what: 'emails this month',
       one: 'email this month',
       first: wait,
@@ -132,7 +132,7 @@ export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider:
 
 /** Throws if the team exceeds the plan. The team is locked, so that nothing is added meanwhile. */
 async function mustFit(store: Store, tx: Executor, { teamId, plan }: { teamId: string; plan: Plan }): Promise<void> {
-  const excess = await excessOf(store, tx, { teamId, plan });
+  const excess = await listExcess(store, tx, { teamId, plan });
   if (excess.length === 0) return;
   const first = excess.map(({ says }) => says).join('; ');
   throw refuse('validation_error', { status: 422, say: `The plan ${plan.name} is too small for this team: ${first}.` });

@@ -14,7 +14,7 @@ import {
 import { findTeam, changePlan } from '../../tenancy/teams/index.ts';
 import { isPlan } from '../../platform/config/index.ts';
 import { lockTeam } from '../../tenancy/access/index.ts';
-import { audited, whoActed } from '../../tenancy/audit/index.ts';
+import { audited, describeActor } from '../../tenancy/audit/index.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 
 /** Clocks differ by less; an older signature is of a replayed event. */
@@ -160,7 +160,7 @@ export async function readSubscription(
 ): Promise<boolean> {
   const { clock, db } = store;
   const question = await countQuestion(db, teamId, clock.now());
-  const subscription = (await provider.fetchSubscription(teamId)) ?? (await endedOf(store, teamId));
+  const subscription = (await provider.fetchSubscription(teamId)) ?? (await findEndedSubscription(store, teamId));
   if (!subscription) return false;
   const { status, periodStart, periodEnd } = subscription;
   const row = { status, current_period_start: periodStart, current_period_end: periodEnd };
@@ -182,7 +182,7 @@ export async function readSubscription(
     const isOther = target !== undefined && target !== plan;
     const details = { plan: target, plan_before: plan, subscription: status };
     const held = isOther
-      ? audited(store, { ...noteOf(provider, teamId), details: JSON.stringify(details) }).store
+      ? audited(store, { ...buildAuditNote(provider, teamId), details: JSON.stringify(details) }).store
       : store;
     written = await write(held, plan);
   }
@@ -195,7 +195,7 @@ type Written = 'written' | 'superseded' | 'again';
  * Returns a canceled subscription if the provider no longer knows the one that the team had; undefined if it never had
  * one, as with a plan that the operator gave.
  */
-async function endedOf({ db }: Store, teamId: string): Promise<ProviderSubscription | undefined> {
+async function findEndedSubscription({ db }: Store, teamId: string): Promise<ProviderSubscription | undefined> {
   const before = await findSubscription(db, teamId);
   if (!before) return undefined;
   const { current_period_start: periodStart, current_period_end: periodEnd } = before;
@@ -211,11 +211,11 @@ function planFor({ config, log }: Store, teamId: string, { status, plan }: Provi
   return undefined;
 }
 
-const noteOf = ({ name }: PaymentProvider, teamId: string) => ({
+const buildAuditNote = ({ name }: PaymentProvider, teamId: string) => ({
   action: 'billing.plan_changed',
   team_id: teamId,
   subject_id: teamId,
-  ...whoActed({ kind: 'job', name: `payment provider ${name}` }),
+  ...describeActor({ kind: 'job', name: `payment provider ${name}` }),
   address: null,
   user_agent: null,
   request_id: null,

@@ -9,7 +9,7 @@ export {
   removeRecipients,
   type NewRecipientRow,
 } from './broadcast-recipients/broadcast-recipients.store.ts';
-export { findLeftEmails } from './broadcast-recipients/left-contacts.ts';
+export { findOptedOutEmails } from './broadcast-recipients/opted-out-emails.ts';
 export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
 
 /**
@@ -17,7 +17,7 @@ export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
  * of sending and does not change later. Concurrent sends, cancels and pages see each other's changes.
  * `features/campaigns/sending` creates the emails, through `leases.store.ts`.
  */
-export { subjectsOf } from './broadcasts/ab-test.ts';
+export { listSubjects } from './broadcasts/ab-test.ts';
 export { hasGrown } from './broadcasts/audience-growth.ts';
 export {
   broadcastNames,
@@ -32,7 +32,7 @@ export {
   type BroadcastRow,
 } from './broadcasts/broadcasts.store.ts';
 export { createBroadcast } from './broadcasts/change-broadcast.ts';
-export { composeStepBodies, composeStepMail, countChars, fallbacksOf } from './broadcasts/freeze-broadcast.ts';
+export { composeStepBodies, composeStepMail, countChars, readFallbacks } from './broadcasts/freeze-broadcast.ts';
 export {
   beginBroadcast,
   claimDueBroadcasts,

@@ -18,19 +18,19 @@ import {
 import { previewBroadcast } from './broadcasts/preview-broadcast.ts';
 import { sendBroadcast } from './broadcasts/send-broadcast.ts';
 import { testBroadcast } from './sending/test-broadcast.ts';
-import { idempotencyOf } from '../../mail/accept/index.ts';
+import { readIdempotency } from '../../mail/accept/index.ts';
 import { freeBroadcastMail } from '../../mail/queue-admin/index.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
 export const broadcasts = {
   createBroadcast: (ctx, { body, header }) => {
-    const idempotency = idempotencyOf(ctx, header, { operation: 'createBroadcast', said: body });
+    const idempotency = readIdempotency(ctx, header, { operation: 'createBroadcast', said: body });
     return ctx.services.accept.writeIdempotently(ctx, { idempotency, isGrowing: false }, (keep) =>
       createBroadcast(ctx, body, keep),
     );
   },
-  listBroadcasts: (ctx, { query = {} }) => listBroadcasts(ctx, query, pageOf(query)),
+  listBroadcasts: (ctx, { query = {} }) => listBroadcasts(ctx, query, readPage(query)),
   getBroadcast: (ctx, { path }) => getBroadcast(ctx, path.broadcast_id),
   updateBroadcast: (ctx, { path, body }) => updateBroadcast(ctx, path.broadcast_id, body),
   deleteBroadcast: (ctx, { path }) => deleteBroadcast(ctx, path.broadcast_id),
@@ -39,9 +39,9 @@ export const broadcasts = {
   resumeBroadcast: (ctx, { path }) => thenFreeMail(ctx, resumeBroadcast(ctx, path.broadcast_id)),
   duplicateBroadcast: (ctx, { path }) => duplicateBroadcast(ctx, path.broadcast_id),
   listBroadcastRecipients: (ctx, { path, query }) =>
-    listBroadcastRecipients(ctx, path.broadcast_id, query, pageOf(query)),
-  listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, pageOf(query)),
-  listBroadcastLinks: (ctx, { path, query }) => listBroadcastLinks(ctx, path.broadcast_id, pageOf(query)),
+    listBroadcastRecipients(ctx, path.broadcast_id, query, readPage(query)),
+  listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, readPage(query)),
+  listBroadcastLinks: (ctx, { path, query }) => listBroadcastLinks(ctx, path.broadcast_id, readPage(query)),
   getBroadcastChecklist: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
   previewBroadcast: (ctx, { path, body }) => previewBroadcast(ctx, path.broadcast_id, body),
   testBroadcast: (ctx, { path, body }) => testBroadcast(ctx, ctx.services.accept, path.broadcast_id, body),

@@ -3,4 +3,4 @@
  * in the same way as all mail. An address gets a broadcast only once, whatever happens to the process, the broadcast or
  * the contact meanwhile, and each excluded address is recorded with the reason.
  */
-export { createBroadcastLoop, type Broadcasts } from './sending/carry-broadcast.ts';
+export { createBroadcastLoop, type Broadcasts } from './sending/process-broadcast.ts';

@@ -5,7 +5,7 @@
  */
 export { accountSender, forgetAccountRequests } from './accounts/account-mails.ts';
 export { removeAllAccountRequests } from './accounts/accounts.store.ts';
-export { makePasswordReset, tell } from './accounts/passwords.ts';
+export { makePasswordReset, notifyByMail } from './accounts/passwords.ts';
 export { firstPasswordToken } from './accounts/sign-up.ts';
 
 /**
@@ -15,7 +15,7 @@ export { firstPasswordToken } from './accounts/sign-up.ts';
  */
 export {
   expireAllApprovals,
-  mustLeaveWhatWaits,
+  mustLeaveWaitingMail,
   proposeCall,
   removeOldApprovals,
   type Maker,
@@ -38,7 +38,7 @@ export { removeAllOpenInvitations } from './invitations/invitations.store.ts';
 export {
   forgetInvitations,
   inviteByOperator,
-  lookAtInvitation,
+  loadShownInvitation,
   type ShownInvitation,
 } from './invitations/invitations.ts';
 

@@ -1,9 +1,9 @@
 import { type Ctx } from '../../tenancy/access/index.ts';
 import { type Maker, approveCall, getApproval, listApprovals, rejectCall } from './approvals/approvals.ts';
-import { changePassword, confirmPasswordReset, requestPasswordReset, tell } from './accounts/passwords.ts';
+import { changePassword, confirmPasswordReset, requestPasswordReset, notifyByMail } from './accounts/passwords.ts';
 import { signUp, signUpByInvitation, verifyEmail } from './accounts/sign-up.ts';
-import { fetchFilesOf, lookAt } from './approvals/review-call.ts';
-import type { Look } from './approvals/proposed-call.ts';
+import { fetchCallFiles, reviewCall } from './approvals/review-call.ts';
+import type { ReviewCall } from './approvals/proposed-call.ts';
 import {
   approveDeviceLogin,
   beginDeviceLogin,
@@ -30,7 +30,7 @@ import { logIn, recoverMfa, verifyMfa } from './sessions/log-in.ts';
 import { verifySsoDomain } from './sso-sign-in/verify-domain.ts';
 import { addSsoDomain, removeSsoDomain } from './sso/sso-domains.ts';
 import { deleteSso, getSso, putSso, unlinkTeamMember } from './sso/sso-connection.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 import {
   getTeamMember,
@@ -58,7 +58,7 @@ export const sessions = {
   logOut: (ctx, { body }) => logOut(ctx, body),
   getMe: (ctx) => getMe(ctx),
   getSession: (ctx) => getSession(ctx),
-  listSessions: (ctx, { query }) => listSessions(ctx, pageOf(query)),
+  listSessions: (ctx, { query }) => listSessions(ctx, readPage(query)),
   endSession: (ctx, { path }) => endOneSession(ctx, path.session_id),
 } satisfies OperationTable<World>;
 
@@ -70,18 +70,18 @@ export const mfa = {
   },
   confirmMfa: async (ctx, { body }) => {
     await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
-    return confirmMfa(ctx, body, tell);
+    return confirmMfa(ctx, body, notifyByMail);
   },
   disableMfa: async (ctx, { body }) => {
     await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
-    return disableMfa(ctx, body, tell);
+    return disableMfa(ctx, body, notifyByMail);
   },
   replaceRecoveryCodes: async (ctx, { body }) => {
     await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
-    return replaceRecoveryCodes(ctx, body, tell);
+    return replaceRecoveryCodes(ctx, body, notifyByMail);
   },
   verifyMfa: (ctx, { body }) => verifyMfa(ctx, body),
-  recoverMfa: (ctx, { body }) => recoverMfa(ctx, body, tell),
+  recoverMfa: (ctx, { body }) => recoverMfa(ctx, body, notifyByMail),
 } satisfies OperationTable<World>;
 
 export const sso = {
@@ -107,12 +107,12 @@ export const oauth = {
   getClient: (ctx, { path }) => getClient(ctx, path.client_id),
   replaceClient: (ctx, { path, body }) => replaceClient(ctx, path.client_id, { ...body }),
   deleteClient: (ctx, { path }) => deleteClient(ctx, path.client_id),
-  exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }, tell),
+  exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }, notifyByMail),
   revokeToken: (ctx, { body }) => revokeToken(ctx, { ...body }),
-  listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, pageOf(query)),
+  listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, readPage(query)),
   limitOauthGrant: (ctx, { path, body }) => limitOauthGrant(ctx, path.oauth_grant_id, body),
   revokeOauthGrant: (ctx, { path }) => revokeOauthGrant(ctx, path.oauth_grant_id),
-  listOauthClients: (ctx, { query = {} }) => listOauthClients(ctx.store, query, pageOf(query)),
+  listOauthClients: (ctx, { query = {} }) => listOauthClients(ctx.store, query, readPage(query)),
   disableOauthClient: (ctx, { path, body }) => disableOauthClient(ctx, path.oauth_client_id, body.reason),
   enableOauthClient: (ctx, { path }) => enableOauthClient(ctx, path.oauth_client_id),
 } satisfies OperationTable<World>;
@@ -126,28 +126,31 @@ export const deviceLogins = {
 } satisfies OperationTable<World>;
 
 export const invitations = {
-  listInvitations: (ctx, { path, query }) => listInvitations(ctx, path.team_id, pageOf(query)),
+  listInvitations: (ctx, { path, query }) => listInvitations(ctx, path.team_id, readPage(query)),
   createInvitation: (ctx, { path, body }) => createInvitation(ctx, path.team_id, body),
   revokeInvitation: (ctx, { path }) => revokeInvitation(ctx, path.team_id, path.invitation_id),
   acceptInvitation: (ctx, { body }) => acceptInvitation(ctx, body.token),
 } satisfies OperationTable<World>;
 
-const lookFor =
-  (ctx: Ctx<World>): Look =>
+const createReview =
+  (ctx: Ctx<World>): ReviewCall =>
   (call, files) =>
-    lookAt(ctx, call, files);
+    reviewCall(ctx, call, files);
 
 export const approvals = {
-  listApprovals: (ctx, { query = {} }) => listApprovals(ctx, query, pageOf(query), ctx.maker),
-  getApproval: (ctx, { path }) => getApproval(ctx, path.approval_id, ctx.maker, lookFor(ctx)),
+  listApprovals: (ctx, { query = {} }) => listApprovals(ctx, query, readPage(query), ctx.maker),
+  getApproval: (ctx, { path }) => getApproval(ctx, path.approval_id, ctx.maker, createReview(ctx)),
   approveCall: (ctx, { path }) =>
-    approveCall(ctx, path.approval_id, ctx.maker, { fill: (call) => fetchFilesOf(ctx, call), look: lookFor(ctx) }),
+    approveCall(ctx, path.approval_id, ctx.maker, {
+      fill: (call) => fetchCallFiles(ctx, call),
+      review: createReview(ctx),
+    }),
   rejectCall: (ctx, { path, body }) => rejectCall(ctx, path.approval_id, body?.reason, ctx.maker),
 } satisfies OperationTable<World, { maker: Maker }>;
 
 export const members = {
-  listMembers: (ctx, { query }) => listMembers(ctx, pageOf(query)),
-  listTeamMembers: (ctx, { path, query }) => listTeamMembers(ctx, path.team_id, pageOf(query)),
+  listMembers: (ctx, { query }) => listMembers(ctx, readPage(query)),
+  listTeamMembers: (ctx, { path, query }) => listTeamMembers(ctx, path.team_id, readPage(query)),
   getTeamMember: (ctx, { path }) => getTeamMember(ctx, path.team_id, path.member_id),
   updateTeamMember: (ctx, { path, body }) =>
     updateTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, body),

@@ -10,7 +10,7 @@ export { createPeople, type People } from './account-mail/account-mails.ts';
  * is held, and again when it is approved. Objects that it names by id are read when it is held, on each view, and again
  * when it is approved.
  */
-export { fetchFilesOf, lookAt } from './approvals/review-call.ts';
+export { fetchCallFiles, reviewCall } from './approvals/review-call.ts';
 
 /**
  * Single sign-on by OpenID Connect: sends people to the provider of their team, processes its response, and requests

@@ -11,8 +11,8 @@ import {
   type DraftRow,
 } from './store/drafts.store.ts';
 import { removeDraftFiles } from './store/remove.store.ts';
-import { findThread, labelsOfThreads, snippetOf } from './store/threads.store.ts';
-import { sourceOf, threadData } from './store/present.ts';
+import { findThread, labelsOfThreads, buildSnippet } from './store/threads.store.ts';
+import { toEventSource, threadData } from './store/present.ts';
 import type { InboxRow } from './store/rows.ts';
 import { inboxNamed } from './inboxes.ts';
 import type { BodyOf } from '../../contract/index.ts';
@@ -177,7 +177,7 @@ const presentDraft = (row: DraftRow, files: readonly DraftFileRow[]) => ({
 
 function presentDraftItem(row: DraftRow, files: readonly DraftFileRow[]) {
   const text = row.text ?? textOfHtml(row.html?.slice(0, READ_CHARS_MAX) ?? '');
-  const snippet = snippetOf(text);
+  const snippet = buildSnippet(text);
   return { ...shared(row), snippet: snippet === '' ? null : snippet, attachments: files.map(presentFile) };
 }
 
@@ -231,7 +231,7 @@ export async function recordDraftEvent(
   type: 'inbox.draft.created' | 'inbox.draft.updated' | 'inbox.draft.deleted',
   { row, files, at }: { row: DraftRow; files: readonly DraftFileRow[]; at: number },
 ): Promise<void> {
-  const source = sourceOf(ctx.actor);
+  const source = toEventSource(ctx.actor);
   const { id, team_id: teamId, inbox_id, thread_id: threadId } = row;
   const thread = threadId === null ? undefined : await findThread(tx, inbox_id, threadId);
   const about = thread

@@ -23,13 +23,13 @@ import {
   markInboxDeleted,
   updateInboxRow,
   insertLabel,
-  labelsOf,
+  listLabels,
   markLabelDeleted,
   updateLabelRow,
   type NewInbox,
   type InboxChange,
 } from './store/inboxes.store.ts';
-import { presentInbox, sourceOf, presentInboxItem } from './store/present.ts';
+import { presentInbox, toEventSource, presentInboxItem } from './store/present.ts';
 import type { InboxRow } from './store/rows.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { foldForSearch } from '../../mail/emails/index.ts';
@@ -89,7 +89,7 @@ const malformed = (says: string) => invalidFields([{ path: 'email_address', mess
 const unfit = (says: string) => invalidField('email_address', `email_address: ${says}`);
 
 /** Returns every key under which an inbox may receive mail for an address; the first existing one gets it. */
-export function inboxKeysOf(address: string): string[] {
+export function listInboxKeys(address: string): string[] {
   const key = normalizeAddress(address);
   const at = key.lastIndexOf('@');
   const local = key.slice(0, at);
@@ -133,7 +133,7 @@ export async function createInbox(ctx: Ctx, input: CreateInboxRequest) {
       if (!(await lockDomain(tx, teamId, domain.id))) throw domainGone(domain.name);
       await insertInbox(tx, row);
       const inbox = presentInbox({ ...row, deleted_at: null }, { unread: 0, drafts: 0 });
-      const data = { source: sourceOf(actor), inbox_id: row.id, inbox };
+      const data = { source: toEventSource(actor), inbox_id: row.id, inbox };
       await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.created', subjectId: row.id, data, at }]);
     });
   } catch (error) {
@@ -155,7 +155,7 @@ const GREY = '#8B8D98';
 
 export async function listInboxLabels(ctx: Ctx, named: string) {
   const inbox = await inboxNamed(ctx, named);
-  const rows = await labelsOf(ctx.store.db, inbox.id);
+  const rows = await listLabels(ctx.store.db, inbox.id);
   const data = rows.map(({ id, name, color, created_at: at }) => ({
     id,
     name,
@@ -169,11 +169,11 @@ export async function createInboxLabel(ctx: Ctx, named: string, { name, color = 
   const { store, teamId } = ctx;
   const inbox = await inboxNamed(ctx, named);
   const id = store.ids.uuid();
-  const row = { id, inbox_id: inbox.id, name, name_key: keyOf(name), color, created_at: store.clock.now() };
+  const row = { id, inbox_id: inbox.id, name, name_key: toKey(name), color, created_at: store.clock.now() };
   await unlessTaken(name, async () => {
     await store.db.tx(async (tx) => {
       if (!(await lockInbox(tx, teamId, inbox.id))) throw notFound('Inbox');
-      if ((await labelsOf(tx, inbox.id)).length >= LABELS_MAX) throw refuseMoreLabels();
+      if ((await listLabels(tx, inbox.id)).length >= LABELS_MAX) throw refuseMoreLabels();
       await insertLabel(tx, row);
     });
   });
@@ -184,7 +184,7 @@ export async function updateInboxLabel(ctx: Ctx, named: string, id: string, inpu
   const inbox = await inboxNamed(ctx, named);
   const { name, color } = input;
   const change = {
-    ...(name === undefined ? {} : { name, name_key: keyOf(name) }),
+    ...(name === undefined ? {} : { name, name_key: toKey(name) }),
     ...(color === undefined ? {} : { color }),
   };
   await unlessTaken(name ?? '', async () => {
@@ -200,7 +200,7 @@ export async function deleteInboxLabel(ctx: Ctx, named: string, id: string) {
   return { object: 'inbox_label' as const, id, deleted: true as const };
 }
 
-const keyOf = (name: string): string => foldForSearch(name.trim());
+const toKey = (name: string): string => foldForSearch(name.trim());
 
 async function unlessTaken(name: string, write: () => Promise<void>): Promise<void> {
   try {
@@ -254,7 +254,7 @@ async function changeInbox(ctx: Ctx, named: string, change: InboxChange): Promis
     await updateInboxRow(tx, id, change, at);
     const unread = (await unreadIn(tx, [id])).get(id) ?? 0;
     const inbox = presentInbox({ ...row, ...change, updated_at: at }, { unread, drafts: await draftsIn(tx, id) });
-    const data = { source: sourceOf(actor), inbox_id: id, inbox };
+    const data = { source: toEventSource(actor), inbox_id: id, inbox };
     await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.updated', subjectId: id, data, at }]);
   });
   return id;
@@ -277,7 +277,7 @@ export async function deleteInboxesOfDomain(tx: Executor, ctx: Ctx, domainId: st
 async function endInbox(tx: Executor, { store, teamId, actor }: Ctx, id: string): Promise<boolean> {
   const at = store.clock.now();
   if (!(await markInboxDeleted(tx, teamId, id, at))) return false;
-  const data = { source: sourceOf(actor), inbox_id: id };
+  const data = { source: toEventSource(actor), inbox_id: id };
   await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.deleted', subjectId: id, data, at }]);
   return true;
 }

@@ -24,14 +24,14 @@ import {
   updateInboxAgent,
   updateInboxLabel,
 } from './inboxes.ts';
-import { idempotencyOf } from '../../mail/accept/index.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readIdempotency } from '../../mail/accept/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
 export const inboxes = {
   listInboxChannels: (ctx) => listInboxChannels(ctx),
   createInbox: (ctx, { body }) => createInbox(ctx, body),
-  listInboxes: (ctx, { query }) => listInboxes(ctx, pageOf(query)),
+  listInboxes: (ctx, { query }) => listInboxes(ctx, readPage(query)),
   getInbox: (ctx, { path }) => getInbox(ctx, path.inbox),
   updateInbox: (ctx, { path, body }) => updateInbox(ctx, path.inbox, body),
   deleteInbox: (ctx, { path }) => deleteInbox(ctx, path.inbox),
@@ -44,8 +44,8 @@ export const inboxes = {
 } satisfies OperationTable<World>;
 
 export const inboxThreads = {
-  listInboxThreads: (ctx, { path, query = {} }) => listInboxThreads(ctx, path.inbox, query, pageOf(query)),
-  searchInboxThreads: (ctx, { path, query = {} }) => searchInboxThreads(ctx, path.inbox, query, pageOf(query)),
+  listInboxThreads: (ctx, { path, query = {} }) => listInboxThreads(ctx, path.inbox, query, readPage(query)),
+  searchInboxThreads: (ctx, { path, query = {} }) => searchInboxThreads(ctx, path.inbox, query, readPage(query)),
   getInboxThread: (ctx, { path }) => getInboxThread(ctx, path.inbox, path.thread_id),
   updateInboxThread: (ctx, { path, body }) => updateInboxThread(ctx, path.inbox, path.thread_id, body),
   deleteInboxThread: (ctx, { path }) => deleteInboxThread(ctx, path.inbox, path.thread_id),
@@ -56,7 +56,7 @@ export const inboxThreads = {
   removeInboxThreadLabel: (ctx, { path }) =>
     changeThreadLabels(ctx, path.inbox, path.thread_id, { kind: 'remove', labels: [path.label_id] }),
   listInboxThreadEmails: (ctx, { path, query }) =>
-    listInboxThreadEmails(ctx, path.inbox, path.thread_id, pageOf(query)),
+    listInboxThreadEmails(ctx, path.inbox, path.thread_id, readPage(query)),
   getInboxThreadEmail: (ctx, { path }) => getInboxThreadEmail(ctx, path.inbox, path.thread_id, path.inbox_email_id),
 } satisfies OperationTable<World>;
 
@@ -67,7 +67,7 @@ export const inboxDrafts = {
       threadId: path.thread_id,
       emailId: path.inbox_email_id,
       body,
-      idempotency: idempotencyOf(ctx, header, { operation: 'replyToInboxEmail', said: { path, body } }),
+      idempotency: readIdempotency(ctx, header, { operation: 'replyToInboxEmail', said: { path, body } }),
     }),
   forwardInboxEmail: (ctx, { path, body, header }) =>
     forwardEmail(ctx, ctx.services.accept, {
@@ -75,15 +75,15 @@ export const inboxDrafts = {
       threadId: path.thread_id,
       emailId: path.inbox_email_id,
       body,
-      idempotency: idempotencyOf(ctx, header, { operation: 'forwardInboxEmail', said: { path, body } }),
+      idempotency: readIdempotency(ctx, header, { operation: 'forwardInboxEmail', said: { path, body } }),
     }),
   createInboxDraft: (ctx, { path, body, header }) =>
     createDraft(ctx, ctx.services.accept, {
       named: path.inbox,
       body,
-      idempotency: idempotencyOf(ctx, header, { operation: 'createInboxDraft', said: { path, body } }),
+      idempotency: readIdempotency(ctx, header, { operation: 'createInboxDraft', said: { path, body } }),
     }),
-  listInboxDrafts: (ctx, { path, query }) => listDrafts(ctx, path.inbox, pageOf(query)),
+  listInboxDrafts: (ctx, { path, query }) => listDrafts(ctx, path.inbox, readPage(query)),
   getInboxDraft: (ctx, { path }) => getDraft(ctx, path.inbox, path.draft_id),
   updateInboxDraft: (ctx, { path, body }) =>
     updateDraft(ctx, ctx.services.accept, { named: path.inbox, id: path.draft_id, body }),
@@ -93,6 +93,6 @@ export const inboxDrafts = {
       named: path.inbox,
       id: path.draft_id,
       body,
-      idempotency: idempotencyOf(ctx, header, { operation: 'sendInboxDraft', said: { path, body: body ?? null } }),
+      idempotency: readIdempotency(ctx, header, { operation: 'sendInboxDraft', said: { path, body: body ?? null } }),
     }),
 } satisfies OperationTable<World, { services: { accept: Accept } }>;

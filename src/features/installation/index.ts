@@ -13,7 +13,7 @@ export {
   type Verification,
 } from './backups/backup-folder.ts';
 export type { UpgradeWishes } from './backups/before-upgrade.ts';
-export { contentInOf, filesOfSettings, isVacant, makeBackup } from './backups/make-backup.ts';
+export { locateContent, filesOfSettings, isVacant, makeBackup } from './backups/make-backup.ts';
 export { restoreBackup } from './backups/restore-backup.ts';
 export { backUpOnSchedule, watchBackups } from './backups/take-backup.ts';
 export { verifyBackup } from './backups/verify-backup.ts';
@@ -31,7 +31,7 @@ export { SEALED_CERTIFICATE_KEYS, asksForCertificates, listCertificates } from '
  * on the number of webhooks and domains in trouble, not on the amount of mail or on the number of others.
  */
 export { certificateFindings, relayFindings } from './findings/installation-findings.ts';
-export { lookAtInstallation, presentForOperator, type Look } from './findings/look.ts';
+export { loadFindingsReport, presentForOperator, type FindingsReport } from './findings/findings-report.ts';
 export { liveNodes } from './findings/node-report.ts';
 export { forgetWaitingNotices } from './findings/notices.ts';
 export { refusalFindings } from './findings/refusal-findings.ts';

@@ -2,7 +2,7 @@ import { stopwatch } from '../../platform/clock.ts';
 import type { Doctor } from './doctor/doctor.ts';
 import type { Node } from './upkeep/node.ts';
 import { listCertificates, renewCertificates } from './certificates/certificates.ts';
-import { lookAtTeam, presentForAnybody, presentForOperator, presentForTeam } from './findings/look.ts';
+import { loadTeamFindings, presentForAnybody, presentForOperator, presentForTeam } from './findings/findings-report.ts';
 import type { Finding } from '../../platform/finding.ts';
 import { Answered, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
@@ -22,7 +22,7 @@ export const system = {
   async getReady({ services }) {
     const { version, world } = services;
     const [findings, ...checks] = await Promise.all([
-      findingsOf(services),
+      loadFindings(services),
       ...Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
     ]);
     const failed = checks.filter((check) => !check.ok).map((check) => check.name);
@@ -39,9 +39,9 @@ export const system = {
 } satisfies OperationTable<World, { services: HealthServices }>;
 
 /** Returns the findings; if the database does not respond, only those that this process knows of itself. */
-async function findingsOf({ node, world }: HealthServices): Promise<readonly Finding[]> {
+async function loadFindings({ node, world }: HealthServices): Promise<readonly Finding[]> {
   try {
-    return (await withinLimit(world, node.look())).findings;
+    return (await withinLimit(world, node.loadReport())).findings;
   } catch (error) {
     world.log.error({ err: error }, 'could not determine the findings');
     return node.atHand();
@@ -74,12 +74,12 @@ function withinLimit<T>(world: World, check: Promise<T>): Promise<T> {
 
 export const findings = {
   async getFindings({ store, teamId, services: { node } }) {
-    return presentForTeam(await lookAtTeam(store, teamId, await node.report()), store.clock.now());
+    return presentForTeam(await loadTeamFindings(store, teamId, await node.report()), store.clock.now());
   },
-  getOperatorFindings: async ({ services: { node } }) => presentForOperator(await node.look()),
+  getOperatorFindings: async ({ services: { node } }) => presentForOperator(await node.loadReport()),
   async examineInstallation({ services: { doctor, node } }) {
     await doctor.examine();
-    return presentForOperator(await node.lookAnew());
+    return presentForOperator(await node.reloadReport());
   },
 } satisfies OperationTable<World, { services: { node: Node; doctor: Doctor } }>;
 

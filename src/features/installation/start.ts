@@ -9,7 +9,7 @@ export {
   contextForProof,
   createIssued,
   type Issued,
-} from './certificate-renewal/issued.ts';
+} from './certificate-renewal/issued-names.ts';
 export { askRenewalTimes, renewCertificates } from './certificate-renewal/renew-certificates.ts';
 
 export { examinePort25 } from './doctor/checks/port25.ts';
@@ -20,7 +20,7 @@ export { examinePort25 } from './doctor/checks/port25.ts';
  * to the log and to the configured command or URL.
  */
 export { createDoctor, examineHere, type Doctor } from './doctor/doctor.ts';
-export { tellNotices, tellOfLoss } from './doctor/tell-notices.ts';
+export { sendNotices, reportLoss } from './doctor/send-notices.ts';
 
 /**
  * Upkeep: removes expired data, and reports the state of each process. Each removal works in small steps, may be

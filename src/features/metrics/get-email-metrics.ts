@@ -1,7 +1,7 @@
 import {
   noCounts,
   countedAs,
-  countersOf,
+  listCounters,
   domainScope,
   TEAM_SCOPE,
   COUNTERS,
@@ -17,7 +17,7 @@ import {
   countAcceptedIn,
   emailsAcceptedIn,
   emailsOfTeam,
-  eventCountsOf,
+  loadEventCounts,
   taggedAcceptedIn,
   taggedAmong,
   countsOfScopes,
@@ -25,7 +25,7 @@ import {
   type EmailOfDomain,
   type EventCount,
 } from './metrics.store.ts';
-import { periodsOf, QUARTER_MS, slotRangesOf, type Period } from './periods.ts';
+import { splitIntoPeriods, QUARTER_MS, toSlotRanges, type Period } from './periods.ts';
 import { presentCounts, readMetricsQuery, type Metric, type Asked, type MetricsQuery } from './metrics-query.ts';
 
 /**
@@ -89,7 +89,7 @@ async function readEventCounts(ctx: Ctx, emails: readonly EmailOfDomain[]): Prom
   for (let at = 0; at < emails.length; at += EMAILS_AT_ONCE) {
     if (at > 0) await nextTurn();
     const ids = emails.slice(at, at + EMAILS_AT_ONCE).map(({ id }) => id);
-    counts.push(...(await eventCountsOf(ctx.store.db, ids)));
+    counts.push(...(await loadEventCounts(ctx.store.db, ids)));
   }
   return Map.groupBy(counts, (row) => row.subject_id);
 }
@@ -133,7 +133,7 @@ function countsBySlot(rows: readonly EventCount[]): Map<number, Counts> {
     counts[counter] += n;
   };
   for (const { type, bounce, machine, slot, n } of rows) {
-    for (const counter of countersOf({ type, bounce: bounce ?? undefined, isMachine: machine !== null })) {
+    for (const counter of listCounters({ type, bounce: bounce ?? undefined, isMachine: machine !== null })) {
       if (countedAs(counter).isEvery) add(slot, counter, n);
       else firstSlots.set(counter, Math.min(slot, firstSlots.get(counter) ?? slot));
     }
@@ -174,7 +174,7 @@ export async function getEmailMetrics(ctx: Ctx, query: MetricsQuery) {
   // Rows may cover fewer emails than the totals: a dimension does not filter.
   const total = (await (await counting(ctx, { ...asked, dimensions: [] }))([], [range])).total();
   const totals = presentCounts(total, metrics);
-  return dimensions.length === 0 ? { ...answer, totals } : { ...answer, totals, data: await rowsOf(ctx, asked) };
+  return dimensions.length === 0 ? { ...answer, totals } : { ...answer, totals, data: await loadRows(ctx, asked) };
 }
 
 async function counting(ctx: Ctx, asked: Asked): Promise<Count> {
@@ -187,10 +187,10 @@ async function counting(ctx: Ctx, asked: Asked): Promise<Count> {
   return (dimensions, periods) => countScopes(ctx, scopes, dimensions, periods);
 }
 
-async function rowsOf(ctx: Ctx, asked: Asked): Promise<Row[]> {
+async function loadRows(ctx: Ctx, asked: Asked): Promise<Row[]> {
   const { range, granularity, zone, dimensions } = asked;
   const byPeriod = dimensions.includes('period');
-  const periods = byPeriod ? periodsOf(range, granularity, zone, ROWS_MAX) : [{ ...range, name: '' }];
+  const periods = byPeriod ? splitIntoPeriods(range, granularity, zone, ROWS_MAX) : [{ ...range, name: '' }];
   if (!periods) throw tooMany();
   const count = await counting(ctx, asked);
   const isApart = dimensions.some((dimension) => dimension !== 'period');
@@ -199,8 +199,8 @@ async function rowsOf(ctx: Ctx, asked: Asked): Promise<Row[]> {
   const subjects = whole?.subjects() ?? [{ subject: {}, periods: new Map() }];
   if (subjects.length * periods.length > ROWS_MAX) throw tooMany();
   const tally = whole && !byPeriod ? whole : await count(dimensions, periods);
-  const found = new Map(tally.subjects().map((entry) => [nameOf(entry.subject), entry.periods]));
-  const names = await namesOf(
+  const found = new Map(tally.subjects().map((entry) => [toKey(entry.subject), entry.periods]));
+  const names = await loadNames(
     ctx,
     subjects.map(({ subject }) => subject),
   );
@@ -208,12 +208,12 @@ async function rowsOf(ctx: Ctx, asked: Asked): Promise<Row[]> {
     subjects.map(({ subject }) => ({
       ...(byPeriod ? { period: period.name } : {}),
       ...presentSubject(subject, names),
-      ...presentCounts(found.get(nameOf(subject))?.get(index) ?? noCounts(), asked.metrics),
+      ...presentCounts(found.get(toKey(subject))?.get(index) ?? noCounts(), asked.metrics),
     })),
   );
 }
 
-const nameOf = ({ broadcastId, domainId, emailId }: Subject): string => `${broadcastId} ${domainId} ${emailId}`;
+const toKey = ({ broadcastId, domainId, emailId }: Subject): string => `${broadcastId} ${domainId} ${emailId}`;
 
 const tooMany = (): Refusal =>
   refuse('invalid_parameter', {
@@ -221,11 +221,11 @@ const tooMany = (): Refusal =>
   });
 
 /** Returns the names of domains and broadcasts by id; omits deleted ones. */
-async function namesOf(ctx: Ctx, subjects: readonly Subject[]): Promise<Map<string, string>> {
+async function loadNames(ctx: Ctx, subjects: readonly Subject[]): Promise<Map<string, string>> {
   const { db } = ctx.store;
-  const idsOf = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))];
-  const domains = idsOf(subjects.map(({ domainId }) => domainId));
-  const broadcasts = idsOf(subjects.map(({ broadcastId }) => broadcastId));
+  const uniqueIds = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))];
+  const domains = uniqueIds(subjects.map(({ domainId }) => domainId));
+  const broadcasts = uniqueIds(subjects.map(({ broadcastId }) => broadcastId));
   return new Map([
     ...(domains.length === 0 ? [] : await domainNames(db, ctx.teamId, domains)),
     ...(broadcasts.length === 0 ? [] : await broadcastNames(db, ctx.teamId, broadcasts)),
@@ -256,7 +256,7 @@ async function scopesFor(ctx: Ctx, { dimensions, domainIds, broadcastIds }: Scop
   if (broadcastIds || dimensions.includes('broadcast')) {
     const prefixes = broadcastIds?.map((id) => `b:${id}:`) ?? ['b:'];
     const scopes = (await Promise.all(prefixes.map(beginning))).flat();
-    return scopes.filter((scope) => domainIds?.includes(subjectOf(scope).domainId ?? '') ?? true);
+    return scopes.filter((scope) => domainIds?.includes(parseScope(scope).domainId ?? '') ?? true);
   }
   if (domainIds) return domainIds.map(domainScope);
   return dimensions.includes('domain') ? beginning('d:') : [TEAM_SCOPE];
@@ -271,9 +271,9 @@ async function countScopes(
 ): Promise<Tally> {
   const tally = createTally();
   if (scopes.length === 0) return tally;
-  const rows = await countsOfScopes(ctx.store.db, ctx.teamId, scopes, slotRangesOf(periods));
+  const rows = await countsOfScopes(ctx.store.db, ctx.teamId, scopes, toSlotRanges(periods));
   for (const row of rows) {
-    const { domainId, broadcastId } = subjectOf(row.scope);
+    const { domainId, broadcastId } = parseScope(row.scope);
     const subject: Subject = {
       domainId: dimensions.includes('domain') ? domainId : undefined,
       broadcastId: dimensions.includes('broadcast') ? broadcastId : undefined,
@@ -283,7 +283,7 @@ async function countScopes(
   return tally;
 }
 
-function subjectOf(scope: string): Subject {
+function parseScope(scope: string): Subject {
   const [kind, first, second] = scope.split(':');
   if (kind === 'd') return { domainId: first };
   return kind === 'b' ? { broadcastId: first, domainId: second } : {};

@@ -51,13 +51,13 @@ const NAMED_METRICS: readonly Metric[] = ['machine_opened', 'machine_clicked'];
 /** Returns the requested metrics; a rate is a percentage with two decimals, and 0 if its denominator is 0. */
 export function presentCounts(counts: Counts, metrics: readonly Metric[]): Partial<Record<Metric, number>> {
   return Object.fromEntries(
-    metrics.map((metric) => [metric, isRate(metric) ? rateOf(counts, metric) : counts[metric]]),
+    metrics.map((metric) => [metric, isRate(metric) ? computeRate(counts, metric) : counts[metric]]),
   );
 }
 
 const isRate = (metric: Metric): metric is Rate => metric in RATES;
 
-function rateOf(counts: Counts, rate: Rate): number {
+function computeRate(counts: Counts, rate: Rate): number {
   const [part, whole] = RATES[rate];
   return counts[whole] === 0 ? 0 : Math.round((counts[part] / counts[whole]) * 10_000) / 100;
 }
@@ -145,7 +145,7 @@ function readMoment(name: 'start_date' | 'end_date', text: string, zone: TimeZon
       `${name} must be an ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z; got ${quoted(text)}.`,
     );
   }
-  const ofDay = (): number => (name === 'end_date' ? zone.momentOf(time.ms + DAY_MS) - 1 : zone.momentOf(time.ms));
+  const ofDay = (): number => (name === 'end_date' ? zone.toMoment(time.ms + DAY_MS) - 1 : zone.toMoment(time.ms));
   // Nothing was counted before 1970, and the time zones of antiquity are irrelevant.
   return Math.max(0, time.isDateAlone ? ofDay() : time.ms);
 }

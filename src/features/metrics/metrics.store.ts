@@ -136,7 +136,7 @@ export interface EventCount {
 
 const TYPES = [...new Set(COUNTERS.flatMap((counter) => countedAs(counter).of))];
 
-export function eventCountsOf(db: Executor, emailIds: readonly string[]): Promise<EventCount[]> {
+export function loadEventCounts(db: Executor, emailIds: readonly string[]): Promise<EventCount[]> {
   const among = textsIn(db.dialect, 'subject_id', emailIds);
   const bounce = db.dialect === 'pg' ? `data::jsonb #>> '{bounce,type}'` : `json_extract(data, '$.bounce.type')`;
   const machine = db.dialect === 'pg' ? `data::jsonb ->> 'machine'` : `json_extract(data, '$.machine')`;

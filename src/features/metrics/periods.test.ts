@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { periodsOf, type Granularity, QUARTER_MS, slotRangesOf } from './periods.ts';
+import { splitIntoPeriods, type Granularity, QUARTER_MS, toSlotRanges } from './periods.ts';
 import { findTimeZone, type TimeZone } from '../../protocol/time-zone.ts';
 import fc from 'fast-check';
 
 const HOUR_MS = 3_600_000;
 
-function zoneOf(name: string): TimeZone {
+function loadZone(name: string): TimeZone {
   const zone = findTimeZone(name);
   if (!zone) throw new Error(`no zone ${name}`);
   return zone;
 }
 
 const cut = (zone: string, granularity: Granularity, from: string, until: string, most = 1000) =>
-  periodsOf({ from: Date.parse(from), until: Date.parse(until) }, granularity, zoneOf(zone), most);
+  splitIntoPeriods({ from: Date.parse(from), until: Date.parse(until) }, granularity, loadZone(zone), most);
 
-const hoursOf = (...call: Parameters<typeof cut>) =>
+const listHours = (...call: Parameters<typeof cut>) =>
   cut(...call)?.map(({ name, from, until }) => [name, (until - from) / HOUR_MS]);
 
 describe('days follow the time zone', () => {
@@ -37,7 +37,7 @@ describe('days follow the time zone', () => {
     ['America/Havana', '2026-10-31T04:00Z', [24, 25, 24]],
   ])('%s from %s: three days have %j hours', (zone, from, hours) => {
     const long = new Date(Date.parse(from) + 80 * HOUR_MS).toISOString();
-    const days = hoursOf(zone, 'daily', from, long)?.slice(0, 3);
+    const days = listHours(zone, 'daily', from, long)?.slice(0, 3);
     expect(days?.map(([, length]) => length)).toEqual(hours);
     const first = Date.parse(`${String(days?.[0]?.[0])}T00:00Z`);
     expect(days?.map(([name]) => Date.parse(`${String(name)}T00:00Z`) - first)).toEqual([
@@ -48,7 +48,7 @@ describe('days follow the time zone', () => {
   });
 
   it('a day that the zone skipped is left out', () => {
-    const days = hoursOf('Pacific/Apia', 'daily', '2011-12-29T10:00Z', '2011-12-31T10:00Z');
+    const days = listHours('Pacific/Apia', 'daily', '2011-12-29T10:00Z', '2011-12-31T10:00Z');
     expect(days).toEqual([
       ['2011-12-29', 24],
       ['2011-12-31', 24],
@@ -58,24 +58,24 @@ describe('days follow the time zone', () => {
 
 describe('periods', () => {
   it('start on Monday, on the first of the month, and at the full hour of the clock', () => {
-    expect(hoursOf('UTC', 'weekly', '2026-11-19T12:00Z', '2026-11-24T06:00Z')).toEqual([
+    expect(listHours('UTC', 'weekly', '2026-11-19T12:00Z', '2026-11-24T06:00Z')).toEqual([
       ['2026-11-16', 84],
       ['2026-11-23', 30],
     ]);
-    expect(hoursOf('UTC', 'weekly', '2026-11-22T12:00Z', '2026-11-23T06:00Z')).toEqual([
+    expect(listHours('UTC', 'weekly', '2026-11-22T12:00Z', '2026-11-23T06:00Z')).toEqual([
       ['2026-11-16', 12],
       ['2026-11-23', 6],
     ]);
-    expect(hoursOf('Europe/Berlin', 'weekly', '2026-10-18T22:00Z', '2026-11-01T23:00Z')).toEqual([
+    expect(listHours('Europe/Berlin', 'weekly', '2026-10-18T22:00Z', '2026-11-01T23:00Z')).toEqual([
       ['2026-10-19', 169],
       ['2026-10-26', 168],
     ]);
-    expect(hoursOf('UTC', 'monthly', '2028-01-15T00:00Z', '2028-03-02T00:00Z')).toEqual([
+    expect(listHours('UTC', 'monthly', '2028-01-15T00:00Z', '2028-03-02T00:00Z')).toEqual([
       ['2028-01-01', 17 * 24],
       ['2028-02-01', 29 * 24],
       ['2028-03-01', 24],
     ]);
-    expect(hoursOf('Asia/Kolkata', 'hourly', '2026-11-19T12:15Z', '2026-11-19T14:00Z')).toEqual([
+    expect(listHours('Asia/Kolkata', 'hourly', '2026-11-19T12:15Z', '2026-11-19T14:00Z')).toEqual([
       ['2026-11-19T11:30:00.000Z', 0.25],
       ['2026-11-19T12:30:00.000Z', 1],
       ['2026-11-19T13:30:00.000Z', 0.5],
@@ -85,7 +85,7 @@ describe('periods', () => {
   it('an hour that occurs twice is two periods, and a repeated half hour is a period of its own', () => {
     const twice = cut('Europe/Berlin', 'hourly', '2026-10-25T00:00Z', '2026-10-25T03:00Z');
     expect(twice?.map(({ name }) => name.slice(11, 16))).toEqual(['00:00', '01:00', '02:00']);
-    const half = hoursOf('Australia/Lord_Howe', 'hourly', '2026-04-04T14:00Z', '2026-04-04T16:30Z');
+    const half = listHours('Australia/Lord_Howe', 'hourly', '2026-04-04T14:00Z', '2026-04-04T16:30Z');
     expect(half?.map(([, length]) => length)).toEqual([1, 0.5, 1]);
     expect(new Set(half?.map(([name]) => name)).size).toBe(3);
   });
@@ -136,7 +136,7 @@ it('every quarter hour of a range is read exactly once, either by its day or by 
   fc.assert(
     fc.property(somewhere, fc.integer({ min: 1, max: 20 * DAY }), (first, length) => {
       const period = { from: first * QUARTER_MS, until: (first + length) * QUARTER_MS };
-      const read = slotRangesOf([period]).flatMap(({ span, first: from, past }) => {
+      const read = toSlotRanges([period]).flatMap(({ span, first: from, past }) => {
         const each = span === 15 ? 1 : DAY;
         return Array.from({ length: (past - from) * each }, (_, i) => from * each + i);
       });
@@ -147,7 +147,7 @@ it('every quarter hour of a range is read exactly once, either by its day or by 
 
 it('a year is read as days, with quarter hours only at its ends', () => {
   const from = 10 * DAY * QUARTER_MS + 7 * QUARTER_MS;
-  const ranges = slotRangesOf([{ from, until: from + 365 * DAY * QUARTER_MS }]);
+  const ranges = toSlotRanges([{ from, until: from + 365 * DAY * QUARTER_MS }]);
   expect(ranges.map(({ span, first, past }) => [span, past - first])).toEqual([
     [15, 89],
     [1440, 364],

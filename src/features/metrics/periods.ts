@@ -21,7 +21,7 @@ const SHORTEST_MS = { hourly: HOUR_MS, daily: DAY_MS - HOUR_MS, weekly: 7 * DAY_
  * Returns the periods of a range in local time of `zone`, the first and the last cut off at its ends; undefined if
  * there are more than `most`. A day on which the clocks are changed has 23 or 25 hours.
  */
-export function periodsOf(
+export function splitIntoPeriods(
   range: { from: number; until: number },
   granularity: Granularity,
   zone: TimeZone,
@@ -58,9 +58,9 @@ function dateStep(granularity: Exclude<Granularity, 'hourly'>): (at: number, zon
     const local = at + zone.offsetMs(at);
     const first = firstDay(local, granularity);
     let next = dayAfter(first, granularity);
-    let end = zone.momentOf(next);
+    let end = zone.toMoment(next);
     // If the clocks are set back over midnight, the day that has begun begins again.
-    while (end <= at) end = zone.momentOf((next = dayAfter(next, granularity)));
+    while (end <= at) end = zone.toMoment((next = dayAfter(next, granularity)));
     return { name: isoTime(first).slice(0, 10), end };
   };
 }
@@ -96,7 +96,7 @@ export interface SlotRange {
  * Returns the fewest rows that make up each period: whole UTC days if it contains any, and quarters of an hour around
  * them.
  */
-export function slotRangesOf(periods: readonly Pick<Period, 'from' | 'until'>[]): SlotRange[] {
+export function toSlotRanges(periods: readonly Pick<Period, 'from' | 'until'>[]): SlotRange[] {
   return periods.flatMap(({ from, until }, period) => {
     // A quarter belongs to the period in which it begins.
     const first = Math.ceil(from / QUARTER_MS);

@@ -11,4 +11,4 @@ export {
   type SharedEmail,
   revokeShares,
 } from './shares.ts';
-export { removeSharesOf } from './shares.store.ts';
+export { removeEmailShares } from './shares.store.ts';

@@ -17,7 +17,7 @@ export const findLiveShare = (db: Executor, tokenHash: string, now: number): Pro
   db.get<ShareRow>('select * from email_shares where token_hash = ? and expires_at > ?', [tokenHash, now]);
 
 /** Removes the links of emails, in the transaction that removes the emails. Returns what was removed. */
-export async function removeSharesOf(
+export async function removeEmailShares(
   tx: Executor,
   emailIds: readonly string[],
 ): Promise<Pick<ShareRow, 'email_id' | 'expires_at'>[]> {

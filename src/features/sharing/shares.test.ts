@@ -90,7 +90,7 @@ describe('expires_in', () => {
     '2026-11-21',
     'tomorrow',
   ])('refuses %.60s with its field and the limit', (text) => {
-    const refusal = refusalOf(() => readExpiresIn(text));
+    const refusal = catchRefusal(() => readExpiresIn(text));
     expect(refusal).toMatchObject({ errorName: 'validation_error', status: 400 });
     expect(refusal.errors).toEqual([{ path: 'expires_in', message: refusal.message }]);
     expect(refusal.message).toContain('48 hours');
@@ -98,7 +98,7 @@ describe('expires_in', () => {
   });
 });
 
-function refusalOf(work: () => unknown): Refusal {
+function catchRefusal(work: () => unknown): Refusal {
   try {
     work();
   } catch (error) {

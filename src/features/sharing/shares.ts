@@ -5,7 +5,7 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   findEmail,
   isWithheld,
-  attachmentsOf,
+  listEmailAttachments,
   emailRowsByIds,
   isLargeBody,
   loadBodies,
@@ -13,7 +13,7 @@ import {
   type AttachmentRow,
 } from '../../mail/emails/index.ts';
 import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
-import { insertShare, findLiveShare, removeSharesOf, deleteExpiredShares } from './shares.store.ts';
+import { insertShare, findLiveShare, removeEmailShares, deleteExpiredShares } from './shares.store.ts';
 import type { Store } from '../../platform/store.ts';
 import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
 
@@ -136,14 +136,14 @@ export async function readSharedEmail(store: Store, token: string): Promise<Shar
   return {
     id: row.id,
     from: row.sender,
-    to: listOf(row.to_list),
-    cc: listOf(row.cc_list),
-    replyTo: listOf(row.reply_to_list),
+    to: parseList(row.to_list),
+    cc: parseList(row.cc_list),
+    replyTo: parseList(row.reply_to_list),
     subject: row.subject,
     lastEvent: row.last_event,
     createdAt: row.created_at,
     scheduledAt: row.scheduled_at,
-    attachments: row.attachment_count > 0 ? await attachmentsOf(db, ids) : [],
+    attachments: row.attachment_count > 0 ? await listEmailAttachments(db, ids) : [],
     expiresAt: share.expires_at,
     isLarge: row.attachment_count > 0 || (await isLargeBody(db, row.id)),
   };
@@ -154,7 +154,7 @@ export async function readSharedContent(store: Store, email: SharedEmail): Promi
   return { html, text, images: await readInlineImages(store, html ?? '', email, INLINE_IMAGE_BYTES_MAX) };
 }
 
-const listOf = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
+const parseList = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
 
 /** Deletes expired links, which show nothing any more; returns how many. */
 export const forgetExpiredShares = (store: Store): Promise<number> => deleteExpiredShares(store.db, store.clock.now());
@@ -163,7 +163,7 @@ export async function revokeShares(ctx: Ctx, emailId: string) {
   const { clock, db } = ctx.store;
   const removed = await db.tx(async (tx) => {
     if (!(await findEmail(tx, ctx.teamId, emailId))) throw notFound('Email');
-    return removeSharesOf(tx, [emailId]);
+    return removeEmailShares(tx, [emailId]);
   });
   const now = clock.now();
   const revoked = removed.filter((share) => share.expires_at > now).length;

@@ -8,7 +8,7 @@ export {
   imageOfToken,
   imagesShownIn,
   lookUpImages,
-  noteImagesOf,
+  noteBroadcastImages,
   openImage,
   tokenInPath,
   type ImagesShown,

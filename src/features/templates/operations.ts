@@ -8,12 +8,12 @@ import {
   publishTemplate,
   updateTemplate,
 } from './templates/templates.ts';
-import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
 export const templates = {
   createTemplate: (ctx, { body }) => createTemplate(ctx, body),
-  listTemplates: (ctx, { query }) => listTemplates(ctx, pageOf(query)),
+  listTemplates: (ctx, { query }) => listTemplates(ctx, readPage(query)),
   getTemplate: (ctx, { path }) => getTemplate(ctx, path.template),
   updateTemplate: (ctx, { path, body }) => updateTemplate(ctx, path.template, body),
   deleteTemplate: (ctx, { path }) => deleteTemplate(ctx, path.template),
@@ -22,7 +22,7 @@ export const templates = {
 } satisfies OperationTable<World>;
 
 export const images = {
-  listImages: (ctx, { query }) => listImages(ctx, pageOf(query)),
+  listImages: (ctx, { query }) => listImages(ctx, readPage(query)),
   getImage: (ctx, { path }) => getImage(ctx, path.image_id),
   deleteImage: (ctx, { path, query = {} }) => deleteImage(ctx, path.image_id, query),
 } satisfies OperationTable<World>;

@@ -35,7 +35,7 @@ export function parseEngagement(line: string): Engagement | undefined {
  * Returns the event for an engagement. It has no `to`: one message was composed for all recipients, so it is unknown
  * which one opened it.
  */
-export function readingOf(
+export function toReadingEvent(
   { id, at, ipAddress, userAgent, link }: Engagement,
   isMachine: boolean,
 ): { id: string; at: number } & Happening<'email.opened' | 'email.clicked'> {

@@ -52,14 +52,14 @@ export async function takeClicks(tx: Executor, { until, oldest, limit }: Sought)
   const sql = `select * from tracked_clicks where clicked_at <= ? and email_id in (
       select email_id from tracked_clicks where clicked_at <= ? order by clicked_at, id limit ?)
     order by clicked_at, id limit ?${lock}`;
-  return (await tx.all<ClickRow>(sql, [until, until, oldest, limit])).map(clickOf);
+  return (await tx.all<ClickRow>(sql, [until, until, oldest, limit])).map(toClick);
 }
 
 /** Returns all waiting clicks of these emails, taken or not. */
-export async function waitingClicksOf(tx: Executor, emailIds: readonly string[]): Promise<Map<string, Click[]>> {
+export async function loadWaitingClicks(tx: Executor, emailIds: readonly string[]): Promise<Map<string, Click[]>> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   const rows = await tx.all<ClickRow>(`select * from tracked_clicks where ${among.sql}`, [among.value]);
-  return Map.groupBy(rows.map(clickOf), ({ emailId }) => emailId);
+  return Map.groupBy(rows.map(toClick), ({ emailId }) => emailId);
 }
 
 export async function removeClicks(tx: Executor, ids: readonly string[]): Promise<void> {
@@ -74,7 +74,7 @@ export async function oldestClickAt(tx: Executor): Promise<number | undefined> {
   return at === undefined ? undefined : Number(at);
 }
 
-const clickOf = (row: ClickRow): Click => ({
+const toClick = (row: ClickRow): Click => ({
   id: row.id,
   emailId: row.email_id,
   at: Number(row.clicked_at),
@@ -98,7 +98,7 @@ export const emptyHistory = (): History => ({
 });
 
 /** Reads all histories in one statement. It reads few rows, since the limit on each count bounds them. */
-export async function historiesOf(tx: Executor, emailIds: readonly string[]): Promise<Map<string, History>> {
+export async function loadHistories(tx: Executor, emailIds: readonly string[]): Promise<Map<string, History>> {
   const histories = new Map(emailIds.map((id): [string, History] => [id, emptyHistory()]));
   if (emailIds.length === 0) return histories;
   const recorded = textsIn(tx.dialect, 'subject_id', emailIds);

@@ -3,5 +3,5 @@
  * An engagement noted before the response is recorded once, even if this process dies. Redirects only to targets that
  * we wrote into a mail ourselves, and only on the tracking host of that mail's domain.
  */
-export { createLinkHosts, hostNameOf, type LinkHosts, openingOf, clickOf, trackedHtml } from './tracking-links.ts';
+export { createLinkHosts, toHostName, type LinkHosts, readOpening, readClick, trackedHtml } from './tracking-links.ts';
 export { createTracking, type Tracking } from './tracking.ts';

@@ -1,19 +1,19 @@
-import { standingAmong } from '../../mail/events/index.ts';
+import { listKnownEventIds } from '../../mail/events/index.ts';
 import { isDatabaseSetback, type Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world.ts';
 import { isSoonAfterArrival, burstsAmong } from '../../protocol/machine-opens.ts';
 import { emailRowsByIds, recordEmailEvents, type EmailEvent } from '../../mail/emails/index.ts';
-import { isClick, readingOf, type Click, type Engagement } from './engagement.ts';
+import { isClick, toReadingEvent, type Click, type Engagement } from './engagement.ts';
 import {
   emptyHistory,
-  historiesOf,
+  loadHistories,
   keepClicks,
   waitingAmong,
   clicksRecorded,
   oldestClickAt,
   removeClicks,
   takeClicks,
-  waitingClicksOf,
+  loadWaitingClicks,
   type History,
   type Kind,
   type Sought,
@@ -35,7 +35,7 @@ const OF_A_KIND_MAX = 1000;
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Records engagements. Clicks wait for other clicks in the same email (`createClickJudge`), unless a machine is already
+ * Records engagements. Clicks wait for other clicks in the same email (`createClickClassifier`), unless a machine is already
  * known to have clicked. Engagements that are recorded already change nothing; if another process records one of them
  * concurrently, this fails on its id, and a retry finds it.
  */
@@ -64,7 +64,7 @@ async function recordEngagements(
   const rows = await emailRowsByIds(tx, [...new Set(engagements.map((engagement) => engagement.emailId))]);
   const emails = new Map(rows.map((row) => [row.id, row]));
   const histories = await recall(tx, [...emails.keys()], remembered);
-  const standing = await standingOrWaiting(tx, engagements);
+  const standing = await listKnownIds(tx, engagements);
   const events: EmailEvent[] = [];
   const waiting: Click[] = [];
   for (const engagement of engagements) {
@@ -78,7 +78,7 @@ async function recordEngagements(
     const isMachine = engagement.machine === true || isSoonAfterArrival(engagement.at, arrival, scannerSeconds * 1000);
     if (!hasRoom(world, history, engagement, isMachine)) continue;
     if (isClick(engagement) && !isMachine && burstSeconds > 0) waiting.push(engagement);
-    else events.push({ email, ...readingOf(engagement, isMachine) });
+    else events.push({ email, ...toReadingEvent(engagement, isMachine) });
   }
   await keepClicks(tx, waiting);
   await recordEmailEvents(tx, world.ids, events);
@@ -86,11 +86,11 @@ async function recordEngagements(
 }
 
 /** Returns the ids that are known already: an earlier process may have recorded what this one took over. */
-async function standingOrWaiting(tx: Executor, engagements: readonly Engagement[]): Promise<Set<string>> {
+async function listKnownIds(tx: Executor, engagements: readonly Engagement[]): Promise<Set<string>> {
   const ids = engagements.map((engagement) => engagement.id);
   // Order matters: a click that is classified in between is found as an event.
   const waiting = await waitingAmong(tx, ids);
-  return new Set([...waiting, ...(await standingAmong(tx, ids))]);
+  return new Set([...waiting, ...(await listKnownEventIds(tx, ids))]);
 }
 
 /** Counts an engagement; returns false if the limit of its kind is reached. */
@@ -113,7 +113,7 @@ async function recall(
   emailIds: string[],
   remembered: ReadonlyMap<string, History>,
 ): Promise<Map<string, History>> {
-  const histories = await historiesOf(
+  const histories = await loadHistories(
     tx,
     emailIds.filter((id) => !remembered.has(id)),
   );
@@ -141,7 +141,7 @@ const BATCH_MAX = 1024;
  * burst must be known, then turns clicks into events, which never change. `allNotedUntil` is the time up to which this
  * process's clicks are in the table. Needs no lease: clicks are taken, recorded and removed in one transaction.
  */
-export function createClickJudge(world: World, allNotedUntil: () => number): WorkLoop<never> {
+export function createClickClassifier(world: World, allNotedUntil: () => number): WorkLoop<never> {
   const burstMs = world.config.tracking.burst_seconds * 1000;
   let batchMax = BATCH_MAX;
   let isHeldBack = false;
@@ -154,10 +154,10 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
       const now = world.clock.now() - burstMs - LAG_MS;
       const until = Math.min(now, allNotedUntil() - burstMs);
       isHeldBack = until < now;
-      const judged = await judgeOrGiveUp(until);
+      const judged = await classifyOrGiveUp(until);
       return { items: [], left: judged ? 'more' : 'nothing', nextAt };
     },
-    carry: () => Promise.resolve(),
+    process: () => Promise.resolve(),
   });
   const stopListening = world.db.onCommit('tracked_clicks', () => loop.wake());
   const stop = loop.stop.bind(loop);
@@ -176,10 +176,10 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
   }
 
   /** Classifies a batch; returns whether there may be more. */
-  async function judgeOrGiveUp(until: number): Promise<boolean> {
+  async function classifyOrGiveUp(until: number): Promise<boolean> {
     try {
       const sought = { until, oldest: Math.min(OLDEST_MAX, batchMax), limit: batchMax };
-      const count = await world.db.tx((tx) => judge(world, tx, sought));
+      const count = await world.db.tx((tx) => classifyClicks(world, tx, sought));
       batchMax = BATCH_MAX;
       return count > 0;
     } catch (error) {
@@ -206,7 +206,7 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
 }
 
 /** Turns clicks up to a time into events; returns how many it took. */
-async function judge(world: World, tx: Executor, sought: Sought): Promise<number> {
+async function classifyClicks(world: World, tx: Executor, sought: Sought): Promise<number> {
   const taken = await takeClicks(tx, sought);
   const [first] = taken;
   if (!first) return 0;
@@ -214,9 +214,9 @@ async function judge(world: World, tx: Executor, sought: Sought): Promise<number
   const burstMs = burstSeconds * 1000;
   const ids = [...new Set(taken.map(({ emailId }) => emailId))];
   const emails = new Map((await emailRowsByIds(tx, ids)).map((row) => [row.id, row]));
-  const histories = await historiesOf(tx, ids);
+  const histories = await loadHistories(tx, ids);
   // Order matters: what another node classifies in between is found as recorded.
-  const waiting = await waitingClicksOf(tx, ids);
+  const waiting = await loadWaitingClicks(tx, ids);
   const recorded = await clicksRecorded(tx, ids, { from: first.at - burstMs, until: sought.until + burstMs });
   const bursts = new Map(
     ids.map((id) => [id, burstsAmong([...(waiting.get(id) ?? []), ...(recorded.get(id) ?? [])], burstMs)]),
@@ -228,7 +228,7 @@ async function judge(world: World, tx: Executor, sought: Sought): Promise<number
     const arrival = histories.get(click.emailId) ?? emptyHistory();
     const isMachine =
       bursts.get(click.emailId)?.has(click.id) === true || isSoonAfterArrival(click.at, arrival, scannerSeconds * 1000);
-    return [{ email, ...readingOf(click, isMachine) }];
+    return [{ email, ...toReadingEvent(click, isMachine) }];
   });
   await removeClicks(
     tx,

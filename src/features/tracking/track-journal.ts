@@ -67,7 +67,7 @@ export interface TrackJournalOptions {
 export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
   const { runDir, owner, bytesMax, isAlone, marks = hostMarks() } = options;
   const header = `${JSON.stringify(marks.own)}\n`;
-  const segments = new Set<Segment>(leftSegments(runDir, isAlone, marks));
+  const segments = new Set<Segment>(findAbandonedSegments(runDir, isAlone, marks));
   let bytes = [...segments].reduce((sum, segment) => sum + segment.bytes, 0);
   let current: Segment | undefined;
   let made = 0;
@@ -127,7 +127,7 @@ export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
     take(max) {
       for (const segment of segments) {
         if (isDone(segment)) continue;
-        const taken = nextOf(segment, max);
+        const taken = readNext(segment, max);
         if (taken.engagements.length > 0) return taken;
         segment.recorded = taken.end;
         if (isDone(segment)) empty(segment);
@@ -169,7 +169,7 @@ function leave({ file, handle }: Segment): void {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-function nextOf(segment: Segment, max: number): Taken {
+function readNext(segment: Segment, max: number): Taken {
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, segment.bytes - segment.recorded));
   const read = readSync(segment.handle, chunk, 0, chunk.length, segment.recorded);
   const engagements: Engagement[] = [];
@@ -185,7 +185,7 @@ function nextOf(segment: Segment, max: number): Taken {
   return { engagements, segment, end: at === 0 ? segment.bytes : segment.recorded + at };
 }
 
-function leftSegments(runDir: string, isAlone: boolean, marks: ProcessMarks): Segment[] {
+function findAbandonedSegments(runDir: string, isAlone: boolean, marks: ProcessMarks): Segment[] {
   return readdirSync(runDir)
     .filter((name) => NAME.test(name))
     .flatMap((name) => {

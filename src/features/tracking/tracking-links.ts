@@ -39,7 +39,7 @@ export async function trackedHtml(
   if (html.length > HTML_CHARS_MAX) return html;
   const { origin, opens, clicks } = links;
   const found = await world.texts.run({ teamId, chars: html.length, task: findLinkTargets, isPatient: true }, html);
-  const mac = macOf(world, CLICK);
+  const mac = createMac(world, CLICK);
   const addresses: (string | undefined)[] = [];
   let written = 0;
   for (const { target } of clicks ? found.links : []) {
@@ -49,22 +49,22 @@ export async function trackedHtml(
     addresses.push(address);
     if (address !== undefined) written++;
   }
-  const pixel = `${origin}/o/${openToken(mail, macOf(world, OPENING))}.gif`;
+  const pixel = `${origin}/o/${openToken(mail, createMac(world, OPENING))}.gif`;
   return writeTargets(html, found, { addresses, ...(opens && { pixel }) });
 }
 
-export const clickOf = (world: World, token: string): Click | undefined =>
+export const readClick = (world: World, token: string): Click | undefined =>
   byAnyKey(world, CLICK, (mac) => readClickToken(token, mac)) ??
   byAnyKey(world, OLDER_CLICK, (mac) => readOlderClickToken(token, mac));
 
 /** Returns the email of a pixel. */
-export const openingOf = (world: World, token: string): TrackedMail | undefined =>
+export const readOpening = (world: World, token: string): TrackedMail | undefined =>
   byAnyKey(world, OPENING, (mac) => readOpenToken(token, mac)) ??
   byAnyKey(world, OLDER_OPENING, (mac) => readOlderOpenToken(token, mac));
 
 /** Tries all keys, since mail sent before the instance key was replaced is still read. */
 function byAnyKey<T>(world: World, purpose: string, read: (mac: Mac) => T | undefined): T | undefined {
-  const found = read(macOf(world, purpose));
+  const found = read(createMac(world, purpose));
   if (found !== undefined) return found;
   for (const mac of world.secrets.otherMacs(purpose)) {
     const older = read(mac);
@@ -80,7 +80,7 @@ const OPENING = 'opening of a domain';
 const OLDER_CLICK = 'click';
 const OLDER_OPENING = 'open';
 
-const macOf =
+const createMac =
   (world: World, purpose: string): Mac =>
   (bytes) =>
     world.secrets.mac(purpose, bytes);
@@ -115,7 +115,7 @@ export function createLinkHosts(world: World): LinkHosts {
 
   return {
     works(mail, rawHost) {
-      const host = hostNameOf(rawHost);
+      const host = toHostName(rawHost);
       if (mail.domainId === undefined) return worksOlder(mail.emailId, host);
       const found = known.get(mail.domainId);
       if (found && found.ageMs() < FRESH_MS) return isAnswered(found.owner, host, mail);
@@ -131,7 +131,7 @@ export function createLinkHosts(world: World): LinkHosts {
     try {
       const [email] = await emailRowsByIds(world.db, [emailId]);
       // The owner of a removed email is unknown; if there is only one team, it was that one's.
-      const owner = email ? await lookUp(email.domain_id) : await trackingOwnerAlone(world.db, parentOf(host));
+      const owner = email ? await lookUp(email.domain_id) : await trackingOwnerAlone(world.db, toParentHost(host));
       return isAnswered(owner, host, { emailId });
     } catch {
       return true;
@@ -170,6 +170,6 @@ export function createLinkHosts(world: World): LinkHosts {
 }
 
 /** Returns the host without the port and in lower case, as in DNS. */
-export const hostNameOf = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+export const toHostName = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 
-const parentOf = (host: string): string => host.slice(host.indexOf('.') + 1);
+const toParentHost = (host: string): string => host.slice(host.indexOf('.') + 1);

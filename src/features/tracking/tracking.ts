@@ -3,7 +3,7 @@ import { isDatabaseSetback, isUniqueViolation } from '../../platform/db/index.ts
 import type { ProcessMarks } from '../../platform/process-mark/index.ts';
 import type { World } from '../../platform/world.ts';
 import type { Engagement } from './engagement.ts';
-import { createClickJudge, createRecordEngagements } from './record-engagements.ts';
+import { createClickClassifier, createRecordEngagements } from './record-engagements.ts';
 import { openTrackJournal, type TrackJournal } from './track-journal.ts';
 
 const KEYS_MAX = 50_000;
@@ -19,7 +19,7 @@ export function createRepeats(now: () => number, windowMs: number): (...parts: s
   let before = new Map<number, number>();
   let turnedAt = now();
   return (...parts) => {
-    const key = numberOf(parts);
+    const key = hashParts(parts);
     const at = now();
     if (at - turnedAt >= windowMs || current.size >= KEYS_MAX) {
       before = current;
@@ -39,7 +39,7 @@ export function createRepeats(now: () => number, windowMs: number): (...parts: s
  * They prevent accidental collisions, not intended ones: a recipient who makes two texts collide hides one engagement
  * of the same second.
  */
-function numberOf(parts: readonly string[]): number {
+function hashParts(parts: readonly string[]): number {
   let high = 0x811c9dc5;
   let low = 0x01000193;
   for (const part of parts) {
@@ -99,7 +99,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   let arrivals = 0;
   /** Time at which the last recorded engagement was noted. */
   let recordedAt = 0;
-  const judge = createClickJudge(world, () => (journal.waitingBytes() === 0 ? Infinity : recordedAt));
+  const judge = createClickClassifier(world, () => (journal.waitingBytes() === 0 ? Infinity : recordedAt));
   if (journal.waitingBytes() > 0) {
     world.log.info(
       { bytes: journal.waitingBytes() },

@@ -9,7 +9,7 @@ export {
   removePayloads,
   removeWebhookEvents,
   teamsWithOldWebhookEvents,
-  webhooksOf,
+  listWebhookIds,
 } from './endpoints/old-webhook-events.store.ts';
 export { bringBackEvents, erasePayloads, recordAttempts } from './endpoints/webhook-events.store.ts';
 export { listWebhookEvents, replayWebhookEvent } from './endpoints/webhook-events.ts';

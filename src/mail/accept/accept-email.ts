@@ -6,20 +6,20 @@ import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts'
 import type { Asked } from '../../protocol/dsn.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
-import { createAcceptPrepared, type AcceptBeside, type AcceptPrepared } from './accept-prepared.ts';
+import { createAcceptPrepared, type AcceptWithRows, type AcceptPrepared } from './accept-prepared.ts';
 import { fetchAttachments, fetchAttachmentsOfEach } from './fetch-attachments.ts';
 import {
   prepareForward,
-  createSendingDomainOf,
+  createDomainFinders,
   createPrepare,
   type Forward,
-  type SendingDomainOf,
+  type FindSendingDomain,
   type Prepared,
   type Prepare,
 } from './prepare.ts';
 import { hashRequest, createIdempotent, type Idempotency, type KeepAnswer } from './idempotency.ts';
 import { mustBeNoticedAtHome } from './delivery-notice.ts';
-import { createInSlices, type InSlices } from './in-slices.ts';
+import { createInSlices, type InSlices } from './loop-turns.ts';
 import { createTeamLimiter, type TeamLimiter } from './team-limiter.ts';
 import { createSendingGate, mustBeWithinQuota } from './sending-limits.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
@@ -39,8 +39,8 @@ export interface Accept {
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
   /** Accepts drafts that rasket composed itself, unchanged, all or none, as transactional mail; returns their ids. */
   acceptDrafts(ctx: Ctx, drafts: readonly EmailDraft[]): Promise<string[]>;
-  /** Accepts one email in the transaction in which `beside` writes the related rows; once per idempotency key. */
-  acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
+  /** Accepts one email in the transaction in which `writeRows` writes the related rows; once per idempotency key. */
+  acceptWithRows(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
   /**
    * Runs writes that send no email once per idempotency key: `work` passes its result to `keep` within its transaction.
    */
@@ -75,7 +75,7 @@ interface SubmittedAs extends SentEmail {
 export interface Composing {
   id: string;
   draft: EmailDraft;
-  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
+  writeRows(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
 interface ComposingOptions {
@@ -91,12 +91,16 @@ const GROWING = { atOnce: 2, waitingMax: 20 };
 
 /** `onAccepted` is called after a commit that brought mail to deliver. */
 export function createAccept(world: World, onAccepted: () => void): Accept {
-  const sendingDomainOf = createSendingDomainOf(world);
-  const prepare = createPrepare(world, sendingDomainOf);
+  const domainFinderFor = createDomainFinders(world);
+  const prepare = createPrepare(world, domainFinderFor);
   const mustBeOn = createSendingGate(world);
   const { withIdempotency, writeIdempotently, answered } = createIdempotent(world);
   const inSlices = createInSlices();
-  const { acceptPrepared, acceptBeside, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
+  const { acceptPrepared, acceptWithRows, isContended } = createAcceptPrepared(world, {
+    answered,
+    onAccepted,
+    inSlices,
+  });
   const limited = createTeamLimiter(GROWING);
 
   /** Refuses while sending is switched off; requests that are expensive to read wait for their turn. */
@@ -121,19 +125,19 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           // Files are written before the commit that would refuse them.
           if (attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
           await fetchAttachments(world, [prepared.draft], ctx.whenGone);
-          return acceptPrepared(ctx, [prepared], { as, idempotency, answerOf: idOf });
+          return acceptPrepared(ctx, [prepared], { as, idempotency, toResponse: toSentEmail });
         }),
       ),
-    ...acceptWritten(world, { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited }),
+    ...acceptWritten(world, { domainFinderFor, mustBeOn, withIdempotency, writeIdempotently, acceptWithRows, limited }),
     async acceptDrafts(ctx, drafts) {
       await mustBeOn();
-      const domainOf = sendingDomainOf(ctx);
+      const findDomain = domainFinderFor(ctx);
       const prepared: Prepared[] = [];
-      for (const draft of drafts) prepared.push({ draft, domain: await domainOf(draft), templateId: null });
-      const answerOf = (emails: AcceptedRows[]): string[] => emails.map(({ email }) => email.id);
-      return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, idempotency: undefined, answerOf });
+      for (const draft of drafts) prepared.push({ draft, domain: await findDomain(draft), templateId: null });
+      const toResponse = (emails: AcceptedRows[]): string[] => emails.map(({ email }) => email.id);
+      return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, idempotency: undefined, toResponse });
     },
-    ...acceptComposed(world, { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared }),
+    ...acceptComposed(world, { domainFinderFor, mustBeOn, withIdempotency, acceptPrepared }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
@@ -145,40 +149,40 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           const { good, errors } = permissive
             ? await prepareGood(world, ctx, steps, inputs, permissive.refused)
             : await prepareAll(world, ctx, steps, inputs);
-          const answerOf = (emails: AcceptedRows[]): SentBatch => ({
+          const toResponse = (emails: AcceptedRows[]): SentBatch => ({
             data: emails.map(({ email }) => ({ id: email.id })),
             ...(errors ? { errors } : {}),
           });
           const { prepared, bodies } = await shareBodies(world, ctx, good);
-          return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, bodies, idempotency, answerOf });
+          return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, bodies, idempotency, toResponse });
         }),
       ),
   };
 }
 
-interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'withIdempotency'> {
+interface WritingSteps extends Pick<Steps, 'domainFinderFor' | 'mustBeOn' | 'withIdempotency'> {
   writeIdempotently: ReturnType<typeof createIdempotent>['writeIdempotently'];
-  acceptBeside: AcceptBeside;
+  acceptWithRows: AcceptWithRows;
   limited: TeamLimiter;
 }
 
 /** Accepts emails that a person writes in an inbox, and their drafts. */
-function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeIdempotently' | 'acceptBeside'> {
-  const { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited } = steps;
+function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeIdempotently' | 'acceptWithRows'> {
+  const { domainFinderFor, mustBeOn, withIdempotency, writeIdempotently, acceptWithRows, limited } = steps;
   return {
     writeIdempotently: (ctx, { idempotency, isGrowing }, work) =>
       isGrowing
         ? limited(ctx.teamId, () => writeIdempotently(ctx, idempotency, work), ctx.whenGone?.())
         : writeIdempotently(ctx, idempotency, work),
-    acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
+    acceptWithRows: (ctx, make, { idempotency, isGrowing }) =>
       withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
         const accept = async (): Promise<SentEmail> => {
-          const { id, draft, beside } = await make();
-          const domain = await sendingDomainOf(ctx)(draft);
+          const { id, draft, writeRows } = await make();
+          const domain = await domainFinderFor(ctx)(draft);
           if (draft.attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
           await fetchAttachments(world, [draft], ctx.whenGone);
-          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { idempotency, beside });
+          return acceptWithRows(ctx, { id, draft, domain, templateId: null }, { idempotency, writeRows });
         };
         return isGrowing ? limited(ctx.teamId, accept, ctx.whenGone?.()) : accept();
       }),
@@ -186,7 +190,7 @@ function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeId
 }
 
 interface Steps {
-  sendingDomainOf: (ctx: Ctx) => SendingDomainOf;
+  domainFinderFor: (ctx: Ctx) => FindSendingDomain;
   mustBeOn(): Promise<void>;
   withIdempotency: ReturnType<typeof createIdempotent>['withIdempotency'];
   acceptPrepared: AcceptPrepared;
@@ -196,26 +200,26 @@ interface Steps {
  * Accepts messages that another program composed: a client of SMTP submission, or the sender of a forwarded message.
  */
 function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
-  const { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared } = steps;
+  const { domainFinderFor, mustBeOn, withIdempotency, acceptPrepared } = steps;
   return {
     async acceptMessage(ctx, spooled, envelope) {
       const { drafts, message, idempotency } = await readSubmitted(spooled, envelope);
       return withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
-        const domainOf = sendingDomainOf(ctx);
+        const findDomain = domainFinderFor(ctx);
         const prepared: Prepared[] = [];
         for (const draft of drafts) {
           const asked = message.asked && keepAskedFor(message.asked, draft.recipients);
           const own = { ...message, asked };
-          prepared.push({ draft, domain: await domainOf(draft), templateId: null, message: own });
+          prepared.push({ draft, domain: await findDomain(draft), templateId: null, message: own });
         }
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
-        const answerOf = ([first, ...others]: AcceptedRows[]): SubmittedAs => ({
+        const toResponse = ([first, ...others]: AcceptedRows[]): SubmittedAs => ({
           id: first?.email.id ?? '',
           ...(others.length === 0 ? {} : { others: others.map(({ email }) => email.id) }),
         });
         const sends = prepared.length === 1 ? prepared : completeHead(world, prepared);
-        return acceptPrepared(ctx, sends, { ...TRANSACTIONAL, idempotency, answerOf });
+        return acceptPrepared(ctx, sends, { ...TRANSACTIONAL, idempotency, toResponse });
       });
     },
     acceptForward(ctx, forward, key) {
@@ -223,7 +227,7 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
       return withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
         const prepared = await prepareForward(world, ctx, forward);
-        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, idempotency, answerOf: idOf });
+        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, idempotency, toResponse: toSentEmail });
       });
     },
   };
@@ -255,7 +259,7 @@ function completeHead(world: World, prepared: readonly Prepared[]): Prepared[] {
 
 const TRANSACTIONAL = { as: { kind: 'transactional' } } as const;
 
-const idOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
+const toSentEmail = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
 
 const hasPath = (input: SendEmailRequest | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;

@@ -7,15 +7,15 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import { linkFiles, placeInRows, putFiles, bytesWorth, rowsWorth } from '../contents/index.ts';
 import { createContentionGauge, insertDeliveries } from '../queue/index.ts';
 import {
-  countedGrantOf,
-  giveBack,
+  findCountedGrant,
+  uncountItems,
   refuseBeyondGrants,
   refuseOverQuota,
   type CountedGrant,
   type Counted,
 } from './sending-limits.ts';
 import { keepAnswers, type Idempotency, type createIdempotent } from './idempotency.ts';
-import type { InSlices } from './in-slices.ts';
+import type { InSlices } from './loop-turns.ts';
 import type { Prepared } from './prepare.ts';
 import {
   rowsInSlices,
@@ -36,7 +36,7 @@ interface AcceptOptions<Answer> {
   idempotency: Idempotency | undefined;
   /** Bodies that some of the emails share, written in the same commit. */
   bodies?: readonly NewSharedBody[];
-  answerOf(rows: AcceptedRows[]): Answer;
+  toResponse(rows: AcceptedRows[]): Answer;
 }
 
 /**
@@ -49,16 +49,16 @@ export type AcceptPrepared = <Answer>(
   options: AcceptOptions<Answer>,
 ) => Promise<Answer>;
 
-interface BesideOptions {
+interface AcceptWithRowsOptions {
   idempotency: Idempotency | undefined;
   /** Throws to have nothing written. */
-  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
+  writeRows(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
 /** Accepts one transactional mail, in a transaction of its own with the other rows that its sender writes. */
-export type AcceptBeside = (ctx: Ctx, prepared: Prepared, options: BesideOptions) => Promise<SentEmail>;
+export type AcceptWithRows = (ctx: Ctx, prepared: Prepared, options: AcceptWithRowsOptions) => Promise<SentEmail>;
 
-/** Thrown by `beside` if another request was first. */
+/** Thrown by `writeRows` if another request was first. */
 export class Superseded extends Error {}
 
 interface Parts {
@@ -70,16 +70,16 @@ interface Parts {
 export function createAcceptPrepared(
   world: World,
   { answered, onAccepted, inSlices }: Parts,
-): { acceptPrepared: AcceptPrepared; acceptBeside: AcceptBeside; isContended(): boolean } {
-  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), placeOf);
+): { acceptPrepared: AcceptPrepared; acceptWithRows: AcceptWithRows; isContended(): boolean } {
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), toPlace);
   const contention = createContentionGauge();
 
   return {
     isContended: contention.isContended,
     /** Files come before rows, so that no row ever names one that does not exist. */
-    async acceptPrepared(ctx, prepared, { as, idempotency, bodies = [], answerOf }) {
+    async acceptPrepared(ctx, prepared, { as, idempotency, bodies = [], toResponse }) {
       const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
-      const answer = answerOf(emails);
+      const answer = toResponse(emails);
       if (emails.length === 0 && !idempotency) return answer;
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
         const submitted = emails.map(({ email, contents }, at) => ({
@@ -91,10 +91,10 @@ export function createAcceptPrepared(
         await writeFiles(world, emails);
         const shared = sharedBodyRows(bodies, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, bodies: shared, idempotency, answer };
-        await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
+        await contention.track(commit({ ...item, grant: findCountedGrant(ctx.actor) }));
       });
     },
-    async acceptBeside(ctx, prepared, { idempotency, beside }) {
+    async acceptWithRows(ctx, prepared, { idempotency, writeRows }) {
       const { teamId } = ctx;
       const kind = 'transactional';
       const emails = rowsOfAll(world, ctx, [prepared], { as: { kind } });
@@ -102,11 +102,11 @@ export function createAcceptPrepared(
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
         await writeFiles(world, emails);
         await world.db.tx(async (tx) => {
-          const grant = countedGrantOf(ctx.actor);
+          const grant = findCountedGrant(ctx.actor);
           const item = { teamId, kind, emails, bodies: [], idempotency, answer, grant } as const;
           const [refusal] = await writeAccepted(world, tx, [item]);
           if (refusal) throw refusal;
-          for (const { email } of emails) await beside(tx, email);
+          for (const { email } of emails) await writeRows(tx, email);
         });
       });
     },
@@ -156,7 +156,7 @@ export async function acceptWithin(
     bodies: [],
     idempotency: undefined,
     answer: undefined,
-    grant: countedGrantOf(ctx.actor),
+    grant: findCountedGrant(ctx.actor),
   };
   const [refusal] = await writeAccepted(world, tx, [item]);
   if (refusal) throw refusal;
@@ -207,7 +207,7 @@ const rowsIn = ({ emails, bodies }: Acceptance): number =>
   );
 
 /** Returns the place in the line: teams take turns, and a team's marketing mail comes after its other mail. */
-const placeOf = (item: Acceptance): Place => ({
+const toPlace = (item: Acceptance): Place => ({
   tenant: item.teamId,
   weight: rowsIn(item),
   isLater: item.kind === 'marketing',
@@ -219,7 +219,7 @@ async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): P
   const refusals: Map<Acceptance, Error> = await refuseBeyondGrants(tx, items, now);
   const within = refusals.size === 0 ? items : items.filter((item) => !refusals.has(item));
   const overQuota = await refuseOverQuota(world, tx, within, now);
-  if (overQuota.size > 0) await giveBack(tx, [...overQuota.keys()], now);
+  if (overQuota.size > 0) await uncountItems(tx, [...overQuota.keys()], now);
   for (const [item, refusal] of overQuota) refusals.set(item, refusal);
   const accepted = refusals.size === 0 ? items : items.filter((item) => !refusals.has(item));
   const answers = accepted.flatMap(({ teamId, idempotency, answer }) =>

@@ -3,14 +3,14 @@ import { creationTime } from '../../platform/ids.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts';
 import type { Asked } from '../../protocol/dsn.ts';
-import { keyIdOf, type Ctx } from '../../tenancy/access/index.ts';
+import { readKeyId, type Ctx } from '../../tenancy/access/index.ts';
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
 import { contentsPlacer, placeInFiles, type PlaceContents } from '../contents/index.ts';
 import {
   bodyRow,
-  contentsOf,
-  linksOf,
-  searchTextOf,
+  buildBlobs,
+  buildBlobLinks,
+  buildSearchText,
   sharedBodyRow,
   sizeOfFile,
   type AttachmentRow,
@@ -18,7 +18,7 @@ import {
   type SharedBody,
 } from '../emails/index.ts';
 import { laneNumber, type DeliveryRow } from '../queue/index.ts';
-import type { InSlices } from './in-slices.ts';
+import type { InSlices } from './loop-turns.ts';
 import type { Prepared } from './prepare.ts';
 import { isSpooled, messageContents, messageRow, type SubmittedFile } from './submitted-message.ts';
 import type { SharedBodyRow } from '../shared-bodies/index.ts';
@@ -53,7 +53,7 @@ export function rowsOfAll(
   prepared: readonly Prepared[],
   { as, place = contentsPlacer(world) }: { as: AcceptedAs; place?: PlaceContents },
 ): AcceptedRows[] {
-  return prepared.map((one) => rowsOf(world, ctx, one, { as, place }));
+  return prepared.map((one) => buildRows(world, ctx, one, { as, place }));
 }
 
 /** Builds the rows like `rowsOfAll`, with turns for other requests in between. */
@@ -65,7 +65,7 @@ export async function rowsInSlices(
 ): Promise<AcceptedRows[]> {
   const place = contentsPlacer(world);
   const all: AcceptedRows[] = [];
-  await inSlices(ctx.teamId, prepared, (one) => void all.push(rowsOf(world, ctx, one, { as, place })), true);
+  await inSlices(ctx.teamId, prepared, (one) => void all.push(buildRows(world, ctx, one, { as, place })), true);
   return all;
 }
 
@@ -73,7 +73,7 @@ export async function rowsInSlices(
 const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
 
 /** Builds all rows and files of one send, before the commit so that the commit itself only inserts. */
-function rowsOf(
+function buildRows(
   world: World,
   ctx: Ctx,
   { id = world.ids.uuid(), draft, domain, templateId, message, shared }: Prepared,
@@ -89,7 +89,7 @@ function rowsOf(
   const email = {
     id,
     team_id: ctx.teamId,
-    api_key_id: keyIdOf(ctx.actor),
+    api_key_id: readKeyId(ctx.actor),
     domain_id: domain.id,
     sender: headerMailboxes.from,
     to_list: JSON.stringify(headerMailboxes.to),
@@ -108,7 +108,7 @@ function rowsOf(
     created_at: createdAt,
     scheduled_at: draft.scheduledAt,
     mail_from: message?.forwarded?.mailFrom ?? null,
-    search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
+    search_text: buildSearchText(draft.subject, [draft.from, ...draft.recipients]),
     asked: asked ? JSON.stringify(asked) : null,
     broadcast_id: as.broadcastId ?? null,
     automation_id: as.run?.automation_id ?? null,
@@ -117,9 +117,9 @@ function rowsOf(
     request_id: ctx.requestId,
     first_attempt_at: null,
   } satisfies AcceptedRows['email'];
-  const links = linksOf(id, draft, sentAlong);
+  const links = buildBlobLinks(id, draft, sentAlong);
   const isFileAlready = (message && isSpooled(message)) || links.length > 0;
-  const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
+  const beside = [...(message ? messageContents(world, id, message) : []), ...buildBlobs(body, draft, sentAlong)];
   const { rows: contents, files } = (isFileAlready ? placeInFiles : placeContents)(beside);
   return {
     email,
@@ -128,7 +128,7 @@ function rowsOf(
     contents,
     message: message && messageRow(world, message, { emailId: id, messageId, createdAt }),
     recipients: draft.recipients.length,
-    deliveries: deliveriesOf(world, { draft, domain, as }, email),
+    deliveries: buildDeliveries(world, { draft, domain, as }, email),
     files,
     links,
     hasFiles: files.length > 0 || isFileAlready,
@@ -144,7 +144,7 @@ function bracketed(messageId: string): string {
   return found === '<>' ? '' : found;
 }
 
-function deliveriesOf(
+function buildDeliveries(
   world: World,
   { draft, domain, as }: Pick<Prepared, 'draft' | 'domain'> & { as: AcceptedAs },
   email: AcceptedRows['email'],

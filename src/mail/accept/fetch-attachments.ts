@@ -53,7 +53,7 @@ export async function fetchAttachmentsOfEach(
     for (const bytes of taken) budget.give(bytes);
   }
   if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return faults;
-  const waiting = sourcesOf(drafts);
+  const waiting = collectSources(drafts);
   if (waiting.length === 0) return faults;
   for (const { uses } of waiting.splice(SOURCES_MAX)) {
     for (const { draft, attachment } of uses) faults[draft] ??= tooManySources(attachment);
@@ -78,7 +78,7 @@ export async function fetchAttachmentsOfEach(
       if (stopsAtFirst && faults.some((fault) => fault !== undefined)) return;
       for (const { draft, attachment } of uses) {
         if (answer.kind === 'fetched') attachment.content = answer.content;
-        else faults[draft] ??= refusalOf(attachment, answer, world);
+        else faults[draft] ??= toRefusal(attachment, answer, world);
       }
       if (answer.kind === 'fetched') continue;
       budget.give(taken);
@@ -94,7 +94,7 @@ export async function fetchAttachmentsOfEach(
   return faults;
 }
 
-function sourcesOf(drafts: readonly Pick<EmailDraft, 'attachments'>[]): Source[] {
+function collectSources(drafts: readonly Pick<EmailDraft, 'attachments'>[]): Source[] {
   const sources = new Map<string, Source>();
   for (const [draft, { attachments }] of drafts.entries()) {
     for (const attachment of attachments) {
@@ -135,7 +135,7 @@ function tooManySources({ field }: DraftAttachment): Refusal {
   return invalidAttachment(path, `${path} is one too many: a request may name at most ${SOURCES_MAX} different URLs.`);
 }
 
-function refusalOf(attachment: DraftAttachment, { fault, because }: FetchAnswer & { kind: 'failed' }, world: World) {
+function toRefusal(attachment: DraftAttachment, { fault, because }: FetchAnswer & { kind: 'failed' }, world: World) {
   const { limit_bytes: limitBytes, fetch_seconds: seconds } = world.config.attachments;
   if (fault.kind === 'too_large') return tooLarge(attachment, limitBytes);
   const path = `${attachment.field}.path`;

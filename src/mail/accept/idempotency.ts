@@ -18,7 +18,7 @@ const APP_KEYS = '\u0002';
  * authorized it: it must neither use up the keys of the team's programs or of other apps, nor receive their responses.
  * A new grant of the same app keeps them.
  */
-export function idempotencyOf(
+export function readIdempotency(
   { actor }: Pick<Ctx, 'actor'>,
   header: { 'Idempotency-Key'?: string } | undefined,
   { operation, said }: { operation: string; said: unknown },

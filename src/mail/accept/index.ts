@@ -8,7 +8,7 @@ export { acceptWithin, logAccepted, Superseded } from './accept-prepared.ts';
 export { fetchAttachments } from './fetch-attachments.ts';
 export type { Prepared, Forward } from './prepare.ts';
 export { mustBeAllowedBySandbox } from './sending-limits.ts';
-export { idempotencyOf, type Idempotency } from './idempotency.ts';
+export { readIdempotency, type Idempotency } from './idempotency.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
 export { spoolMessage, type Spooled } from './submitted-message.ts';
 export { writeNotices, type NoticeOrder } from './delivery-notice.ts';

@@ -3,7 +3,7 @@ import type { SendEmailRequest } from '../../contract/index.ts';
 import { nextTurn } from '../../platform/clock.ts';
 import { invalidFields, refuse } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
-import { pinnedDomainOf, type Ctx } from '../../tenancy/access/index.ts';
+import { readPinnedDomain, type Ctx } from '../../tenancy/access/index.ts';
 import {
   findDomain,
   findDomainByName,
@@ -39,9 +39,9 @@ export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;
  * Returns, for one request, a function that reads a send, checks its sender and its recipients, and refuses by the
  * first rule it breaks. Work that the emails of a batch share is done once.
  */
-export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => SendingDomainOf): (ctx: Ctx) => Prepare {
+export function createPrepare(world: World, domainFinderFor: (ctx: Ctx) => FindSendingDomain): (ctx: Ctx) => Prepare {
   return (ctx) => {
-    const domainOf = sendingDomainOf(ctx);
+    const findDraftDomain = domainFinderFor(ctx);
     const rendered = new Map<string, Promise<ResolvedTemplate>>();
     /** Renders equal uses of a template once, however many emails of the request have them. */
     const render = (use: TemplateUse): Promise<ResolvedTemplate> => {
@@ -55,7 +55,7 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
       // A batch of large emails must not block other requests until its last one is read.
       if ((complete.html?.length ?? 0) + (complete.text?.length ?? 0) > LARGE_CHARS) await nextTurn();
       const draft = readEmail(complete, world.clock.now());
-      return { draft, domain: await domainOf(draft), templateId, merged };
+      return { draft, domain: await findDraftDomain(draft), templateId, merged };
     };
   };
 
@@ -88,10 +88,10 @@ const missing = (field: string) =>
   });
 
 /** Finds the domain that a draft of one request is sent from; refuses if it may not send this, or to its recipients. */
-export type SendingDomainOf = (draft: EmailDraft) => Promise<DomainRow>;
+export type FindSendingDomain = (draft: EmailDraft) => Promise<DomainRow>;
 
 /** Creates the look-up of sending domains, which looks each domain up once for all emails of a request. */
-export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomainOf {
+export function createDomainFinders(world: World): (ctx: Ctx) => FindSendingDomain {
   const findSendingDomain = world.db.memo(['domains'], (key) => {
     const [teamId = '', name = ''] = key.split(' ');
     return findDomainByName(world.db, teamId, name);
@@ -105,7 +105,7 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
     };
     const findSender = async (name: string): Promise<DomainRow | undefined> => {
       const found = await find(name);
-      if (pinnedDomainOf(ctx.actor) !== null || !mayBeMade(world, found)) return found;
+      if (readPinnedDomain(ctx.actor) !== null || !mayBeMade(world, found)) return found;
       const made = makeSendingDomain(world, ctx.teamId, { name, found });
       known.set(name, made);
       return made;
@@ -126,7 +126,7 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
 async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
   const { db } = ctx.store;
   const name = draft.from.domain;
-  const pinned = pinnedDomainOf(ctx.actor);
+  const pinned = readPinnedDomain(ctx.actor);
   if (pinned !== null && pinned !== domain?.id) {
     const allowed = await findDomain(db, ctx.teamId, pinned);
     throw refuse('validation_error', {
@@ -148,17 +148,17 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
   if (!domain && mayBeMade(ctx.store, domain) && ctx.actor.kind !== 'oauth_grant') {
     throw refuse('validation_error', {
       status: 403,
-      say: `The domain ${name} belongs to another team of this server; send from another domain.${await sayVerifiedDomains(ctx)}`,
+      say: `The domain ${name} belongs to another team of this server; send from another domain.${await describeVerifiedDomains(ctx)}`,
     });
   }
   throw refuse('validation_error', {
     status: 403,
-    say: `The domain ${name} is not verified for this team; ${sayNextStep(ctx, name, domain)}.${await sayVerifiedDomains(ctx)}`,
+    say: `The domain ${name} is not verified for this team; ${describeNextStep(ctx, name, domain)}.${await describeVerifiedDomains(ctx)}`,
   });
 }
 
 /** Names the next command to run. An app that acts for a person does not learn which domains the team has created. */
-function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined): string {
+function describeNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined): string {
   if (actor.kind === 'oauth_grant') return 'verify it before sending from it';
   return domain
     ? `verify it before sending from it: rasket domains verify ${name}`
@@ -168,7 +168,7 @@ function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined
 const SHOWN_DOMAINS_MAX = 5;
 
 /** Names the domains that the team may send from instead. An app that acts for a person learns none. */
-async function sayVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string> {
+async function describeVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string> {
   if (actor.kind === 'oauth_grant') return '';
   const names = await listSendableDomains(store.db, teamId, SHOWN_DOMAINS_MAX + 1);
   if (names.length === 0) return ' This team has no verified domain yet.';

@@ -33,7 +33,7 @@ const ANEW_FAMILIES = ['content-', 'arc-'];
 /** Headers that count by their parsed values. */
 const READ: ReadonlySet<string> = new Set(['from', 'reply-to', 'subject']);
 
-interface Said {
+interface HeaderValues {
   fields: readonly RawField[];
   /** The headers that are sent with the message. */
   kept: readonly RawField[];
@@ -47,7 +47,7 @@ interface Said {
  * files, tags, requested notices and headers are, as with POST /emails.
  */
 async function readIdempotency(
-  { fields, kept, draft, asked }: Said,
+  { fields, kept, draft, asked }: HeaderValues,
   identifyFiles: () => Promise<(readonly string[])[]>,
 ): Promise<Idempotency | undefined> {
   const written = fields.filter(({ lower }) => KEY_HEADERS.has(lower)).map(({ value }) => value.trim());
@@ -144,13 +144,13 @@ export async function readSubmitted(
   const fields = readFields(spooled.head);
   if ('fault' in fields) throw unreadable(fields.fault);
   mustBeSendable(fields);
-  const valueOf = (name: string): string | undefined => fields.find(({ lower }) => lower === name)?.value;
-  const from = readFrom(valueOf('from'));
+  const findValue = (name: string): string | undefined => fields.find(({ lower }) => lower === name)?.value;
+  const from = readFrom(findValue('from'));
   const { html, text } = await readTexts(spooled);
   const kept = fields.filter(({ lower }) => !DROPPED.has(lower));
   const shared: Omit<EmailDraft, 'headerMailboxes' | 'recipients'> = {
     from,
-    subject: shortLine(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
+    subject: shortLine(unfolded(findValue('subject') ?? ''), SUBJECT_BYTES_MAX),
     html,
     text,
     headers: shownHeaders(kept),
@@ -161,19 +161,19 @@ export async function readSubmitted(
   };
   const writeDraft = (to: readonly Mailbox[]): EmailDraft => ({
     ...shared,
-    headerMailboxes: { from: formatMailbox(from), ...readVisible(valueOf, to) },
+    headerMailboxes: { from: formatMailbox(from), ...readVisible(findValue, to) },
     recipients: [...to],
   });
   const files = await readFiles(spooled);
   const head = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
-  const messageId = valueOf('message-id')?.replaceAll('\r\n', '').trim() ?? '';
+  const messageId = findValue('message-id')?.replaceAll('\r\n', '').trim() ?? '';
   return {
     drafts: groupRecipients(recipients).map(writeDraft),
     message: {
       spooled,
       head: messageId === '' ? without(kept, 'message-id') : head,
       messageId: messageId === '' ? null : messageId.slice(0, MESSAGE_ID_MAX),
-      hasDate: valueOf('date') !== undefined,
+      hasDate: findValue('date') !== undefined,
       protocol,
       asked,
       files,
@@ -231,12 +231,12 @@ const unquoted = (address: string): string =>
 
 /** Returns To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
 function readVisible(
-  valueOf: (name: string) => string | undefined,
+  findValue: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
 ): Omit<EmailDraft['headerMailboxes'], 'from'> {
   const left = new Map(recipients.map((mailbox) => [unquoted(mailbox.address), mailbox]));
   const take = (field: string): string[] =>
-    readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {
+    readAddresses(findValue(field) ?? '').flatMap(({ name, address }) => {
       const key = unquoted(address);
       const mailbox = left.get(key);
       if (!mailbox) return [];
@@ -245,7 +245,7 @@ function readVisible(
     });
   const to = take('to');
   const cc = take('cc');
-  const replyTo = readAddresses(valueOf('reply-to') ?? '').flatMap(({ name, address }) => {
+  const replyTo = readAddresses(findValue('reply-to') ?? '').flatMap(({ name, address }) => {
     const parsed = parseMailbox(address);
     return parsed.ok ? [formatMailbox({ name: oneLine(name), address: parsed.mailbox.address })] : [];
   });

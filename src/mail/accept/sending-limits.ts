@@ -2,12 +2,12 @@ import { defineHook } from '../../platform/hook.ts';
 import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
-import { isSimulatorDomain, monthlyLimitOf } from '../../platform/config/index.ts';
+import { isSimulatorDomain, computeMonthlyLimit } from '../../platform/config/index.ts';
 import { beyond, type Ctx, type Actor } from '../../tenancy/access/index.ts';
 import type { DomainRow } from '../domains/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { countUsage, planOf, usageOf, type UsageKind } from '../../tenancy/usage/index.ts';
+import { countUsage, loadPlan, loadUsage, type UsageKind } from '../../tenancy/usage/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -24,7 +24,7 @@ export interface CountedGrant {
   max: number;
 }
 
-export const countedGrantOf = (actor: Actor): CountedGrant | undefined =>
+export const findCountedGrant = (actor: Actor): CountedGrant | undefined =>
   actor.kind === 'oauth_grant' && actor.limits.emailsPerDay !== null
     ? { id: actor.grantId, max: actor.limits.emailsPerDay }
     : undefined;
@@ -81,7 +81,7 @@ export async function refuseBeyondGrants<One extends Item>(
 }
 
 /** Uncounts requests that were counted and are refused for another reason. */
-export async function giveBack(tx: Executor, items: readonly Item[], now: number): Promise<void> {
+export async function uncountItems(tx: Executor, items: readonly Item[], now: number): Promise<void> {
   const day = Math.floor(now / DAY_MS);
   for (const item of items) {
     if (item.grant) await countGrantSends.call(tx, item.grant.id, { day, count: -recipientsIn(item) });
@@ -117,11 +117,11 @@ export async function refuseOverQuota<Item extends Counted>(
   );
   for (const [, group] of groups) {
     const first = group[0];
-    const count = sizeOf(group);
+    const count = countEmails(group);
     if (!first || count === 0) continue;
     const { teamId, kind } = first;
     if (kind === 'notice') continue;
-    const limits = await limitsOf(world, tx, teamId, kind);
+    const limits = await loadLimits(world, tx, teamId, kind);
     const used = await countUsage(tx, { teamId, kind, at: now, count });
     const before = { daily: used.daily - count, monthly: used.monthly - count };
     let taken = 0;
@@ -137,14 +137,14 @@ export async function refuseOverQuota<Item extends Counted>(
 
 /** Refuses a request that is beyond the quota already, before its expensive work. Counts nothing. */
 export async function mustBeWithinQuota(world: World, teamId: string, count: number): Promise<void> {
-  const used = await usageOf(world.db, teamId, world.clock.now());
-  for (const limit of await limitsOf(world, world.db, teamId, 'transactional')) {
+  const used = await loadUsage(world.db, teamId, world.clock.now());
+  for (const limit of await loadLimits(world, world.db, teamId, 'transactional')) {
     const before = used[limit.period].transactional;
     if (before + count > limit.max) throw quotaUsedUp(limit, before, count);
   }
 }
 
-const sizeOf = (items: readonly Counted[]): number => items.reduce((sum, item) => sum + item.emails.length, 0);
+const countEmails = (items: readonly Counted[]): number => items.reduce((sum, item) => sum + item.emails.length, 0);
 
 interface Limit {
   name: 'daily_quota_exceeded' | 'monthly_quota_exceeded' | 'marketing_quota_exceeded';
@@ -154,13 +154,13 @@ interface Limit {
 }
 
 /** Lists the limits. The month comes first: when both are used up, waiting until tomorrow would not help. */
-async function limitsOf(
+async function loadLimits(
   world: World,
   tx: Executor,
   teamId: string,
   kind: Exclude<Counted['kind'], 'notice'>,
 ): Promise<Limit[]> {
-  const plan = await planOf(world, tx, teamId);
+  const plan = await loadPlan(world, tx, teamId);
   if (kind === 'marketing') {
     return [
       {
@@ -176,7 +176,7 @@ async function limitsOf(
     {
       name: 'monthly_quota_exceeded',
       period: 'monthly',
-      max: monthlyLimitOf(plan),
+      max: computeMonthlyLimit(plan),
       what: `emails a month${charged}`,
     },
   ];

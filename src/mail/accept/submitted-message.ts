@@ -47,7 +47,7 @@ export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
       contentType,
       contentDisposition: readStructured(part.disposition).value === 'inline' ? 'inline' : 'attachment',
       contentId: /^[\x21-\x7e]{1,250}$/.test(contentId) ? contentId : null,
-      size: await sizeOf(spooled, part),
+      size: await measureDecoded(spooled, part),
       start,
       end,
       encoding,
@@ -59,7 +59,7 @@ export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
 const nameless = (type: string): string => (type === 'message/rfc822' ? 'message.eml' : 'attachment');
 
 /** Returns the decoded size, which needs a first reading: it must be known before the file is sent. */
-async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
+async function measureDecoded(spooled: Spooled, part: FilePart): Promise<number> {
   let size = 0;
   for await (const piece of decoded(spooled, part)) size += piece.length;
   return size;

@@ -1,7 +1,7 @@
 import type { Executor, Page } from '../../platform/db/index.ts';
 import type { AttachmentRow } from '../emails/index.ts';
 
-export const isEmailOf = async (db: Executor, teamId: string, emailId: string): Promise<boolean> =>
+export const isEmailOfTeam = async (db: Executor, teamId: string, emailId: string): Promise<boolean> =>
   (await db.get('select 1 as one from emails where team_id = ? and id = ?', [teamId, emailId])) !== undefined;
 
 /** Returns a page in the order of the email. Reads one row more than asked, to learn whether there is another page. */

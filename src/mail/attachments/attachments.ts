@@ -3,7 +3,7 @@ import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { emailRowsByIds, openAttachment, type AttachmentRow } from '../emails/index.ts';
 import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
-import { attachmentPage, findAttachment, isEmailOf } from './attachments.store.ts';
+import { attachmentPage, findAttachment, isEmailOfTeam } from './attachments.store.ts';
 import type { Readable } from 'node:stream';
 import type { Store } from '../../platform/store.ts';
 import { timingSafeEqual } from 'node:crypto';
@@ -26,13 +26,13 @@ function makeDownloadLink(
   const expires = Math.floor(store.clock.now() / 1000) + VALID_SECONDS;
   const target = { emailId: attachment.email_id, attachmentId: attachment.id, expires };
   const path = `/emails/${target.emailId}/attachments/${target.attachmentId}/download`;
-  const query = new URLSearchParams({ expires: String(expires), token: tokenOf(store, target) });
+  const query = new URLSearchParams({ expires: String(expires), token: signTarget(store, target) });
   return { download_url: `${store.origin()}${path}?${query}`, expires_at: isoTime(expires * 1000) };
 }
 
 function isGoodLink(store: Store, target: LinkTarget, token: string): boolean {
   const given = Buffer.from(token);
-  const right = Buffer.from(tokenOf(store, target));
+  const right = Buffer.from(signTarget(store, target));
   const isOurs = given.length === right.length && timingSafeEqual(given, right);
   return isOurs && store.clock.now() < target.expires * 1000;
 }
@@ -40,7 +40,7 @@ function isGoodLink(store: Store, target: LinkTarget, token: string): boolean {
 /**
  * Signs a target. Neither an id nor a number contains a line break, so that no two targets have the same signed text.
  */
-function tokenOf({ secrets }: Store, { emailId, attachmentId, expires }: LinkTarget): string {
+function signTarget({ secrets }: Store, { emailId, attachmentId, expires }: LinkTarget): string {
   const text = [emailId, attachmentId, expires].join('\n');
   return secrets.mac('attachment link', Buffer.from(text)).toString('base64url');
 }
@@ -72,7 +72,7 @@ export async function downloadAttachment(store: Store, target: LinkTarget, token
 
 export async function listAttachments(ctx: Ctx, emailId: string, page: Page) {
   const { db } = ctx.store;
-  if (!(await isEmailOf(db, ctx.teamId, emailId))) throw notFound('Email');
+  if (!(await isEmailOfTeam(db, ctx.teamId, emailId))) throw notFound('Email');
   await mustBeWithinQuota(ctx);
   const { rows, hasMore } = await attachmentPage(db, emailId, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map((row) => presentAttachment(ctx, row)) };
@@ -80,7 +80,7 @@ export async function listAttachments(ctx: Ctx, emailId: string, page: Page) {
 
 export async function getAttachment(ctx: Ctx, emailId: string, id: string) {
   const { db } = ctx.store;
-  const isOwn = await isEmailOf(db, ctx.teamId, emailId);
+  const isOwn = await isEmailOfTeam(db, ctx.teamId, emailId);
   const row = isOwn ? await findAttachment(db, emailId, id) : undefined;
   if (!row) throw notFound('Attachment');
   await mustBeWithinQuota(ctx);

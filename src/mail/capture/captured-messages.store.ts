@@ -39,7 +39,7 @@ export async function isCaptured(db: Executor, deliveryId: string): Promise<bool
   return (await db.get('select 1 as found from playground_messages where delivery_id = ?', [deliveryId])) !== undefined;
 }
 
-export async function subjectOf(db: Executor, emailId: string): Promise<string> {
+export async function findSubject(db: Executor, emailId: string): Promise<string> {
   return (await db.get<{ subject: string }>('select subject from emails where id = ?', [emailId]))?.subject ?? '';
 }
 

@@ -1,4 +1,4 @@
-import { databaseBehind, type Executor, type Page } from '../../platform/db/index.ts';
+import { underlyingDatabase, type Executor, type Page } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import {
@@ -7,15 +7,15 @@ import {
   removeAllCaptured,
   insertCaptured,
   isCaptured,
-  subjectOf,
+  findSubject,
   type CapturedRow,
 } from './captured-messages.store.ts';
 import { isUtf8 } from 'node:buffer';
 import { NoSuchBlob } from '../../platform/blobs/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
-import { readMessage, signersOf, type MessagePart } from '../../protocol/read-message/index.ts';
-import { expectedRecords, findDomainByName, keysOf, type RecordRow } from '../domains/index.ts';
+import { readMessage, listSigners, type MessagePart } from '../../protocol/read-message/index.ts';
+import { expectedRecords, findDomainByName, listDkimKeys, type RecordRow } from '../domains/index.ts';
 import { authenticate, type Checks } from '../receive/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 
@@ -31,7 +31,7 @@ interface Wait {
 const waitsByDatabase = new WeakMap<Executor, Set<Wait>>();
 
 function findWaits(db: Executor): Set<Wait> {
-  const key = databaseBehind(db);
+  const key = underlyingDatabase(db);
   const known = waitsByDatabase.get(key);
   if (known) return known;
   const waits = new Set<Wait>();
@@ -176,7 +176,7 @@ export async function checkCaptured(store: Store, row: CapturedRow, message: Buf
   const fullHost = host.includes('.') ? host : `${host}.example`;
   const published = ({ value }: RecordRow): string =>
     fullHost === host ? value : value.replaceAll(new RegExp(`:${host}(?= |$)`, 'g'), `:${fullHost}`);
-  const records = await recordsOf(store, row.team_id, [...new Set(signersOf(message).map(({ domain }) => domain))]);
+  const records = await loadRecords(store, row.team_id, [...new Set(listSigners(message).map(({ domain }) => domain))]);
   const resolve = (name: string, type: string): Promise<unknown> => {
     const asked = name.toLowerCase();
     if (asked === fullHost.toLowerCase() && type === 'A') return Promise.resolve([OUR_ADDRESS]);
@@ -190,10 +190,12 @@ export async function checkCaptured(store: Store, row: CapturedRow, message: Buf
   return authenticate({ raw: message, mailFrom: row.mail_from, client, host: 'mx.playground.test' }, resolve);
 }
 
-async function recordsOf(store: Store, teamId: string, names: readonly string[]): Promise<RecordRow[]> {
+async function loadRecords(store: Store, teamId: string, names: readonly string[]): Promise<RecordRow[]> {
   const found = await Promise.all(names.slice(0, 10).map((name) => findDomainByName(store.db, teamId, name)));
   const domains = found.filter((domain) => domain !== undefined);
-  const records = domains.map(async (domain) => expectedRecords(store, domain, await keysOf(store.db, domain.id)));
+  const records = domains.map(async (domain) =>
+    expectedRecords(store, domain, await listDkimKeys(store.db, domain.id)),
+  );
   return (await Promise.all(records)).flat();
 }
 
@@ -272,7 +274,7 @@ export async function captureMessage(world: World, job: DeliveryJob, message: Bu
     team_id: job.teamId,
     mail_from: job.mailFrom,
     recipients: JSON.stringify(job.recipients),
-    subject: await subjectOf(world.db, job.emailId),
+    subject: await findSubject(world.db, job.emailId),
     size: message.length,
     created_at: world.clock.now(),
   };

@@ -41,7 +41,7 @@ function batchOfThree() {
       state.made.push(domain.signedBy);
       state.held++;
       const message = { content: [Buffer.from(domain.signedBy)], size: 1, needsSmtpUtf8: false };
-      return { message, giveBack: () => state.held-- };
+      return { message, release: () => state.held-- };
     },
   });
   const change = (stored: SigningDomain | undefined): void => void Object.assign(state, { stored, isFresh: false });
@@ -50,12 +50,12 @@ function batchOfThree() {
 }
 
 const { signal } = new AbortController();
-const signatureOf = async (batch: Batch, delivery: Parameters<Batch['message']>[0]): Promise<string> =>
+const readSignature = async (batch: Batch, delivery: Parameters<Batch['message']>[0]): Promise<string> =>
   String(((await batch.message(delivery, signal)).content as Buffer[])[0]);
 
 it('a message is made once for all its destinations, and nothing is queried again while nothing has changed', async () => {
   const { batch, state, first, second, third } = batchOfThree();
-  for (const delivery of [first, second, third, first]) expect(await signatureOf(batch, delivery)).toBe('old');
+  for (const delivery of [first, second, third, first]) expect(await readSignature(batch, delivery)).toBe('old');
   expect(batch.recheck(second)).toBeUndefined();
   for (const delivery of [first, second, third]) batch.release(delivery);
   await Promise.resolve();
@@ -75,14 +75,14 @@ it('the memory of a message is kept until each of its deliveries is released, an
 
 it('a message is made again with changed keys, and the memory of both is released', async () => {
   const { batch, state, change, first, second, third } = batchOfThree();
-  expect(await signatureOf(batch, first)).toBe('old');
+  expect(await readSignature(batch, first)).toBe('old');
   change(domainSignedBy('new'));
-  expect(await signatureOf(batch, second)).toBe('new');
+  expect(await readSignature(batch, second)).toBe('new');
   // The first delivery's message has old keys: it is refused whether or not the reading is fresh.
   expect(() => batch.recheck(first)).toThrow(KeysChanged);
   state.isFresh = false;
   await expect(batch.recheck(first)).rejects.toThrow(KeysChanged);
-  expect(await signatureOf(batch, first)).toBe('new');
+  expect(await readSignature(batch, first)).toBe('new');
   for (const delivery of [first, second, third]) batch.release(delivery);
   await Promise.resolve();
   expect(state).toMatchObject({ made: ['old', 'new'], held: 0 });
@@ -99,7 +99,7 @@ it('a change of other data does not make a message again', async () => {
 
 it('keys that change while the message waits for memory are not used to sign', async () => {
   const { batch, state, change, first } = batchOfThree();
-  const asked = signatureOf(batch, first);
+  const asked = readSignature(batch, first);
   change(domainSignedBy('new'));
   expect(await asked).toBe('new');
   batch.release(first);

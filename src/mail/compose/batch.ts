@@ -64,15 +64,15 @@ interface BatchOptions {
 }
 
 /** Returns the sender of an email to a destination. A forwarded message has its own return path. */
-function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
+function chooseSender(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
   return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
 }
 
-function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[]): Map<string, Email> {
-  const pendingOf = Map.groupBy(deliveries, (delivery) => delivery.email_id);
+function buildEmails(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[]): Map<string, Email> {
+  const deliveriesByEmail = Map.groupBy(deliveries, (delivery) => delivery.email_id);
   return new Map(
     rows.map((row) => {
-      const pending = new Set(pendingOf.get(row.id)?.map(({ id }) => id));
+      const pending = new Set(deliveriesByEmail.get(row.id)?.map(({ id }) => id));
       return [row.id, { row, pending, composed: [] }];
     }),
   );
@@ -83,18 +83,18 @@ function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[
  * is requested.
  */
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
-  const emails = emailsOf(rows, deliveries);
+  const emails = buildEmails(rows, deliveries);
   /** The keys that signed the message of each delivery. */
   const signedWith = new Map<string, string>();
 
   return {
     returnPath(emailId, destination) {
-      const domain = domainOf(emailId)?.returnPathDomain;
-      return domain && senderOf(emails.get(emailId)?.row, destination, { emailId, domain, mac: returnPathMac });
+      const domain = findDomain(emailId)?.returnPathDomain;
+      return domain && chooseSender(emails.get(emailId)?.row, destination, { emailId, domain, mac: returnPathMac });
     },
-    sendingDomain: (emailId) => domainOf(emailId)?.name,
+    sendingDomain: (emailId) => findDomain(emailId)?.name,
     unverifiedDomain(emailId) {
-      const domain = domainOf(emailId);
+      const domain = findDomain(emailId);
       return domain?.isUnverified ? domain.name : undefined;
     },
     async message({ id, email_id: emailId }, signal) {
@@ -118,20 +118,20 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
       if (!email?.pending.delete(id) || email.pending.size > 0) return;
       for (const { made } of email.composed.splice(0)) {
         made.then(
-          ({ giveBack }) => giveBack(),
+          ({ release }) => release(),
           () => undefined,
         );
       }
     },
   };
 
-  function domainOf(emailId: string): SigningDomain | undefined {
+  function findDomain(emailId: string): SigningDomain | undefined {
     return domains.get(emails.get(emailId)?.row.domain_id ?? '');
   }
 
   function mustSign(emailId: string): { email: Email; domain: SigningDomain } {
     const email = emails.get(emailId);
-    const domain = domainOf(emailId);
+    const domain = findDomain(emailId);
     if (!email || !domain) throw new DomainRemoved(`the domain of email ${emailId} is gone`);
     if (domain.isUnverified) throw new DomainUnverified(domain.name);
     return { email, domain };

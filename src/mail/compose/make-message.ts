@@ -9,7 +9,7 @@ import {
 } from '../../protocol/mime/index.ts';
 import { readContents, DamagedContent, openContent } from '../contents/index.ts';
 import {
-  attachmentsOf,
+  listEmailAttachments,
   createBodyFinder,
   ATTACHMENT_BLOB,
   findBody,
@@ -19,7 +19,7 @@ import {
 } from '../emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { createFairShare, type FairShare, type Release } from '../../platform/limits/index.ts';
-import { attachmentOf, dateOf, messageInput, signedHead, withTextPart } from './message-input.ts';
+import { toAttachment, chooseDate, messageInput, signedHead, withTextPart } from './message-input.ts';
 import type { SigningDomain } from './signing-domains.ts';
 import {
   layOutSubmitted,
@@ -34,7 +34,7 @@ import { hashPieces, streamed } from './pieces.ts';
 export interface Made {
   message: OutboundMessage;
   /** Releases the memory that is reserved for it. */
-  giveBack: Release;
+  release: Release;
 }
 
 export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSignal) => Promise<Made>;
@@ -63,22 +63,22 @@ export function createMakeMessage(world: World): MakeMessage {
   const kept = createFairShare(KEPT_BYTES_TOTAL);
   const working = createFairShare(WORKING_BYTES_TOTAL);
   const hashing = createFairShare(HASHING_MAX);
-  const bodyOf = createBodyFinder(world);
+  const loadBody = createBodyFinder(world);
 
   return async (row, domain, signal) => {
     if (domain.fault !== undefined)
       throw new Error(`the keys of ${domain.name} cannot be used`, { cause: domain.fault });
     if (row.has_message === 1) return makeSubmitted(row, domain, signal);
-    const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
-    const body = await bodyOf(row.id);
+    const attachments = row.attachment_count > 0 ? await listEmailAttachments(world.db, [row.id]) : [];
+    const body = await loadBody(row.id);
     const sources = { row, domain, attachments };
     const { whole, streamed } = weigh(sources, body);
-    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryAcquire(row.team_id, whole);
-    if (giveBack) return keep(sources, body, giveBack);
+    const release = whole > KEPT_BYTES_MAX ? undefined : kept.tryAcquire(row.team_id, whole);
+    if (release) return keep(sources, body, release);
     const takeMemory = (): Promise<Release> => working.acquire(row.team_id, streamed);
     return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
       message: await streamedMessage(world, sources, { takeMemory, signal }),
-      giveBack: () => undefined,
+      release: () => undefined,
     }));
   };
 
@@ -91,27 +91,27 @@ export function createMakeMessage(world: World): MakeMessage {
     const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });
     const texts = trackedBytes(stored, domain) * TRACKED_FACTOR;
     const whole = HEAD_BYTES + stored.head.length + stored.body_bytes + texts;
-    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryAcquire(row.team_id, whole);
+    const release = whole > KEPT_BYTES_MAX ? undefined : kept.tryAcquire(row.team_id, whole);
     const parts = { row, domain, signal };
-    if (giveBack) return releaseOnFailure(giveBack, () => wholeSubmitted(layOut, parts));
+    if (release) return releaseOnFailure(release, () => wholeSubmitted(layOut, parts));
     const streamed = HEAD_BYTES + stored.head.length + BLOCKS_BYTES + texts * TEXT_FACTOR;
     const takeMemory = (): Promise<Release> => working.acquire(row.team_id, streamed);
     return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
       message: await streamedSubmitted(layOut, parts, takeMemory),
-      giveBack: () => undefined,
+      release: () => undefined,
     }));
   }
 
-  function keep(sources: Sources, body: StoredBody | undefined, giveBack: Release): Promise<Made> {
-    return releaseOnFailure(giveBack, () => wholeMessage(world, sources, body));
+  function keep(sources: Sources, body: StoredBody | undefined, release: Release): Promise<Made> {
+    return releaseOnFailure(release, () => wholeMessage(world, sources, body));
   }
 }
 
-async function releaseOnFailure(giveBack: Release, make: () => Promise<OutboundMessage>): Promise<Made> {
+async function releaseOnFailure(release: Release, make: () => Promise<OutboundMessage>): Promise<Made> {
   try {
-    return { message: await make(), giveBack };
+    return { message: await make(), release };
   } catch (error) {
-    giveBack();
+    release();
     throw error;
   }
 }
@@ -122,11 +122,11 @@ const takeTurn = (turns: FairShare, row: EmailRow): Promise<Release> => turns.ac
 async function holding<T>(takes: (() => Promise<Release>)[], work: () => Promise<T>): Promise<T> {
   const [take, ...others] = takes;
   if (!take) return work();
-  const giveBack = await take();
+  const release = await take();
   try {
     return await holding(others, work);
   } finally {
-    giveBack();
+    release();
   }
 }
 
@@ -157,12 +157,12 @@ async function wholeMessage(world: World, sources: Sources, body?: StoredBody): 
     row.id,
     rows.map(({ id }) => id),
   );
-  const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
+  const attachments = rows.map((each, i) => toAttachment(each, contents[i] ?? Buffer.alloc(0)));
   const composed = composeMessage(
     await messageInput(world, row, { domain, body: await withTextPart(world, row, await body?.load()), attachments }),
   );
   const { headers, needsSmtpUtf8 } = composed;
-  const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: dateOf(row) });
+  const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: chooseDate(row) });
   return { content: [head, composed.body], size: head.length + composed.body.length, needsSmtpUtf8 };
 }
 
@@ -199,8 +199,8 @@ async function layouts(
   world: World,
   { row, domain, attachments: rows }: Sources,
 ): Promise<() => Promise<MessageLayout>> {
-  const attachments: ReturnType<typeof attachmentOf>[] = [];
-  for (const each of rows) attachments.push(attachmentOf(each, await storedContent(world, each)));
+  const attachments: ReturnType<typeof toAttachment>[] = [];
+  for (const each of rows) attachments.push(toAttachment(each, await storedContent(world, each)));
   return async () => {
     const body = await withTextPart(world, row, await (await findBody(world, world.db, row.id))?.load());
     return layOutMessage(await messageInput(world, row, { domain, body, attachments }));
@@ -213,17 +213,17 @@ async function sign(
   signal: AbortSignal,
 ): Promise<{ head: Buffer; bodyHash: string; bodySize: number; needsSmtpUtf8: boolean }> {
   const { bodyHash, bodySize } = await hashPieces(pieces, signal);
-  const head = await signedHead({ headers, bodyHash, keys: domain.keys, at: dateOf(row) });
+  const head = await signedHead({ headers, bodyHash, keys: domain.keys, at: chooseDate(row) });
   return { head, bodyHash, bodySize, needsSmtpUtf8 };
 }
 
 async function storedContent(world: World, row: AttachmentRow): Promise<StoredContent> {
-  const read = (): AsyncIterable<Buffer> => blocksOf(world, ATTACHMENT_BLOB(row.email_id, row.id), row.size);
+  const read = (): AsyncIterable<Buffer> => readStoredBlocks(world, ATTACHMENT_BLOB(row.email_id, row.id), row.size);
   const isSevenBit = isComposite(row.content_type) && (await surveySevenBit(read()));
   return { size: row.size, isSevenBit, read };
 }
 
-async function* blocksOf(world: World, key: string, size: number): AsyncGenerator<Buffer> {
+async function* readStoredBlocks(world: World, key: string, size: number): AsyncGenerator<Buffer> {
   const stored = await openContent(world, key, { size: Number(size) });
   if (!stored) throw new DamagedContent(key, 'is missing');
   yield* stored.content as AsyncIterable<Buffer>;

@@ -65,9 +65,9 @@ export async function messageInput(
     bcc: readMailboxes(row.bcc_list),
     replyTo: readMailboxes(row.reply_to_list),
     subject: row.subject,
-    date: dateOf(row),
+    date: chooseDate(row),
     messageId: row.message_id,
-    html: await htmlOf(world, row, domain, body),
+    html: await buildHtml(world, row, domain, body),
     text: body?.text,
     headers: extraHeaders(world, row, domain),
     attachments,
@@ -97,9 +97,9 @@ function withoutRepeated(fields: readonly HeaderField[], lower: string): HeaderF
  * Returns the time of the first attempt, which the claim stores: Date and signature are the same at each further one. A
  * node of an earlier version stores none.
  */
-export const dateOf = (row: EmailRow): Date => new Date(row.first_attempt_at ?? row.scheduled_at ?? row.created_at);
+export const chooseDate = (row: EmailRow): Date => new Date(row.first_attempt_at ?? row.scheduled_at ?? row.created_at);
 
-export function attachmentOf(row: AttachmentRow, content: Attachment['content']): Attachment {
+export function toAttachment(row: AttachmentRow, content: Attachment['content']): Attachment {
   return {
     filename: row.filename,
     contentType: row.content_type,
@@ -112,7 +112,7 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
  * Returns the HTML to send. Tracking changes only the message that is sent: the stored HTML stays as the caller gave
  * it.
  */
-async function htmlOf(
+async function buildHtml(
   world: World,
   row: EmailRow,
   { tracking }: SigningDomain,

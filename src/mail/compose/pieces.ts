@@ -4,7 +4,7 @@ import type { OutboundMessage } from '../deliver/index.ts';
 import type { Release } from '../../platform/limits/index.ts';
 
 /** Yields the body of a message, block by block. */
-export async function* blocksOf(pieces: readonly Piece[]): AsyncGenerator<Buffer> {
+export async function* readBlocks(pieces: readonly Piece[]): AsyncGenerator<Buffer> {
   for (const piece of pieces) {
     if (Buffer.isBuffer(piece)) yield piece;
     else yield* piece.read();
@@ -18,7 +18,7 @@ export async function hashPieces(
 ): Promise<{ bodyHash: string; bodySize: number }> {
   const hasher = new BodyHasher();
   let bodySize = 0;
-  for await (const block of blocksOf(pieces)) {
+  for await (const block of readBlocks(pieces)) {
     signal.throwIfAborted();
     hasher.update(block);
     bodySize += block.length;
@@ -53,14 +53,14 @@ export function streamed(message: Streamed): OutboundMessage['content'] {
   const { emailId, head, bodyHash, bodySize, layOut, takeMemory } = message;
 
   async function* read(): AsyncGenerator<Buffer> {
-    const giveBack = await takeMemory();
+    const release = await takeMemory();
     try {
       const pieces = await layOut();
       yield head;
       const hasher = new BodyHasher();
       let left = bodySize;
       let last: Buffer | undefined;
-      for await (const block of blocksOf(pieces)) {
+      for await (const block of readBlocks(pieces)) {
         if (last) yield last;
         left -= block.length;
         hasher.update(block);
@@ -69,7 +69,7 @@ export function streamed(message: Streamed): OutboundMessage['content'] {
       if (left !== 0 || hasher.digest() !== bodyHash) throw new ContentChanged(emailId);
       if (last) yield last;
     } finally {
-      giveBack();
+      release();
     }
   }
   return { [Symbol.asyncIterator]: read };

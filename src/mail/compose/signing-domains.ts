@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { stopwatch } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
-import { dkimKeysOf, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
+import { listSigningKeys, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** Thrown if the domain that an email was accepted for is gone, and with it its keys. */
@@ -89,7 +89,10 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
   };
 
   async function read(domainIds: string[]): Promise<Map<string, SigningDomain>> {
-    const [names, keyRows] = await Promise.all([sendingNames(world.db, domainIds), dkimKeysOf(world.db, domainIds)]);
+    const [names, keyRows] = await Promise.all([
+      sendingNames(world.db, domainIds),
+      listSigningKeys(world.db, domainIds),
+    ]);
     const domains = new Map<string, SigningDomain>();
     for (const sending of names) {
       const { id, name, custom_return_path: label, verified_at: verifiedAt } = sending;
@@ -98,7 +101,7 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
         returnPathDomain: `${label}.${name}`,
         keys: [],
         signedBy: '',
-        tracking: trackingOf(world, sending),
+        tracking: buildTracking(world, sending),
         isUnverified: verifiedAt === null,
       });
     }
@@ -129,7 +132,7 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
  * Returns the tracking of a domain. Links to a host that does not point to us would be dead, so nothing is tracked
  * until DNS has confirmed that it does.
  */
-function trackingOf(world: World, name: SendingName): TrackingLinks | undefined {
+function buildTracking(world: World, name: SendingName): TrackingLinks | undefined {
   const opens = name.open_tracking === 1;
   const clicks = name.click_tracking === 1;
   if (!opens && !clicks) return undefined;

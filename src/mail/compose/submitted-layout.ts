@@ -8,8 +8,8 @@ import { contentParts, DamagedContent } from '../contents/index.ts';
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { Release } from '../../platform/limits/index.ts';
-import { dateOf, listReceiverHeaders } from './message-input.ts';
-import { blocksOf, ContentChanged, hashPieces, streamed } from './pieces.ts';
+import { chooseDate, listReceiverHeaders } from './message-input.ts';
+import { readBlocks, ContentChanged, hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
 /** A message that its client composed, ready to be signed. */
@@ -43,7 +43,7 @@ export async function layOutSubmitted(
   row: EmailRow,
   { message, domain }: { message: MessageRow; domain: SigningDomain },
 ): Promise<SubmittedLayout> {
-  const body = bodyOf(world, message);
+  const body = createBodyReader(world, message);
   const flags = {
     needsSmtpUtf8: message.needs_smtp_utf8 === 1,
     isEightBit: message.is_eight_bit === 1,
@@ -66,7 +66,7 @@ export async function layOutSubmitted(
     );
     if (!tracked) continue;
     const isWhole = part.headStart === part.start;
-    if (isWhole) head = withEncoding(fieldsOf(Buffer.from(head)) ?? [], tracked.encoding);
+    if (isWhole) head = withEncoding(readHeadFields(Buffer.from(head)) ?? [], tracked.encoding);
     const partHead = isWhole
       ? Buffer.alloc(0)
       : await newPartHead(await readPiece(body(part.headStart, part.start)), tracked.encoding);
@@ -85,7 +85,7 @@ function withReceiverHeaders(
   { head, arc_chain: arcChain }: MessageRow,
 ): string {
   if (arcChain !== null) return head;
-  const written = new Set((fieldsOf(Buffer.from(head)) ?? []).map(({ lower }) => lower));
+  const written = new Set((readHeadFields(Buffer.from(head)) ?? []).map(({ lower }) => lower));
   const added = listReceiverHeaders(config.delivery, row, domain.name, written);
   return added.map(([name, value]) => `${name}: ${value}\r\n`).join('') + head;
 }
@@ -99,7 +99,7 @@ interface Parts {
 export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, parts: Parts): Promise<OutboundMessage> {
   const { pieces, ...layout } = await layOut();
   const body: Buffer[] = [];
-  for await (const block of blocksOf(pieces)) body.push(block);
+  for await (const block of readBlocks(pieces)) body.push(block);
   const size = body.reduce((sum, { length }) => sum + length, 0);
   const isInRow = pieces.every((piece) => Buffer.isBuffer(piece));
   const known = layout.bodyHash;
@@ -107,7 +107,7 @@ export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, par
   // The hash was made when the message was accepted.
   if (known !== undefined && bodyHash !== known) throw new ContentChanged(parts.row.id);
   const head = await signedHead(layout, bodyHash, parts);
-  return { content: [head, ...body], size: head.length + size, ...flagsOf(layout) };
+  return { content: [head, ...body], size: head.length + size, ...pickFlags(layout) };
 }
 
 /** Hashes the body if tracking changed it; each connection that sends it reads it anew. */
@@ -131,10 +131,10 @@ export async function streamedSubmitted(
     layOut: async () => (await layOut()).pieces,
     takeMemory,
   });
-  return { content, size: head.length + bodySize, ...flagsOf(layout) };
+  return { content, size: head.length + bodySize, ...pickFlags(layout) };
 }
 
-const flagsOf = ({ needsSmtpUtf8, isEightBit }: Pick<SubmittedLayout, 'needsSmtpUtf8' | 'isEightBit'>) => ({
+const pickFlags = ({ needsSmtpUtf8, isEightBit }: Pick<SubmittedLayout, 'needsSmtpUtf8' | 'isEightBit'>) => ({
   needsSmtpUtf8,
   isEightBit,
 });
@@ -143,9 +143,9 @@ type Head = Pick<SubmittedLayout, 'head' | 'arcChain'>;
 
 /** Signatures or a seal, headers, and the empty line: everything up to the body. */
 async function signedHead({ head, arcChain }: Head, bodyHash: string, { row, domain }: Parts): Promise<Buffer> {
-  const fields = fieldsOf(Buffer.from(head)) ?? [];
+  const fields = readHeadFields(Buffer.from(head)) ?? [];
   const headers = fields.map(({ name, value }): HeaderField => [name, value]);
-  const at = dateOf(row);
+  const at = chooseDate(row);
   if (arcChain === null) {
     return Buffer.from(`${await signDkim({ headers, bodyHash, keys: domain.keys, at })}${head}\r\n`);
   }
@@ -159,7 +159,7 @@ const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>
   parts === null ? [] : (JSON.parse(parts) as TextPart[]);
 
 /** Reads a range of the body, on demand if it is not in the row. */
-function bodyOf(
+function createBodyReader(
   world: World,
   { body, body_bytes: bytes, email_id: id }: MessageRow,
 ): (start: number, end: number) => Piece {
@@ -178,7 +178,7 @@ function bodyOf(
 
 async function readPiece(piece: Piece): Promise<Buffer> {
   const blocks: Buffer[] = [];
-  for await (const block of blocksOf([piece])) blocks.push(block);
+  for await (const block of readBlocks([piece])) blocks.push(block);
   return Buffer.concat(blocks);
 }
 
@@ -199,7 +199,7 @@ async function trackPart(
   read: (start: number, end: number) => Promise<Buffer>,
 ): Promise<ReturnType<typeof encodeText> | undefined> {
   if (!domain.tracking) return undefined;
-  if (part.headStart !== part.start && !fieldsOf(await read(part.headStart, part.start))) return undefined;
+  if (part.headStart !== part.start && !readHeadFields(await read(part.headStart, part.start))) return undefined;
   const html = decodeText(await read(part.start, part.end), part);
   const links = { ...domain.tracking, opens: domain.tracking.opens && isFirst };
   const { id: emailId, domain_id: domainId, team_id: teamId } = row;
@@ -213,7 +213,7 @@ const isUnicode = (charset: string): boolean => ['utf-8', 'utf8'].includes(chars
 const escaped = (html: string): string => html.replace(/[^\0-\x7f]/gu, (char) => `&#${char.codePointAt(0)};`);
 
 /** Reads the fields of a head, which may end in its empty line. */
-function fieldsOf(head: Buffer): RawField[] | undefined {
+function readHeadFields(head: Buffer): RawField[] | undefined {
   const end =
     head.length >= 2 && head.subarray(-4).toString('latin1').endsWith('\r\n\r\n') ? head.length - 2 : head.length;
   const fields = readFields(head.toString('latin1') === '\r\n' ? Buffer.alloc(0) : head.subarray(0, end));
@@ -226,7 +226,7 @@ function withEncoding(fields: readonly RawField[], encoding: string): string {
 }
 
 const newPartHead = async (head: Buffer, encoding: string): Promise<Buffer> =>
-  Buffer.from(`${withEncoding(fieldsOf(head) ?? [], encoding)}\r\n`);
+  Buffer.from(`${withEncoding(readHeadFields(head) ?? [], encoding)}\r\n`);
 
 /** Ends the last line of a message; before a boundary, the line end is there already. */
 function ended(content: Buffer, isWhole: boolean): Buffer {

@@ -95,7 +95,7 @@ export const findContent = (
 ): Promise<Pick<ContentRow, 'content'> | undefined> =>
   db.get('select content from contents where owner_id = ? and name = ?', [owner, name]);
 
-export const contentsOf = (db: Executor, owner: string): Promise<Pick<ContentRow, 'name' | 'content'>[]> =>
+export const listContents = (db: Executor, owner: string): Promise<Pick<ContentRow, 'name' | 'content'>[]> =>
   db.all('select name, content from contents where owner_id = ?', [owner]);
 
 /** `count` bytes from `start`, and how many there are in all. */

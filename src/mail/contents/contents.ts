@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { BlobDigest, BlobLink, ByteRange, NewBlob } from '../../platform/blobs/index.ts';
 import type { Store } from '../../platform/store.ts';
 import {
-  contentsOf,
+  listContents,
   filesOfOwners,
   findContent,
   findContentPart,
@@ -36,18 +36,18 @@ export function contentsPlacer({ config }: Pick<Store, 'config'>): PlaceContents
     const bytes = contents.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > Math.min(config.storage.row_bytes, left)) return { rows: [], files: contents };
     left -= bytes;
-    return { rows: contents.map(rowOf), files: [] };
+    return { rows: contents.map(toRow), files: [] };
   };
 }
 
 /** Places contents that are made within a transaction, which cannot wait for files. */
-export const placeInRows: PlaceContents = (contents) => ({ rows: contents.map(rowOf), files: [] });
+export const placeInRows: PlaceContents = (contents) => ({ rows: contents.map(toRow), files: [] });
 
 /** Places contents that have a file already. */
 export const placeInFiles: PlaceContents = (contents) => ({ rows: [], files: contents });
 
-function rowOf({ key, content }: NewBlob): ContentRow {
-  const { owner, name } = partsOf(key);
+function toRow({ key, content }: NewBlob): ContentRow {
+  const { owner, name } = splitKey(key);
   return { owner_id: owner, name, content: Buffer.from(content.buffer, content.byteOffset, content.length) };
 }
 
@@ -64,31 +64,31 @@ export async function putFiles({ blobs }: Pick<Store, 'blobs'>, files: readonly 
 /** Links files of other owners, and returns the rows that describe them. A file without a row yet gets none. */
 export async function linkFiles({ db, blobs }: Store, links: readonly BlobLink[]): Promise<FileRow[]> {
   if (links.length === 0) return [];
-  const known = await filesOfOwners(db, [...new Set(links.map(({ from }) => partsOf(from).owner))]);
+  const known = await filesOfOwners(db, [...new Set(links.map(({ from }) => splitKey(from).owner))]);
   await blobs.linkAll(links);
   const byKey = new Map(known.map((file) => [`${file.owner_id}/${file.name}`, file]));
   return links.flatMap(({ from, to }) => {
     const file = byKey.get(from);
     if (!file) return [];
-    const { owner, name } = partsOf(to);
+    const { owner, name } = splitKey(to);
     return [{ owner_id: owner, name, size: file.size, sha256: file.sha256 }];
   });
 }
 
 export function fileRow(key: string, { size, sha256 }: BlobDigest): FileRow {
-  const { owner, name } = partsOf(key);
+  const { owner, name } = splitKey(key);
   return { owner_id: owner, name, size, sha256 };
 }
 
 /** Reads a content. Rejects if there is none, and with `DamagedContent` if it differs from what was stored. */
 export async function readContent(store: Store, key: string): Promise<Buffer> {
-  const { owner, name } = partsOf(key);
+  const { owner, name } = splitKey(key);
   return (await findContent(store.db, owner, name))?.content ?? readWhole(store, key);
 }
 
 /** Returns a content for another owner: its bytes if they are in a row, else its key in the blob store. */
 export async function referToContent({ db }: Store, key: string): Promise<{ content: Buffer } | { blob: string }> {
-  const { owner, name } = partsOf(key);
+  const { owner, name } = splitKey(key);
   const row = await findContent(db, owner, name);
   return row ? { content: row.content } : { blob: key };
 }
@@ -96,7 +96,7 @@ export async function referToContent({ db }: Store, key: string): Promise<{ cont
 /** Reads several contents of one owner. Rejects if one of them is missing or damaged. */
 export async function readContents(store: Store, owner: string, names: readonly string[]): Promise<Buffer[]> {
   if (names.length === 0) return [];
-  const rows = new Map((await contentsOf(store.db, owner)).map(({ name, content }) => [name, content]));
+  const rows = new Map((await listContents(store.db, owner)).map(({ name, content }) => [name, content]));
   return Promise.all(names.map(async (name) => rows.get(name) ?? readWhole(store, `${owner}/${name}`)));
 }
 
@@ -109,7 +109,7 @@ export function contentParts(
   key: string,
   size: number,
 ): (range: ByteRange) => Promise<Readable | undefined> {
-  const { owner, name } = partsOf(key);
+  const { owner, name } = splitKey(key);
   let row: ReturnType<typeof findContent> | undefined;
   let verified: Promise<void> | undefined;
   return async (range) => {
@@ -129,7 +129,7 @@ async function verifyFile(store: Store, key: string, size: number): Promise<void
 }
 
 export async function sizeOfContent(store: Store, key: string): Promise<number> {
-  const { owner, name } = partsOf(key);
+  const { owner, name } = splitKey(key);
   return (await findContentSize(store.db, owner, name)) ?? sizeOfFile(store, key);
 }
 
@@ -148,7 +148,7 @@ export async function openContent(
   key: string,
   { range, size }: OpenOptions = {},
 ): Promise<{ size: number; content: Readable } | undefined> {
-  const { owner, name } = partsOf(key);
+  const { owner, name } = splitKey(key);
   if (range) {
     const count = range.end - range.start;
     const part = await findContentPart(store.db, owner, name, { start: range.start, count });
@@ -172,7 +172,7 @@ const BYTES_A_ROW = 16 * 1024;
 /** Returns the weight of a row of this many bytes in a commit, in rows. */
 export const bytesWorth = (bytes: number): number => Math.ceil(bytes / BYTES_A_ROW);
 
-function partsOf(key: string): { owner: string; name: string } {
+function splitKey(key: string): { owner: string; name: string } {
   const [owner = '', name = ''] = key.split('/');
   return { owner, name };
 }

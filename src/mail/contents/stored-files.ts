@@ -29,7 +29,7 @@ interface Expected extends KnownFile {
   hasRow: boolean;
 }
 
-const keyOf = ({ owner_id: owner, name }: Pick<KnownFile, 'owner_id' | 'name'>): string => `${owner}/${name}`;
+const toKey = ({ owner_id: owner, name }: Pick<KnownFile, 'owner_id' | 'name'>): string => `${owner}/${name}`;
 
 async function findExpected({ db }: Store, key: string, size: number | undefined): Promise<Expected | undefined> {
   const [owner = '', name = ''] = key.split('/');
@@ -47,7 +47,7 @@ export async function readWhole(store: Store, key: string): Promise<Buffer> {
     throw error;
   });
   if (!expected) return content;
-  const fault = faultOf(expected, content.length === expected.size ? await digestOfBytes(content) : content.length);
+  const fault = findFault(expected, content.length === expected.size ? await digestOfBytes(content) : content.length);
   if (fault !== undefined) throw await damaged(store, expected, fault);
   noteWhole(store, expected);
   return content;
@@ -70,12 +70,12 @@ export async function openWhole(
       digester.update(piece);
       last = piece;
     }
-    const fault = faultOf(file, digester.end());
+    const fault = findFault(file, digester.end());
     if (fault !== undefined) throw await damaged(store, file, fault);
     noteWhole(store, file);
     if (last) yield last;
   }
-  return { size: opened.size, content: streamOf(verified(opened.content, expected), opened.content) };
+  return { size: opened.size, content: toStream(verified(opened.content, expected), opened.content) };
 }
 
 /** Opens a range of a file, of which only the lengths are compared; undefined if there is none. */
@@ -95,7 +95,7 @@ export async function openRange(
     }
     if (left !== 0) throw await damaged(store, file, `ends before byte ${range.end} of ${file.size}`);
   }
-  return { size: opened.size, content: streamOf(counted(opened.content, expected), opened.content) };
+  return { size: opened.size, content: toStream(counted(opened.content, expected), opened.content) };
 }
 
 export async function sizeOfFile(store: Store, key: string): Promise<number> {
@@ -113,7 +113,7 @@ const CHECKED_MAX = 1000;
  */
 export async function recheckDamaged(store: Store): Promise<number> {
   let whole = 0;
-  for (const file of await damagedFiles(store.db, CHECKED_MAX)) if (await isWhole(store, keyOf(file))) whole++;
+  for (const file of await damagedFiles(store.db, CHECKED_MAX)) if (await isWhole(store, toKey(file))) whole++;
   return whole;
 }
 
@@ -155,7 +155,7 @@ async function* readPieces(store: Store, file: Expected, content: Readable): Asy
 }
 
 /** Destroys `source` together with the stream, even if nothing was read from it. */
-function streamOf(pieces: AsyncGenerator<Buffer>, source: Readable): Readable {
+function toStream(pieces: AsyncGenerator<Buffer>, source: Readable): Readable {
   const stream = Readable.from(pieces, { objectMode: false });
   stream.once('close', () => source.destroy());
   return stream;
@@ -164,7 +164,7 @@ function streamOf(pieces: AsyncGenerator<Buffer>, source: Readable): Readable {
 const wrongSize = (found: number, expected: number): string => `has ${found} bytes, and ${expected} were stored`;
 
 /** Compares a finished reading with what was stored; returns the fault. */
-function faultOf(expected: Expected, found: BlobDigest | number): string | undefined {
+function findFault(expected: Expected, found: BlobDigest | number): string | undefined {
   const size = typeof found === 'number' ? found : found.size;
   if (size !== expected.size) return wrongSize(size, expected.size);
   const isSame = expected.sha256 === null || typeof found === 'number' || found.sha256 === expected.sha256;
@@ -174,15 +174,15 @@ function faultOf(expected: Expected, found: BlobDigest | number): string | undef
 async function damaged(store: Store, file: Expected, damage: string, cause?: unknown): Promise<DamagedContent> {
   noteDamage(store, file, damage);
   // The store may have an undamaged copy.
-  await store.blobs.dropCopy(keyOf(file));
-  return new DamagedContent(keyOf(file), damage, cause === undefined ? undefined : { cause });
+  await store.blobs.dropCopy(toKey(file));
+  return new DamagedContent(toKey(file), damage, cause === undefined ? undefined : { cause });
 }
 
 /** Records damage without waiting, because the reader may be in a transaction. */
 function noteDamage(store: Store, file: Expected, damage: string): void {
   // The damage is recorded already.
   if (file.damage === damage) return;
-  const key = keyOf(file);
+  const key = toKey(file);
   store.log.error({ blob: store.blobs.locate(key), damage }, 'stored content is damaged');
   const { owner_id, name, size, sha256 } = file;
   const noted = store.db.tx(async (tx) => {
@@ -197,7 +197,7 @@ function noteDamage(store: Store, file: Expected, damage: string): void {
 
 function noteWhole(store: Store, file: Expected): void {
   if (file.damage === null) return;
-  const key = keyOf(file);
+  const key = toKey(file);
   store.log.info({ blob: store.blobs.locate(key) }, 'content that was damaged is intact again');
   const noted = store.db.tx((tx) => clearDamage(tx, file));
   noted.catch((error: unknown) =>

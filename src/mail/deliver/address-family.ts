@@ -39,7 +39,7 @@ export class FamilyChoice {
   }
 }
 
-export const familyOf = (address: string): Family => (address.includes(':') ? 'v6' : 'v4');
+export const detectFamily = (address: string): Family => (address.includes(':') ? 'v6' : 'v4');
 
 /** Whether a receiver refused mail for the way in which it came: without a name in reverse DNS, or unauthenticated, over IPv6. */
 export function isRefusalOfV6(outcome: RecipientOutcome): boolean {

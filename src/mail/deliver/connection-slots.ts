@@ -1,10 +1,10 @@
 import { createFairShare, type FairShare } from '../../platform/limits/index.ts';
 import type { IdleSessions, Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
-import { OpeningRequests, type OpeningRequest, type PartyRequests } from './opening-requests.ts';
+import { OpeningRequests, type OpeningRequest, type TenantRequests } from './opening-requests.ts';
 import type { Deferral } from './delivery-job.ts';
 
-type Opening = Pick<OpeningRequest, 'party'> & { address: MxAddress };
+type Opening = Pick<OpeningRequest, 'tenant'> & { address: MxAddress };
 
 /** A destination with an idle connection whose waiters belong to parties that have used up their shares. */
 export interface ShareWaiter {
@@ -43,48 +43,48 @@ export class ConnectionSlots {
    * Whether somebody waits for the capacity that this connection occupies: requests that find all slots, or all of this
    * address, in use, or the party itself if it has used up its share.
    */
-  isWanted(party: string, address: MxAddress): boolean {
+  isWanted(tenant: string, address: MxAddress): boolean {
     const isScarce =
       (this.#requests.count > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
-    return isScarce || (this.#requests.hasParty(party) && !this.mayHold(party, address));
+    return isScarce || (this.#requests.hasTenant(tenant) && !this.mayHold(tenant, address));
   }
 
   /** Whether requests wait that this connection cannot serve but its slot can: then it is closed instead of parked. */
   isInTheWay({ address, key }: Peer): boolean {
-    const served = address.wantedOf(key);
+    const served = address.countWanted(key);
     return (
       (this.#requests.count > served && this.#sockets >= this.#countMax) || (address.wanted > served && address.isFull)
     );
   }
 
-  mayHold(party: string, address?: MxAddress): boolean {
-    return this.#held.fits(party) && (address?.mayHold(party) ?? true);
+  mayHold(tenant: string, address?: MxAddress): boolean {
+    return this.#held.fits(tenant) && (address?.mayHold(tenant) ?? true);
   }
 
   /** Records that a connection to this address carries the party's mail from now on. */
-  carry(party: string, address: MxAddress): void {
-    this.#held.enter(party);
-    address.carry(party);
+  beginUse(tenant: string, address: MxAddress): void {
+    this.#held.enter(tenant);
+    address.beginUse(tenant);
   }
 
-  carried(party: string, address: MxAddress): void {
-    this.#held.leave(party);
-    address.carried(party);
+  endUse(tenant: string, address: MxAddress): void {
+    this.#held.leave(tenant);
+    address.endUse(tenant);
   }
 
   /** Calls the waiter's `handOut` once the party may hold another connection. */
-  awaitShare(party: string, waiter: ShareWaiter): void {
-    const waiters = this.#shareWaiters.get(party) ?? new Set();
-    this.#shareWaiters.set(party, waiters.add(waiter));
+  awaitShare(tenant: string, waiter: ShareWaiter): void {
+    const waiters = this.#shareWaiters.get(tenant) ?? new Set();
+    this.#shareWaiters.set(tenant, waiters.add(waiter));
   }
 
   /** Answers at once if possible; the returned function withdraws a request that still waits. */
   request(request: OpeningRequest): () => void {
-    const { party, peer } = request;
+    const { tenant, peer } = request;
     this.#requests.add(request);
     if (peer.address.refusal) this.#failed.add(peer.address);
     this.serve();
-    if (this.#requests.has(request) && peer.address.isFull && peer.address.mayHold(party))
+    if (this.#requests.has(request) && peer.address.isFull && peer.address.mayHold(tenant))
       this.#idle.closeOne(peer.address);
     return () => this.#requests.remove(request);
   }
@@ -95,10 +95,10 @@ export class ConnectionSlots {
    */
   pass(session: PooledSession): boolean {
     const { peer } = session;
-    if (peer.address.wantedOf(peer.key) === 0) return false;
-    for (const [party, requests] of this.#requests.parties()) {
-      if (!this.#held.fits(party)) continue;
-      const next = this.#nextFor(party, requests, peer);
+    if (peer.address.countWanted(peer.key) === 0) return false;
+    for (const [tenant, requests] of this.#requests.tenants()) {
+      if (!this.#held.fits(tenant)) continue;
+      const next = this.#nextFor(tenant, requests, peer);
       if (!next) continue;
       if (next.peer.key !== peer.key) return false;
       this.#lend(session, next);
@@ -108,18 +108,19 @@ export class ConnectionSlots {
   }
 
   /** The party's first request that could use this connection, or its slot once it is closed. */
-  #nextFor(party: string, requests: PartyRequests, lent: Peer): OpeningRequest | undefined {
+  #nextFor(tenant: string, requests: TenantRequests, lent: Peer): OpeningRequest | undefined {
     for (const { peer, requests: alike } of requests.byPeer) {
       const isAlike = peer.key === lent.key;
-      if (!peer.address.mayHold(party) || !(isAlike || this.#makesRoomFor(lent.address, peer.address, party))) continue;
+      if (!peer.address.mayHold(tenant) || !(isAlike || this.#makesRoomFor(lent.address, peer.address, tenant)))
+        continue;
       for (const request of alike) if (isAlike ? request.mayAdopt() : request.isReady()) return request;
     }
     return undefined;
   }
 
   /** Whether closing a connection to one address makes room for one to the other; not while another is being closed already. */
-  #makesRoomFor(closed: MxAddress, wanted: MxAddress, party: string): boolean {
-    if (!this.#openings.fits(party)) return false;
+  #makesRoomFor(closed: MxAddress, wanted: MxAddress, tenant: string): boolean {
+    if (!this.#openings.fits(tenant)) return false;
     if (wanted === closed) return wanted.isFull && wanted.leaving === 0;
     return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
   }
@@ -136,17 +137,17 @@ export class ConnectionSlots {
     address.leaving += 1;
   }
 
-  opened({ party, address }: Opening): void {
-    this.#openings.leave(party);
-    this.#held.leave(party);
-    address.opened(party);
+  opened({ tenant, address }: Opening): void {
+    this.#openings.leave(tenant);
+    this.#held.leave(tenant);
+    address.opened(tenant);
   }
 
-  failed({ party, address }: Opening, why: Deferral | undefined): void {
-    this.#openings.leave(party);
-    this.#held.leave(party);
+  failed({ tenant, address }: Opening, why: Deferral | undefined): void {
+    this.#openings.leave(tenant);
+    this.#held.leave(tenant);
     this.#sockets -= 1;
-    address.failed(party, why);
+    address.failed(tenant, why);
     if (why) this.#failed.add(address);
     this.serve();
   }
@@ -174,7 +175,7 @@ export class ConnectionSlots {
     this.#isServing = true;
     while (this.#serveAgain) {
       this.#serveAgain = false;
-      this.#tellShareWaiters();
+      this.#notifyShareWaiters();
       // Idle connections are lent before refusals are given: an established connection counts for more than a later failure of its address.
       this.#lendIdle();
       this.#refuse();
@@ -183,10 +184,10 @@ export class ConnectionSlots {
     this.#isServing = false;
   }
 
-  #tellShareWaiters(): void {
-    for (const [party, waiters] of [...this.#shareWaiters]) {
-      if (!this.mayHold(party)) continue;
-      this.#shareWaiters.delete(party);
+  #notifyShareWaiters(): void {
+    for (const [tenant, waiters] of [...this.#shareWaiters]) {
+      if (!this.mayHold(tenant)) continue;
+      this.#shareWaiters.delete(tenant);
       for (const waiter of waiters) waiter.handOut();
     }
   }
@@ -203,18 +204,18 @@ export class ConnectionSlots {
   /** Permits one opening for each party that may have one; returns false if none may. */
   #round(): boolean {
     let wasAny = false;
-    for (const [party, requests] of this.#requests.parties()) {
-      if (!this.#held.fits(party) || !this.#openings.fits(party)) continue;
-      const request = firstReady(party, requests);
+    for (const [tenant, requests] of this.#requests.tenants()) {
+      if (!this.#held.fits(tenant) || !this.#openings.fits(tenant)) continue;
+      const request = firstReady(tenant, requests);
       if (!request) continue;
       if (this.#sockets >= this.#countMax) {
         this.#idle.closeOne();
         return false;
       }
       this.#sockets += 1;
-      this.#held.enter(party);
-      this.#openings.enter(party);
-      request.peer.address.opens(party);
+      this.#held.enter(tenant);
+      this.#openings.enter(tenant);
+      request.peer.address.opens(tenant);
       this.#requests.hadTurn(request);
       this.#answer(request, 'open');
       wasAny = true;
@@ -223,12 +224,12 @@ export class ConnectionSlots {
   }
 
   #lendIdle(): void {
-    for (const peer of this.#idle.peers()) while (peer.address.wantedOf(peer.key) > 0 && this.#adoptsIdle(peer));
+    for (const peer of this.#idle.peers()) while (peer.address.countWanted(peer.key) > 0 && this.#adoptsIdle(peer));
   }
 
   #adoptsIdle({ address, key }: Peer): boolean {
-    for (const [party, requests] of this.#requests.parties()) {
-      if (!this.#held.fits(party) || !address.mayHold(party)) continue;
+    for (const [tenant, requests] of this.#requests.tenants()) {
+      if (!this.#held.fits(tenant) || !address.mayHold(tenant)) continue;
       for (const request of requests.of(key)) {
         if (!request.mayAdopt()) continue;
         const idle = this.#idle.take(key);
@@ -246,9 +247,9 @@ export class ConnectionSlots {
   }
 }
 
-function firstReady(party: string, requests: PartyRequests): OpeningRequest | undefined {
+function firstReady(tenant: string, requests: TenantRequests): OpeningRequest | undefined {
   for (const { peer, requests: alike } of requests.byPeer) {
-    if (peer.address.isFull || !peer.address.mayHold(party)) continue;
+    if (peer.address.isFull || !peer.address.mayHold(tenant)) continue;
     for (const request of alike) if (request.isReady()) return request;
   }
   return undefined;

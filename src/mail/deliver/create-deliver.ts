@@ -4,11 +4,11 @@ import type { Clock } from '../../platform/clock.ts';
 import { createAddressGuard } from '../../platform/network/index.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
-import { FamilyChoice, familyOf, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
+import { FamilyChoice, detectFamily, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
 import { cutText } from './cut-text.ts';
-import { endingOf, type Ending } from './ending.ts';
+import { deriveEnding, type Ending } from './ending.ts';
 import type { Route } from './mx-route.ts';
 import { planRelay, planRoute } from './mx-route.ts';
 import type {
@@ -21,7 +21,7 @@ import type {
   RecipientOutcome,
 } from './delivery-job.ts';
 import { forEachRecipient } from './delivery-job.ts';
-import { partyOf } from './party.ts';
+import { toTenant } from './waiters-by-tenant.ts';
 import { RelayPace } from './relay-pace.ts';
 import type { Relay, RelayChoice, RoutedJob } from './relay.ts';
 import { simulate } from './simulate.ts';
@@ -44,7 +44,7 @@ export interface Egress {
 export interface DeliverOptions {
   heloName: string;
   sourceAddress?: { v4?: string; v6?: string };
-  regionOf?: (name: string) => Egress;
+  findRegion?: (name: string) => Egress;
   /** Which relays a job may go through. */
   relayFor?: (job: RelayedBy) => RelayChoice;
   resolver: Resolver;
@@ -150,7 +150,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   const { clock = systemClock, random } = options;
   const now = options.now ?? (() => clock.steady());
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
-  const families = new FamilyChoice({ now, preferred: (region) => options.regionOf?.(region).prefers?.() ?? 'v4' });
+  const families = new FamilyChoice({ now, preferred: (region) => options.findRegion?.(region).prefers?.() ?? 'v4' });
   const route = createRouting(options, random);
   const pool = createDestinationPool({
     limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
@@ -159,9 +159,9 @@ function createNetwork(options: DeliverOptions): Delivery {
     random,
     quitMs: timeouts.quitMs,
     route,
-    egressOf: (job) => egressKeyOf(options, job),
+    toEgressKey: (job) => toEgressKey(options, job),
     open: (job, target, skip, openMs, signal) => {
-      const { heloName, source } = egressOf(options, job);
+      const { heloName, source } = chooseEgress(options, job);
       return openSession(target, {
         clock,
         heloName,
@@ -201,14 +201,14 @@ function createNetwork(options: DeliverOptions): Delivery {
     count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
     try {
       const sent = await transmit(session, job, ctx);
-      ending = endingOf(session, sent);
+      ending = deriveEnding(session, sent);
       if (sent.kind === 'stale') return 'stale';
-      ctx.onConversation?.(conversationOf(session));
+      ctx.onConversation?.(toConversation(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
-        options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
+        options.onTrouble({ job, outcomes: sent.outcomes, ...toConversation(session) });
       }
       if (job.relay && sent.kind === 'done') noteTrouble(job.relay, sent.outcomes);
-      return { outcomes: sent.outcomes, family: familyOf(session.connection.address), isUnreachable: false };
+      return { outcomes: sent.outcomes, family: detectFamily(session.connection.address), isUnreachable: false };
     } finally {
       pool.release(job, session, ending);
     }
@@ -225,7 +225,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   };
 
   const paces = new Map<string, RelayPace>();
-  const paceOf = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
+  const findPace = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
     if (messagesPerMinute === undefined) return undefined;
     const pace = paces.get(name) ?? new RelayPace(messagesPerMinute, { clock, now });
     paces.set(name, pace);
@@ -233,7 +233,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   };
 
   const tryRelay = async (job: DeliveryJob, relay: Relay, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
-    const turn = (await paceOf(relay)?.take(partyOf(job), ctx.signal)) ?? { kind: 'now' };
+    const turn = (await findPace(relay)?.take(toTenant(job), ctx.signal)) ?? { kind: 'now' };
     const named = (outcomes: RecipientOutcome[]): RecipientOutcome[] =>
       outcomes.map((outcome) => (outcome.kind === 'suppressed' ? outcome : { ...outcome, relay: relay.name }));
     if (turn.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
@@ -293,7 +293,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   };
 }
 
-function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
+function toConversation({ mx, tls, connection }: SmtpSession): Conversation {
   return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
 }
 
@@ -305,7 +305,7 @@ function isUnreachable(outcome: JobOutcome): boolean {
 /** Names the relay of a job: the one that is chosen for it, or else the smarthost of its region. */
 function chooseRelay(options: DeliverOptions, job: RelayedBy): RelayChoice {
   const choice = options.relayFor?.(job) ?? {};
-  const smarthost = options.regionOf?.(job.region).smarthost;
+  const smarthost = options.findRegion?.(job.region).smarthost;
   if (choice.relay !== undefined || smarthost === undefined) return choice;
   return { relay: { ...smarthost, name: `${smarthost.host}:${smarthost.port}`, tls: 'as asked' } };
 }
@@ -329,17 +329,17 @@ function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | unde
 }
 
 /** How a job's connections leave this machine. A relay serves all regions alike, and knows us by our login. */
-function egressOf(options: DeliverOptions, job: RoutedJob): { heloName: string; source: Egress['sourceAddress'] } {
+function chooseEgress(options: DeliverOptions, job: RoutedJob): { heloName: string; source: Egress['sourceAddress'] } {
   const { relay } = job;
   if (relay !== undefined && relay.tls !== 'as asked')
     return { heloName: relay.heloName ?? options.heloName, source: undefined };
-  const egress = options.regionOf?.(job.region) ?? {};
+  const egress = options.findRegion?.(job.region) ?? {};
   const { heloName = options.heloName, sourceAddress: source = options.sourceAddress } = egress;
   return { heloName, source };
 }
 
-function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
-  const { heloName, source } = egressOf(options, job);
+function toEgressKey(options: DeliverOptions, job: DeliveryJob): string {
+  const { heloName, source } = chooseEgress(options, job);
   return [heloName, source?.v4, source?.v6].join(' ');
 }
 
@@ -348,7 +348,7 @@ function createRouting(options: DeliverOptions, random: () => number): (job: Rou
   const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
   const ownExchangers = (options.ownExchangers ?? []).map((name) => name.toLowerCase());
   return (job) => {
-    const { source } = egressOf(options, job);
+    const { source } = chooseEgress(options, job);
     const order = job.families ?? 'v4 first';
     const families = {
       v4: order !== 'v6 only' && (source === undefined || source.v4 !== undefined),

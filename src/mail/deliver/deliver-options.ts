@@ -10,7 +10,7 @@ import path from 'node:path';
 import { RelayFault, type Relay, type RelayChoice } from './relay.ts';
 
 /** Returns how mail is delivered according to the configuration. */
-export function deliverOptionsOf(
+export function buildDeliverOptions(
   world: World,
   { trustedCa, capture }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined },
 ): DeliverOptions {
@@ -30,7 +30,7 @@ export function deliverOptionsOf(
     simulatorDomains: listSimulatorDomains(config),
     ...(capture ? { capture } : {}),
     relayFor: createRelayChoice(config, world.dataDir),
-    regionOf(name) {
+    findRegion(name) {
       const region = regions[name];
       if (!region) return {};
       const [host = '', port = ''] = splitHostPort(region.smarthost);

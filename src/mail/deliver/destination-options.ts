@@ -16,7 +16,7 @@ export interface DestinationOptions {
   limits: DestinationLimits;
   slots: ConnectionSlots;
   route: () => Promise<Route>;
-  peerOf: (target: Target) => Peer;
+  findPeer: (target: Target) => Peer;
   open: (target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
   clock: Clock;
   /** Monotonic milliseconds: a clock that is set back does not extend the life of cached entries. */

@@ -8,7 +8,7 @@ import type { Lease } from './lease.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { Opened } from './smtp-session.ts';
-import { partyOf } from './party.ts';
+import { toTenant } from './waiters-by-tenant.ts';
 import { relayKey, type RoutedJob } from './relay.ts';
 
 export interface DestinationPoolOptions {
@@ -16,7 +16,7 @@ export interface DestinationPoolOptions {
   route: (job: RoutedJob) => Promise<Route>;
   open: (job: RoutedJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
   /** Returns a key of the job's egress: jobs with different ones share no connection. */
-  egressOf: (job: RoutedJob) => string;
+  toEgressKey: (job: RoutedJob) => string;
   clock: Clock;
   now: () => number;
   random: () => number;
@@ -45,7 +45,7 @@ export interface DestinationPool {
 /** The fields that deliveries must have in common to share connections. */
 export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | 'relay'>;
 
-const keyOf = (place: Place): string =>
+const toKey = (place: Place): string =>
   relayKey(place) ?? `${place.domain} ${place.region} ${place.tls} ${place.families}`;
 
 const SWEEP_EVERY = 256;
@@ -76,7 +76,7 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     });
   };
 
-  const addressOf = (key: string, connectionsMax: number): MxAddress => {
+  const findAddress = (key: string, connectionsMax: number): MxAddress => {
     const known = addresses.get(key);
     if (known) return known;
     if (addresses.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(addresses);
@@ -85,15 +85,15 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     addresses.set(key, made);
     return made;
   };
-  const peerOf = (job: RoutedJob, { host, address, port }: Target): Peer => {
+  const findPeer = (job: RoutedJob, { host, address, port }: Target): Peer => {
     // A connection that is logged in to a relay serves the mail of that relay alone.
-    const place = `${relayKey(job) ?? options.egressOf(job)} ${address}:${port}`;
+    const place = `${relayKey(job) ?? options.toEgressKey(job)} ${address}:${port}`;
     const connectionsMax = job.relay?.connectionsMax ?? options.limits.connectionsPerAddressMax;
-    return { address: addressOf(place, connectionsMax), key: `${place} ${host} ${job.relay ? '' : job.tls}` };
+    return { address: findAddress(place, connectionsMax), key: `${place} ${host} ${job.relay ? '' : job.tls}` };
   };
 
-  const destinationOf = (job: RoutedJob): Destination => {
-    const key = keyOf(job);
+  const findDestination = (job: RoutedJob): Destination => {
+    const key = toKey(job);
     const known = destinations.get(key);
     if (known) return known;
     if (destinations.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(destinations);
@@ -102,7 +102,7 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       slots,
       idleSessions,
       route: () => options.route(job),
-      peerOf: (target) => peerOf(job, target),
+      findPeer: (target) => findPeer(job, target),
       open: (target, skipTls, openMs, signal) => options.open(job, target, skipTls, openMs, signal),
       clock: options.clock,
       now: options.now,
@@ -116,10 +116,10 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
   };
 
   return {
-    acquire: (job, signal, fresh) => destinationOf(job).acquire(partyOf(job), signal, fresh),
-    release: (job, session, ending) => destinationOf(job).release(partyOf(job), session, ending),
-    isDown: (place) => destinations.get(keyOf(place))?.whyDown(partyOf(place)) !== undefined,
-    stats: () => statsOf(destinations),
+    acquire: (job, signal, fresh) => findDestination(job).acquire(toTenant(job), signal, fresh),
+    release: (job, session, ending) => findDestination(job).release(toTenant(job), session, ending),
+    isDown: (place) => destinations.get(toKey(place))?.findDeferral(toTenant(place)) !== undefined,
+    stats: () => countStats(destinations),
     async close(graceMs) {
       isClosing = true;
       for (const destination of destinations.values()) destination.stop();
@@ -145,7 +145,7 @@ function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {
   for (const [key, one] of known) if (one.isForgettable) known.delete(key);
 }
 
-function statsOf(destinations: Map<string, Destination>): PoolStats {
+function countStats(destinations: Map<string, Destination>): PoolStats {
   const stats: PoolStats = { destinations: destinations.size, connections: 0, idle: 0, waiting: 0, down: 0 };
   for (const destination of destinations.values()) {
     const { idle, waiting, isDown } = destination.counts;

@@ -9,7 +9,7 @@ import type { MxAddress } from './mx-address.ts';
 import { asDown } from './opening-outcome.ts';
 import { Openings, type OpeningEnd } from './openings.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
-import { WaitersByParty } from './party.ts';
+import { WaitersByTenant } from './waiters-by-tenant.ts';
 
 /** A connection whose slot is needed by others is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
@@ -32,7 +32,7 @@ export class Destination implements ShareWaiter {
   #closing = 0;
   /** Number of leased sessions, including those whose connection is gone but that are still to be released. */
   #leases = 0;
-  #waiting = new WaitersByParty<Waiter>();
+  #waiting = new WaitersByTenant<Waiter>();
   #stopping = new AbortController();
 
   constructor(options: DestinationOptions) {
@@ -49,30 +49,30 @@ export class Destination implements ShareWaiter {
   }
 
   /** Leases a connection for one transaction, or says why there is none. `fresh` passes over idle connections. */
-  acquire(party: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
+  acquire(tenant: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
     if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const { slots } = this.#options;
-    const mayHave = !fresh && this.#failures.whyParty(party) === undefined;
-    const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(party, session)) : undefined;
+    const mayHave = !fresh && this.#failures.findTenantDeferral(tenant) === undefined;
+    const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(tenant, session)) : undefined;
     if (idle) {
       this.#unpark(idle);
-      this.#beginLease(party, idle);
+      this.#beginLease(tenant, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
     if (fresh) for (const session of [...this.#idle]) this.yieldIdle(session);
-    const why = this.whyDown(party);
+    const why = this.findDeferral(tenant);
     if (why) return Promise.resolve(asDown(why));
     return new Promise((resolve) => {
       const settle = (lease: Lease): void => {
         unwatch();
-        this.#waiting.remove(party, waiter);
+        this.#waiting.remove(tenant, waiter);
         resolve(lease);
       };
-      const waiter: Waiter = { party, settle };
+      const waiter: Waiter = { tenant, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
-      const isFirst = !this.#waiting.has(party);
-      this.#waiting.add(party, waiter, fresh ? 'first' : 'last');
-      if (this.#idle.length > 0) slots.awaitShare(party, this);
+      const isFirst = !this.#waiting.has(tenant);
+      this.#waiting.add(tenant, waiter, fresh ? 'first' : 'last');
+      if (this.#idle.length > 0) slots.awaitShare(tenant, this);
       this.#openForWaiters();
       // A request of an earlier waiter may still stand, and a connection be idle that it had no use for until now.
       if (isFirst && this.#openings.wanted > 0) slots.serve();
@@ -83,23 +83,23 @@ export class Destination implements ShareWaiter {
   #openForWaiters(): void {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
-    for (const [party, count] of [...this.#waiting.parties()]) {
-      const turnedAway = this.#failures.whyParty(party);
+    for (const [tenant, count] of [...this.#waiting.tenants()]) {
+      const turnedAway = this.#failures.findTenantDeferral(tenant);
       if (turnedAway) {
-        refuse(this.#waiting.takeAllOf(party), asDown(turnedAway));
+        refuse(this.#waiting.takeAllFrom(tenant), asDown(turnedAway));
         continue;
       }
       const { why } = this.#failures.all;
       if (why) {
         // A peer that limits connections still serves the established ones, so the waiters may wait for those.
-        if (this.#sessions.size + this.#openings.wanted === 0) refuse(this.#waiting.takeAllOf(party), asDown(why));
+        if (this.#sessions.size + this.#openings.wanted === 0) refuse(this.#waiting.takeAllFrom(tenant), asDown(why));
         continue;
       }
       // The limit counts each party's own openings alone: `isFull` holds it for all of them together.
-      for (let wanted = this.#openings.wantedFor(party); wanted < count; wanted++) {
+      for (let wanted = this.#openings.wantedFor(tenant); wanted < count; wanted++) {
         if (this.#sessions.size + wanted + this.#closing >= connectionsMax) break;
         if (this.#sessions.size === 0 && wanted > 0) break;
-        this.#openings.begin(party);
+        this.#openings.begin(tenant);
       }
     }
   }
@@ -133,29 +133,29 @@ export class Destination implements ShareWaiter {
   /** Leases the connection to the next waiter that may have it; without such a waiter, passes it on or parks it. */
   #lease(session: PooledSession): void {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((party) => this.#mayHold(party, session));
+    const waiter = this.#waiting.take((tenant) => this.#mayHold(tenant, session));
     if (waiter) {
-      this.#beginLease(waiter.party, session);
+      this.#beginLease(waiter.tenant, session);
       return waiter.settle({ kind: 'lease', session });
     }
-    for (const [party] of this.#waiting.parties()) slots.awaitShare(party, this);
+    for (const [tenant] of this.#waiting.tenants()) slots.awaitShare(tenant, this);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
     if (isOver) this.#retire(session);
     else if (!this.#passOn(session) && !this.#makeWay(session)) this.#park(session);
   }
 
-  #beginLease(party: string, session: PooledSession): void {
+  #beginLease(tenant: string, session: PooledSession): void {
     this.#leases += 1;
-    this.#options.slots.carry(party, session.peer.address);
+    this.#options.slots.beginUse(tenant, session.peer.address);
   }
 
-  release(party: string, session: PooledSession, ending: Ending | undefined): void {
+  release(tenant: string, session: PooledSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
     const { address } = session.peer;
-    const isWanted = slots.isWanted(party, address);
+    const isWanted = slots.isWanted(tenant, address);
     this.#leases -= 1;
-    slots.carried(party, address);
-    if (ending) this.#noteEnding(party, session, ending);
+    slots.endUse(tenant, address);
+    if (ending) this.#noteEnding(tenant, session, ending);
     const { failure, isOutOfStep, isLeaving } = session.connection;
     const isWhole = !failure && !isOutOfStep && !isLeaving && !(ending && NEEDS_ANOTHER_SESSION.has(ending.kind));
     const isUsable = isWhole && !this.#stopping.signal.aborted;
@@ -165,8 +165,8 @@ export class Destination implements ShareWaiter {
     slots.serve();
   }
 
-  #noteEnding(party: string, session: PooledSession, ending: Ending): void {
-    this.#failures.note(party, ending);
+  #noteEnding(tenant: string, session: PooledSession, ending: Ending): void {
+    this.#failures.note(tenant, ending);
     const { peer } = session;
     // One dead idle connection suggests that the others are dead too: a second dead one would end the attempt.
     if (ending.kind === 'stale') this.#options.idleSessions.closeAll(peer);
@@ -215,7 +215,7 @@ export class Destination implements ShareWaiter {
       this.#lease(session);
     }
     if (this.#idle.length > 0)
-      for (const [party] of this.#waiting.parties()) this.#options.slots.awaitShare(party, this);
+      for (const [tenant] of this.#waiting.tenants()) this.#options.slots.awaitShare(tenant, this);
     this.#openForWaiters();
   }
 
@@ -277,11 +277,11 @@ export class Destination implements ShareWaiter {
 
   /** Whether a waiter may have a connection to this peer now. */
   #hasWaiterFor(address: MxAddress): boolean {
-    return [...this.#waiting.parties()].some(([party]) => this.#options.slots.mayHold(party, address));
+    return [...this.#waiting.tenants()].some(([tenant]) => this.#options.slots.mayHold(tenant, address));
   }
 
-  #mayHold(party: string, session: PooledSession): boolean {
-    return this.#options.slots.mayHold(party, session.peer.address);
+  #mayHold(tenant: string, session: PooledSession): boolean {
+    return this.#options.slots.mayHold(tenant, session.peer.address);
   }
 
   get connections(): number {
@@ -293,8 +293,10 @@ export class Destination implements ShareWaiter {
   }
 
   /** Why a party's mail would be deferred without being tried. */
-  whyDown(party: string): Deferral | undefined {
-    return this.#failures.whyParty(party) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined);
+  findDeferral(tenant: string): Deferral | undefined {
+    return (
+      this.#failures.findTenantDeferral(tenant) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined)
+    );
   }
 
   /** Whether the pool may drop this object: it has no connection, lease or waiter, and remembers no failure. */

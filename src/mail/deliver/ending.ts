@@ -18,7 +18,7 @@ export type Ending =
   | { kind: 'stale' };
 
 /** Returns what a transaction says about later mail; undefined if nothing, for example after an abort or our own refusal. */
-export function endingOf({ connection, mx, tls }: SmtpSession, sent: Transmission): Ending | undefined {
+export function deriveEnding({ connection, mx, tls }: SmtpSession, sent: Transmission): Ending | undefined {
   if (sent.kind === 'stale') return sent;
   if (sent.kind === 'refused') return undefined;
   const { failure } = connection;

@@ -18,7 +18,7 @@ export interface EnvelopeReplies {
 }
 
 /** Refuses what this peer cannot accept: addresses that break a command, missing extensions, size. */
-export function judgeEnvelope(
+export function checkEnvelope(
   session: SmtpSession,
   job: DeliveryJob,
   message: OutboundMessage,

@@ -10,7 +10,7 @@ const LOGIN_REFUSED_MS = 5 * 60_000;
 export class FailureMemory {
   readonly all: BackOff<Deferral>;
   #options: BackOffOptions;
-  #ofParties = new Map<string, BackOff<Deferral>>();
+  #byTenant = new Map<string, BackOff<Deferral>>();
   #plainUntil = new Map<string, number>();
 
   constructor(options: BackOffOptions) {
@@ -21,20 +21,20 @@ export class FailureMemory {
   }
 
   /** Why this party's mail is deferred while that of other parties is delivered. */
-  whyParty(party: string): Deferral | undefined {
-    return this.#ofParties.get(party)?.why;
+  findTenantDeferral(tenant: string): Deferral | undefined {
+    return this.#byTenant.get(tenant)?.why;
   }
 
-  note(party: string, ending: Ending): void {
+  note(tenant: string, ending: Ending): void {
     if (ending.kind === 'stale' || ending.kind === 'tls required') return;
     if (ending.kind === 'worked') {
       this.all.worked();
-      this.#ofParties.delete(party);
+      this.#byTenant.delete(tenant);
     } else if (ending.kind === 'broken' || ending.kind === 'login required') {
       this.all.failedTogether(ending.why);
     } else {
-      const backOff = this.#ofParties.get(party) ?? new BackOff(this.#options);
-      this.#ofParties.set(party, backOff);
+      const backOff = this.#byTenant.get(tenant) ?? new BackOff(this.#options);
+      this.#byTenant.set(tenant, backOff);
       backOff.failedTogether(ending.why);
     }
   }
@@ -54,6 +54,6 @@ export class FailureMemory {
   }
 
   get isForgettable(): boolean {
-    return [this.all, ...this.#ofParties.values()].every((backOff) => backOff.isForgettable);
+    return [this.all, ...this.#byTenant.values()].every((backOff) => backOff.isForgettable);
   }
 }

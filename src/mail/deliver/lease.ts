@@ -5,7 +5,7 @@ import type { PooledSession } from './idle-sessions.ts';
 export type Lease = { kind: 'lease'; session: PooledSession } | JobOutcome;
 
 export interface Waiter {
-  party: string;
+  tenant: string;
   settle: (lease: Lease) => void;
 }
 

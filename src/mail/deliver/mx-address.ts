@@ -43,13 +43,13 @@ export class MxAddress {
   }
 
   /** Waiting requests that a connection with this key would serve. */
-  wantedOf(key: string): number {
+  countWanted(key: string): number {
     return this.#wanted.get(key) ?? 0;
   }
 
   want(key: string, change: 1 | -1): void {
     this.#wantedCount += change;
-    const wanted = this.wantedOf(key) + change;
+    const wanted = this.countWanted(key) + change;
     if (wanted === 0) this.#wanted.delete(key);
     else this.#wanted.set(key, wanted);
   }
@@ -63,34 +63,34 @@ export class MxAddress {
     return this.#opening + this.#sessions + this.wanted === 0 && this.backOff.isForgettable;
   }
 
-  mayHold(party: string): boolean {
-    return this.#held.fits(party);
+  mayHold(tenant: string): boolean {
+    return this.#held.fits(tenant);
   }
 
   /** Records that one of its connections carries the party's mail from now on. */
-  carry(party: string): void {
-    this.#held.enter(party);
+  beginUse(tenant: string): void {
+    this.#held.enter(tenant);
   }
 
-  carried(party: string): void {
-    this.#held.leave(party);
+  endUse(tenant: string): void {
+    this.#held.leave(tenant);
   }
 
-  opens(party: string): void {
-    this.#held.enter(party);
+  opens(tenant: string): void {
+    this.#held.enter(tenant);
     this.#opening += 1;
   }
 
-  opened(party: string): void {
-    this.#held.leave(party);
+  opened(tenant: string): void {
+    this.#held.leave(tenant);
     this.#opening -= 1;
     this.#sessions += 1;
     this.backOff.answered();
   }
 
   /** `outcome` is undefined if the failure says nothing about other mail. */
-  failed(party: string, outcome: Deferral | undefined): void {
-    this.#held.leave(party);
+  failed(tenant: string, outcome: Deferral | undefined): void {
+    this.#held.leave(tenant);
     this.#opening -= 1;
     if (outcome) this.backOff.failed(outcome);
   }

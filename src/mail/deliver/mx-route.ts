@@ -45,7 +45,7 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   }
   // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
   if (answer.kind === 'none') {
-    if (!options.ownHostNames.includes(domain)) return targetsOf(domain, [domain], options);
+    if (!options.ownHostNames.includes(domain)) return resolveTargets(domain, [domain], options);
     return homeRoute(domain, [domain], options, () => loop(domain));
   }
   if (answer.records.every((mx) => mx.host === '')) {
@@ -54,11 +54,11 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   const all = ordered(answer.records, options.random);
   const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
   const home = homeNames(options);
-  if (!all.some((mx) => home.includes(mx.host))) return targetsOf(domain, hosts, options);
+  if (!all.some((mx) => home.includes(mx.host))) return resolveTargets(domain, hosts, options);
   return homeRoute(domain, hosts, options, () => {
-    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return targetsOf(domain, hosts, options);
+    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return resolveTargets(domain, hosts, options);
     const others = withoutOurselves(all, options.ownHostNames);
-    return others.length === 0 ? loop(domain) : targetsOf(domain, others.slice(0, HOSTS_MAX), options);
+    return others.length === 0 ? loop(domain) : resolveTargets(domain, others.slice(0, HOSTS_MAX), options);
   });
 }
 
@@ -77,7 +77,7 @@ async function homeRoute(
     return { kind: 'deferred', reason: 'unreachable', detail: `whether ${domain} is received here is not known now` };
   }
   // Behind NAT, our own name may stand for a private address.
-  return isOurs ? targetsOf(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();
+  return isOurs ? resolveTargets(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();
 }
 
 const homeNames = ({ ownHostNames, ownExchangers = [] }: RoutePlanOptions): string[] => [
@@ -90,7 +90,7 @@ export async function planRelay(
   { name, host, port }: Pick<Relay, 'name' | 'host' | 'port'>,
   options: Pick<RoutePlanOptions, 'resolver' | 'families' | 'first'>,
 ): Promise<Route> {
-  const route = await targetsOf(host, [host], { ...options, guard: () => true, smtpPort: port });
+  const route = await resolveTargets(host, [host], { ...options, guard: () => true, smtpPort: port });
   // A relay without an address is the operator's fault, and no recipient's.
   if (route.kind !== 'bounced') return route;
   return {
@@ -130,7 +130,7 @@ type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 
   unguarded?: readonly string[];
 };
 
-async function targetsOf(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
+async function resolveTargets(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
   const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
   const targets: Target[] = [];
   const refused: string[] = [];

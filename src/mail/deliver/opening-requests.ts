@@ -1,10 +1,10 @@
 import type { Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
-import { partyBefore } from './party.ts';
+import { tenantBefore } from './waiters-by-tenant.ts';
 
 /** A destination's request for a connection to a peer, for one party. */
 export interface OpeningRequest {
-  party: string;
+  tenant: string;
   peer: Peer;
   /** Whether the destination's own limits allow one more opening. */
   isReady(): boolean;
@@ -23,7 +23,7 @@ interface Alike {
 }
 
 /** The requests of one party; the peers they ask for are served round robin. */
-export class PartyRequests {
+export class TenantRequests {
   #byKey = new Map<string, Alike>();
 
   add(request: OpeningRequest): void {
@@ -70,8 +70,8 @@ export class PartyRequests {
  */
 export class OpeningRequests {
   /** Parties that were given no connection since no request waited. The latest comes first, because most of them want few. */
-  #newcomers = new Map<string, PartyRequests>();
-  #others = new Map<string, PartyRequests>();
+  #newcomers = new Map<string, TenantRequests>();
+  #others = new Map<string, TenantRequests>();
   #hadTurn = new Set<string>();
   #count = 0;
 
@@ -79,60 +79,61 @@ export class OpeningRequests {
     return this.#count;
   }
 
-  hasParty(party: string): boolean {
-    return this.#queueOf(party).has(party);
+  hasTenant(tenant: string): boolean {
+    return this.#chooseQueue(tenant).has(tenant);
   }
 
   has(request: OpeningRequest): boolean {
-    return this.#queueOf(request.party).get(request.party)?.has(request) ?? false;
+    return this.#chooseQueue(request.tenant).get(request.tenant)?.has(request) ?? false;
   }
 
   add(request: OpeningRequest): void {
-    const queue = this.#queueOf(request.party);
-    const requests = queue.get(request.party) ?? new PartyRequests();
+    const queue = this.#chooseQueue(request.tenant);
+    const requests = queue.get(request.tenant) ?? new TenantRequests();
     requests.add(request);
-    queue.set(request.party, requests);
+    queue.set(request.tenant, requests);
     this.#count += 1;
     request.peer.address.want(request.peer.key, 1);
   }
 
   remove(request: OpeningRequest): void {
-    const queue = this.#queueOf(request.party);
-    const requests = queue.get(request.party);
+    const queue = this.#chooseQueue(request.tenant);
+    const requests = queue.get(request.tenant);
     if (!requests?.has(request)) return;
     requests.remove(request);
-    if (requests.isEmpty) queue.delete(request.party);
+    if (requests.isEmpty) queue.delete(request.tenant);
     this.#count -= 1;
     request.peer.address.want(request.peer.key, -1);
     if (this.#count === 0) this.#hadTurn.clear();
   }
 
   /** Moves the party after all others, so that each has its turn even if all wait for one slot. */
-  hadTurn({ party, peer }: OpeningRequest): void {
-    const queue = this.#queueOf(party);
-    const requests = queue.get(party);
+  hadTurn({ tenant, peer }: OpeningRequest): void {
+    const queue = this.#chooseQueue(tenant);
+    const requests = queue.get(tenant);
     if (!requests) return;
-    queue.delete(party);
+    queue.delete(tenant);
     requests.hadTurn(peer.key);
-    this.#hadTurn.add(party);
-    this.#others.set(party, requests);
+    this.#hadTurn.add(tenant);
+    this.#others.set(tenant, requests);
   }
 
   /** A snapshot of the parties, next in turn first; a team's marketing mail comes after its transactional mail. */
-  parties(): [party: string, requests: PartyRequests][] {
+  tenants(): [party: string, requests: TenantRequests][] {
     const inTurn = [...[...this.#newcomers].reverse(), ...this.#others];
-    const isBehind = ([party]: [string, PartyRequests]): boolean => this.hasParty(partyBefore(party) ?? '');
-    if (!inTurn.some(isBehind)) return inTurn;
-    return [...inTurn.filter((one) => !isBehind(one)), ...inTurn.filter(isBehind)];
+    const hasEarlierTenant = ([tenant]: [string, TenantRequests]): boolean =>
+      this.hasTenant(tenantBefore(tenant) ?? '');
+    if (!inTurn.some(hasEarlierTenant)) return inTurn;
+    return [...inTurn.filter((one) => !hasEarlierTenant(one)), ...inTurn.filter(hasEarlierTenant)];
   }
 
   at(address: MxAddress): OpeningRequest[] {
     if (address.wanted === 0) return [];
-    const alike = this.parties().flatMap(([, requests]) => [...requests.byPeer]);
+    const alike = this.tenants().flatMap(([, requests]) => [...requests.byPeer]);
     return alike.filter(({ peer }) => peer.address === address).flatMap(({ requests }) => [...requests]);
   }
 
-  #queueOf(party: string): Map<string, PartyRequests> {
-    return this.#hadTurn.has(party) ? this.#others : this.#newcomers;
+  #chooseQueue(tenant: string): Map<string, TenantRequests> {
+    return this.#hadTurn.has(tenant) ? this.#others : this.#newcomers;
   }
 }

@@ -52,28 +52,28 @@ export class Openings {
     return this.#underWay;
   }
 
-  wantedFor(party: string): number {
-    return this.#wanted.get(party) ?? 0;
+  wantedFor(tenant: string): number {
+    return this.#wanted.get(tenant) ?? 0;
   }
 
-  begin(party: string): void {
-    void this.#run(party);
+  begin(tenant: string): void {
+    void this.#run(tenant);
   }
 
-  async #run(party: string): Promise<void> {
-    this.#countWanted(party, 1);
-    const end = await this.#openFirst(party);
-    this.#countWanted(party, -1);
+  async #run(tenant: string): Promise<void> {
+    this.#countWanted(tenant, 1);
+    const end = await this.#openFirst(tenant);
+    this.#countWanted(tenant, -1);
     if (end.kind === 'open') {
       this.#underWay -= 1;
-      this.#options.slots.opened({ party, address: end.session.peer.address });
+      this.#options.slots.opened({ tenant, address: end.session.peer.address });
     }
     // Runs in the same turn, because until then the connection is counted nowhere.
     this.#owner.ended(end);
   }
 
   /** Opens the first of the route's targets that greets us; the failures of the others become the detail. */
-  async #openFirst(party: string): Promise<OpeningEnd> {
+  async #openFirst(tenant: string): Promise<OpeningEnd> {
     const { clock, limits, slots } = this.#options;
     const route = await this.#options.route();
     if (route.kind !== 'route') return route;
@@ -84,8 +84,8 @@ export class Openings {
         failures.push(tookTooLong(target, limits.openMs));
         break;
       }
-      const peer = this.#options.peerOf(target);
-      const permission = await this.#permission(party, peer);
+      const peer = this.#options.findPeer(target);
+      const permission = await this.#permission(tenant, peer);
       if (permission === 'stopping' || permission === 'unneeded')
         return permission === 'stopping' ? STOPPING : UNNEEDED;
       if (permission !== 'open') {
@@ -102,7 +102,7 @@ export class Openings {
       this.#underWay -= 1;
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
-      slots.failed({ party, address: peer.address }, addressOutcome(failure));
+      slots.failed({ tenant, address: peer.address }, addressOutcome(failure));
       // A login that one address of a relay refuses is refused by the others, and providers count refusals.
       if (opened.reason === 'relay_misconfigured') break;
     }
@@ -110,7 +110,7 @@ export class Openings {
   }
 
   /** Resolves when the slots permit an opening, or when the opening is refused or no longer needed. */
-  #permission(party: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
+  #permission(tenant: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
     const { slots } = this.#options;
     const owner = this.#owner;
     return new Promise((resolve) => {
@@ -121,7 +121,7 @@ export class Openings {
       });
       if (this.#signal.aborted) return;
       withdraw = slots.request({
-        party,
+        tenant,
         peer,
         // Until the destination has greeted us, only one opening is under way.
         isReady: () => !owner.isFull() && (owner.hasConnections() || this.#underWay === 0),
@@ -132,7 +132,7 @@ export class Openings {
             this.#underWay += 1;
             return resolve('open');
           }
-          slots.failed({ party, address: peer.address }, undefined);
+          slots.failed({ tenant, address: peer.address }, undefined);
           resolve('unneeded');
         },
         mayAdopt: () => !owner.isFull() && owner.mayAdopt(peer),
@@ -145,11 +145,11 @@ export class Openings {
     });
   }
 
-  #countWanted(party: string, change: 1 | -1): void {
+  #countWanted(tenant: string, change: 1 | -1): void {
     this.#wantedCount += change;
-    const wanted = this.wantedFor(party) + change;
-    if (wanted === 0) this.#wanted.delete(party);
-    else this.#wanted.set(party, wanted);
+    const wanted = this.wantedFor(tenant) + change;
+    if (wanted === 0) this.#wanted.delete(tenant);
+    else this.#wanted.set(tenant, wanted);
   }
 }
 

@@ -18,7 +18,7 @@ const isRefusalWithoutLogin = ({ enhanced = '' }: Reply, { isAnonymous }: Answer
   isAnonymous === true && /^5\.7\.[01]$/.test(enhanced);
 
 /** Returns the outcome for a recipient when a step failed (RFC 5321 §4.2.1). */
-export function outcomeOf(reply: Reply, step: ReplyStage, from: Answering, recipient: string): JobOutcome {
+export function toOutcome(reply: Reply, step: ReplyStage, from: Answering, recipient: string): JobOutcome {
   const { mx, relay, isSmarthost = false } = from;
   const detail = `${mx} answered ${step} with ${replyText(reply)}`;
   if (reply.code < 400 || reply.code >= 600) return { kind: 'deferred', reason: 'protocol_error', detail, reply, mx };

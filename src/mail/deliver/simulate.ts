@@ -11,7 +11,7 @@ export function simulate(job: DeliveryJob): RecipientOutcome[] {
 
 function simulateOne(job: DeliveryJob, address: string): RecipientOutcome {
   const mx = job.domain;
-  switch (mailboxOf(address)) {
+  switch (extractMailbox(address)) {
     case 'delivered':
       return delivered(address, mx);
     case 'complained':
@@ -32,7 +32,7 @@ function simulateOne(job: DeliveryJob, address: string): RecipientOutcome {
   }
 }
 
-function mailboxOf(address: string): string {
+function extractMailbox(address: string): string {
   const local = address.slice(0, address.lastIndexOf('@')).toLowerCase();
   return local.split('+', 1)[0] ?? local;
 }
@@ -50,12 +50,12 @@ function delivered(address: string, mx: string): Delivered {
 }
 
 function bounced(address: string, mx: string, answer: Reply): RecipientOutcome {
-  return { kind: 'bounced', address, reason: 'refused', detail: detailOf(answer), reply: answer, mx };
+  return { kind: 'bounced', address, reason: 'refused', detail: formatDetail(answer), reply: answer, mx };
 }
 
 function deferred(address: string, mx: string): RecipientOutcome {
   const answer = reply(451, '4.3.0', 'Try again in a moment');
-  const detail = detailOf(answer);
+  const detail = formatDetail(answer);
   return { kind: 'deferred', address, reason: 'refused_for_now', detail, reply: answer, mx, retryAfterMs: DELAY_MS };
 }
 
@@ -63,6 +63,6 @@ function reply(code: number, enhanced: string, text: string): Reply {
   return { code, enhanced, lines: [text] };
 }
 
-function detailOf(answer: Reply): string {
+function formatDetail(answer: Reply): string {
   return `The mailbox simulator answered RCPT TO with ${answer.code} ${answer.enhanced ?? ''} ${answer.lines.join(' ')}`;
 }

@@ -31,12 +31,12 @@ export async function logIn(
   if (mechanism === undefined) return { kind: 'refused', detail: describeOffer(offered, login) };
   hideFromTranscript(connection, login);
   let answer = await begin(connection, mechanism, login, silenceMs);
-  for (const respond of responsesOf(mechanism, login)) {
+  for (const respond of buildResponders(mechanism, login)) {
     if ('kind' in answer || answer.code !== 334) break;
-    answer = await say(connection, inBase64(respond(challengeIn(answer))), silenceMs);
+    answer = await sendLine(connection, inBase64(respond(challengeIn(answer))), silenceMs);
   }
   // XOAUTH2 describes the fault in a challenge, and refuses only once that is answered.
-  if (!('kind' in answer) && answer.code === 334) answer = await say(connection, '', silenceMs);
+  if (!('kind' in answer) && answer.code === 334) answer = await sendLine(connection, '', silenceMs);
   if ('kind' in answer) return { kind: 'failed', failure: answer };
   if (answer.code === 235) {
     keepHidden(connection, login);
@@ -66,7 +66,7 @@ function begin(
   silenceMs: number,
 ): Promise<Reply | Failure> {
   const command = `AUTH ${mechanism.toUpperCase()}`;
-  const initial = initialOf(mechanism, login);
+  const initial = buildInitialResponse(mechanism, login);
   if (initial === undefined) return exchange(connection, command, command, silenceMs);
   const whole = `${command} ${inBase64(initial)}`;
   if (Buffer.byteLength(whole) + 2 <= COMMAND_BYTES_MAX)
@@ -74,25 +74,25 @@ function begin(
   return exchange(connection, command, command, silenceMs);
 }
 
-function initialOf(mechanism: LoginMechanism, { user, secret }: Login): string | undefined {
+function buildInitialResponse(mechanism: LoginMechanism, { user, secret }: Login): string | undefined {
   if (mechanism === 'plain') return `\0${user}\0${secret}`;
   return mechanism === 'xoauth2' ? `user=${user}\u0001auth=Bearer ${secret}\u0001\u0001` : undefined;
 }
 
 /** Returns the responses to the challenges of the server, in order. */
-function responsesOf(mechanism: LoginMechanism, login: Login): ((challenge: string) => string)[] {
+function buildResponders(mechanism: LoginMechanism, login: Login): ((challenge: string) => string)[] {
   const { user, secret } = login;
   if (mechanism === 'login') return [() => user, () => secret];
   if (mechanism === 'cram-md5')
     return [(challenge) => `${user} ${createHmac('md5', secret).update(challenge).digest('hex')}`];
-  const initial = initialOf(mechanism, login) ?? '';
+  const initial = buildInitialResponse(mechanism, login) ?? '';
   // If the initial response was sent with the command, a challenge describes a fault.
   return `AUTH ${mechanism} `.length + inBase64(initial).length + 2 > COMMAND_BYTES_MAX ? [() => initial] : [];
 }
 
 const challengeIn = ({ lines }: Reply): string => Buffer.from(lines.join(''), 'base64').toString('latin1');
 
-const say = (connection: SmtpConnection, words: string, silenceMs: number): Promise<Reply | Failure> =>
+const sendLine = (connection: SmtpConnection, words: string, silenceMs: number): Promise<Reply | Failure> =>
   exchange(connection, words, words === '' ? '' : MASK, silenceMs);
 
 async function exchange(
@@ -109,16 +109,16 @@ async function exchange(
 /** Hides credentials, because some servers repeat them in a refusal. */
 function hideFromTranscript(connection: SmtpConnection, login: Login): void {
   const { user } = login;
-  connection.hide([...secretsOf(login), user]);
+  connection.hide([...listSecrets(login), user]);
 }
 
 /** Keeps secrets hidden, and the user name unless it could be a word that is needed to understand a later refusal. */
 function keepHidden(connection: SmtpConnection, login: Login): void {
   const { user } = login;
-  connection.hide([...secretsOf(login), ...(/^[a-z]+$/i.test(user) ? [] : [user])]);
+  connection.hide([...listSecrets(login), ...(/^[a-z]+$/i.test(user) ? [] : [user])]);
 }
 
-function secretsOf({ user, secret }: Login): string[] {
+function listSecrets({ user, secret }: Login): string[] {
   const whole = [`\0${user}\0${secret}`, `user=${user}\u0001auth=Bearer ${secret}\u0001\u0001`];
   return [secret, ...[secret, user, ...whole].map(inBase64)];
 }

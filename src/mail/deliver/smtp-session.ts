@@ -139,7 +139,7 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
     await connection.connected(options.timeouts.connectMs);
     const attempt = await greet(connection, target, options);
     if (attempt.kind === 'open') return attempt;
-    return { ...judgeRefusal(attempt, target), transcript: connection.transcript.lines() };
+    return { ...classifyRefusal(attempt, target), transcript: connection.transcript.lines() };
   } finally {
     cancel();
     unwatch();
@@ -147,7 +147,7 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
 }
 
 /** Finds out why a server refused to start. This is never about a recipient, because none has been named yet. */
-function judgeRefusal(attempt: FailedAttempt, target: Target): FailedAttempt {
+function classifyRefusal(attempt: FailedAttempt, target: Target): FailedAttempt {
   const { reply } = attempt;
   if (reply === undefined || attempt.cause !== undefined) return attempt;
   const { cause, found } = classifyReply({ reply, stage: 'the greeting', mx: target.host });
@@ -165,7 +165,7 @@ async function greet(connection: SmtpConnection, target: Target, options: Openin
   const greeting = await step(connection, undefined, timeouts.greetingMs);
   if ('kind' in greeting) return failed(connection, mx, 'connecting', hintAtImplicitTls(greeting, options));
   if (greeting.code !== 220) return refused(connection, mx, 'the greeting', greeting, timeouts.quitMs);
-  const hello = await sayHello(connection, options);
+  const hello = await sendHello(connection, options);
   if ('kind' in hello) return failed(connection, mx, 'EHLO', hello);
   if ('reply' in hello) return refused(connection, mx, 'EHLO', hello.reply, timeouts.quitMs);
 
@@ -210,7 +210,7 @@ async function greetOverTls(
   const greeting = await step(connection, undefined, timeouts.greetingMs);
   if ('kind' in greeting) return failed(connection, mx, 'the greeting', greeting);
   if (greeting.code !== 220) return refused(connection, mx, 'the greeting', greeting, timeouts.quitMs);
-  const hello = await sayHello(connection, options);
+  const hello = await sendHello(connection, options);
   if ('kind' in hello) return failed(connection, mx, 'EHLO', hello);
   if ('reply' in hello) return refused(connection, mx, 'EHLO', hello.reply, timeouts.quitMs);
   return loggedIn({ ...newSession(connection, target, options, hello), tls }, mx, options);
@@ -287,19 +287,19 @@ async function protect(session: SmtpSession, mx: string, options: OpeningOptions
     return noTls(connection, mx, invalidCertificate(connection, options), options);
   }
   // RFC 3207 §4.2: what was learned before the handshake is forgotten.
-  const hello = await sayHello(connection, options);
+  const hello = await sendHello(connection, options);
   if ('kind' in hello) return { ...failed(connection, mx, 'EHLO after STARTTLS', hello), handshakeFailed: true };
   if ('reply' in hello) return refused(connection, mx, 'EHLO after STARTTLS', hello.reply, timeouts.quitMs);
   return loggedIn({ ...session, tls, can: hello }, mx, options);
 }
 
-async function sayHello(
+async function sendHello(
   connection: SmtpConnection,
   options: SessionOptions,
 ): Promise<Capabilities | Failure | { reply: Reply }> {
   const ehlo = await step(connection, `EHLO ${options.heloName}\r\n`, options.timeouts.ehloMs);
   if ('kind' in ehlo) return ehlo;
-  if (ehlo.code === 250) return capabilitiesOf(ehlo);
+  if (ehlo.code === 250) return parseCapabilities(ehlo);
   if (ehlo.code < 500) return { reply: ehlo };
   // RFC 5321 §3.2: an old server that does not know EHLO still takes HELO.
   const helo = await step(connection, `HELO ${options.heloName}\r\n`, options.timeouts.ehloMs);
@@ -318,7 +318,7 @@ const NO_EXTENSIONS: Capabilities = {
   sizeMax: 0,
 };
 
-function capabilitiesOf(ehlo: Reply): Capabilities {
+function parseCapabilities(ehlo: Reply): Capabilities {
   const words = ehlo.lines.slice(1).map((line) => line.trim().toUpperCase().split(/\s+/));
   const has = (keyword: string): boolean => words.some(([first]) => first === keyword);
   const sizeMax = Number(words.find(([first]) => first === 'SIZE')?.[1] ?? 0);

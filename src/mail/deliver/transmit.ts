@@ -2,7 +2,7 @@ import type { Reply } from '../../protocol/smtp-reply/index.ts';
 import { replyText } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { EnvelopeReplies } from './envelope.ts';
-import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';
+import { isAccepted, checkEnvelope, sendEnvelope } from './envelope.ts';
 import { messageBlocks, sendContent } from './send-content.ts';
 import type {
   DeliverContext,
@@ -13,7 +13,7 @@ import type {
   JobOutcome,
 } from './delivery-job.ts';
 import { forEachRecipient } from './delivery-job.ts';
-import { isTooManyRecipients, outcomeOf } from './reply-outcome.ts';
+import { isTooManyRecipients, toOutcome } from './reply-outcome.ts';
 import { failureText, type Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { REASONS } from './smtp-session.ts';
@@ -31,7 +31,7 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
   const message = await ctx.message();
   // The steps of the previous message, which may be another team's, are dropped before anything can end this attempt.
   connection.transcript.begin();
-  const refusal = judgeEnvelope(session, job, message);
+  const refusal = checkEnvelope(session, job, message);
   if (refusal) return { kind: 'refused', outcomes: forEachRecipient(job, refusal) };
   const reused = session.used > 0;
   session.used += 1;
@@ -90,24 +90,24 @@ function envelopeOutcomes(
   recipients: readonly string[],
 ): (JobOutcome | undefined)[] {
   const unanswered = (recipient: string): JobOutcome =>
-    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', session, recipient) : brokenOff(session, replies.failure);
+    replies.closing ? toOutcome(replies.closing, 'RCPT TO', session, recipient) : brokenOff(session, replies.failure);
   let accepted = 0;
   return recipients.map((recipient, index) => {
     const { mail, data } = replies;
     const rcpt = replies.rcpt[index];
     if (!mail) return unanswered(recipient);
-    if (mail.code !== 250) return outcomeOf(mail, 'MAIL FROM', session, recipient);
+    if (mail.code !== 250) return toOutcome(mail, 'MAIL FROM', session, recipient);
     if (!rcpt) return unanswered(recipient);
     if (!isAccepted(rcpt)) return rcptOutcome(rcpt, session, recipient, accepted);
     accepted += 1;
     if (!data) return unanswered(recipient);
-    return data.code === 354 ? undefined : outcomeOf(data, 'DATA', session, recipient);
+    return data.code === 354 ? undefined : toOutcome(data, 'DATA', session, recipient);
   });
 }
 
 function rcptOutcome(rcpt: Reply, session: SmtpSession, recipient: string, acceptedBefore: number): JobOutcome {
   const { mx } = session;
-  const outcome = outcomeOf(rcpt, 'RCPT TO', session, recipient);
+  const outcome = toOutcome(rcpt, 'RCPT TO', session, recipient);
   if (!isTooManyRecipients(rcpt, acceptedBefore)) return outcome;
   return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, cause: 'protocol', mx };
 }
@@ -179,7 +179,7 @@ async function sendContentAndDot(
   handOff.mark();
   connection.write(last);
   const { replies, failure } = await connection.read(1, timeouts.dataDoneMs);
-  return endOf(session, replies[0], failure);
+  return deriveEnd(session, replies[0], failure);
 }
 
 /** Returns why the dot must not be written: the connection failed, or a reply arrived before it. */
@@ -191,7 +191,7 @@ function stoppedBy(session: SmtpSession): End | undefined {
   return { kind: 'refused', reply: earlyReply };
 }
 
-function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
+function deriveEnd(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
   const { mx, tls } = session;
   if (!reply) {
     const why = failure ? failureText(failure) : 'no reply';
@@ -214,7 +214,7 @@ function dealOut(
   return job.recipients.map((address, index) => {
     const last = outcomes[index] ?? end;
     if (!last) throw new Error('accepted recipient has no outcome');
-    const outcome = last.kind === 'refused' ? outcomeOf(last.reply, 'the message', session, address) : last;
+    const outcome = last.kind === 'refused' ? toOutcome(last.reply, 'the message', session, address) : last;
     return { ...outcome, ...(outcome.kind === 'delivered' ? noticed : {}), address } as RecipientOutcome;
   });
 }

@@ -3,7 +3,7 @@
  * what was published for it. The memory outlives the domain, because its records do. Nothing here talks to a name
  * server.
  */
-export { inheritanceOf, type Inheritance, readZone, wantedRecords, fingerprintOf } from './wanted-records.ts';
+export { findInheritance, type Inheritance, readZone, wantedRecords, computeFingerprint } from './wanted-records.ts';
 export {
   addPublished,
   beginSetup,

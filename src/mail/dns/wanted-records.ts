@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Store } from '../../platform/store.ts';
-import { CLASSES, recordDataOf, zoneEntry, type PlainRecord } from '../../protocol/dns/index.ts';
+import { CLASSES, toRecordData, zoneEntry, type PlainRecord } from '../../protocol/dns/index.ts';
 import { openProof } from '../domain-claims/index.ts';
-import { isOwnedElsewhere, recordsOf, findDomain } from '../domains/index.ts';
+import { isOwnedElsewhere, listRecords, findDomain } from '../domains/index.ts';
 import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
@@ -20,10 +20,10 @@ export async function readZone(ctx: Ctx, id: string): Promise<string> {
   const { db } = ctx.store;
   const domain = await findDomain(db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
-  const records = await recordsOf(db, id);
+  const records = await listRecords(db, id);
   const lines = records.flatMap((record) => [
     `; ${record.record}${record.required === 1 ? '' : ', advised'}${KEYS[record.key_status ?? 'active'] ?? ''}`,
-    zoneEntry({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: recordDataOf(record) }),
+    zoneEntry({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: toRecordData(record) }),
   ]);
   return `${[`; What ${domain.name} has to publish.`, ...lines].join('\n')}\n`;
 }
@@ -38,7 +38,7 @@ export interface Inheritance {
  * Finds records that were published with the same provider for copies of a name that are gone or now belong to another
  * team.
  */
-export async function inheritanceOf(
+export async function findInheritance(
   store: Store,
   domain: { id: string; name: string },
   provider: string,
@@ -66,12 +66,12 @@ export async function wantedRecords(
     const proof = await openProof(store, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }
-  const records = await recordsOf(store.db, domain.id);
+  const records = await listRecords(store.db, domain.id);
   return records.map(({ name, type, value, priority }) => ({ name, type, value, priority }));
 }
 
 /** Changes whenever something has to be published or removed. */
-export function fingerprintOf(records: readonly PlainRecord[]): string {
+export function computeFingerprint(records: readonly PlainRecord[]): string {
   const lines = records.map(({ name, type, value, priority }) => JSON.stringify([name, type, value, priority])).sort();
   return createHash('sha256').update(lines.join('\n')).digest('base64url');
 }

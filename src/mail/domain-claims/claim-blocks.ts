@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { DomainRow } from '../domains/index.ts';
 import {
   hasScheduledMail,
-  hasSentAfterQuarterOf,
+  hasSentAfterQuarter,
   hasSentInQuarterAfter,
   hasWaitingMail,
 } from './owner-activity.store.ts';
@@ -26,7 +26,7 @@ interface BlockOptions {
 }
 
 /** Returns why a name stays with the team that has it; undefined if it can be claimed. */
-export async function blockOf(
+export async function findBlock(
   db: Executor,
   owner: DomainRow,
   now: number,
@@ -34,7 +34,7 @@ export async function blockOf(
 ): Promise<BlockedReason | undefined> {
   if (now - (owner.verified_at ?? owner.held_at ?? 0) < GRACE_MS) return 'grace_period';
   const since = now - QUIET_MS;
-  if (await hasSentAfterQuarterOf(db, owner, since)) return 'recent_owner_activity';
+  if (await hasSentAfterQuarter(db, owner, since)) return 'recent_owner_activity';
   if (!isRecheck && (await hasSentInQuarterAfter(db, owner, since))) return 'recent_owner_activity';
   // Accepted and not sent yet: it would be lost.
   if (await hasWaitingMail(db, owner, now - WAITING_MS)) return 'recent_owner_activity';

@@ -45,7 +45,7 @@ export const END_REASONS = {
  * Returns how an open claim has ended without anyone's action, undefined if it has not; `domain` is the claimant's
  * copy.
  */
-export function endingOf(claim: ClaimRow, domain: DomainRow | undefined, now: number): Ending | undefined {
+export function deriveEnding(claim: ClaimRow, domain: DomainRow | undefined, now: number): Ending | undefined {
   if (claim.status !== 'pending') return undefined;
   if (!domain) return { status: 'canceled', failure_reason: END_REASONS.removed };
   if (domain.held_at !== null) return { status: 'superseded', failure_reason: END_REASONS.ownVerification };
@@ -58,7 +58,7 @@ export function endingOf(claim: ClaimRow, domain: DomainRow | undefined, now: nu
 
 /** Shows a claim that has ended as such, even before its ending has been stored. */
 function asOfNow(claim: ClaimRow, domain: DomainRow, now: number): ClaimRow {
-  const ending = endingOf(claim, domain, now);
+  const ending = deriveEnding(claim, domain, now);
   return ending ? { ...claim, ...ending, blocked_reason: null } : claim;
 }
 
@@ -71,18 +71,18 @@ export async function claimDomain(ctx: Ctx, input: ClaimDomainRequest): Promise<
   const { store, teamId } = ctx;
   const name = readDomainName(input.name);
   // Checked twice: now, because making a key takes long, and in the transaction, because of concurrent requests.
-  const { own, open } = await standingOf(store, store.db, teamId, name);
+  const { own, open } = await loadOwnCopy(store, store.db, teamId, name);
   if (open) return open;
   const made = own ? undefined : await composeFor(store, teamId, name, input);
   const done = await store.db.tx(async (tx) => {
     // Claims of one team come one after the other.
     await lockTeam(tx, teamId);
-    const now = await standingOf(store, tx, teamId, name);
+    const now = await loadOwnCopy(store, tx, teamId, name);
     if (now.open) return now.open;
     const domain = now.own ?? made?.row;
     // Removed in the meantime, and another copy was not made.
     if (!domain) return undefined;
-    if (now.own) mustBeSettingsOf(now.own, input);
+    if (now.own) mustMatchSettings(now.own, input);
     else if (made) await addFor(store, tx, made);
     return { claim: presentClaim(await openClaim(store, tx, domain), domain), isNew: true };
   });
@@ -101,7 +101,7 @@ async function addFor(store: Store, tx: Executor, made: MadeDomain): Promise<voi
   await addDomain(store, tx, made);
 }
 
-interface Standing {
+interface OwnCopy {
   own: DomainRow | undefined;
   open: { claim: Claim; isNew: false } | undefined;
 }
@@ -110,7 +110,7 @@ interface Standing {
  * Returns the team's own copy of a name and its open claim. Throws if there is nothing to claim, with a message that
  * names the right operation.
  */
-async function standingOf(store: Store, db: Executor, teamId: string, name: string): Promise<Standing> {
+async function loadOwnCopy(store: Store, db: Executor, teamId: string, name: string): Promise<OwnCopy> {
   const own = await findDomainByName(db, teamId, name);
   if (own && own.held_at !== null) {
     throw refuse('resource_locked', {
@@ -118,7 +118,7 @@ async function standingOf(store: Store, db: Executor, teamId: string, name: stri
     });
   }
   const latest = own && (await latestClaim(db, teamId, own.id));
-  if (own && latest?.status === 'pending' && !endingOf(latest, own, store.clock.now())) {
+  if (own && latest?.status === 'pending' && !deriveEnding(latest, own, store.clock.now())) {
     return { own, open: { claim: presentClaim(latest, own), isNew: false } };
   }
   if (await findOwner(db, teamId, name)) return { own, open: undefined };
@@ -131,7 +131,7 @@ async function standingOf(store: Store, db: Executor, teamId: string, name: stri
 }
 
 /** Refuses other settings for a domain that the team had registered before: it is claimed as it is. */
-function mustBeSettingsOf(own: DomainRow, input: ClaimDomainRequest): void {
+function mustMatchSettings(own: DomainRow, input: ClaimDomainRequest): void {
   const { region, custom_return_path: label } = input;
   const errors = [
     ...(region === undefined || region === own.region ? [] : [clash('region', own.region)]),
@@ -151,7 +151,7 @@ function clash(path: string, stands: string) {
 async function openClaim(store: Store, tx: Executor, domain: DomainRow): Promise<ClaimRow> {
   const now = store.clock.now();
   const before = await latestClaim(tx, domain.team_id, domain.id);
-  const ending = before && endingOf(before, domain, now);
+  const ending = before && deriveEnding(before, domain, now);
   if (ending) await endClaim(tx, before.id, ending, now);
   const claim: ClaimRow = {
     id: store.ids.uuid(),

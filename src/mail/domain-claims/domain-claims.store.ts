@@ -60,7 +60,7 @@ export const latestClaim = (db: Executor, teamId: string, domainId: string): Pro
   ]);
 
 /** Lists every open claim of a name, locked to the end of the transaction and always in the same order. */
-export function lockClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
+export function lockClaims(tx: Executor, name: string): Promise<ClaimRow[]> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.all<ClaimRow>(`select * from domain_claims where name = ? and status = 'pending' order by id ${lock}`, [
     name,

@@ -20,7 +20,7 @@ export async function lockMail(tx: Executor): Promise<void> {
 }
 
 /** Reports whether a first attempt to send was made in the quarter hours after the one that contains `since`. */
-export const hasSentAfterQuarterOf = (db: Executor, owner: Owner, since: number): Promise<boolean> =>
+export const hasSentAfterQuarter = (db: Executor, owner: Owner, since: number): Promise<boolean> =>
   hasCounted(db, owner, 'sent', Math.floor(since / SLOT_MS) + 1);
 
 /**

@@ -11,10 +11,10 @@ import {
   type SwitchedOff,
 } from '../domains/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
-import { blockOf } from './claim-blocks.ts';
-import { endClaim, lockClaimsOf, saveClaimCheck, supersedeOthers, type ClaimRow } from './domain-claims.store.ts';
+import { findBlock } from './claim-blocks.ts';
+import { endClaim, lockClaims, saveClaimCheck, supersedeOthers, type ClaimRow } from './domain-claims.store.ts';
 import { lockMail } from './owner-activity.store.ts';
-import { endingOf, END_REASONS } from './domain-claim.ts';
+import { deriveEnding, END_REASONS } from './domain-claim.ts';
 
 /** How many times the name may pass to yet another team while its keys are made. */
 const TRIES = 3;
@@ -47,7 +47,7 @@ function againIfTaken(error: unknown): 'again' {
 
 async function prepare(store: Store, claim: ClaimRow): Promise<Prepared> {
   const owner = await findOwner(store.db, claim.team_id, claim.name);
-  const isBlocked = owner !== undefined && (await blockOf(store.db, owner, store.clock.now())) !== undefined;
+  const isBlocked = owner !== undefined && (await findBlock(store.db, owner, store.clock.now())) !== undefined;
   return { off: owner && !isBlocked ? await composeSwitchedOff(store, owner) : undefined };
 }
 
@@ -57,12 +57,12 @@ async function decide(
   { id, team_id: teamId, name }: ClaimRow,
   prepared: Prepared,
 ): Promise<'completed' | 'open' | 'again'> {
-  const claim = (await lockClaimsOf(tx, name)).find((other) => other.id === id);
+  const claim = (await lockClaims(tx, name)).find((other) => other.id === id);
   if (!claim) return 'open';
   const now = store.clock.now();
   const domain = await lockDomain(tx, teamId, claim.domain_id);
   const ending =
-    endingOf(claim, domain, now) ??
+    deriveEnding(claim, domain, now) ??
     ((await suspendedAmong(tx, [teamId])).length > 0
       ? { status: 'failed' as const, failure_reason: END_REASONS.suspended }
       : undefined);
@@ -73,7 +73,7 @@ async function decide(
   const owner = await lockOwner(tx, teamId, name);
   const isRecheck = owner !== undefined && prepared.off?.domainId === owner.id;
   if (isRecheck) await lockMail(tx);
-  const blocked = owner && (await blockOf(tx, owner, now, { isRecheck }));
+  const blocked = owner && (await findBlock(tx, owner, now, { isRecheck }));
   const seen = { record_status: 'verified' as const, diagnosis: null, checked_at: now };
   await saveClaimCheck(tx, id, { ...seen, blocked_reason: blocked ?? null });
   if (blocked) return 'open';

@@ -4,9 +4,9 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
-import { mustBeOfUse, statusOf } from './domain-state.ts';
+import { mustBeOfUse, deriveDomainStatus } from './domain-state.ts';
 import {
-  keysOf,
+  listDkimKeys,
   findDomain,
   lockDomain,
   saveSettings,
@@ -15,11 +15,11 @@ import {
   saveRecords,
   readFormerSubdomains,
   deleteDomainRows,
-  recordsOf,
+  listRecords,
   type DomainChange,
 } from './domains.store.ts';
 import { isSameRecord, type DomainRow, type RecordRow } from './domain-rows.ts';
-import { carryOver, expectedRecords, checkOf, returnPathClash, type RecordCheck } from './domain-records.ts';
+import { keepKnownStatus, expectedRecords, findCheck, returnPathClash, type RecordCheck } from './domain-records.ts';
 import { mustFitDns, type DomainPatch } from './register-domain.ts';
 import { presentDomainEvent } from './present.ts';
 import { stateAfter } from './save-checks.ts';
@@ -47,7 +47,7 @@ export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'dom
   await store.db.tx(async (tx) => {
     const domain = await lockDomain(tx, teamId, id);
     if (!domain) throw notFound('Domain');
-    const data = presentDomainEvent(domain, await recordsOf(tx, id));
+    const data = presentDomainEvent(domain, await listRecords(tx, id));
     await deleteOfDomain.call(tx, ctx, id);
     await deleteDomainRows(tx, id);
     await recordEvents(tx, store.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: store.clock.now() }]);
@@ -64,7 +64,7 @@ interface PlannedChange {
 
 /** Returns undefined if nothing is to be changed. */
 export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Promise<PlannedChange | undefined> {
-  const change = changeOf(input);
+  const change = toChange(input);
   const before = await findDomain(ctx.store.db, ctx.teamId, id);
   if (!before) throw notFound('Domain');
   if (Object.keys(change).length === 0) return undefined;
@@ -76,7 +76,7 @@ export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Prom
 /** Returns the records that a domain is about to require in addition. */
 export async function recordsAdded(store: Store, domain: DomainRow): Promise<RecordRow[]> {
   const stored = await recordsToCheck(store.db, domain.id);
-  const wanted = expectedRecords(store, domain, await keysOf(store.db, domain.id));
+  const wanted = expectedRecords(store, domain, await listDkimKeys(store.db, domain.id));
   const added = wanted.filter((record) => !stored.some((other) => isSameRecord(other, record)));
   mustFitDns(
     added.filter((record) => record.record === 'Tracking'),
@@ -119,7 +119,7 @@ export async function renewRecords(ctx: Ctx, domain: DomainRow): Promise<void> {
   if ((await recordsAdded(ctx.store, domain)).length > 0) await changeDomain(ctx, domain.id, {}, []);
 }
 
-function changeOf(input: DomainPatch): DomainChange {
+function toChange(input: DomainPatch): DomainChange {
   const { capabilities = {} } = input;
   const change: DomainChange = {};
   if (input.open_tracking !== undefined) change.open_tracking = input.open_tracking ? 1 : 0;
@@ -149,16 +149,16 @@ async function applyChange(
   const now = store.clock.now();
   const domain: DomainRow = { ...locked, ...change, ...receivingAnew(locked, change, now) };
   const stored = await recordsToCheck(tx, domain.id);
-  const records = carryOver(expectedRecords(store, domain, await keysOf(tx, domain.id)), stored);
+  const records = keepKnownStatus(expectedRecords(store, domain, await listDkimKeys(tx, domain.id)), stored);
   // Another request may have changed the domain meanwhile: results for another name do not count.
-  const judged = stateAfter(store, domain, records, (record) => checkOf(checks, record)?.verdict, now);
+  const judged = stateAfter(store, domain, records, (record) => findCheck(checks, record)?.verdict, now);
   // A check of some of its records is no check of the domain, so `checked_at` stays.
   const after: DomainRow = {
     ...judged.domain,
     checked_at: locked.checked_at,
     first_checked_at: locked.first_checked_at,
   };
-  after.status = statusOf(after);
+  after.status = deriveDomainStatus(after);
   await saveState(tx, after);
   await saveRecords(tx, domain.id, stored, judged.records);
   return { domain: after, records: judged.records };

@@ -4,7 +4,7 @@ import type { Store } from '../../platform/store.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   insertKeys,
-  keysOf,
+  listDkimKeys,
   findDomain,
   lockDomain,
   recordsToCheck,
@@ -13,11 +13,11 @@ import {
   saveState,
   claimAsk,
 } from './domains.store.ts';
-import { newDkimKeys, RSA_BITS, carryOver, expectedRecords, type RsaBits } from './domain-records.ts';
+import { newDkimKeys, RSA_BITS, keepKnownStatus, expectedRecords, type RsaBits } from './domain-records.ts';
 import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
 import { presentDomain, presentDomainEvent } from './present.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { isVerifiedWithoutDns, statusOf } from './domain-state.ts';
+import { isVerifiedWithoutDns, deriveDomainStatus } from './domain-state.ts';
 
 /**
  * Starts replacing a domain's keys without a gap: the new ones are published along with the old, which sign until the
@@ -38,18 +38,18 @@ export async function beginRotation(
   asked: DomainRow,
 ): Promise<{ row: DomainRow; records: RecordRow[] } | undefined> {
   mustBeVerified(asked);
-  const before = await keysOf(store.db, asked.id);
+  const before = await listDkimKeys(store.db, asked.id);
   const incoming = isUnderWay(before) ? [] : await incomingKeys(store, asked, before);
   return store.db.tx(async (tx) => {
     const row = await lockDomain(tx, asked.team_id, asked.id);
     if (!row) return undefined;
     mustBeVerified(row);
     const stored = await recordsToCheck(tx, row.id);
-    const keys = await keysOf(tx, row.id);
+    const keys = await listDkimKeys(tx, row.id);
     // Of two requests at the same moment, one starts the rotation and both return it.
     if (isUnderWay(keys) || incoming.length === 0) return { row, records: stored };
     await insertKeys(tx, incoming);
-    const wanted = carryOver(expectedRecords(store, row, [...keys, ...incoming]), stored);
+    const wanted = keepKnownStatus(expectedRecords(store, row, [...keys, ...incoming]), stored);
     // The domain of the development profile is verified without DNS, and so are its records.
     const isDecreed = store.config.delivery.capture;
     const records = isDecreed ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
@@ -67,7 +67,7 @@ const DAY_MS = 86_400_000;
 export async function isRotationDue(store: Store, domain: DomainRow): Promise<boolean> {
   const { rotate_days: days } = store.config.domains;
   if (days === 0 || domain.verified_at === null) return false;
-  const keys = await keysOf(store.db, domain.id);
+  const keys = await listDkimKeys(store.db, domain.id);
   if (isUnderWay(keys)) return false;
   const active = keys.find(isSigning);
   return active !== undefined && (active.status_at ?? active.created_at) + days * DAY_MS <= store.clock.now();
@@ -126,11 +126,11 @@ async function replaceKeys(
     lost_at: null,
     first_checked_at: domain.checked_at === null ? null : now,
   };
-  row.status = statusOf(row);
+  row.status = deriveDomainStatus(row);
   const stored = await recordsToCheck(tx, domain.id);
-  const wanted = carryOver(expectedRecords(store, row, keys), stored);
+  const wanted = keepKnownStatus(expectedRecords(store, row, keys), stored);
   const records = staysVerified ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
-  const old = await keysOf(tx, domain.id);
+  const old = await listDkimKeys(tx, domain.id);
   await deleteKeys(
     tx,
     old.map((key) => key.id),

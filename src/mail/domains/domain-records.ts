@@ -38,7 +38,11 @@ export async function newDkimKeys(
 ): Promise<DkimKeyRow[]> {
   const bits = options.bits ?? RSA_BITS;
   const at = store.clock.now();
-  const rowOf = (algorithm: DkimKeyRow['algorithm'], privateKey: KeyObject, id = store.ids.uuid()): DkimKeyRow => ({
+  const buildKeyRow = (
+    algorithm: DkimKeyRow['algorithm'],
+    privateKey: KeyObject,
+    id = store.ids.uuid(),
+  ): DkimKeyRow => ({
     id,
     domain_id: domainId,
     selector: `rk${store.ids.hex(4)}`,
@@ -53,9 +57,9 @@ export async function newDkimKeys(
     status: options.status ?? 'active',
     status_at: at,
   });
-  const rsa = rowOf('rsa-sha256', await store.makeRsaKey(bits));
+  const rsa = buildKeyRow('rsa-sha256', await store.makeRsaKey(bits));
   if (!store.config.domains.ed25519) return [rsa];
-  return [rsa, rowOf('ed25519-sha256', generateKeyPairSync('ed25519').privateKey)];
+  return [rsa, buildKeyRow('ed25519-sha256', generateKeyPairSync('ed25519').privateKey)];
 }
 
 export const openDkimKey = (store: Store, row: DkimKeyRow): KeyObject =>
@@ -94,7 +98,7 @@ export function expectedRecords(store: Store, domain: DomainRow, keys: readonly 
 const BESIDE = ['active', 'incoming', 'retiring'] as const;
 
 /** Returns the wanted records with the known status of those that existed before. */
-export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRow[]): RecordRow[] {
+export function keepKnownStatus(wanted: readonly RecordRow[], known: readonly RecordRow[]): RecordRow[] {
   return wanted.map((record) => {
     const before = known.find((other) => isSameRecord(other, record));
     if (!before) return record;
@@ -149,7 +153,7 @@ export interface RecordCheck {
 }
 
 /** Returns undefined for a record that was not checked. */
-export const checkOf = (checks: readonly RecordCheck[], record: RecordRow): RecordCheck | undefined =>
+export const findCheck = (checks: readonly RecordCheck[], record: RecordRow): RecordCheck | undefined =>
   checks.find((check) => isSameRecord(check.record, record));
 
 /**

@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
-import { recordStatusAfter, standingAfter, statusOf, type Standing } from './domain-state.ts';
+import { recordStatusAfter, nextState, deriveDomainStatus, type VerificationState } from './domain-state.ts';
 
 const HOUR_MS = 3_600_000;
 const patience = { graceMs: 72 * HOUR_MS };
 const NOW = 1_000 * HOUR_MS;
-const standing = (given: Partial<Standing> = {}): Standing => ({
+const buildState = (given: Partial<VerificationState> = {}): VerificationState => ({
   verifiedAt: null,
   failingSince: null,
   waitingSince: NOW - HOUR_MS,
   ...given,
 });
-const after = (before: Partial<Standing>, ...verdicts: Verdict[]): Standing =>
-  standingAfter(standing(before), verdicts, NOW, patience);
+const after = (before: Partial<VerificationState>, ...verdicts: Verdict[]): VerificationState =>
+  nextState(buildState(before), verdicts, NOW, patience);
 
 describe('a capability that is not verified', () => {
-  it.each<[string, Verdict[], Partial<Standing>]>([
+  it.each<[string, Verdict[], Partial<VerificationState>]>([
     ['is verified when every record is seen', ['right', 'right'], { verifiedAt: NOW }],
     ['stays pending while one record is absent', ['right', 'absent'], {}],
     ['stays pending while one record is wrong', ['wrong', 'right'], {}],
     ['stays pending while one record cannot be checked', ['unknown', 'right'], {}],
     ['stays pending when there are no records to check', [], {}],
   ])('%s', (_, verdicts, changed) => {
-    expect(after({}, ...verdicts)).toEqual(standing(changed));
+    expect(after({}, ...verdicts)).toEqual(buildState(changed));
   });
 
   it('is pending for 72 hours from the first check, and not less', () => {
-    expect(after({ waitingSince: null }, 'absent')).toEqual(standing({ waitingSince: NOW }));
+    expect(after({ waitingSince: null }, 'absent')).toEqual(buildState({ waitingSince: NOW }));
     expect(after({ waitingSince: NOW - 72 * HOUR_MS + 1 }, 'absent').failingSince).toBeNull();
     expect(after({ waitingSince: NOW - 72 * HOUR_MS }, 'absent').failingSince).toBe(NOW);
   });
@@ -59,7 +59,7 @@ describe('a capability that is verified', () => {
   });
 
   it('is lost at once without a grace period', () => {
-    expect(standingAfter(standing(verified), ['absent'], NOW, { graceMs: 0 }).verifiedAt).toBeNull();
+    expect(nextState(buildState(verified), ['absent'], NOW, { graceMs: 0 }).verifiedAt).toBeNull();
   });
 });
 
@@ -80,13 +80,13 @@ const receiving = {
   failed: { receiving: 'enabled', receiving_failing_since: 1 },
 } as const;
 
-describe('statusOf', () => {
+describe('deriveDomainStatus', () => {
   it('is not_started for a domain that was never checked', () => {
-    expect(statusOf(domain({ checked_at: null }))).toBe('not_started');
+    expect(deriveDomainStatus(domain({ checked_at: null }))).toBe('not_started');
   });
 
   it.each(['pending', 'verified', 'failed'] as const)('is that of sending when receiving is off: %s', (state) => {
-    expect(statusOf(domain(sending[state]))).toBe(state);
+    expect(deriveDomainStatus(domain(sending[state]))).toBe(state);
   });
 
   it.each([
@@ -100,7 +100,7 @@ describe('statusOf', () => {
     ['failed', 'verified', 'partially_failed'],
     ['failed', 'failed', 'failed'],
   ] as const)('with sending %s and receiving %s is %s', (sends, receives, status) => {
-    expect(statusOf(domain({ ...sending[sends], ...receiving[receives] }))).toBe(status);
+    expect(deriveDomainStatus(domain({ ...sending[sends], ...receiving[receives] }))).toBe(status);
   });
 });
 

@@ -4,7 +4,7 @@ import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 
 /** The verification state of one capability, sending or receiving. */
-export interface Standing {
+export interface VerificationState {
   verifiedAt: number | null;
   /** Verified: when a record was first seen absent or wrong. Not verified: when it was given up. */
   failingSince: number | null;
@@ -20,12 +20,12 @@ interface Patience {
 /** Unpublished records are waited for this long before the domain counts as failed. */
 const WAIT_MS = 72 * 3_600_000;
 
-export function standingAfter(
-  before: Standing,
+export function nextState(
+  before: VerificationState,
   verdicts: readonly Verdict[],
   now: number,
   { graceMs }: Patience,
-): Standing {
+): VerificationState {
   const waitingSince = before.waitingSince ?? now;
   if (verdicts.length > 0 && verdicts.every((verdict) => verdict === 'right')) {
     return { verifiedAt: before.verifiedAt ?? now, failingSince: null, waitingSince };
@@ -45,7 +45,12 @@ export function standingAfter(
 }
 
 /** Returns when a verified capability was lost; one that was never verified cannot be lost. */
-export function lostAtAfter(before: Standing, after: Standing, lostAt: number | null, now: number): number | null {
+export function lostAtAfter(
+  before: VerificationState,
+  after: VerificationState,
+  lostAt: number | null,
+  now: number,
+): number | null {
   if (after.verifiedAt !== null) return null;
   return before.verifiedAt === null ? lostAt : now;
 }
@@ -54,18 +59,22 @@ export function lostAtAfter(before: Standing, after: Standing, lostAt: number | 
  * Returns since when a team owns a name. It owns the name from its verification, and for as long as records are waited
  * for, for whatever reason: a lost key must not give the name away as well.
  */
-export function ownedSinceAfter({ held_at: ownedSince }: DomainRow, after: Standing, now: number): number | null {
+export function ownedSinceAfter(
+  { held_at: ownedSince }: DomainRow,
+  after: VerificationState,
+  now: number,
+): number | null {
   if (after.verifiedAt !== null) return ownedSince ?? now;
   return after.failingSince === null ? ownedSince : null;
 }
 
-export const sendingStanding = (domain: DomainRow): Standing => ({
+export const readSendingState = (domain: DomainRow): VerificationState => ({
   verifiedAt: domain.verified_at,
   failingSince: domain.failing_since,
   waitingSince: domain.first_checked_at,
 });
 
-export const receivingStanding = (domain: DomainRow): Standing => ({
+export const readReceivingState = (domain: DomainRow): VerificationState => ({
   verifiedAt: domain.receiving_verified_at,
   failingSince: domain.receiving_failing_since,
   waitingSince: domain.receiving_since,
@@ -73,16 +82,16 @@ export const receivingStanding = (domain: DomainRow): Standing => ({
 
 type Progress = 'pending' | 'verified' | 'failed';
 
-function progressOf({ verifiedAt, failingSince }: Standing): Progress {
+function deriveProgress({ verifiedAt, failingSince }: VerificationState): Progress {
   if (verifiedAt !== null) return 'verified';
   return failingSince === null ? 'pending' : 'failed';
 }
 
-export function statusOf(domain: DomainRow): DomainStatus {
+export function deriveDomainStatus(domain: DomainRow): DomainStatus {
   if (domain.checked_at === null) return 'not_started';
-  const sending = progressOf(sendingStanding(domain));
+  const sending = deriveProgress(readSendingState(domain));
   if (domain.receiving !== 'enabled') return sending;
-  const receiving = progressOf(receivingStanding(domain));
+  const receiving = deriveProgress(readReceivingState(domain));
   if (sending === receiving) return sending;
   // With neither verified the state is not partial, and sending is the main purpose of a domain.
   if (sending !== 'verified' && receiving !== 'verified') return sending;
@@ -93,9 +102,9 @@ export function statusOf(domain: DomainRow): DomainStatus {
 export function recordStatusAfter(domain: DomainRow, record: RecordRow, verdict: Verdict): RecordStatus {
   if (verdict === 'right') return 'verified';
   if (verdict === 'unknown') return record.status === 'verified' ? 'verified' : 'temporary_failure';
-  const standing = standingFor(domain, record);
-  if (!standing) return withoutCapability(record, verdict);
-  const progress = progressOf(standing);
+  const state = stateFor(domain, record);
+  if (!state) return withoutCapability(record, verdict);
+  const progress = deriveProgress(state);
   if (progress === 'verified') return 'temporary_failure';
   return progress === 'failed' || verdict === 'wrong' ? 'failed' : 'pending';
 }
@@ -108,9 +117,9 @@ function withoutCapability(record: RecordRow, verdict: Verdict): RecordStatus {
   return record.status === 'verified' || record.status === 'failed' ? 'failed' : 'pending';
 }
 
-function standingFor(domain: DomainRow, record: RecordRow): Standing | undefined {
-  if (isForSending(record)) return sendingStanding(domain);
-  return isForReceiving(record) ? receivingStanding(domain) : undefined;
+function stateFor(domain: DomainRow, record: RecordRow): VerificationState | undefined {
+  if (isForSending(record)) return readSendingState(domain);
+  return isForReceiving(record) ? readReceivingState(domain) : undefined;
 }
 
 export const isForSending = ({ record, required }: RecordRow): boolean =>

@@ -1,4 +1,12 @@
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  uuidsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
 import { isSameRecord, type DkimKeyRow, type DomainRow, type RecordRow, type KeyStatus } from './domain-rows.ts';
 
 const KEY_COLUMNS = [
@@ -23,14 +31,14 @@ export async function insertKeys(tx: Executor, keys: readonly DkimKeyRow[]): Pro
 }
 
 /** Lists all keys of a domain, whatever their status, oldest first. */
-export const keysOf = (db: Executor, domainId: string): Promise<DkimKeyRow[]> =>
+export const listDkimKeys = (db: Executor, domainId: string): Promise<DkimKeyRow[]> =>
   db.all<DkimKeyRow>('select * from dkim_keys where domain_id = ? order by id', [domainId]);
 
 /**
  * Lists the keys that sign the mail of many domains, oldest first: active RSA keys, and active keys of other algorithms
  * (Ed25519), which only sign in addition, once their record has been seen.
  */
-export function dkimKeysOf(db: Executor, domainIds: readonly string[]): Promise<DkimKeyRow[]> {
+export function listSigningKeys(db: Executor, domainIds: readonly string[]): Promise<DkimKeyRow[]> {
   const among = uuidsIn(db.dialect, 'k.domain_id', domainIds);
   const sql = `select k.* from dkim_keys k join domains d on d.id = k.domain_id
     where ${among.sql} and k.status = 'active' and (k.algorithm = 'rsa-sha256' or exists (
@@ -82,7 +90,7 @@ export const recordsToCheck = (db: Executor, domainId: string): Promise<RecordRo
  * Lists the records to publish. A needless CAA record would forbid every other authority, so it is included only once a
  * check has found that it is needed.
  */
-export async function recordsOf(db: Executor, domainId: string): Promise<RecordRow[]> {
+export async function listRecords(db: Executor, domainId: string): Promise<RecordRow[]> {
   return listedRecords(await recordsToCheck(db, domainId));
 }
 
@@ -185,7 +193,7 @@ export async function listDomainRows(
   page: Page,
 ): Promise<{ rows: DomainRow[]; hasMore: boolean }> {
   const rows = await db.all<DomainRow>(pageSql('domains', 'team_id = ?', page), [teamId, ...pageValues(page)]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 export interface SendingName extends Pick<
@@ -329,7 +337,7 @@ const SELECT = `select d.id, d.name, d.tracking_subdomain, d.former_tracking_sub
 
 export async function trackingOwner(db: Executor, domainId: string): Promise<TrackingOwner | undefined> {
   const row = await db.get<Row>(`${SELECT} where d.id = ?`, [domainId]);
-  return row && ownerOf(row);
+  return row && toTrackingOwner(row);
 }
 
 /**
@@ -350,7 +358,7 @@ export async function trackingOwnerAlone(db: Executor, name: string): Promise<Tr
   const row = await db.get<Row>(`${SELECT} where d.name = ? and (select count(distinct team_id) from domains) = 1`, [
     name,
   ]);
-  return row && ownerOf(row);
+  return row && toTrackingOwner(row);
 }
 
 /** Reports whether readers reach a verified domain of another team by this host. */
@@ -364,11 +372,11 @@ export async function isTrackingHostOfOthers(
     teamId,
   ]);
   return rows
-    .flatMap((row) => ownerOf(row).hosts)
+    .flatMap((row) => toTrackingOwner(row).hosts)
     .some(({ name, until }) => name === host && (until === null || now < until));
 }
 
-function ownerOf(row: Row): TrackingOwner {
+function toTrackingOwner(row: Row): TrackingOwner {
   const former = readFormerSubdomains(row);
   return {
     domainId: row.id,

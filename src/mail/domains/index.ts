@@ -16,7 +16,7 @@ export {
 } from './register-domain.ts';
 export { findSendingDomain, makeSendingDomain, mayBeMade, listDomains, takesMailHere } from './find-domains.ts';
 export {
-  checkOf,
+  findCheck,
   type Found,
   type RecordCheck,
   openDkimKey,
@@ -27,8 +27,8 @@ export { regenerateDkim, beginRotation, isRotationDue, rotateDkim, mustWaitItsTu
 export { nameTaken, saveChecks } from './save-checks.ts';
 export { isDnsAsked, isVerifiedWithoutDns, maySend, recordStatusAfter } from './domain-state.ts';
 export {
-  dkimKeysOf,
-  keysOf,
+  listSigningKeys,
+  listDkimKeys,
   countDomains,
   domainsToSweep,
   findDomain,
@@ -50,7 +50,7 @@ export {
   type TrackingOwner,
   findOwner,
   lockOwner,
-  recordsOf,
+  listRecords,
   recordsToCheck,
 } from './domains.store.ts';
 export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, RecordStatus } from './domain-rows.ts';

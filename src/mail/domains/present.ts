@@ -13,7 +13,7 @@ export function presentDomainItem(row: DomainRow) {
     region: row.region,
     open_tracking: row.open_tracking === 1,
     click_tracking: row.click_tracking === 1,
-    capabilities: { sending: sendingOf(row), receiving: receivingOf(row) },
+    capabilities: { sending: deriveSending(row), receiving: deriveReceiving(row) },
   };
 }
 
@@ -21,7 +21,7 @@ export function presentDomainItem(row: DomainRow) {
 export function presentDomain(
   row: DomainRow,
   records: readonly RecordRow[],
-  checkOf?: (record: RecordRow) => RecordCheck | undefined,
+  findCheck?: (record: RecordRow) => RecordCheck | undefined,
 ) {
   return {
     object: 'domain' as const,
@@ -31,8 +31,8 @@ export function presentDomain(
     tls_verify: row.tls_verify === 1,
     records: listedRecords(records).map((record) => ({
       ...presentRecord(record),
-      diagnosis: checkOf?.(record)?.diagnosis ?? null,
-      found: checkOf?.(record)?.found ?? null,
+      diagnosis: findCheck?.(record)?.diagnosis ?? null,
+      found: findCheck?.(record)?.found ?? null,
     })),
   };
 }
@@ -64,7 +64,7 @@ function presentRecord(record: RecordRow) {
   };
 }
 
-function sendingOf(row: DomainRow) {
+function deriveSending(row: DomainRow) {
   if (row.sending === 'disabled') return 'disabled' as const;
   return row.verified_at === null ? ('pending' as const) : ('verified' as const);
 }
@@ -73,7 +73,7 @@ function sendingOf(row: DomainRow) {
  * Returns the state of receiving. An MX record alone does not show whose domain it is: it counts only if the name is
  * verified.
  */
-function receivingOf(row: DomainRow) {
+function deriveReceiving(row: DomainRow) {
   if (row.receiving !== 'enabled') return row.receiving;
   return row.receiving_verified_at === null || row.verified_at === null ? ('pending' as const) : ('verified' as const);
 }

@@ -5,7 +5,7 @@ import type { Store } from '../../platform/store.ts';
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import {
   deleteKeys,
-  keysOf,
+  listDkimKeys,
   setKeyStatus,
   lockDomain,
   saveState,
@@ -19,13 +19,13 @@ import {
   ownedSinceAfter,
   isForReceiving,
   isForSending,
-  receivingStanding,
+  readReceivingState,
   recordStatusAfter,
-  sendingStanding,
-  standingAfter,
-  statusOf,
+  readSendingState,
+  nextState,
+  deriveDomainStatus,
 } from './domain-state.ts';
-import { carryOver, expectedRecords, checkOf, type RecordCheck } from './domain-records.ts';
+import { keepKnownStatus, expectedRecords, findCheck, type RecordCheck } from './domain-records.ts';
 import { presentDomainEvent } from './present.ts';
 import { turnKeys, type TurnedKeys } from './dkim-rotation.ts';
 
@@ -59,20 +59,20 @@ async function decide(
   const domain = await lockDomain(tx, asked.team_id, asked.id);
   if (!domain) return undefined;
   const stored = await recordsToCheck(tx, domain.id);
-  const verdictOf = (record: RecordRow): Verdict | undefined => checkOf(checks, record)?.verdict;
+  const findVerdict = (record: RecordRow): Verdict | undefined => findCheck(checks, record)?.verdict;
   const turned = turnKeys(
-    await keysOf(tx, domain.id),
+    await listDkimKeys(tx, domain.id),
     (key) =>
       stored.some(
         (record) =>
           record.record === 'DKIM' &&
           record.name === `${key.selector}._domainkey.${domain.name}` &&
-          verdictOf(record) === 'right',
+          findVerdict(record) === 'right',
       ),
     { now, retireMs: store.config.domains.retire_days * DAY_MS },
   );
-  const records = carryOver(expectedRecords(store, domain, turned.keys), stored);
-  const after = stateAfter(store, domain, records, verdictOf, now);
+  const records = keepKnownStatus(expectedRecords(store, domain, turned.keys), stored);
+  const after = stateAfter(store, domain, records, findVerdict, now);
   await saveTurn(tx, turned, now);
   await saveState(tx, after.domain);
   await saveRecords(tx, domain.id, stored, after.records);
@@ -99,20 +99,20 @@ export function stateAfter(
   store: Store,
   domain: DomainRow,
   records: readonly RecordRow[],
-  verdictOf: (record: RecordRow) => Verdict | undefined,
+  findVerdict: (record: RecordRow) => Verdict | undefined,
   now: number,
 ): { domain: DomainRow; records: RecordRow[] } {
   const patience = { graceMs: store.config.domains.grace_hours * HOUR_MS };
   const verdicts = (isFor: (record: RecordRow) => boolean): Verdict[] =>
-    records.filter(isFor).map((record) => verdictOf(record) ?? 'unknown');
+    records.filter(isFor).map((record) => findVerdict(record) ?? 'unknown');
   // A domain without a key of its own, such as one that changed hands, cannot have a correct record.
   const isSigned = records.some((record) => record.record === 'DKIM' && isForSending(record));
   const forSending: Verdict[] = isSigned ? verdicts(isForSending) : ['absent'];
-  const sending = standingAfter(sendingStanding(domain), forSending, now, patience);
+  const sending = nextState(readSendingState(domain), forSending, now, patience);
   const receiving =
     domain.receiving === 'enabled'
-      ? standingAfter(receivingStanding(domain), verdicts(isForReceiving), now, patience)
-      : receivingStanding(domain);
+      ? nextState(readReceivingState(domain), verdicts(isForReceiving), now, patience)
+      : readReceivingState(domain);
   const after: DomainRow = {
     ...domain,
     checked_at: now,
@@ -123,11 +123,11 @@ export function stateAfter(
     receiving_since: receiving.waitingSince,
     receiving_verified_at: receiving.verifiedAt,
     receiving_failing_since: receiving.failingSince,
-    lost_at: lostAtAfter(sendingStanding(domain), sending, domain.lost_at, now),
-    receiving_lost_at: lostAtAfter(receivingStanding(domain), receiving, domain.receiving_lost_at, now),
+    lost_at: lostAtAfter(readSendingState(domain), sending, domain.lost_at, now),
+    receiving_lost_at: lostAtAfter(readReceivingState(domain), receiving, domain.receiving_lost_at, now),
   };
-  after.status = statusOf(after);
-  return { domain: after, records: records.map((record) => recordAfter(after, record, verdictOf(record))) };
+  after.status = deriveDomainStatus(after);
+  return { domain: after, records: records.map((record) => recordAfter(after, record, findVerdict(record))) };
 }
 
 function recordAfter(domain: DomainRow, record: RecordRow, verdict: Verdict | undefined): RecordRow {

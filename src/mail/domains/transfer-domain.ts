@@ -2,20 +2,20 @@ import { recordEvents } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import { composeDomain, mustFitDns, type MadeDomain, type NewDomain } from './register-domain.ts';
-import { newDkimKeys, carryOver, expectedRecords, returnPathClash } from './domain-records.ts';
+import { newDkimKeys, keepKnownStatus, expectedRecords, returnPathClash } from './domain-records.ts';
 import {
   deleteKeys,
   insertKeys,
-  keysOf,
+  listDkimKeys,
   saveSettings,
   saveState,
   forgetAsking,
-  recordsOf,
+  listRecords,
   recordsToCheck,
   saveRecords,
 } from './domains.store.ts';
 import type { DkimKeyRow, DomainRow } from './domain-rows.ts';
-import { statusOf } from './domain-state.ts';
+import { deriveDomainStatus } from './domain-state.ts';
 import { presentDomainEvent } from './present.ts';
 
 /** Composes the copy of a name for the team that claims it. Writes nothing yet, because making keys takes long. */
@@ -67,10 +67,10 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
     lost_at: null,
     receiving_lost_at: null,
   };
-  after.status = statusOf(after);
+  after.status = deriveDomainStatus(after);
   const before = await recordsToCheck(tx, owner.id);
-  const records = carryOver(expectedRecords(store, after, off.keys), before);
-  const keys = await keysOf(tx, owner.id);
+  const records = keepKnownStatus(expectedRecords(store, after, off.keys), before);
+  const keys = await listDkimKeys(tx, owner.id);
   await deleteKeys(
     tx,
     keys.map((key) => key.id),
@@ -92,11 +92,11 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
 export async function takeName(store: Store, tx: Executor, domain: DomainRow): Promise<void> {
   const now = store.clock.now();
   const after: DomainRow = { ...domain, held_at: now, failing_since: null, first_checked_at: now };
-  after.status = statusOf(after);
+  after.status = deriveDomainStatus(after);
   await saveState(tx, after);
   await forgetAsking(tx, domain.id);
   if (after.status === domain.status) return;
-  const data = presentDomainEvent(after, await recordsOf(tx, domain.id));
+  const data = presentDomainEvent(after, await listRecords(tx, domain.id));
   await recordEvents(tx, store.ids, [
     { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
   ]);

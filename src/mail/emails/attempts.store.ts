@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Ended } from '../../protocol/explain-delivery.ts';
 import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
 
@@ -54,7 +54,7 @@ export async function attemptPage(
   page: Page,
 ): Promise<{ rows: AttemptRow[]; hasMore: boolean }> {
   const sql = pageSql('delivery_attempts', 'email_id = ?', page);
-  return pageOf(await db.all<AttemptRow>(sql, [emailId, ...pageValues(page)]), page);
+  return cutPage(await db.all<AttemptRow>(sql, [emailId, ...pageValues(page)]), page);
 }
 
 /** Reads the latest attempt of each of these emails at each destination. */
@@ -68,7 +68,7 @@ export function latestAttempts(db: Executor, emailIds: readonly string[]): Promi
 }
 
 /** Removes the attempts of emails in the transaction that removes the emails. */
-export async function removeAttemptsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
+export async function removeEmailAttempts(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   await tx.run(`delete from delivery_attempts where ${among.sql}`, [among.value]);

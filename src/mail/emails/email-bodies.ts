@@ -60,7 +60,7 @@ export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): 
 });
 
 /** Lists all contents of an email that are not in its own rows, except for files that are stored already. */
-export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
+export function buildBlobs(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
   const id = row.email_id;
   const contents: NewBlob[] = draft.attachments.flatMap(({ content, stored }, i) =>
     stored ? [] : [{ key: ATTACHMENT_BLOB(id, attachments[i]?.id ?? ''), content }],
@@ -71,7 +71,11 @@ export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonl
 }
 
 /** Links the files that are stored already, under the keys that they have as files of this email. */
-export const linksOf = (emailId: string, draft: EmailDraft, attachments: readonly { id: string }[]): BlobLink[] =>
+export const buildBlobLinks = (
+  emailId: string,
+  draft: EmailDraft,
+  attachments: readonly { id: string }[],
+): BlobLink[] =>
   draft.attachments.flatMap(({ stored }, i) =>
     stored ? [{ from: stored.blob, to: ATTACHMENT_BLOB(emailId, attachments[i]?.id ?? '') }] : [],
   );
@@ -120,7 +124,7 @@ const ROWS_AT_ONCE = 32;
 export function createBodyFinder(store: Store): (emailId: string) => Promise<StoredBody | undefined> {
   const { db } = store;
   if (db.dialect === 'sqlite') return (emailId) => findBody(store, db, emailId);
-  const rowOf = inCompany<string, BodyRow | undefined>(async (ids) => {
+  const findRow = inCompany<string, BodyRow | undefined>(async (ids) => {
     const parts = Array.from({ length: Math.ceil(ids.length / ROWS_AT_ONCE) }, (_, at) =>
       bodyRowsByIds(db, ids.slice(at * ROWS_AT_ONCE, (at + 1) * ROWS_AT_ONCE)),
     );
@@ -128,7 +132,7 @@ export function createBodyFinder(store: Store): (emailId: string) => Promise<Sto
     return ids.map((id) => rows.get(id));
   });
   return async (emailId) => {
-    const row = await rowOf(emailId);
+    const row = await findRow(emailId);
     return row && storedBody(store, db, row);
   };
 }
@@ -139,10 +143,10 @@ async function storedBody(store: Store, db: Executor, row: BodyRow): Promise<Sto
     const { htmlBytes, textBytes, render } = await openBody(store, db, row, row.shared_body_id);
     return { htmlBytes, textBytes, load: () => Promise.resolve(render()) };
   }
-  const sizeOf = (name: string): Promise<number> => sizeOfContent(store, `${emailId}/${name}`);
+  const loadSize = (name: string): Promise<number> => sizeOfContent(store, `${emailId}/${name}`);
   return {
-    htmlBytes: row.html_in_blob ? await sizeOf(HTML_BLOB) : Buffer.byteLength(row.html ?? ''),
-    textBytes: row.text_in_blob ? await sizeOf(TEXT_BLOB) : Buffer.byteLength(row.text ?? ''),
+    htmlBytes: row.html_in_blob ? await loadSize(HTML_BLOB) : Buffer.byteLength(row.html ?? ''),
+    textBytes: row.text_in_blob ? await loadSize(TEXT_BLOB) : Buffer.byteLength(row.text ?? ''),
     load: () => loadBody(store, db, row),
   };
 }

@@ -3,7 +3,7 @@ import {
   isByMachine,
   LAST_EVENTS,
   recordEvents,
-  eventIdOf,
+  parseEventId,
   eventPage,
   publicEventId,
   type Happening,
@@ -52,7 +52,7 @@ const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 /**
  * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once,
  * so the events of that move are the first of their type: several if deliveries of one email settle together. They are
- * counted once (`additionsOf` of `events/metric-counts.ts`). Opens and clicks by machines move nothing, and neither
+ * counted once (`computeAdditions` of `events/metric-counts.ts`). Opens and clicks by machines move nothing, and neither
  * does an unsubscribe. Events of a broadcast are added to its report. States are written before counts, in the order of
  * `LAST_EVENTS`, so that transactions that write the same rows never deadlock.
  */
@@ -88,8 +88,8 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
 export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
   await mustBeReadable(ctx, emailId);
   // A malformed id matches no event, as an id of another list does.
-  const idOf = (publicId: string | undefined) => publicId && (eventIdOf(publicId) ?? publicId);
-  const within = { limit: page.limit, after: idOf(page.after), before: idOf(page.before) };
+  const toEventId = (publicId: string | undefined) => publicId && (parseEventId(publicId) ?? publicId);
+  const within = { limit: page.limit, after: toEventId(page.after), before: toEventId(page.before) };
   const { rows, hasMore } = await eventPage(ctx.store.db, emailId, within);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentEvent) };
 }
@@ -101,7 +101,7 @@ export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
 export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
   const email = await mustBeReadable(ctx, emailId);
   const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
-  const suppressed = await suppressedNow(ctx, recipientsOf(email));
+  const suppressed = await suppressedNow(ctx, readRecipients(email));
   return {
     object: 'list' as const,
     has_more: hasMore,
@@ -124,7 +124,7 @@ const STORY_MAX = 100;
 const STORY_PAGES_MAX = 10;
 
 /** Lists what became of an email on its way, newest first, without the actions of its readers. */
-export async function storyOf(db: Executor, emailId: string) {
+export async function loadStory(db: Executor, emailId: string) {
   const events: RecordedEvent[] = [];
   let page: Page = { limit: STORY_MAX };
   let isCut = true;
@@ -143,7 +143,7 @@ export async function storyOf(db: Executor, emailId: string) {
 }
 
 /** Returns the bare addresses, each once. */
-function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
+function readRecipients({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
   const written = [to, cc, bcc].flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
   const parsed = written.map((text) => parseMailbox(text));
   return [...new Set(parsed.flatMap((one) => (one.ok ? [one.mailbox.address] : [])))];

@@ -1,6 +1,6 @@
 import { statesBefore, type LastEvent } from '../events/index.ts';
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   rowsEnding,
@@ -337,7 +337,7 @@ export function bodyRowsByIds(db: Executor, ids: readonly string[]): Promise<Bod
   return db.all<BodyRow>(`select * from email_bodies where ${among.sql}`, [among.value]);
 }
 
-export function attachmentsOf(db: Executor, emailIds: readonly string[]): Promise<AttachmentRow[]> {
+export function listEmailAttachments(db: Executor, emailIds: readonly string[]): Promise<AttachmentRow[]> {
   const among = uuidsIn(db.dialect, 'email_id', emailIds);
   return db.all<AttachmentRow>(`select * from email_attachments where ${among.sql} order by email_id, position`, [
     among.value,
@@ -364,9 +364,9 @@ export async function listEmailRows(
   filter: EmailRowFilter,
   page: Page,
 ): Promise<{ rows: EmailRow[]; hasMore: boolean }> {
-  const { where, values } = conditionsOf(db, teamId, filter);
+  const { where, values } = buildConditions(db, teamId, filter);
   const sql = pageSql('emails', where.join(' and '), page);
-  return pageOf(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);
+  return cutPage(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);
 }
 
 /** Lists emails whose id ends with `end`. */
@@ -394,8 +394,8 @@ export function emailsBetween(
   filter: EmailRowFilter,
   { order, limit, ...range }: IdSteps & { limit: number },
 ): Promise<EmailRow[]> {
-  const { where, values } = conditionsOf(db, teamId, filter);
-  const edges = edgesOf(range);
+  const { where, values } = buildConditions(db, teamId, filter);
+  const edges = buildEdges(range);
   const sql = `select * from emails where ${[...where, ...edges.where].join(' and ')} order by id ${order} limit ?`;
   return db.all<EmailRow>(sql, [...values, ...edges.values, limit]);
 }
@@ -410,8 +410,8 @@ export function taggedBetween(
   { tag, ...filter }: EmailRowFilter & { tag: string },
   { order, limit, ...range }: IdSteps & { limit: number },
 ): Promise<EmailRow[]> {
-  const edges = edgesOf(range, 'email_id');
-  const { where, values } = conditionsOf(db, teamId, filter);
+  const edges = buildEdges(range, 'email_id');
+  const { where, values } = buildConditions(db, teamId, filter);
   // SQLite keeps the order of a cross join.
   const join = db.dialect === 'pg' ? 'join' : 'cross join';
   const sql = `select emails.* from (
@@ -428,7 +428,7 @@ export async function taggedAfter(
   tag: string,
   { order, skip, ...range }: IdSteps & { skip: number },
 ): Promise<string | undefined> {
-  const edges = edgesOf(range, 'email_id');
+  const edges = buildEdges(range, 'email_id');
   const sql = `select email_id from email_tags
     where ${['team_id = ?', 'tag = ?', ...edges.where].join(' and ')} order by email_id ${order} limit 1 offset ?`;
   return (await db.get<{ email_id: string }>(sql, [teamId, tag, ...edges.values, skip]))?.email_id;
@@ -440,7 +440,7 @@ export async function emailAfter(
   teamId: string,
   { order, skip, ...range }: IdSteps & { skip: number },
 ): Promise<string | undefined> {
-  const { where, values } = edgesOf(range);
+  const { where, values } = buildEdges(range);
   const sql = `select id from emails where ${['team_id = ?', ...where].join(' and ')} order by id ${order} limit 1 offset ?`;
   return (await db.get<{ id: string }>(sql, [teamId, ...values, skip]))?.id;
 }
@@ -454,12 +454,12 @@ export function searchTextsAfter(
   above: string | undefined,
   limit: number,
 ): Promise<Pick<EmailRow, 'id' | 'search_text'>[]> {
-  const { where, values } = edgesOf({ above });
+  const { where, values } = buildEdges({ above });
   const sql = `select id, search_text from emails where ${['team_id = ?', ...where].join(' and ')} order by id limit ?`;
   return db.all(sql, [teamId, ...values, limit]);
 }
 
-function conditionsOf(db: Executor, teamId: string, filter: EmailRowFilter): { where: string[]; values: Value[] } {
+function buildConditions(db: Executor, teamId: string, filter: EmailRowFilter): { where: string[]; values: Value[] } {
   const where = ['team_id = ?'];
   const values: Value[] = [teamId];
   const narrow = (condition: string, value: Value): void => {
@@ -483,7 +483,7 @@ function conditionsOf(db: Executor, teamId: string, filter: EmailRowFilter): { w
 
 const EDGES = { from: '>=', to: '<=', above: '>', below: '<' } as const;
 
-function edgesOf(range: IdRange, column = 'id'): { where: string[]; values: Value[] } {
+function buildEdges(range: IdRange, column = 'id'): { where: string[]; values: Value[] } {
   const edges = Object.entries(EDGES).flatMap(([name, sign]) => {
     const id = range[name as keyof IdRange];
     return id === undefined ? [] : [{ condition: `${column} ${sign} ?`, id }];

@@ -5,14 +5,14 @@
 export {
   insertAttempts,
   latestAttempts,
-  removeAttemptsOf,
+  removeEmailAttempts,
   type AttemptRow,
   type TriedRecipient,
 } from './attempts.store.ts';
 export {
   listEmailAttempts,
   listEmailEvents,
-  storyOf,
+  loadStory,
   recordEmailEvents,
   reportBroadcastEvents,
   type EmailEvent,
@@ -28,8 +28,8 @@ export {
   type EmailBody,
   type StoredBody,
   bodyRow,
-  contentsOf,
-  linksOf,
+  buildBlobs,
+  buildBlobLinks,
   sharedBodyRow,
   ATTACHMENT_BLOB,
   type SharedBody,
@@ -53,7 +53,7 @@ export {
   advanceLastEvent,
   beginAttempts,
   forgetFirstAttempts,
-  attachmentsOf,
+  listEmailAttachments,
   cancelScheduled,
   emailRowsByIds,
   findEmail,
@@ -68,5 +68,5 @@ export {
   type MessageRow,
   removeEmailRows,
 } from './emails.store.ts';
-export { EMAILS_A_BLOCK, indexEmails, stretchesToLookAt, type Searched, searchEmails } from './search-emails.ts';
-export { addGrams, gramOfTeam, gramsToFind, foldForSearch, searchTextOf } from './search-text.ts';
+export { EMAILS_A_BLOCK, indexEmails, listStretches, type Searched, searchEmails } from './search-emails.ts';
+export { addGrams, gramOfTeam, gramsToFind, foldForSearch, buildSearchText } from './search-text.ts';

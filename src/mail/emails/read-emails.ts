@@ -20,7 +20,7 @@ export async function getEmail(ctx: Ctx, id: string) {
 }
 
 export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
-  const { rows, hasMore } = await rowsOf(ctx, filter, page);
+  const { rows, hasMore } = await loadRows(ctx, filter, page);
   const { kept, bodies } = (await isAboveQuota(ctx))
     ? { kept: rows, bodies: new Map<string, EmailBody>() }
     : await withBodies(ctx, rows, page);
@@ -31,7 +31,7 @@ export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: 
   };
 }
 
-async function rowsOf({ store, teamId }: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
+async function loadRows({ store, teamId }: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
   const range = readCreatedRange(filter);
   const { status, api_key_id: apiKeyId, search, tag, id_end: end } = filter;
   if (end !== undefined) {

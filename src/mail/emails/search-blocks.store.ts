@@ -27,7 +27,7 @@ export async function insertBlock(
   const sql = 'insert into email_search_blocks (team_id, first_id, last_id) values (?, ?, ?) returning id';
   const row = await tx.get<{ id: number }>(sql, [teamId, first_id, last_id]);
   if (!row) throw new Error('search block id missing after insert');
-  await tx.run('insert into email_search_grams (rowid, grams) values (?, ?)', [row.id, wordsOf([...grams])]);
+  await tx.run('insert into email_search_grams (rowid, grams) values (?, ?)', [row.id, formatGrams([...grams])]);
 }
 
 export interface BlockSearch {
@@ -44,7 +44,7 @@ export interface BlockSearch {
 }
 
 /** Lists blocks that may contain a match, in the order of their emails. Blocks of a team are made oldest first. */
-export function blocksToLookAt(db: Executor, search: BlockSearch): Promise<SearchBlock[]> {
+export function listBlocksToSearch(db: Executor, search: BlockSearch): Promise<SearchBlock[]> {
   const { teamId, grams, order, above, below, seen, limit } = search;
   const isPg = db.dialect === 'pg';
   const where = ['b.team_id = ?'];
@@ -55,7 +55,7 @@ export function blocksToLookAt(db: Executor, search: BlockSearch): Promise<Searc
     values.push(value);
   };
   if (isPg) narrow('b.grams @> ?::integer[]', `{${grams.join(',')}}`);
-  else narrow('g.email_search_grams match ?', wordsOf(grams));
+  else narrow('g.email_search_grams match ?', formatGrams(grams));
   narrow('b.last_id > ?', above);
   narrow('b.first_id < ?', below);
   narrow(`${isPg ? 'b.id' : 'g.rowid'} ${order === 'desc' ? '<' : '>'} ?`, seen);
@@ -91,4 +91,4 @@ export async function removeBlocksBefore(
 }
 
 /** Formats words for the full-text index, which knows letters and digits only. */
-const wordsOf = (grams: readonly number[]): string => grams.map((gram) => `g${gram.toString(36)}`).join(' ');
+const formatGrams = (grams: readonly number[]): string => grams.map((gram) => `g${gram.toString(36)}`).join(' ');

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../platform/clock.ts';
-import { pageOf, type Page } from '../../platform/db/index.ts';
+import { cutPage, type Page } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
@@ -15,7 +15,7 @@ import {
   type IdRange,
 } from './emails.store.ts';
 import {
-  blocksToLookAt,
+  listBlocksToSearch,
   indexedTo,
   insertBlock,
   removeBlocksBefore,
@@ -83,7 +83,7 @@ const BLOCKS_AT_ONCE = 32;
 export interface Searched {
   /** Returns the last email that is in a block. */
   indexedTo(): Promise<string | undefined>;
-  blocksToLookAt(search: {
+  listBlocks(search: {
     order: Order;
     above: string | undefined;
     below: string | undefined;
@@ -104,18 +104,18 @@ interface Stretch {
  * Yields stretches in the order of the page: emails in no block yet, piece by piece, and the blocks that may contain a
  * match.
  */
-export async function* stretchesToLookAt(
+export async function* listStretches(
   searched: Searched,
   { above, below }: { above: string | undefined; below: string | undefined },
   order: Order,
 ): AsyncGenerator<Stretch> {
   const mark = await searched.indexedTo();
-  const newest = () => piecesOf(searched, { above: latest(above, mark), below }, order);
+  const newest = () => readPieces(searched, { above: latest(above, mark), below }, order);
   if (order === 'desc') yield* newest();
   if (mark !== undefined && (above === undefined || above < mark)) {
     let seen: number | undefined;
     for (;;) {
-      const blocks = await searched.blocksToLookAt({ order, above, below, seen, limit: BLOCKS_AT_ONCE });
+      const blocks = await searched.listBlocks({ order, above, below, seen, limit: BLOCKS_AT_ONCE });
       for (const block of blocks) {
         seen = block.id;
         yield { range: { from: block.first_id, to: block.last_id, above, below }, emails: EMAILS_A_BLOCK };
@@ -127,7 +127,7 @@ export async function* stretchesToLookAt(
   if (order === 'asc') yield* newest();
 }
 
-async function* piecesOf(
+async function* readPieces(
   searched: Searched,
   whole: { above: string | undefined; below: string | undefined },
   order: Order,
@@ -168,9 +168,9 @@ export function searchEmails(
   filter: EmailRowFilter & { search: string },
   page: Page,
 ): Promise<{ rows: EmailRow[]; hasMore: boolean }> {
-  const order = orderOf(page);
+  const order = toOrder(page);
   return inLine(store, teamId, () =>
-    readStretches(page, stretchesOf(store, teamId, filter, page, order), {
+    readStretches(page, findStretches(store, teamId, filter, page, order), {
       filter: 'search',
       advice: 'search for more letters',
       read: (range, limit) => emailsBetween(store.db, teamId, filter, { ...range, order, limit }),
@@ -185,14 +185,14 @@ export function listTaggedEmails(
   filter: EmailRowFilter & { tag: string },
   page: Page,
 ): Promise<{ rows: EmailRow[]; hasMore: boolean }> {
-  const order = orderOf(page);
+  const order = toOrder(page);
   const tagged = {
     indexedTo: () => Promise.resolve(undefined),
-    blocksToLookAt: () => Promise.resolve([]),
+    listBlocks: () => Promise.resolve([]),
     emailAfter: (range: Parameters<typeof emailAfter>[2]) => taggedAfter(store.db, teamId, filter.tag, range),
   };
   return inLine(store, teamId, () =>
-    readStretches(page, stretchesToLookAt(tagged, edgesOf(filter, page), order), {
+    readStretches(page, listStretches(tagged, computeEdges(filter, page), order), {
       filter: 'tag',
       advice: 'leave out another filter',
       read: (range, limit) => taggedBetween(store.db, teamId, filter, { ...range, order, limit }),
@@ -200,7 +200,7 @@ export function listTaggedEmails(
   );
 }
 
-const orderOf = (page: Page): Order => (page.before === undefined ? 'desc' : 'asc');
+const toOrder = (page: Page): Order => (page.before === undefined ? 'desc' : 'asc');
 
 interface Reading {
   filter: 'search' | 'tag';
@@ -226,15 +226,15 @@ async function readStretches(
           say: `${filter} has looked at ${lookedAt} emails and found none; narrow it with start_date and end_date, or ${advice}.`,
         });
       }
-      return { rows: pageOf(rows, page).rows, hasMore: true };
+      return { rows: cutPage(rows, page).rows, hasMore: true };
     }
     await nextTurn();
   }
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 /** Returns the edges of the page and of the filter. */
-function edgesOf(filter: EmailRowFilter, page: Page): { above: string | undefined; below: string | undefined } {
+function computeEdges(filter: EmailRowFilter, page: Page): { above: string | undefined; below: string | undefined } {
   // No email has the first id of a millisecond, so that starting above it leaves nothing out.
   const above = latest(page.before, filter.createdFrom === undefined ? undefined : firstIdAt(filter.createdFrom));
   const latestId = filter.createdTo === undefined ? undefined : firstIdAt(filter.createdTo + 1);
@@ -244,7 +244,7 @@ function edgesOf(filter: EmailRowFilter, page: Page): { above: string | undefine
 }
 
 /** Returns the stretches between the edges of the page and of the filter, and the blocks that may contain a match. */
-function stretchesOf(
+function findStretches(
   { db }: Store,
   teamId: string,
   filter: EmailRowFilter & { search: string },
@@ -254,8 +254,8 @@ function stretchesOf(
   const grams = [gramOfTeam(teamId), ...gramsToFind(foldForSearch(filter.search).toWellFormed())];
   const searched = {
     indexedTo: () => indexedTo(db, teamId),
-    blocksToLookAt: (search: Omit<BlockSearch, 'teamId' | 'grams'>) => blocksToLookAt(db, { teamId, grams, ...search }),
+    listBlocks: (search: Omit<BlockSearch, 'teamId' | 'grams'>) => listBlocksToSearch(db, { teamId, grams, ...search }),
     emailAfter: (range: Parameters<typeof emailAfter>[2]) => emailAfter(db, teamId, range),
   };
-  return stretchesToLookAt(searched, edgesOf(filter, page), order);
+  return listStretches(searched, computeEdges(filter, page), order);
 }

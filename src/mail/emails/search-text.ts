@@ -8,7 +8,7 @@ const SEPARATOR = '\n';
  * Returns the text that GET /emails searches: the subject and every address, an internationalised one in both of its
  * spellings.
  */
-export function searchTextOf(subject: string, mailboxes: readonly Pick<Mailbox, 'address' | 'domain'>[]): string {
+export function buildSearchText(subject: string, mailboxes: readonly Pick<Mailbox, 'address' | 'domain'>[]): string {
   const addresses = mailboxes.flatMap(({ address, domain }) =>
     domain.includes('xn--')
       ? [address, `${address.slice(0, -domain.length)}${domainToUnicode(domain) || domain}`]
@@ -69,7 +69,7 @@ export function gramsToFind(search: string): number[] {
   const add = (size: number, isAsked: (group: string) => boolean): void => {
     for (let i = 0; i + size <= search.length && grams.size < ASKED_MAX; i++) {
       const group = search.slice(i, i + size);
-      if (isAsked(group)) grams.add(short(hashOf(group)));
+      if (isAsked(group)) grams.add(short(hashText(group)));
     }
   };
   add(WITH_DIGITS, (group) => /[0-9]/.test(group));
@@ -77,11 +77,11 @@ export function gramsToFind(search: string): number[] {
   return [...grams];
 }
 
-function hashOf(text: string): number {
+function hashText(text: string): number {
   let hash = HASH_START;
   for (let i = 0; i < text.length; i++) hash = step(hash, text.charCodeAt(i));
   return hash;
 }
 
 /** Occurs in every block of the team, so that the search skips the blocks of other teams. */
-export const gramOfTeam = (teamId: string): number => TEAM_FROM + short(hashOf(teamId));
+export const gramOfTeam = (teamId: string): number => TEAM_FROM + short(hashText(teamId));

@@ -60,7 +60,7 @@ export interface CountedEvent {
 }
 
 /** Returns the counters that an event may add to. */
-export function countersOf({ type, bounce, isMachine = false }: CountedEvent): readonly Counter[] {
+export function listCounters({ type, bounce, isMachine = false }: CountedEvent): readonly Counter[] {
   const counters = BY_TYPE.get(type) ?? NONE;
   if (type === 'email.bounced')
     return counters.filter((counter) => [undefined, bounce].includes(countedAs(counter).bounce));

@@ -53,9 +53,9 @@ interface Starting {
   trigger_segment_id: string | null;
 }
 
-/** The automations that start at an event, by `keyOf` of the event. */
+/** The automations that start at an event, by `toKey` of the event. */
 type Known = Map<string, Starting[]>;
-const keyOf = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string =>
+const toKey = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string =>
   `${teamId} ${'type' in by ? by.type : by.eventId}`;
 
 /**
@@ -68,12 +68,12 @@ export async function enrol(
   enrolments: readonly Enrolment[],
   known: Known = new Map(),
 ): Promise<void> {
-  for (const [key, group] of Map.groupBy(enrolments, keyOf)) {
+  for (const [key, group] of Map.groupBy(enrolments, toKey)) {
     if (!known.has(key)) known.set(key, await startingAt(tx, group));
   }
   const wanted = enrolments.flatMap((enrolment) =>
-    (known.get(keyOf(enrolment)) ?? [])
-      .filter(({ trigger_segment_id: only }) => only === null || only === segmentOf(enrolment))
+    (known.get(toKey(enrolment)) ?? [])
+      .filter(({ trigger_segment_id: only }) => only === null || only === toSegmentId(enrolment))
       .map((automation) => ({ enrolment, automation })),
   );
   if (wanted.length > 0) await begin(tx, ids, wanted);
@@ -100,7 +100,7 @@ async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId'
   if (!first) return [];
   const { teamId, by } = first;
   const segments = uuidsIn(tx.dialect, 'trigger_segment_id', [
-    ...new Set(group.flatMap((one) => segmentOf(one) ?? [])),
+    ...new Set(group.flatMap((one) => toSegmentId(one) ?? [])),
   ]);
   const [where, wanted]: [string, Value[]] =
     'eventId' in by
@@ -112,7 +112,7 @@ async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId'
   return tx.all<Starting>(sql, [teamId, ...wanted]);
 }
 
-const segmentOf = ({ by }: Pick<Enrolment, 'by'>): string | undefined => ('type' in by ? by.segmentId : undefined);
+const toSegmentId = ({ by }: Pick<Enrolment, 'by'>): string | undefined => ('type' in by ? by.segmentId : undefined);
 
 const COLUMNS = [
   'id',
@@ -142,11 +142,11 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   const entries: Value[][] = [];
   const rows = wanted.flatMap(({ enrolment, automation }): Value[][] => {
     const { teamId, contactId, payload, at, depth = 0 } = enrolment;
-    const pair = pairOf(contactId, automation.id);
+    const pair = toPairKey(contactId, automation.id);
     const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
     const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
     const cutHere = late.filter(({ isCut }) => isCut).length;
-    const why = whyNot(enrolment, begun + late.length - cutHere);
+    const why = findObstacle(enrolment, begun + late.length - cutHere);
     if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
     here.set(pair, [...late, { at, isCut: why !== undefined }]);
     if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
@@ -161,7 +161,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
 }
 
-const pairOf = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;
+const toPairKey = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;
 
 /**
  * Leaves out contacts that have been in an automation they may not enter again, or are in one they may enter only after
@@ -173,7 +173,7 @@ async function entering(tx: Executor, wanted: readonly Wanted[]): Promise<readon
   const inside = await entered(tx, limited);
   return wanted.filter(({ enrolment: { contactId }, automation: { id, reentry } }) => {
     if (reentry === 'always') return true;
-    const pair = pairOf(contactId, id);
+    const pair = toPairKey(contactId, id);
     const { isLive, hasBeen } = inside.get(pair) ?? { isLive: false, hasBeen: false };
     inside.set(pair, { isLive: true, hasBeen: true });
     return reentry === 'never' ? !hasBeen : !isLive;
@@ -192,7 +192,7 @@ async function entered(
   }
   const pairs = new Map(
     limited.map(({ enrolment: { contactId }, automation: { id } }) => [
-      pairOf(contactId, id),
+      toPairKey(contactId, id),
       { contact_id: contactId, automation_id: id },
     ]),
   );
@@ -209,7 +209,7 @@ async function entered(
   const rows = await tx.all<Row>(sql, [JSON.stringify([...pairs.values()])]);
   return new Map(
     rows.map(({ contact_id, automation_id, live, been }) => [
-      pairOf(contact_id, automation_id),
+      toPairKey(contact_id, automation_id),
       { isLive: live === 1, hasBeen: been === 1 },
     ]),
   );
@@ -219,7 +219,7 @@ async function entered(
  * Returns why a run may not begin, undefined if it may. The effects of automations may start others, and themselves;
  * the limits end such chains.
  */
-function whyNot({ by, depth = 0 }: Enrolment, begun: number): string | undefined {
+function findObstacle({ by, depth = 0 }: Enrolment, begun: number): string | undefined {
   if (!('type' in by)) return undefined;
   if (depth > DEPTH_MAX) {
     return `not begun: ${depth} runs, one started by what the other did, led to it, and at most ${DEPTH_MAX} may`;
@@ -242,7 +242,7 @@ async function begunOfLate(
       .map(({ enrolment: { contactId, at }, automation }) => {
         const since = at - HOUR_MS;
         const pair = { contact_id: contactId, automation_id: automation.id };
-        return [`${pairOf(contactId, automation.id)} ${since}`, { ...pair, since }];
+        return [`${toPairKey(contactId, automation.id)} ${since}`, { ...pair, since }];
       }),
   );
   if (asked.size === 0) return new Map();
@@ -260,7 +260,7 @@ async function begunOfLate(
   const rows = await tx.all<Row>(sql, [RUNS_AN_HOUR_MAX, CUT_AN_HOUR_MAX, JSON.stringify([...asked.values()])]);
   return new Map(
     rows.map(({ contact_id, automation_id, since, begun, cut }) => [
-      `${pairOf(contact_id, automation_id)} ${since}`,
+      `${toPairKey(contact_id, automation_id)} ${since}`,
       { begun: Number(begun), cut: Number(cut) },
     ]),
   );
@@ -276,8 +276,8 @@ async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): 
     const type = OF_EMAILS.find((one) => one === event.type);
     return type && !isByMachine(event) ? [{ event, teamId: event.teamId, by: { type } }] : [];
   });
-  for (const [key, group] of Map.groupBy(told, keyOf)) known.set(key, await startingAt(tx, group));
-  const started = told.filter((one) => known.get(keyOf(one))?.length);
+  for (const [key, group] of Map.groupBy(told, toKey)) known.set(key, await startingAt(tx, group));
+  const started = told.filter((one) => known.get(toKey(one))?.length);
   if (started.length === 0) return [];
   const mails = await mailsAmong(tx, [...new Set(started.map(({ event }) => event.subjectId))]);
   const addressed = started.map((one) => {

@@ -6,7 +6,7 @@ const UUID_PARTS = /^msg_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0
 export const publicEventId = (eventId: string): string => `msg_${eventId.replaceAll('-', '')}`;
 
 /** Parses the id of an event from a `msg_…` id; undefined if it is malformed. */
-export function eventIdOf(publicId: string): string | undefined {
+export function parseEventId(publicId: string): string | undefined {
   return UUID_PARTS.exec(publicId)?.slice(1).join('-');
 }
 

@@ -1,5 +1,5 @@
 import { defineHook } from '../../platform/hook.ts';
-import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { timeOfId, type Ids } from '../../platform/ids.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { Happening, NewEvent, EventType } from './event.ts';
@@ -9,7 +9,7 @@ import { fillOutbox } from './outbox.store.ts';
 export type RecordedEvent = NewEvent & { id: string };
 
 /** Returns which of these ids are those of existing events. */
-export async function standingAmong(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
+export async function listKnownEventIds(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
   return new Set(rows.map((row) => row.id));
@@ -57,7 +57,7 @@ interface EventRow {
 }
 
 /** Reads the history of one email, domain or suppression, oldest first. */
-export async function eventsOf(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
+export async function listEvents(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
   const rows = await db.all<EventRow>('select * from events where subject_id = ? order by id', [subjectId]);
   return rows.map(readEvent);
 }
@@ -69,7 +69,7 @@ export async function eventPage(
   page: Page,
 ): Promise<{ rows: RecordedEvent[]; hasMore: boolean }> {
   const rows = await db.all<EventRow>(pageSql('events', 'subject_id = ?', page), [subjectId, ...pageValues(page)]);
-  const found = pageOf(rows, page);
+  const found = cutPage(rows, page);
   return { rows: found.rows.map(readEvent), hasMore: found.hasMore };
 }
 
@@ -81,7 +81,7 @@ export const eraseOfEndpoints =
  * Erases the recorded events of a subject of a team; endpoints that are still to be notified get only the types and the
  * times.
  */
-export async function eraseEventsOf(tx: Executor, teamId: string, subjectId: string): Promise<void> {
+export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<void> {
   const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
   await eraseOfEndpoints.call(
     tx,
@@ -135,7 +135,7 @@ export async function withoutEvent(tx: Executor, subjectIds: readonly string[], 
 }
 
 /** Deletes the history of removed emails; returns how many events it had. */
-export function removeEventsOf(tx: Executor, emailIds: readonly string[]): Promise<number> {
+export function removeEvents(tx: Executor, emailIds: readonly string[]): Promise<number> {
   return tx.dialect === 'pg'
     ? tx.run('delete from events where subject_id = any(?::text[])', [`{${emailIds.join(',')}}`])
     : tx.run('delete from events where subject_id in (select value from json_each(?))', [JSON.stringify(emailIds)]);

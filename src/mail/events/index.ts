@@ -5,19 +5,19 @@
  * they are removed when the retention of their team's plan ends.
  */
 export {
-  eraseEventsOf,
+  eraseEvents,
   eraseOfEndpoints,
   holdEvents,
   eventPage,
   eventsByIds,
-  eventsOf,
+  listEvents,
   eventsOfSubjects,
   lastEventAt,
   latestIdTime,
   recordEvents,
-  standingAmong,
+  listKnownEventIds,
   withoutEvent,
-  removeEventsOf,
+  removeEvents,
   removeOtherEvents,
   type RecordedEvent,
 } from './events.store.ts';
@@ -25,7 +25,7 @@ export { offerSample } from './outbox.store.ts';
 export { enrol, ENROLLING_TYPES, type EnrollingType, type Enrolment, type Reentry } from './enrol.store.ts';
 export { withoutWebhooks } from './without-webhooks.ts';
 export {
-  eventIdOf,
+  parseEventId,
   publicEventId,
   isByMachine,
   type NewEvent,
@@ -42,8 +42,8 @@ export {
   UNTOLD,
   type EventType,
 } from './event.ts';
-export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
-export { shardOf } from './metric-counts.store.ts';
+export { COUNTERS, countedAs, listCounters, noCounts, type Counter, type Counts } from './counters.ts';
+export { chooseShard } from './metric-counts.store.ts';
 export { DAY_MINUTES, domainScope, QUARTER_MINUTES, TEAM_SCOPE } from './metric-counts.ts';
 export { LAST_EVENTS, statesBefore, foldLastEvent } from './last-event.ts';
 export type { LastEvent } from './last-event.ts';

@@ -2,19 +2,19 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { countedAs, COUNTERS } from './counters.ts';
 import type { NewEvent } from './event.ts';
-import { additionsOf, countRowsOf, type Addition, type OpenQuestion } from './metric-counts.ts';
+import { computeAdditions, buildCountRows, type Addition, type OpenQuestion } from './metric-counts.ts';
 
 const KEY = ['team_id', 'scope', 'span_minutes', 'slot', 'shard'] as const;
 /** Counts events that are about to be inserted, and are not yet. */
 export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
-  const { certain, questions } = additionsOf(events);
+  const { certain, questions } = computeAdditions(events);
   const additions = [...certain, ...(await firstOfTheirKind(tx, questions))];
   if (additions.length === 0) return;
-  const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
+  const shard = tx.dialect === 'pg' ? chooseShard(ids) : 0;
   // Most groups add to one counter: naming all of them would double the cost of a row.
   const added = new Set(additions.map((addition) => addition.counter));
   const counters = COUNTERS.filter((counter) => added.has(counter));
-  const rows = countRowsOf(additions).map(({ teamId, scope, spanMinutes, slot, counts }) => [
+  const rows = buildCountRows(additions).map(({ teamId, scope, spanMinutes, slot, counts }) => [
     teamId,
     scope,
     spanMinutes,
@@ -30,7 +30,7 @@ export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEv
 const shards = new WeakMap<Ids, number>();
 
 /** Returns a random number of this process: two nodes that share one only wait for each other. */
-export function shardOf(ids: Ids): number {
+export function chooseShard(ids: Ids): number {
   let shard = shards.get(ids);
   if (shard === undefined) shards.set(ids, (shard = Number.parseInt(ids.hex(2), 16) & 0x7fff));
   return shard;

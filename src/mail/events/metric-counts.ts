@@ -1,4 +1,4 @@
-import { countedAs, countersOf, noCounts, type CountedEvent, type Counter, type Counts } from './counters.ts';
+import { countedAs, listCounters, noCounts, type CountedEvent, type Counter, type Counts } from './counters.ts';
 import { isByMachine, type NewEvent } from './event.ts';
 
 export const QUARTER_MINUTES = 15;
@@ -28,12 +28,12 @@ export interface OpenQuestion extends Addition {
 }
 
 /** Returns what these events add for certain, and what they add only if they are the first of their kind. */
-export function additionsOf(events: readonly NewEvent[]): { certain: Addition[]; questions: OpenQuestion[] } {
+export function computeAdditions(events: readonly NewEvent[]): { certain: Addition[]; questions: OpenQuestion[] } {
   const certain: Addition[] = [];
   const questions: OpenQuestion[] = [];
   const seen = new Set<string>();
   for (const event of events) {
-    for (const counter of countersOf(countedIn(event))) {
+    for (const counter of listCounters(countedIn(event))) {
       if (countedAs(counter).isEvery) {
         certain.push({ event, counter });
         continue;
@@ -57,10 +57,10 @@ function countedIn(event: NewEvent): CountedEvent {
  * Returns the rows to add to, each once, always in the same order: transactions that write the same rows never
  * deadlock.
  */
-export function countRowsOf(additions: readonly Addition[]): CountRow[] {
+export function buildCountRows(additions: readonly Addition[]): CountRow[] {
   const rows = new Map<string, CountRow>();
   for (const { event, counter } of additions) {
-    for (const scope of scopesOf(event)) {
+    for (const scope of listScopes(event)) {
       for (const spanMinutes of [QUARTER_MINUTES, DAY_MINUTES]) {
         const slot = Math.floor(event.at / (spanMinutes * 60_000));
         const key = `${event.teamId} ${scope} ${spanMinutes} ${slot}`;
@@ -73,7 +73,7 @@ export function countRowsOf(additions: readonly Addition[]): CountRow[] {
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-function scopesOf({ domainId, broadcastId }: NewEvent): string[] {
+function listScopes({ domainId, broadcastId }: NewEvent): string[] {
   if (domainId === undefined) return [TEAM_SCOPE];
   const scopes = [TEAM_SCOPE, domainScope(domainId)];
   if (broadcastId !== undefined) scopes.push(broadcastScope(broadcastId, domainId));

@@ -41,7 +41,7 @@ const ENDPOINT_COLUMNS = [
 ] as const;
 const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
 
-/** The outbox of each kind of subscriber. A new kind needs an entry here and a select in `subscribersOf`. */
+/** The outbox of each kind of subscriber. A new kind needs an entry here and a select in `listSubscribers`. */
 const OUTBOXES: Record<Kind, Outbox> = {
   endpoint: {
     row: ({ id: webhook, is_disabled: isParked }, { id, teamId, type, at }, isTest) => [
@@ -71,7 +71,7 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
   // Nothing can subscribe to internal events, so accepting mail that is not scheduled needs no query.
   const offered = events.filter((event) => !isUntold(event.type));
   if (offered.length === 0) return;
-  await fill(tx, await subscribersOf(tx, [...new Set(offered.map((event) => event.teamId))]), offered, false);
+  await fill(tx, await listSubscribers(tx, [...new Set(offered.map((event) => event.teamId))]), offered, false);
 }
 
 const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
@@ -85,7 +85,7 @@ export async function offerSample(
   sample: Recorded,
   only?: string,
 ): Promise<{ webhooks: string[]; listeners: number }> {
-  const takers = (await subscribersOf(tx, [sample.teamId])).filter(
+  const takers = (await listSubscribers(tx, [sample.teamId])).filter(
     (subscriber) =>
       !subscriber.is_disabled &&
       (only === undefined || subscriber.id === only) &&
@@ -115,7 +115,7 @@ function eventsFor(subscriber: Subscriber, offered: readonly Recorded[]): Record
 }
 
 /** Finds the subscribers of teams in one statement, because each commit of mail needs them. */
-function subscribersOf(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
+function listSubscribers(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
   const among = uuidsIn(tx.dialect, 'team_id', teamIds);
   const sql = `select 'endpoint' as kind, id, team_id, events, case when status = 'disabled' then 1 else 0 end as is_disabled
       from webhooks where ${among.sql} and deleted_at is null

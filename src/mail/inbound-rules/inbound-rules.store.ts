@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 
 export type InboundAction = 'webhook_only' | 'forward' | 'drop';
 
@@ -19,7 +19,7 @@ export async function insertRule(tx: Executor, row: InboundRuleRow): Promise<voi
   await tx.insertMany('inbound_rules', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-export const rulesOf = (db: Executor, teamId: string): Promise<InboundRuleRow[]> =>
+export const listRules = (db: Executor, teamId: string): Promise<InboundRuleRow[]> =>
   db.all<InboundRuleRow>('select * from inbound_rules where team_id = ? order by id', [teamId]);
 
 export const findRule = (db: Executor, teamId: string, id: string): Promise<InboundRuleRow | undefined> =>
@@ -37,7 +37,7 @@ export async function listRuleRows(
   page: Page,
 ): Promise<{ rows: InboundRuleRow[]; hasMore: boolean }> {
   const sql = pageSql('inbound_rules', 'team_id = ?', page);
-  return pageOf(await db.all<InboundRuleRow>(sql, [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<InboundRuleRow>(sql, [teamId, ...pageValues(page)]), page);
 }
 
 export async function updateRuleRow(

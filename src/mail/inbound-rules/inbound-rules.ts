@@ -4,7 +4,7 @@ import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
 import { findDomainByName, takesMailHere } from '../domains/index.ts';
 import {
   insertRule,
-  rulesOf,
+  listRules,
   lockRule,
   updateRuleRow,
   deleteRuleRow,
@@ -82,7 +82,7 @@ export async function createInboundRule(ctx: Ctx, input: CreateInboundRuleReques
   };
   const id = await store.db.tx(async (tx) => {
     await lockTeam(tx, teamId);
-    const known = await rulesOf(tx, teamId);
+    const known = await listRules(tx, teamId);
     const same = known.find((rule) => rule.pattern === pattern);
     if (same) {
       if (same.action !== row.action || same.forward_to !== row.forward_to) throw patternTaken(pattern);
@@ -134,7 +134,7 @@ export async function updateInboundRule({ store, teamId }: Ctx, id: string, inpu
     const row = await lockRule(tx, teamId, id);
     if (!row) throw notFound('Inbound rule');
     const { action = row.action } = input;
-    const stays = action === 'forward' && row.action === 'forward' ? targetsOf(row) : undefined;
+    const stays = action === 'forward' && row.action === 'forward' ? readStoredTargets(row) : undefined;
     const targets = await readTargets({ config: store.config, db: tx }, action, input.forward_to ?? stays);
     await updateRuleRow(tx, { id, action, forward_to: JSON.stringify(targets) });
   });
@@ -152,14 +152,14 @@ export async function listInboundRules({ store, teamId }: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 
-export const targetsOf = ({ forward_to: list }: Pick<InboundRuleRow, 'forward_to'>): string[] =>
+export const readStoredTargets = ({ forward_to: list }: Pick<InboundRuleRow, 'forward_to'>): string[] =>
   JSON.parse(list) as string[];
 
 const present = (row: InboundRuleRow) => ({
   id: row.id,
   pattern: row.pattern,
   action: row.action,
-  forward_to: targetsOf(row),
+  forward_to: readStoredTargets(row),
   created_at: isoTime(row.created_at),
 });
 

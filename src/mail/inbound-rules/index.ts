@@ -7,8 +7,8 @@ export {
   deleteInboundRule,
   getInboundRule,
   listInboundRules,
-  targetsOf,
+  readStoredTargets,
   ruleFor,
   updateInboundRule,
 } from './inbound-rules.ts';
-export { rulesOf, type InboundRuleRow } from './inbound-rules.store.ts';
+export { listRules, type InboundRuleRow } from './inbound-rules.store.ts';

@@ -49,11 +49,11 @@ export const findBroadcastHold =
 export async function freeBroadcastMail(world: World, broadcastId: string): Promise<number> {
   const hold = await findBroadcastHold.call(world.db, broadcastId);
   if (!hold) return wakeAll(world, broadcastId);
-  return hold.is_canceled === 1 ? dropMailOf(world, broadcastId) : 0;
+  return hold.is_canceled === 1 ? dropBroadcastMail(world, broadcastId) : 0;
 }
 
 /** Drops deliveries that have not begun: removes their rows and records their failure, in one transaction. */
-async function dropMailOf(world: World, broadcastId: string): Promise<number> {
+async function dropBroadcastMail(world: World, broadcastId: string): Promise<number> {
   let dropped = 0;
   for (;;) {
     const { count, logLines } = await world.db.tx(async (tx) => {

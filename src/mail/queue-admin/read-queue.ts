@@ -147,9 +147,9 @@ export async function lastAttempts(db: Executor, rows: readonly Tried[]): Promis
     db,
     rows.map((row) => row.email_id),
   );
-  const latest = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+  const latest = new Map(attempts.map((attempt) => [toKey(attempt), attempt]));
   return (row) => {
-    const attempt = latest.get(keyOf(row));
+    const attempt = latest.get(toKey(row));
     const tried = attempt && (JSON.parse(attempt.recipients) as TriedRecipient[]);
     const [first] = tried?.filter(({ outcome }) => outcome !== 'delivered') ?? [];
     if (!attempt || !first) return null;
@@ -158,4 +158,4 @@ export async function lastAttempts(db: Executor, rows: readonly Tried[]): Promis
   };
 }
 
-const keyOf = ({ email_id: email, destination }: Tried): string => `${email} ${destination}`;
+const toKey = ({ email_id: email, destination }: Tried): string => `${email} ${destination}`;

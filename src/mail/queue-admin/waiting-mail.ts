@@ -1,8 +1,8 @@
 import { isoTime, nextTurn } from '../../platform/clock.ts';
 import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
-import { emailRowsByIds, emailSizes, presentEnvelope, storyOf } from '../emails/index.ts';
-import { slugsOf, suspendedTeams } from '../../tenancy/teams/index.ts';
+import { emailRowsByIds, emailSizes, presentEnvelope, loadStory } from '../emails/index.ts';
+import { loadSlugs, suspendedTeams } from '../../tenancy/teams/index.ts';
 import {
   holdsOnMail,
   waitingPage,
@@ -78,7 +78,7 @@ async function aboutEmails(store: Store, rows: readonly WaitingRow[]) {
   const ids = [...new Set(rows.map((row) => row.email_id))];
   const emails = new Map((await emailRowsByIds(store.db, ids)).map((email) => [email.id, email]));
   const sizes = await emailSizes(store, ids);
-  const slugs = await slugsOf(store.db, [...new Set(rows.map((row) => row.team_id))]);
+  const slugs = await loadSlugs(store.db, [...new Set(rows.map((row) => row.team_id))]);
   return ({ email_id: id, team_id: team }: WaitingRow) => {
     const email = emails.get(id);
     return {
@@ -134,7 +134,7 @@ export async function readQueuedEmail(store: Store, emailOrDelivery: string) {
   const [delivery] = await queuedRows(db, [id]);
   const [email] = await emailRowsByIds(db, [delivery?.email_id ?? id]);
   if (!email) throw notFound('Email');
-  const [slugs, sizes] = await Promise.all([slugsOf(db, [email.team_id]), emailSizes(store, [email.id])]);
+  const [slugs, sizes] = await Promise.all([loadSlugs(db, [email.team_id]), emailSizes(store, [email.id])]);
   return {
     object: 'queued_email' as const,
     id: email.id,
@@ -144,7 +144,7 @@ export async function readQueuedEmail(store: Store, emailOrDelivery: string) {
     ...presentEnvelope(email),
     ...shownSubject(store, email.subject),
     size: sizes.get(email.id) ?? 0,
-    ...(await storyOf(db, email.id)),
+    ...(await loadStory(db, email.id)),
     pending: await pendingDeliveries(store, email.id),
   };
 }

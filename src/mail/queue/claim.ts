@@ -4,7 +4,7 @@ import type { World } from '../../platform/world.ts';
 import { beginAttempts, recordEmailEvents, type EmailEvent } from '../emails/index.ts';
 import {
   claimDue,
-  emailOf,
+  toEventEmail,
   teamsWithDue,
   recordHandOffs,
   renewLeases,
@@ -18,7 +18,7 @@ import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
 import { putAside, ruleOn, type ClaimedDelivery, type DownRule } from './rules.ts';
 import { nextTurn, stopwatch } from '../../platform/clock.ts';
-import { LeaseLost } from './carry.ts';
+import { LeaseLost } from './process-delivery.ts';
 
 export interface ClaimRequest {
   owner: string;
@@ -88,23 +88,23 @@ function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
 }
 
 async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {
-  const rowOf = new Map<string, DeliveryRow>();
+  const rowsById = new Map<string, DeliveryRow>();
   const overtaken = new Set<string>();
   for (const { row, recipients } of deliveries) {
     if (recipients.length === 0) continue;
-    rowOf.set(row.email_id, row);
+    rowsById.set(row.email_id, row);
     if (row.attempt === 1) overtaken.add(row.email_id);
   }
-  const moved = await beginAttempts(tx, [...rowOf.keys()], now);
+  const moved = await beginAttempts(tx, [...rowsById.keys()], now);
   for (const emailId of moved) overtaken.delete(emailId);
   // Another destination of the email may have ended before, for instance because all its recipients are suppressed: its
   // state has moved on without an `email.sent`.
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
   const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
-    const row = rowOf.get(emailId);
+    const row = rowsById.get(emailId);
     // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides
     // (`firstOfTheirKind` of `events/metric-counts.store.ts`).
-    return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
+    return row ? [{ email: toEventEmail(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
   });
   await recordEmailEvents(tx, world.ids, sent);
 }
@@ -113,7 +113,7 @@ interface HeldAgain {
   /** Returns the deliveries that may begin: all but those already being processed here. */
   without(claimed: ClaimedDelivery[]): Promise<ClaimedDelivery[]>;
   /** Unclaims what was claimed but never begun; called once nothing is being processed any more. */
-  giveBack(): Promise<void>;
+  releaseUnstarted(): Promise<void>;
 }
 
 /**
@@ -121,22 +121,22 @@ interface HeldAgain {
  * work item under way then covers it again, and a second one would send it twice.
  */
 export function createHeldAgain(options: {
-  carried(): readonly { delivery: ClaimedDelivery }[];
+  inProgress(): readonly { delivery: ClaimedDelivery }[];
   unclaimAllBut(deliveryIds: string[]): Promise<unknown>;
 }): HeldAgain {
   let wereSome = false;
-  const isCarried = ({ row }: ClaimedDelivery): boolean =>
-    options.carried().some(({ delivery: { row: its } }) => its.id === row.id && its.attempt === row.attempt);
+  const isInProgress = ({ row }: ClaimedDelivery): boolean =>
+    options.inProgress().some(({ delivery: { row: its } }) => its.id === row.id && its.attempt === row.attempt);
   return {
     async without(claimed) {
-      if (!claimed.some(isCarried)) return claimed;
+      if (!claimed.some(isInProgress)) return claimed;
       // An interrupted delivery that was just rescheduled, to be claimed again at once, leaves before the next turn.
       await nextTurn();
-      const again = claimed.filter(isCarried);
+      const again = claimed.filter(isInProgress);
       wereSome ||= again.length > 0;
       return claimed.filter((one) => !again.includes(one));
     },
-    async giveBack() {
+    async releaseUnstarted() {
       if (wereSome) await options.unclaimAllBut([]);
     },
   };

@@ -36,7 +36,7 @@ export interface DeliveryRow {
 }
 
 /** Returns the email of a delivery with the fields that its events contain. */
-export const emailOf = (row: DeliveryRow): EventEmail => ({
+export const toEventEmail = (row: DeliveryRow): EventEmail => ({
   id: row.email_id,
   team_id: row.team_id,
   domain_id: row.domain_id,
@@ -67,7 +67,7 @@ const COLUMNS = [
 ] as const;
 
 /** Lists the deliveries of an email that are still to be made, or in doubt. */
-export const deliveriesOf = (
+export const listEmailDeliveries = (
   db: Executor,
   emailId: string,
 ): Promise<(DeliveryRow & { awaits_domain: number; hold_id: string | null })[]> =>
@@ -200,7 +200,7 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
 export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'now'>): Promise<string[]> {
   const lane = inLane(work.lane);
   // The order keeps planners from scanning the table.
-  const firstOf = (due: string): string =>
+  const selectFirst = (due: string): string =>
     `(select due_at from deliveries where ${lane} and team_id = team.id and ${due} order by due_at limit 1)`;
   const rows = await db.all<{ id: string }>(
     `with recursive team(id) as (
@@ -209,7 +209,7 @@ export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'n
       select (select team_id from deliveries where ${lane} and team_id > team.id order by team_id limit 1)
         from team where team.id is not null)
     select id from team
-      where id is not null and (${firstOf(DUE_WHENEVER)} is not null or ${firstOf(DUE_BY_NOW)} is not null)`,
+      where id is not null and (${selectFirst(DUE_WHENEVER)} is not null or ${selectFirst(DUE_BY_NOW)} is not null)`,
     [work.now, work.now],
   );
   return rows.map((row) => row.id);

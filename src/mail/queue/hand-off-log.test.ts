@@ -13,7 +13,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leftHandOffLogs, openHandOffLog } from './hand-off-log.ts';
+import { findAbandonedLogs, openHandOffLog } from './hand-off-log.ts';
 
 const OWNER = '01900000-0000-7000-8000-000000000000';
 const delivery = (n: number): string => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 const left = (): string[] => {
-  const [log] = leftHandOffLogs(folder, { isAlone: true, runtimeDir: memory });
+  const [log] = findAbandonedLogs(folder, { isAlone: true, runtimeDir: memory });
   return [...(log?.marked ?? [])].toSorted();
 };
 
@@ -89,7 +89,7 @@ it.runIf(hasMemory)(
 
 // runs only where there is a tmpfs to keep slots in
 describe.runIf(hasMemory)('after a crash', () => {
-  const all = () => leftHandOffLogs(folder, { isAlone: true, runtimeDir: memory });
+  const all = () => findAbandonedLogs(folder, { isAlone: true, runtimeDir: memory });
   /** Leaves the log as a killed process does: nothing is closed. */
   const crashed = () => {
     const log = openHandOffLog(folder, OWNER, { runtimeDir: memory });

@@ -78,7 +78,7 @@ export function openHandOffLog(
   };
   if (!opened) return { owner, memory: undefined, mark: () => undefined, clear: () => undefined, close };
   const { handle, file } = opened;
-  const slotOf = new Map<string, number>();
+  const slotsById = new Map<string, number>();
   const free: number[] = [];
   let slots = HEADER_SLOTS;
   return {
@@ -86,7 +86,7 @@ export function openHandOffLog(
     memory: path.dirname(file),
     // A delivery that is tried twice in one attempt keeps its first mark.
     mark(deliveryId) {
-      if (slotOf.has(deliveryId)) return;
+      if (slotsById.has(deliveryId)) return;
       const slot = free.pop() ?? slots++;
       try {
         writeSlot(handle, file, slot, deliveryId);
@@ -94,21 +94,21 @@ export function openHandOffLog(
         free.push(slot);
         throw error;
       }
-      slotOf.set(deliveryId, slot);
+      slotsById.set(deliveryId, slot);
     },
     // The slot is cleared: a deferred delivery returns under the same id, and has not reached its dot again then.
     clear(deliveryId) {
-      const slot = slotOf.get(deliveryId);
+      const slot = slotsById.get(deliveryId);
       if (slot === undefined) return;
       writeSlot(handle, file, slot, '');
-      slotOf.delete(deliveryId);
+      slotsById.delete(deliveryId);
       free.push(slot);
     },
     close,
   };
 }
 
-export interface LeftLog {
+export interface AbandonedLog {
   owner: string;
   /** The deliveries whose final dot may have been sent; undefined if that is not known. */
   marked: Set<string> | undefined;
@@ -120,10 +120,10 @@ export interface LeftLog {
  * otherwise a log is listed only if its writer is known to have ended, because the process of another node may be
  * alive.
  */
-export function leftHandOffLogs(
+export function findAbandonedLogs(
   runDir: string,
   { isAlone, marks = hostMarks(), runtimeDir }: HandOffOptions & { isAlone: boolean },
-): LeftLog[] {
+): AbandonedLog[] {
   const left = new Map<string, { writer: ProcessMark; marked: Set<string> | undefined; files: string[] }>();
   // Slots in the data folder come from an older release; a disk may have lost some of them.
   const found = [...logsIn(runDir, NOTE), ...logsIn(runDir, SLOTS)].map((log) => ({ ...log, isMemory: false }));

@@ -41,8 +41,9 @@ export interface InFlight {
 const CLAIM_SHARE = 8;
 
 const APART = ' marketing';
-const partOf = (lane: number): string => (isMarketing(lane) ? APART : '');
-const pairOf = ({ team_id: team, destination, lane }: Where): string => `${team} ${destination}${partOf(lane)}`;
+const toStreamSuffix = (lane: number): string => (isMarketing(lane) ? APART : '');
+const toPairKey = ({ team_id: team, destination, lane }: Where): string =>
+  `${team} ${destination}${toStreamSuffix(lane)}`;
 /** Filters holders by the kind of `lane`, transactional or marketing, and removes the mark from their names. */
 const ofKind = (holders: readonly string[], lane: number): string[] =>
   holders.filter((holder) => holder.endsWith(APART) === isMarketing(lane)).map((holder) => withoutPart(holder));
@@ -77,19 +78,19 @@ export function createInFlight(countMax: number): InFlight {
       return Object.values(atLimit).some((holders) => holders.length > 0) ? atLimit : undefined;
     },
     enter(delivery) {
-      const part = partOf(delivery.lane);
+      const part = toStreamSuffix(delivery.lane);
       teams.enter(delivery.team_id + part);
       destinations.enter(delivery.destination + part);
-      const key = pairOf(delivery);
+      const key = toPairKey(delivery);
       const pair = pairs.get(key);
       if (pair) pair.count++;
       else pairs.set(key, { team: delivery.team_id + part, count: 1 });
     },
     leave(delivery) {
-      const part = partOf(delivery.lane);
+      const part = toStreamSuffix(delivery.lane);
       teams.leave(delivery.team_id + part);
       destinations.leave(delivery.destination + part);
-      const key = pairOf(delivery);
+      const key = toPairKey(delivery);
       const pair = pairs.get(key);
       if (pair && --pair.count === 0) pairs.delete(key);
     },

@@ -4,8 +4,8 @@
  * knows `deliver(job) -> outcomes` and where to get a message, and nothing of the SMTP dialogue.
  */
 export { createQueue, type Queue, type QueueOptions, createContentionGauge } from './queue.ts';
-export type { Settle, Tried } from './carry.ts';
-export { findEmailsOfLeft, type Outcome, type ClaimedDelivery, type DeliveryToContact } from './rules.ts';
+export type { Settle, Tried } from './process-delivery.ts';
+export { findEmailsOfOptedOut, type Outcome, type ClaimedDelivery, type DeliveryToContact } from './rules.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
@@ -43,7 +43,7 @@ export {
 } from './waiting.store.ts';
 export {
   broadcastsInQueue,
-  emailOf,
+  toEventEmail,
   endDoubt,
   hasDeliveries,
   insertDeliveries,

@@ -24,30 +24,30 @@ function claimFrom(scheduler: LaneScheduler, due: Partial<Record<LaneName, numbe
 }
 
 /** Makes a scheduler that knows which lanes have something due. */
-function schedulerOf(due: Partial<Record<LaneName, number>>): LaneScheduler {
+function createScheduler(due: Partial<Record<LaneName, number>>): LaneScheduler {
   const scheduler = new LaneScheduler();
   for (const name of LANES) scheduler.expectAt(laneNumber(name), due[name] ? NOW : undefined);
   return scheduler;
 }
 
-const sumOf = (taken: [LaneName, number][], name: LaneName): number =>
+const sumTaken = (taken: [LaneName, number][], name: LaneName): number =>
   taken.reduce((sum, [of, count]) => sum + (of === name ? count : 0), 0);
 
 it('each round of claims takes from the first lane, then from each later lane that has something due', () => {
   const due = { transactional: 5, marketing: 5, retrying: 5, retrying_marketing: 5 };
-  const taken = claimFrom(schedulerOf(due), due, 20);
+  const taken = claimFrom(createScheduler(due), due, 20);
   expect(taken.map(([name]) => name).slice(0, 2)).toEqual(['transactional', 'marketing']);
   expect(due.transactional + due.marketing).toBe(0);
 });
 
 it('a lane with nothing due is not queried', () => {
   const due = { transactional: 5, retrying_marketing: 0 };
-  expect(claimFrom(schedulerOf(due), due, 20)).toEqual([['transactional', 5]]);
+  expect(claimFrom(createScheduler(due), due, 20)).toEqual([['transactional', 5]]);
 });
 
 it('a delivery in the first lane waits for one claim of a marketing backlog at most', () => {
   const due = { marketing: 10_000, retrying: 300 };
-  const taken = claimFrom(schedulerOf(due), due, 60).map(([name]) => name);
+  const taken = claimFrom(createScheduler(due), due, 60).map(([name]) => name);
   const marketing = taken.flatMap((name, at) => (name === 'marketing' ? [at] : []));
   for (const at of marketing.slice(0, -1)) expect(taken.slice(at, at + 3)).toContain('transactional');
 });
@@ -56,9 +56,9 @@ it.each([false, true])(
   'each lane gets its share when the lanes before it have backlogs (woken all the time: %s)',
   (wakes) => {
     const due = { transactional: 1e6, marketing: 1e6, retrying: 1e6, retrying_marketing: 1e6 };
-    const taken = claimFrom(schedulerOf(due), due, 2000, wakes);
+    const taken = claimFrom(createScheduler(due), due, 2000, wakes);
     const all = taken.reduce((sum, [, count]) => sum + count, 0);
-    const share = (name: LaneName): number => sumOf(taken, name) / all;
+    const share = (name: LaneName): number => sumTaken(taken, name) / all;
     expect(share('transactional')).toBeGreaterThan(0.7);
     expect(share('marketing')).toBeGreaterThan(0.1);
     expect(share('retrying')).toBeGreaterThan(0.02);
@@ -69,17 +69,17 @@ it.each([false, true])(
 
 it('retries take everything when nothing else is due, and nothing right after first attempts started', () => {
   const alone = { retrying: 100 };
-  const scheduler = schedulerOf(alone);
+  const scheduler = createScheduler(alone);
   claimFrom(scheduler, alone, 20);
   expect(alone.retrying).toBe(0);
   const beside = { transactional: 40, retrying: 100 };
-  const other = schedulerOf(beside);
+  const other = createScheduler(beside);
   claimFrom(other, beside, 20);
   expect(beside).toEqual({ transactional: 0, retrying: 98 });
 });
 
 it('a first attempt in flight keeps retries waiting until it ends', () => {
-  const scheduler = schedulerOf({ retrying: 1 });
+  const scheduler = createScheduler({ retrying: 1 });
   scheduler.begin(laneNumber('marketing'));
   expect(scheduler.mayRetry(NOW)).toBe(false);
   scheduler.end(laneNumber('marketing'));

@@ -56,7 +56,7 @@ const ALL = LANES.map(laneNumber);
 const LATER = ALL.filter((lane) => lane > 0);
 const FIRST: Lane = 0;
 
-const weightOf = (lane: Lane) => WEIGHTS[LANES[lane]];
+const findWeight = (lane: Lane) => WEIGHTS[LANES[lane]];
 
 /**
  * Decides from which lane the queue claims next, and how much. A pass over the queue begins with the first lane and
@@ -95,7 +95,7 @@ export class LaneScheduler {
 
   /** Returns how many deliveries may be claimed from the current lane. */
   quota({ limit, isThrottled }: { limit: number; isThrottled: boolean }): number {
-    return Math.min(limit, this.#quotaOf(this.#lane, isThrottled));
+    return Math.min(limit, this.#computeQuota(this.#lane, isThrottled));
   }
 
   /** Notes a claim and chooses the next lane; returns false when the pass is over. */
@@ -107,13 +107,13 @@ export class LaneScheduler {
       return this.#more.includes(true);
     }
     const next = this.#nextLane(at.now, at.isThrottled);
-    if (next === undefined) this.endLook();
+    if (next === undefined) this.endPass();
     else this.#lane = next;
     return next !== undefined;
   }
 
   /** Ends the pass: the next claim is from the first lane. */
-  endLook(): void {
+  endPass(): void {
     this.#lane = FIRST;
     this.#hadTurn.clear();
     this.#more.fill(false);
@@ -153,15 +153,15 @@ export class LaneScheduler {
     this.#more[lane] = isMore;
     if (!isRetrying(lane)) this.#firstAttemptsBegun += begun;
     for (const later of LATER.filter((other) => other > lane)) {
-      const { othersForOne, claimMax } = weightOf(later);
+      const { othersForOne, claimMax } = findWeight(later);
       // When passes are cut short, a lane has its turn once in as many passes as there are later lanes.
       const creditMax = claimMax * LATER.length;
       this.#credit[later] = Math.min(creditMax, (this.#credit[later] ?? 0) + begun / othersForOne);
     }
   }
 
-  #quotaOf(lane: Lane, isThrottled: boolean): number {
-    const { claimMax } = weightOf(lane);
+  #computeQuota(lane: Lane, isThrottled: boolean): number {
+    const { claimMax } = findWeight(lane);
     if (lane === FIRST) return claimMax;
     // No first attempt is due, and those in flight, if any, only wait for their receivers.
     const isCalm =
@@ -174,7 +174,7 @@ export class LaneScheduler {
    * Gives each later lane one turn, and then the first one again: the first lane never waits for a backlog of another.
    */
   #nextLane(now: number, isThrottled: boolean): Lane | undefined {
-    const isOpen = (lane: Lane): boolean => this.#quotaOf(lane, isThrottled) > 0;
+    const isOpen = (lane: Lane): boolean => this.#computeQuota(lane, isThrottled) > 0;
     const isAfterLast = (lane: Lane): boolean => lane > this.#lastLater;
     const inTurn = [...LATER.filter(isAfterLast), ...LATER.filter((lane) => !isAfterLast(lane))];
     const next = inTurn.find((lane) => !this.#hadTurn.has(lane) && this.#isDue(lane, now) && isOpen(lane));

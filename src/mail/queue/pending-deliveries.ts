@@ -1,12 +1,12 @@
 import { isoTime } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
-import { deliveriesOf } from './deliveries.store.ts';
+import { listEmailDeliveries } from './deliveries.store.ts';
 
 /** Lists the pending deliveries of an email: each destination that is not settled, and what it waits for. */
 export async function pendingDeliveries(store: Store, emailId: string) {
-  const rows = await deliveriesOf(store.db, emailId);
+  const rows = await listEmailDeliveries(store.db, emailId);
   return rows.map((row) => {
-    const state = stateOf(row);
+    const state = deriveState(row);
     return {
       destination: row.destination,
       recipients: JSON.parse(row.recipients) as string[],
@@ -19,7 +19,7 @@ export async function pendingDeliveries(store: Store, emailId: string) {
 
 type State = 'waiting' | 'under_way' | 'in_doubt' | 'awaits_domain' | 'held';
 
-function stateOf(row: Awaited<ReturnType<typeof deliveriesOf>>[number]): State {
+function deriveState(row: Awaited<ReturnType<typeof listEmailDeliveries>>[number]): State {
   if (row.handed_off_at !== null) return 'in_doubt';
   if (row.lease_owner !== null) return 'under_way';
   if (row.hold_id !== null) return 'held';

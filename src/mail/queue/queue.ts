@@ -3,7 +3,7 @@ import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
-import { createCarry, untilWritten, type Settle } from './carry.ts';
+import { createProcessDelivery, untilWritten, type Settle } from './process-delivery.ts';
 import { nextDueAt } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createHeldAgain, createLedger } from './claim.ts';
@@ -140,26 +140,26 @@ export function createQueue(options: QueueOptions): Queue {
   const scanCooldown = createScanCooldown();
   const sendSwitch = createSendSwitch(world);
   const ledger = createLedger(world, handOffLog.owner);
-  const carryDelivery = createCarry({ ...options, intend: ledger.intend });
+  const carryDelivery = createProcessDelivery({ ...options, intend: ledger.intend });
   const loop = createWorkLoop<Work>({
     name: 'queue',
     clock: world.clock,
     log: world.log,
     pollMs,
     claim,
-    carry,
-    giveBack,
+    process: processDelivery,
+    releaseUnstarted,
     describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
     renew: { everyMs: (leaseSeconds * 1000) / 3, work: renew },
     capacity: () => Math.min(CLAIM_MAX, inFlight.free, throttle.free()),
     endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
   });
   const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
-  const heldAgain = createHeldAgain({ carried: () => loop.items(), unclaimAllBut: ledger.unclaimAllBut });
+  const heldAgain = createHeldAgain({ inProgress: () => loop.items(), unclaimAllBut: ledger.unclaimAllBut });
 
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
-      await orphans.release(() => idsOf(loop.items()));
+      await orphans.release(() => toIds(loop.items()));
       // While the operator's switch is off, mail that was accepted before waits too.
       if (!(await sendSwitch()).isOn) return NOTHING;
       return await claimLane(lanes.lane, request);
@@ -174,7 +174,7 @@ export function createQueue(options: QueueOptions): Queue {
     const quota = lanes.quota({ limit, isThrottled: throttle.isOn });
     const atLimit = inFlight.atLimit(lane);
     if (quota === 0 || (atLimit && scanCooldown.isOn())) {
-      lanes.endLook();
+      lanes.endPass();
       return BLOCKED;
     }
     // Whenever a claim may not get all that is due, it divides its limit among the teams.
@@ -182,7 +182,9 @@ export function createQueue(options: QueueOptions): Queue {
     const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
       lane,
       limit: quota,
-      ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
+      ...(isShared
+        ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(toTransactionalLane(lane)) } }
+        : {}),
       ...(options.down && !isRetrying(lane) ? { down: options.down } : {}),
     });
     const claimed = await heldAgain.without(found.claimed);
@@ -210,11 +212,11 @@ export function createQueue(options: QueueOptions): Queue {
     }
   }
 
-  async function giveBack(items: readonly Work[], signal: AbortSignal): Promise<void> {
-    if (items.length > 0) await untilWritten(world, signal, () => ledger.unclaim(idsOf(items)));
+  async function releaseUnstarted(items: readonly Work[], signal: AbortSignal): Promise<void> {
+    if (items.length > 0) await untilWritten(world, signal, () => ledger.unclaim(toIds(items)));
   }
 
-  async function carry({ delivery, batch }: Work, signal: AbortSignal): Promise<void> {
+  async function processDelivery({ delivery, batch }: Work, signal: AbortSignal): Promise<void> {
     const { row } = delivery;
     const relieve = throttle.begin();
     inFlight.enter(row);
@@ -247,7 +249,7 @@ export function createQueue(options: QueueOptions): Queue {
   /** Renews the leases, so that no other node is offered a slow delivery while this process lives. */
   async function renew(items: readonly Work[]): Promise<void> {
     orphans.checkOnce();
-    if (items.length > 0) await ledger.renew(idsOf(items));
+    if (items.length > 0) await ledger.renew(toIds(items));
   }
 
   return {
@@ -256,7 +258,7 @@ export function createQueue(options: QueueOptions): Queue {
     async stop(graceMs) {
       orphans.stop();
       await loop.stop(graceMs);
-      await untilWritten(world, AbortSignal.abort(), () => heldAgain.giveBack());
+      await untilWritten(world, AbortSignal.abort(), () => heldAgain.releaseUnstarted());
       await world.commits.settled();
     },
     inFlight: () => loop.inFlight(),
@@ -266,6 +268,6 @@ export function createQueue(options: QueueOptions): Queue {
 
 const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
 /** Returns the lane of the same teams' transactional mail. */
-const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
+const toTransactionalLane = (lane: Lane): Lane => (lane & ~1) as Lane;
 
-const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);
+const toIds = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { ofEmail } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
-import { leftHandOffLogs, type HandOffOptions, type LeftLog } from './hand-off-log.ts';
+import { findAbandonedLogs, type HandOffOptions, type AbandonedLog } from './hand-off-log.ts';
 
 /**
  * A PostgreSQL server that loses its client goes on with the statement, and may commit a claim or a hand-off after we
@@ -72,7 +72,7 @@ interface Recovery {
 export async function recoverDeliveries(world: World, runDir: string, options: HandOffOptions = {}): Promise<Recovery> {
   // An embedded database has one process: the holder of any lease has ended, with or without a log.
   const isAlone = world.db.dialect === 'sqlite';
-  const left = leftHandOffLogs(runDir, { ...options, isAlone });
+  const left = findAbandonedLogs(runDir, { ...options, isAlone });
   const owners: Owners = new Map(left.map((log) => [log.owner, log.marked]));
   if (isAlone) for (const owner of await leaseOwners(world.db)) if (!owners.has(owner)) owners.set(owner, undefined);
   const recovered = await takeBackFrom(world, owners);
@@ -102,7 +102,7 @@ export async function recoverDeliveries(world: World, runDir: string, options: H
   };
 }
 
-type Owners = Map<string, LeftLog['marked']>;
+type Owners = Map<string, AbandonedLog['marked']>;
 
 async function takeBackFrom(world: World, owners: Owners): Promise<Recovered> {
   const recovered: Recovered = { released: 0, inDoubt: 0 };
@@ -122,7 +122,7 @@ async function takeBack(
   tx: Executor,
   owner: string,
   row: DeliveryRow,
-  marked: LeftLog['marked'],
+  marked: AbandonedLog['marked'],
 ): Promise<keyof Recovered> {
   const now = world.clock.now();
   const doubtUntil = (row.handed_off_at ?? now) + world.config.delivery.ambiguous_hours * 3_600_000;

@@ -67,8 +67,8 @@ async function findDown(db: Executor, rows: DeliveryRow[], rule: DownRule | unde
   if (rule === undefined) return [];
   const domainIds = rule.dependsOnSender ? [...new Set(rows.map((row) => row.domain_id))] : [];
   const names = domainIds.length === 0 ? [] : await sendingNames(db, domainIds);
-  const nameOf = new Map(names.map(({ id, name }) => [id, name]));
-  return rows.filter((row) => rule.isDown(row, nameOf.get(row.domain_id)));
+  const namesById = new Map(names.map(({ id, name }) => [id, name]));
+  return rows.filter((row) => rule.isDown(row, namesById.get(row.domain_id)));
 }
 
 /** Undoes the claims of deliveries that may not begin, and records what they wait for. */
@@ -78,14 +78,14 @@ export async function putAside(
   { held, down, suspended }: Ruling,
   now: number,
 ): Promise<void> {
-  for (const [holdId, rows] of held) await holdClaims(tx, owner, idsOf(rows), { holdId, now });
+  for (const [holdId, rows] of held) await holdClaims(tx, owner, toIds(rows), { holdId, now });
   // An attempt at a destination that is down costs as much as a delivery.
-  if (down.length > 0) await moveToRetrying(tx, owner, idsOf(down), now);
+  if (down.length > 0) await moveToRetrying(tx, owner, toIds(down), now);
   if (suspended.length === 0) return;
   // An id that is ahead of the clock belongs to recent mail.
   const ageMs = Math.min(...suspended.map((row) => now - timeOfId(row.id)));
   const deferMs = Math.min(DEFER_MS_MAX, Math.max(DEFER_MS_MIN, ageMs / 2));
-  await deferClaims(tx, owner, idsOf(suspended), { now, until: Math.round(now + deferMs) });
+  await deferClaims(tx, owner, toIds(suspended), { now, until: Math.round(now + deferMs) });
 }
 
 /**
@@ -95,7 +95,7 @@ export async function putAside(
 const DEFER_MS_MIN = 5 * 60_000;
 const DEFER_MS_MAX = 3_600_000;
 
-const idsOf = (rows: readonly DeliveryRow[]): string[] => rows.map(({ id }) => id);
+const toIds = (rows: readonly DeliveryRow[]): string[] => rows.map(({ id }) => id);
 
 async function heldAmong(db: Executor, rows: readonly DeliveryRow[]): Promise<Map<string, DeliveryRow[]>> {
   const byHold = new Map<string, DeliveryRow[]>();
@@ -123,7 +123,7 @@ async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promi
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(db, addressed);
   const toContacts = rows.filter((row) => row.broadcast_id !== null || row.contact_id !== null);
-  const left = toContacts.length === 0 ? new Set<string>() : await findEmailsOfLeft.call(db, toContacts);
+  const left = toContacts.length === 0 ? new Set<string>() : await findEmailsOfOptedOut.call(db, toContacts);
   return addressed.map(({ row, addresses }): ClaimedDelivery => {
     if (row.handed_off_at !== null) {
       const reason = 'ambiguous_submission';
@@ -140,7 +140,7 @@ async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promi
   });
 }
 
-const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
+const toKey = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
 
 /**
  * Finds why each recipient is suppressed, if at all. Suppressions that members of a team add by hand do not apply to
@@ -156,11 +156,11 @@ async function suppressedAmong(
   const found = await suppressionsAmong(db, wanted);
   const origins = new Map(found.map((entry) => [`${entry.team_id} ${entry.email_key}`, entry.origin]));
   const byHand = claimed.filter(({ row, addresses }) =>
-    addresses.some((address) => origins.get(keyOf(row.team_id, address)) === 'manual'),
+    addresses.some((address) => origins.get(toKey(row.team_id, address)) === 'manual'),
   );
   const ofAccounts = await accountMailAmong(db, [...new Set(byHand.map(({ row }) => row.email_id))]);
   return (row, address) => {
-    const origin = origins.get(keyOf(row.team_id, address));
+    const origin = origins.get(toKey(row.team_id, address));
     return origin === 'manual' && ofAccounts.has(row.email_id) ? undefined : origin;
   };
 }
@@ -200,7 +200,7 @@ interface LocalDeferral<Reason extends string> {
  * unsubscribed, opted out of the topic, or deleted. A queue may be hours deep, and a contact that has left gets no more
  * mail.
  */
-export const findEmailsOfLeft =
-  defineHook<(tx: Executor, rows: readonly DeliveryToContact[]) => Promise<Set<string>>>('findEmailsOfLeft');
+export const findEmailsOfOptedOut =
+  defineHook<(tx: Executor, rows: readonly DeliveryToContact[]) => Promise<Set<string>>>('findEmailsOfOptedOut');
 
 export type DeliveryToContact = Pick<DeliveryRow, 'email_id' | 'broadcast_id' | 'contact_id'>;

@@ -2,7 +2,7 @@ import { nextTurn } from '../../platform/clock.ts';
 import {
   endOfUuid,
   uuidsIn,
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   type Dialect,
@@ -77,7 +77,7 @@ async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): Asy
 }
 
 /** Divides a selection into batches. The deliveries of one email are found by an index, so that they are one batch. */
-const batchesOf = (db: Executor, selection: Selection): AsyncIterable<Batch> | Batch[] =>
+const divideIntoBatches = (db: Executor, selection: Selection): AsyncIterable<Batch> | Batch[] =>
   selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
 
 const IN_BATCH = 'id > ? and id <= ?';
@@ -168,7 +168,7 @@ export async function retryNow(db: Executor, selection: Selection, now: number):
   const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} and ${selection.kind} = ?
     and ${UNTOUCHED} and ${HOLD} is null and attempt > 0 and due_at > ?`;
   let changed = 0;
-  for await (const { after, upTo } of batchesOf(db, selection)) {
+  for await (const { after, upTo } of divideIntoBatches(db, selection)) {
     changed += await db.run(sql, [now, after, upTo, selection.value, now]);
   }
   return changed;
@@ -198,7 +198,7 @@ export async function heldIn(db: Executor, selection: Selection): Promise<Map<st
     and ${selection.kind} = ? and ${UNTOUCHED} and (hold_id is not null or attempt > 0)) as d
     where hold is not null group by hold`;
   const held = new Map<string, number>();
-  for await (const { after, upTo } of batchesOf(db, selection)) {
+  for await (const { after, upTo } of divideIntoBatches(db, selection)) {
     const found = await db.all<{ hold: string; n: number }>(sql, [after, upTo, selection.value]);
     for (const { hold, n } of found) held.set(hold, (held.get(hold) ?? 0) + n);
   }
@@ -208,7 +208,7 @@ export async function heldIn(db: Executor, selection: Selection): Promise<Map<st
 /** Yields the ids of deliveries that may be removed now, `few` at a time. */
 export async function* untouchedIds(db: Executor, selection: Selection, few: number): AsyncGenerator<string[]> {
   const sql = `select id from deliveries where ${IN_BATCH} and ${selection.kind} = ? and ${UNTOUCHED}`;
-  for await (const { after, upTo } of batchesOf(db, selection)) {
+  for await (const { after, upTo } of divideIntoBatches(db, selection)) {
     const found = (await db.all<{ id: string }>(sql, [after, upTo, selection.value])).map(({ id }) => id);
     for (let from = 0; from < found.length; from += few) yield found.slice(from, from + few);
   }
@@ -223,7 +223,7 @@ export function takeUntouched(tx: Executor, ids: readonly string[]): Promise<Del
 export async function countTouched(db: Executor, selection: Selection): Promise<number> {
   const sql = `select count(*) as n from deliveries where ${IN_BATCH} and ${selection.kind} = ? and not (${UNTOUCHED})`;
   let count = 0;
-  for await (const { after, upTo } of batchesOf(db, selection)) {
+  for await (const { after, upTo } of divideIntoBatches(db, selection)) {
     count += (await db.get<{ n: number }>(sql, [after, upTo, selection.value]))?.n ?? 0;
   }
   return count;
@@ -339,5 +339,5 @@ export async function removeHold(tx: Executor, id: string): Promise<boolean> {
 }
 
 export async function holdPage(db: Executor, page: Page): Promise<{ rows: HoldRow[]; hasMore: boolean }> {
-  return pageOf(await db.all<HoldRow>(pageSql('queue_holds', '1 = 1', page), pageValues(page)), page);
+  return cutPage(await db.all<HoldRow>(pageSql('queue_holds', '1 = 1', page), pageValues(page)), page);
 }

@@ -63,21 +63,21 @@ export type DnsAnswer = { records: unknown } | { code: string };
 export async function answerQuestion(resolver: Resolver, { name, type }: DnsQuestion): Promise<DnsAnswer> {
   switch (type) {
     case 'TXT':
-      return answerOf(await resolver.txt(name), (texts) => texts.map((text) => [text]));
+      return toDnsAnswer(await resolver.txt(name), (texts) => texts.map((text) => [text]));
     case 'MX':
-      return answerOf(await resolver.mx(name), (servers) =>
+      return toDnsAnswer(await resolver.mx(name), (servers) =>
         servers.map(({ host, preference }) => ({ exchange: host, priority: preference })),
       );
     case 'A':
-      return answerOf(await resolver.addresses(name), ({ v4 }) => v4);
+      return toDnsAnswer(await resolver.addresses(name), ({ v4 }) => v4);
     case 'AAAA':
-      return answerOf(await resolver.addresses(name), ({ v6 }) => v6);
+      return toDnsAnswer(await resolver.addresses(name), ({ v6 }) => v6);
     default:
       return { code: 'ENOTFOUND' };
   }
 }
 
-function answerOf<T>(answer: Lookup<T>, present: (records: T) => unknown[]): DnsAnswer {
+function toDnsAnswer<T>(answer: Lookup<T>, present: (records: T) => unknown[]): DnsAnswer {
   if (answer.kind === 'none') return { code: answer.why === 'nxdomain' ? 'ENOTFOUND' : 'ENODATA' };
   if (answer.kind === 'failed') return { code: answer.reason === 'timeout' ? 'ETIMEOUT' : 'ESERVFAIL' };
   const records = present(answer.records);

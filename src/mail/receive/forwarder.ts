@@ -38,7 +38,7 @@ export async function forwardBlockers(
   for (const { teamId, forwards } of decisions) {
     for (const { addresses, targets } of forwards) {
       const [address = ''] = addresses;
-      const isHere = (await recipientsOf(world, targets)).length === 0;
+      const isHere = (await filterTargets(world, targets)).length === 0;
       const reason = isHere ? RECEIVED_HERE.reason : 'fault' in fields ? undefined : loopIn(fields, address)?.reason;
       if (reason !== undefined && !found.has(teamId)) found.set(teamId, reason);
     }
@@ -57,15 +57,15 @@ const RECEIVED_HERE: ForwardBlocker = {
 };
 
 /** Returns the targets without those at domains that receive here by now: such a forward would come back. */
-async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
+async function filterTargets(world: World, targets: readonly string[]): Promise<Mailbox[]> {
   const recipients: Mailbox[] = [];
-  for (const mailbox of mailboxesOf(targets)) {
+  for (const mailbox of parseTargets(targets)) {
     if (!(await takesMailHere(world, mailbox.domain))) recipients.push(mailbox);
   }
   return recipients;
 }
 
-const mailboxesOf = (targets: readonly string[]): Mailbox[] =>
+const parseTargets = (targets: readonly string[]): Mailbox[] =>
   targets.map((target) => parseAddress(target)).flatMap((parsed) => (parsed.ok ? [parsed.mailbox] : []));
 
 /** Forwarders add a Delivered-To with their address (RFC 9228): a message that has ours already is in a loop. */
@@ -125,7 +125,7 @@ const DELAYED = new Set(['daily_quota_exceeded', 'rate_limit_exceeded', 'concurr
 
 /** Forwards received messages through the accept stage, as sends of their team. */
 export function createForwarder(world: World, accept: Accept): Forwarder {
-  const ctxOf = (teamId: string): Ctx => ({
+  const createCtx = (teamId: string): Ctx => ({
     store: world,
     teamId,
     actor: { kind: 'job', name: 'forward' },
@@ -139,9 +139,9 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
       return 'kept';
     };
     // A bounce has no sender, so it makes no loop and may go to an address that receives here.
-    const recipients = job.sender === 'empty' ? mailboxesOf(job.targets) : await recipientsOf(world, job.targets);
+    const recipients = job.sender === 'empty' ? parseTargets(job.targets) : await filterTargets(world, job.targets);
     if (recipients.length === 0) return stay(RECEIVED_HERE.says);
-    const spooled = await spoolMessage(world, piecesOf(message.arrival.raw));
+    const spooled = await spoolMessage(world, streamRaw(message.arrival.raw));
     try {
       const fields = readFields(spooled.head);
       if (spooled.fault !== undefined) return stay(spooled.fault);
@@ -151,8 +151,8 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
       const { chain, head } = writeForwardHead(world, message, job, fields);
       const { subject, messageId } = message.reading;
       const { domain, tags } = job;
-      const mailFrom = senderOf(world, message.arrival.mailFrom, job);
-      const from = authorOf(message);
+      const mailFrom = rewriteEnvelopeSender(world, message.arrival.mailFrom, job);
+      const from = findAuthor(message);
       const send = {
         domainId: domain.id,
         spooled,
@@ -165,7 +165,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
         mailFrom,
         chain,
       };
-      await accept.acceptForward(ctxOf(teamId), send, job.key);
+      await accept.acceptForward(createCtx(teamId), send, job.key);
       return 'forwarded';
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -181,7 +181,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
     forward,
     async refusalNow(teamId) {
       try {
-        await accept.mayBegin(ctxOf(teamId));
+        await accept.mayBegin(createCtx(teamId));
         return undefined;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -201,7 +201,7 @@ export const contentKey = (raw: Buffer, to: string): string =>
     .update(raw)
     .digest('base64url');
 
-async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
+async function* streamRaw(raw: Buffer): AsyncIterable<Buffer> {
   yield raw;
 }
 
@@ -238,14 +238,14 @@ function writeForwardHead(
  * Returns the sender. A message without an envelope sender, such as a notice, gets none, so that nothing is ever
  * returned for it.
  */
-function senderOf(world: World, mailFrom: string, { domain, sender }: ForwardJob): string | null {
+function rewriteEnvelopeSender(world: World, mailFrom: string, { domain, sender }: ForwardJob): string | null {
   if (mailFrom === '' || sender === 'empty') return '';
   const mac = (bytes: Buffer): Buffer => world.secrets.mac('sender rewriting', bytes);
   return rewriteSender(mailFrom, domain.returnPathDomain, { now: world.clock.now(), mac }) ?? null;
 }
 
 /** Returns the author that the team sees; in messages such as notices, From often contains no address. */
-function authorOf({ reading, arrival }: Forwardable): Mailbox {
+function findAuthor({ reading, arrival }: Forwardable): Mailbox {
   for (const text of [reading.from, arrival.mailFrom]) {
     const parsed = parseMailbox(text, { allowSingleLabel: true });
     if (parsed.ok) return parsed.mailbox;

@@ -11,14 +11,14 @@ import {
   writeGreylisted,
 } from './greylist.store.ts';
 
-export interface Stranger {
+export interface UntrustedSender {
   address: string;
   mailFrom: string;
   recipient: string;
 }
 
 /** Returns the seconds after which an unknown client may try again; undefined if it is accepted. */
-export type Greylist = (stranger: Stranger) => Promise<number | undefined>;
+export type Greylist = (sender: UntrustedSender) => Promise<number | undefined>;
 
 /** Interval at which the rows are counted; between two counts, the inserts of this process are added. */
 const COUNTED_MS = 60_000;
@@ -43,11 +43,11 @@ export function createGreylist(world: World): Greylist {
     return ++counted.rows > settings.greylist_max;
   }
 
-  return async (stranger) => {
+  return async (sender) => {
     if (delayMs === 0) return undefined;
     const now = clock.now();
-    const network = keyOf(networkOf(stranger.address));
-    const triplet = keyOf(networkOf(stranger.address), stranger.mailFrom, stranger.recipient);
+    const network = hashKey(toNetwork(sender.address));
+    const triplet = hashKey(toNetwork(sender.address), sender.mailFrom, sender.recipient);
     const found = await findGreylisted(db, [network, triplet], now);
     const known = found.find(({ key }) => key === network);
     if (known) {
@@ -76,14 +76,14 @@ export function createGreylist(world: World): Greylist {
 export const forgetGreylisted = (world: World): Promise<number> => deleteExpiredGreylisted(world.db, world.clock.now());
 
 /** Returns the network of an address: large senders retry from another server of the same network. */
-function networkOf(address: string): string {
+function toNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   const bytes = parsed.toByteArray();
   return `${parsed.kind()} ${bytes.slice(0, parsed.kind() === 'ipv4' ? 3 : 8).join('.')}`;
 }
 
-function keyOf(network: string, mailFrom?: string, recipient?: string): string {
+function hashKey(network: string, mailFrom?: string, recipient?: string): string {
   const said = [network];
   if (mailFrom !== undefined) said.push(normalizeAddress(mailFrom), normalizeAddress(recipient ?? ''));
   return createHash('sha256').update(JSON.stringify(said)).digest('base64url');

@@ -7,7 +7,7 @@ import { reverseSrs } from '../../protocol/srs.ts';
 import { receivingDomain, returnPathOwner, sendingNames } from '../domains/index.ts';
 import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
-import { ruleFor, rulesOf, targetsOf, type InboundRuleRow } from '../inbound-rules/index.ts';
+import { ruleFor, listRules, readStoredTargets, type InboundRuleRow } from '../inbound-rules/index.ts';
 
 /** A message from the port: the envelope and the content. */
 export interface Arrival {
@@ -124,12 +124,13 @@ async function returnRoute(world: World, local: string, domain: string): Promise
   if (!macs.some((mac) => isGenuineReturnPath(path, mac))) return undefined;
   const [email] = await emailRowsByIds(world.db, [path.emailId]);
   // An email past retention has no row that a bounce could change.
-  const isOurs = email !== undefined && (await namesOf(world, email)).some((name) => domain.endsWith(`.${name}`));
+  const isOurs =
+    email !== undefined && (await listSendingNames(world, email)).some((name) => domain.endsWith(`.${name}`));
   return isOurs ? { kind: 'return', emailId: path.emailId, prefix: path.prefix } : { kind: 'none', because: 'unknown' };
 }
 
 /** Lists the domain in From, which may be deleted by now, and for forwarded mail also the domain that forwarded it. */
-async function namesOf(
+async function listSendingNames(
   world: World,
   { sender, domain_id: domainId, mail_from, has_message }: EmailRow,
 ): Promise<string[]> {
@@ -177,7 +178,7 @@ export interface RuleDecision {
 }
 
 export async function applyRules(world: World, teamId: string, addresses: readonly string[]): Promise<RuleDecision> {
-  const rules = await rulesOf(world.db, teamId);
+  const rules = await listRules(world.db, teamId);
   const kept: string[] = [];
   const forwards = new Map<string, ForwardOrder>();
   let isWithoutContent = true;
@@ -187,7 +188,7 @@ export async function applyRules(world: World, teamId: string, addresses: readon
     kept.push(address);
     if (rule?.action !== 'webhook_only') isWithoutContent = false;
     if (rule?.action !== 'forward') continue;
-    const order = forwards.get(rule.id) ?? { rule, addresses: [], targets: targetsOf(rule) };
+    const order = forwards.get(rule.id) ?? { rule, addresses: [], targets: readStoredTargets(rule) };
     order.addresses.push(address);
     forwards.set(rule.id, order);
   }

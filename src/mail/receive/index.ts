@@ -9,4 +9,4 @@ export { createMessageParser } from './parse-message.ts';
 export { createStoreMessage } from './store-message.ts';
 export { forgetGreylisted } from './greylist.ts';
 export { gatherContent, heldContent, type ContentGatherer, type MessageContent } from './message-content.ts';
-export { putIntoInboxes, type StoredForInboxes } from './for-inboxes.ts';
+export { putIntoInboxes, type StoredForInboxes } from './inbox-content.ts';

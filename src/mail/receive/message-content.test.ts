@@ -4,7 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openFileBlobs, type Blobs } from '../../platform/blobs/index.ts';
-import { gatherContent, heldContent, rawOf } from './message-content.ts';
+import { gatherContent, heldContent, readRaw } from './message-content.ts';
 
 let root: string;
 let blobs: Blobs;
@@ -27,7 +27,7 @@ it('received content is stored byte for byte, however it was cut and wherever it
       expect(content.lines).toBe(heldContent(came).lines);
       expect((await content.whole()).equals(came)).toBe(true);
       expect((await content.head(1000)).equals(came.subarray(0, 1000))).toBe(true);
-      expect(Buffer.from(rawOf(content.source)).equals(came)).toBe(true);
+      expect(Buffer.from(readRaw(content.source)).equals(came)).toBe(true);
       await gathered.discard();
     }),
     { numRuns: 50 },

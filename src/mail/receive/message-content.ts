@@ -76,13 +76,13 @@ export function gatherContent(blobs: Blobs): ContentGatherer {
     async finish() {
       if (!file) return heldContent(Buffer.concat(pieces, piecesBytes));
       await flush(file);
-      return { ...contentOf(file, size), lines };
+      return { ...toContent(file, size), lines };
     },
     discard,
   };
 }
 
-function contentOf(file: ScratchFile, bytes: number): Omit<MessageContent, 'lines'> {
+function toContent(file: ScratchFile, bytes: number): Omit<MessageContent, 'lines'> {
   return {
     bytes,
     isFile: true,
@@ -101,7 +101,7 @@ function linesIn(piece: Buffer, before: number): number {
 const LARGE_BYTES = 1024 * 1024;
 
 /** Frees the memory at once, because an idle thread runs no garbage collection. */
-export function letGo({ buffer }: Uint8Array): void {
+export function freeMemory({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
@@ -109,8 +109,8 @@ export function letGo({ buffer }: Uint8Array): void {
  * Frees content that is always written to a file; content that may be stored in a row may still be on its way to a
  * database.
  */
-export function letGoLarge(bytes: Uint8Array): void {
-  if (bytes.length > LARGE_BYTES) letGo(bytes);
+export function freeLargeMemory(bytes: Uint8Array): void {
+  if (bytes.length > LARGE_BYTES) freeMemory(bytes);
 }
 
 /** Collects other garbage of a large message; the collector can be called if `bin/rasket` started the program. */
@@ -119,7 +119,7 @@ export function collectAfter(bytes: number): void {
 }
 
 /** Returns the content in this thread's own memory. */
-export function rawOf(source: ContentSource): Uint8Array<ArrayBufferLike> {
+export function readRaw(source: ContentSource): Uint8Array<ArrayBufferLike> {
   if (source instanceof Uint8Array) return source;
   const raw = new Uint8Array(source.bytes);
   for (let at = 0; at < raw.length;) {

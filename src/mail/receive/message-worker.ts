@@ -9,14 +9,14 @@ export interface MessageThread<Order, Answer> {
    * Processes an order. For a message beyond the limits of time or memory, `late` makes the result; rejects only if no
    * thread can be started.
    */
-  ask(party: string, order: Order): Promise<Answer>;
+  ask(tenant: string, order: Order): Promise<Answer>;
   /** Returns the number of messages that are in work or wait. */
   waiting(): number;
   close(): Promise<void>;
 }
 
 export interface MessageThreadOptions<Answer> {
-  /** The module of the thread, which posts `Said`. */
+  /** The module of the thread, which posts `ThreadMessage`. */
   module: string | URL;
   /** The system clock, also in tests with a fake one: the thread takes real time. */
   clock: Clock;
@@ -36,7 +36,7 @@ export interface MessageThreadOptions<Answer> {
 }
 
 /** A message from a thread: the result of an order, or a query of its own. */
-export type Said = { id: number; answer: unknown } | { question: number; asked: unknown };
+export type ThreadMessage = { id: number; answer: unknown } | { question: number; asked: unknown };
 
 interface Job<Order, Answer> {
   order: Order;
@@ -89,9 +89,9 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
     this.#options = options;
   }
 
-  ask(party: string, order: Order): Promise<Answer> {
+  ask(tenant: string, order: Order): Promise<Answer> {
     return new Promise((answer, fail) => {
-      this.#line.push({ order, answer, fail, stopTimer: () => undefined }, { tenant: party });
+      this.#line.push({ order, answer, fail, stopTimer: () => undefined }, { tenant });
       this.#next();
     });
   }
@@ -185,7 +185,7 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
     const made = startThread(module, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     // Messages of a terminated thread are ignored.
     const isCurrent = (): boolean => made === this.#thread;
-    made.on('message', (said: Said) => {
+    made.on('message', (said: ThreadMessage) => {
       if (isCurrent()) this.#hear(said, made);
     });
     made.on('error', (error: NodeJS.ErrnoException) => {
@@ -199,7 +199,7 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
     return made;
   }
 
-  #hear(said: Said, asker: Worker): void {
+  #hear(said: ThreadMessage, asker: Worker): void {
     const { clock, answerQuestion } = this.#options;
     this.#heardAt = clock.now();
     if ('id' in said) {

@@ -6,8 +6,8 @@ import { createMessageThread } from './message-worker.ts';
 import type { ReadOrder } from './reader-thread.ts';
 
 export interface MessageParser {
-  /** Parses any message within limits of time and memory, round robin by `party`, the source of the messages. */
-  parseMessage(party: string, content: MessageContent): Promise<MessageReading>;
+  /** Parses any message within limits of time and memory, round robin by `tenant`, the source of the messages. */
+  parseMessage(tenant: string, content: MessageContent): Promise<MessageReading>;
   close(): Promise<void>;
 }
 
@@ -35,12 +35,12 @@ export function createMessageParser(world: World): MessageParser {
   const quick = startReader();
   const slow = startReader();
   // A line costs the parser up to 4 µs. Slow messages have one thread, so that quick ones never wait for them. Each thread starts with its first message.
-  const readerOf = ({ lines }: MessageContent): typeof quick => {
+  const chooseReader = ({ lines }: MessageContent): typeof quick => {
     if (lines > LINES_MAX) return slow;
     return quick.waiting() > 0 && slow.waiting() === 0 ? slow : quick;
   };
   return {
-    parseMessage: (party, content) => readerOf(content).ask(party, { source: content.source, limits: LIMITS }),
+    parseMessage: (tenant, content) => chooseReader(content).ask(tenant, { source: content.source, limits: LIMITS }),
     close: async () => void (await Promise.all([quick.close(), slow.close()])),
   };
 }

@@ -26,7 +26,7 @@ import {
   type ForwardJob,
 } from './forwarder.ts';
 import { createAuthenticator, screenMessage } from './screen-message.ts';
-import { letGoLarge } from './message-content.ts';
+import { freeLargeMemory } from './message-content.ts';
 import { createMessageParser } from './parse-message.ts';
 import { createStoreMessage, type Received } from './store-message.ts';
 import { settleReport } from '../settle/index.ts';
@@ -55,15 +55,15 @@ async function holdsAccountMail(world: World, raw: Buffer, reading: MessageReadi
 }
 
 function naming(raw: Buffer, reading: MessageReading): string[] {
-  if (!reading.isRead) return [startOf(raw)];
+  if (!reading.isRead) return [readStart(raw)];
   const { headers, parts, text, html } = reading;
   const returned = parts.filter(({ contentType }) => /^(?:message\/|text\/rfc822-headers)/i.test(contentType));
-  const named = [...NAMING.map((name) => headers[name] ?? ''), ...returned.map(({ content }) => startOf(content))];
+  const named = [...NAMING.map((name) => headers[name] ?? ''), ...returned.map(({ content }) => readStart(content))];
   // Some servers include the original message in the text of their notice.
   return [...named, ...[text, html].map((body) => (body ?? '').slice(0, SCANNED_MAX))];
 }
 
-const startOf = (content: Uint8Array): string =>
+const readStart = (content: Uint8Array): string =>
   Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, SCANNED_MAX)).toString('latin1');
 
 export interface Receive {
@@ -91,7 +91,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     const { authentication, virus } = screened;
     // All teams' rules are applied, and their forwards checked, before anything is stored.
     const decisions: RuleDecision[] = [];
-    for (const [teamId, addresses] of teamsOf(arrival)) decisions.push(await applyRules(world, teamId, addresses));
+    for (const [teamId, addresses] of groupByTeam(arrival)) decisions.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
     const isAccountMail = await holdsAccountMail(world, arrival.raw, reading);
     const mayForward = isClean && !isAccountMail;
@@ -105,7 +105,9 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
         authentication,
         teams: new Map(keeping.map(({ teamId, kept }) => [teamId, kept])),
         withoutContent: new Set(keeping.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
-        notForwarded: isAccountMail ? heldBack(world, keeping) : await forwardBlockers(world, arrival.raw, keeping),
+        notForwarded: isAccountMail
+          ? findBlockedForwards(world, keeping)
+          : await forwardBlockers(world, arrival.raw, keeping),
         isAccountMail,
         hasVirus: !isClean,
       },
@@ -138,14 +140,14 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       try {
         return await storeAndForward({ ...rest, raw }, reading, screened);
       } finally {
-        if (content.isFile) for (const bytes of [raw, ...contentsOf(reading)]) letGoLarge(bytes);
+        if (content.isFile) for (const bytes of [raw, ...listPartContents(reading)]) freeLargeMemory(bytes);
       }
     },
     close: async () => void (await Promise.all([parser.close(), authenticator.close()])),
   };
 }
 
-const contentsOf = (reading: MessageReading): Uint8Array[] =>
+const listPartContents = (reading: MessageReading): Uint8Array[] =>
   reading.isRead ? reading.parts.map(({ content }) => content) : [];
 
 const deferred = (refusal: Refusal): ReceiveResult => ({
@@ -154,7 +156,7 @@ const deferred = (refusal: Refusal): ReceiveResult => ({
 });
 
 /** Returns, by team, why its rules do not forward mail about an account; logs it for each address. */
-function heldBack({ mailLog }: World, decisions: readonly RuleDecision[]): Map<string, NotForwarded> {
+function findBlockedForwards({ mailLog }: World, decisions: readonly RuleDecision[]): Map<string, NotForwarded> {
   const held = new Map<string, NotForwarded>();
   for (const { teamId, forwards } of decisions) {
     for (const address of forwards.flatMap(({ addresses }) => addresses))
@@ -169,7 +171,7 @@ interface Screened {
   virus: string | undefined;
 }
 
-function teamsOf(arrival: Pick<Arrival, 'routes'>): Map<string, string[]> {
+function groupByTeam(arrival: Pick<Arrival, 'routes'>): Map<string, string[]> {
   const teams = new Map<string, string[]>();
   for (const route of arrival.routes) {
     if (route.kind === 'team') teams.set(route.teamId, [...(teams.get(route.teamId) ?? []), route.address]);

@@ -49,14 +49,14 @@ function scan(raw: Buffer, { host, port, clock, timeoutMs }: ClamdOptions): Prom
     socket.write('zINSTREAM\0');
     for (let at = 0; at < raw.length; at += CHUNK_BYTES) {
       const chunk = raw.subarray(at, at + CHUNK_BYTES);
-      socket.write(lengthOf(chunk.length));
+      socket.write(encodeLength(chunk.length));
       socket.write(chunk);
     }
-    socket.write(lengthOf(0));
+    socket.write(encodeLength(0));
   });
 }
 
-function lengthOf(bytes: number): Buffer {
+function encodeLength(bytes: number): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(bytes);
   return length;
@@ -74,7 +74,7 @@ interface RspamdOptions {
 const RSPAMD_ANSWER_BYTES_MAX = 1024 * 1024;
 
 /** Returns the score of a message; rejects if rspamd gives none. */
-function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options: RspamdOptions): Promise<Spam> {
+function requestScore(arrival: LoadedArrival, recipients: readonly string[], options: RspamdOptions): Promise<Spam> {
   const { host, port, clock, timeoutMs } = options;
   return new Promise((resolve, reject) => {
     const request = http.request({
@@ -208,7 +208,7 @@ async function spamScore(
   const { rspamd } = world.config.receiving;
   if (rspamd === '') return null;
   const raw = await arrival.content.whole();
-  return scoreOf({ ...arrival, raw }, recipients, { ...hostAndPort(rspamd), clock: systemClock, timeoutMs }).catch(
+  return requestScore({ ...arrival, raw }, recipients, { ...hostAndPort(rspamd), clock: systemClock, timeoutMs }).catch(
     (error: unknown) => {
       world.log.error({ err: error }, 'rspamd does not answer');
       return null;
@@ -270,7 +270,7 @@ export function createAuthenticator(world: World): Authenticator {
   const ordinary = threadFor(ORDINARY_AT_ONCE);
   const costly = Array.from({ length: COSTLY_THREADS }, () => threadFor(1));
 
-  function threadOf({ content }: Arrival, { headBytes, signatures }: Head) {
+  function chooseThread({ content }: Arrival, { headBytes, signatures }: Head) {
     const hashedBytes = content.bytes * Math.max(1, signatures);
     if (headBytes <= ORDINARY_HEAD_BYTES && hashedBytes <= ORDINARY_HASHED_BYTES) return ordinary;
     return costly.reduce((least, one) => (one.waiting() < least.waiting() ? one : least));
@@ -282,7 +282,7 @@ export function createAuthenticator(world: World): Authenticator {
       const head = headIn(await content.head(HEAD_BYTES_MAX), content.bytes);
       if (!head || head.signatures > SIGNATURES_MAX || head.folds > FOLDS_MAX) return NOTHING_KNOWN;
       const order = { source: content.source, mailFrom, client, host: config.instance.host };
-      const answer = await threadOf(arrival, head)
+      const answer = await chooseThread(arrival, head)
         .ask(clientKey(client.address), order)
         .catch((error: Error) => ({ failed: error.message }));
       if ('checks' in answer) return answer.checks;

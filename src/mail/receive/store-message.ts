@@ -14,9 +14,9 @@ import {
   type ReceivedAttachmentRow,
   type ReceivedEmailRow,
 } from '../received-emails/index.ts';
-import { planOf, storageOf, addStorage, countUsage, lockStorage } from '../../tenancy/usage/index.ts';
-import { forInboxes, putIntoInboxes, type ForInboxes, type StoredForInboxes } from './for-inboxes.ts';
-import { letGoLarge } from './message-content.ts';
+import { loadPlan, loadStorageBytes, addStorage, countUsage, lockStorage } from '../../tenancy/usage/index.ts';
+import { buildInboxContent, putIntoInboxes, type InboxContent, type StoredForInboxes } from './inbox-content.ts';
+import { freeLargeMemory } from './message-content.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { recordEvents, type NewEvent, type ReceivedData } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
@@ -152,7 +152,7 @@ function receivedRows(
     mail_from: message.mailFrom,
     client_address: message.client.address,
     client_name: message.client.name,
-    fingerprint: reading.messageId === '' ? null : fingerprintOf(message, receivedFor),
+    fingerprint: reading.messageId === '' ? null : computeFingerprint(message, receivedFor),
     created_at: world.clock.now(),
     not_forwarded: message.notForwarded?.get(teamId) ?? null,
   };
@@ -240,7 +240,7 @@ function attachmentRow(
  * Recognises a message that a server sends again because our 250 was lost: the same bytes in the same envelope. Messages
  * without a Message-ID are never taken for repeats.
  */
-function fingerprintOf({ mailFrom, raw }: InboundMessage, receivedFor: readonly string[]): string {
+function computeFingerprint({ mailFrom, raw }: InboundMessage, receivedFor: readonly string[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([mailFrom, [...receivedFor].sort()])).update('\n');
   return hash.update(raw).digest('base64url');
@@ -283,8 +283,10 @@ export function createStoreMessage(world: World): StoreMessage {
 
   /** Avoids writing files that the commit would drop. */
   async function mayFit({ email }: NewReceivedEmail): Promise<boolean> {
-    const plan = await planOf(world, world.db, email.team_id);
-    return (await storageOf(world.db, email.team_id)) + email.stored_bytes <= plan.received_storage_mb * 1024 * 1024;
+    const plan = await loadPlan(world, world.db, email.team_id);
+    return (
+      (await loadStorageBytes(world.db, email.team_id)) + email.stored_bytes <= plan.received_storage_mb * 1024 * 1024
+    );
   }
 
   const withoutFiles = ({ rows }: ReceivedRows, reason: DroppedReason): ReceivedRows => ({
@@ -307,10 +309,10 @@ export function createStoreMessage(world: World): StoreMessage {
     for (const { rows, files } of fitting) rows.contents.push(...(await putFiles(world, files)));
     // The caller still needs the source for forwards.
     const stored = fitting.flatMap(({ files }) => files.map(({ content }) => content));
-    for (const content of stored) if (content !== message.raw) letGoLarge(content);
+    for (const content of stored) if (content !== message.raw) freeLargeMemory(content);
     // A commit whose result was lost may be complete, so a failure here removes no file: the orphan sweep does, if no
     // row needs it.
-    const about = forInboxes(reading, message.mailFrom);
+    const about = buildInboxContent(reading, message.mailFrom);
     const written = await write({ teams: fitting.map(({ rows }) => rows), about });
     for (const [i, { rows, files }] of fitting.entries()) {
       if (files.length > 0 && written[i]?.isKept !== true) await world.blobs.remove(rows.email.id);
@@ -337,17 +339,17 @@ function createWriteReceived(world: World): (message: OfAllTeams) => Promise<Wri
 /** A message as each of its teams stores it. */
 interface OfAllTeams {
   teams: NewReceivedEmail[];
-  about: ForInboxes;
+  about: InboxContent;
 }
 
 async function writeAll(world: World, tx: Executor, messages: OfAllTeams[]): Promise<Written[][]> {
   const all = messages.flatMap(({ teams }) => teams);
-  const aboutOf = new Map(messages.flatMap(({ teams, about }) => teams.map((one) => [one, about] as const)));
-  const known = await receivedBefore(tx, all.flatMap(keyOf));
+  const aboutByTeam = new Map(messages.flatMap(({ teams, about }) => teams.map((one) => [one, about] as const)));
+  const known = await receivedBefore(tx, all.flatMap(listFingerprints));
   const written = new Map<NewReceivedEmail, Written>();
   const news: NewReceivedEmail[] = [];
   for (const one of all) {
-    const [key] = keyOf(one);
+    const [key] = listFingerprints(one);
     const name = key && `${key.teamId} ${key.fingerprint}`;
     const before = name === undefined ? undefined : known.get(name);
     if (before !== undefined) {
@@ -364,7 +366,7 @@ async function writeAll(world: World, tx: Executor, messages: OfAllTeams[]): Pro
   for (const [teamId, theirs] of [...teams].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const [one, rows] of await admit(world, tx, teamId, theirs)) {
       admitted.push(rows);
-      const about = aboutOf.get(one);
+      const about = aboutByTeam.get(one);
       if (about) stored.push({ rows, about });
       written.set(one, { id: rows.email.id, isKept: rows === one });
     }
@@ -382,7 +384,7 @@ async function writeAll(world: World, tx: Executor, messages: OfAllTeams[]): Pro
   return messages.map((message) => message.teams.map((one) => written.get(one) ?? { id: one.email.id, isKept: false }));
 }
 
-function keyOf({ email }: NewReceivedEmail): { teamId: string; fingerprint: string }[] {
+function listFingerprints({ email }: NewReceivedEmail): { teamId: string; fingerprint: string }[] {
   return email.fingerprint === null ? [] : [{ teamId: email.team_id, fingerprint: email.fingerprint }];
 }
 
@@ -395,7 +397,7 @@ async function admit(
   teamId: string,
   messages: readonly NewReceivedEmail[],
 ): Promise<Map<NewReceivedEmail, NewReceivedEmail>> {
-  const plan = await planOf(world, tx, teamId);
+  const plan = await loadPlan(world, tx, teamId);
   const at = world.clock.now();
   const { daily } = await countUsage(tx, { teamId, kind: 'received', at, count: messages.length });
   const held = await lockStorage(tx, teamId);

@@ -26,7 +26,7 @@ export function makeReceivedLink(
 ): { download_url: string; expires_at: string } {
   const expires = Math.floor(store.clock.now() / 1000) + VALID_SECONDS;
   const below = file === 'raw' ? 'raw' : `attachments/${file}`;
-  const query = new URLSearchParams({ expires: String(expires), token: tokenOf(store, { emailId, file, expires }) });
+  const query = new URLSearchParams({ expires: String(expires), token: signLink(store, { emailId, file, expires }) });
   return {
     download_url: `${store.origin()}/emails/receiving/${emailId}/${below}/download?${query}`,
     expires_at: isoTime(expires * 1000),
@@ -35,13 +35,13 @@ export function makeReceivedLink(
 
 function isGoodReceivedLink(store: Store, link: ReceivedLink, token: string): boolean {
   const given = Buffer.from(token);
-  const right = Buffer.from(tokenOf(store, link));
+  const right = Buffer.from(signLink(store, link));
   const isOurs = given.length === right.length && timingSafeEqual(given, right);
   return isOurs && store.clock.now() < link.expires * 1000;
 }
 
 /** Signs a link. No part contains a line break, so that no two links have the same signed text. */
-function tokenOf({ secrets }: Store, { emailId, file, expires }: ReceivedLink): string {
+function signLink({ secrets }: Store, { emailId, file, expires }: ReceivedLink): string {
   const text = [emailId, file, expires].join('\n');
   return secrets.mac('received mail link', Buffer.from(text)).toString('base64url');
 }
@@ -106,7 +106,7 @@ export interface ReceivedDownload {
  */
 export async function downloadReceived(store: Store, link: ReceivedLink, token: string): Promise<ReceivedDownload> {
   const email = isGoodReceivedLink(store, link, token) ? await findReceivedById(store.db, link.emailId) : undefined;
-  const file = email && (await fileOf(store, email, link.file));
+  const file = email && (await findFile(store, email, link.file));
   if (!email || !file || !(await mayShowContent(store, email.team_id))) throw notFound('File');
   const stored = await openContent(store, file.key, { size: file.size });
   if (!stored) {
@@ -116,7 +116,7 @@ export async function downloadReceived(store: Store, link: ReceivedLink, token: 
   return { filename: file.filename, contentType: file.contentType, ...stored };
 }
 
-async function fileOf(
+async function findFile(
   store: Store,
   email: { id: string; has_raw: number },
   file: string,

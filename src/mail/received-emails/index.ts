@@ -13,7 +13,7 @@ export {
 } from './read-received-emails.ts';
 export { downloadReceived, type ReceivedDownload } from './download-received.ts';
 export {
-  attachmentsOf as receivedAttachmentsOf,
+  listAttachmentRows as receivedAttachmentsOf,
   expiredReceivedIds,
   insertReceived,
   receivedBefore,

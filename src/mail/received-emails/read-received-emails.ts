@@ -4,7 +4,7 @@ import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import {
-  attachmentsOf,
+  listAttachmentRows,
   findReceived,
   findReceivedBody,
   listReceivedRows,
@@ -21,7 +21,7 @@ import type { Store } from '../../platform/store.ts';
 import { contentIdsIn, embedImages, imageDataUrl } from '../../protocol/safe-html/index.ts';
 import { readContent } from '../contents/index.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { eraseEventsOf } from '../events/index.ts';
+import { eraseEvents } from '../events/index.ts';
 
 /** Limit for all pictures of an email together: a response is held in memory as a whole. */
 const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
@@ -57,7 +57,7 @@ async function withInlineImages(
 export async function deleteReceivedEmail({ store, teamId }: Ctx, id: string) {
   const gone = await store.db.tx(async (tx) => {
     const removed = await removeReceivedRows(tx, teamId, [id]);
-    if (removed.length > 0) await eraseEventsOf(tx, teamId, id);
+    if (removed.length > 0) await eraseEvents(tx, teamId, id);
     return removed;
   });
   const [email] = gone;
@@ -101,7 +101,7 @@ export async function listReceivedEmails({ store, teamId }: Ctx, filter: QueryOf
       ? await listReceivedRows(store.db, teamId, search, page)
       : await receivedRowsEnding(store.db, teamId, end, page);
   const withFiles = rows.filter((row) => row.attachment_count > 0).map((row) => row.id);
-  const files = Map.groupBy(await attachmentsOf(store.db, withFiles), (file) => file.received_id);
+  const files = Map.groupBy(await listAttachmentRows(store.db, withFiles), (file) => file.received_id);
   return {
     object: 'list' as const,
     has_more: hasMore,
@@ -114,7 +114,7 @@ export async function getReceivedEmail(ctx: Ctx, id: string, htmlFormat: 'data_u
   const row = await findReceived(store.db, teamId, id);
   if (!row) throw notFound('Email');
   await mustBeWithinQuota(ctx);
-  const [files, body] = await Promise.all([attachmentsOf(store.db, [id]), findReceivedBody(store.db, id)]);
+  const [files, body] = await Promise.all([listAttachmentRows(store.db, [id]), findReceivedBody(store.db, id)]);
   const content = body ? await loadReceivedContent(store, body) : { html: null, text: null, headers: null };
   const isEmbedded = htmlFormat === 'data_uri' && content.html !== null;
   return {

@@ -1,6 +1,6 @@
 import { defineHook } from '../../platform/hook.ts';
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   prefixPage,
@@ -168,7 +168,7 @@ export async function listReceivedRows(
     teamId,
     ...pageValues(page),
   ]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 export const receivedRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
@@ -203,7 +203,7 @@ export const findReceivedBody = (db: Executor, id: string): Promise<ReceivedBody
   db.get<ReceivedBodyRow>('select * from received_bodies where received_id = ?', [id]);
 
 /** Lists the attachments of many emails, in the order of each. */
-export async function attachmentsOf(db: Executor, ids: readonly string[]): Promise<ReceivedAttachmentRow[]> {
+export async function listAttachmentRows(db: Executor, ids: readonly string[]): Promise<ReceivedAttachmentRow[]> {
   if (ids.length === 0) return [];
   const among = uuidsIn(db.dialect, 'received_id', ids);
   return db.all<ReceivedAttachmentRow>(

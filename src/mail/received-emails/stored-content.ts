@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store.ts';
 import { readContent } from '../contents/index.ts';
 import {
   receivedBodiesByIds,
-  attachmentsOf,
+  listAttachmentRows,
   findReceived,
   findReceivedBody,
   type ReceivedBodyRow,
@@ -21,7 +21,7 @@ export interface WholeReceived {
 export async function findWholeReceived(store: Store, teamId: string, id: string): Promise<WholeReceived | undefined> {
   const row = await findReceived(store.db, teamId, id);
   if (!row) return undefined;
-  const [files, body] = await Promise.all([attachmentsOf(store.db, [id]), findReceivedBody(store.db, id)]);
+  const [files, body] = await Promise.all([listAttachmentRows(store.db, [id]), findReceivedBody(store.db, id)]);
   return { row, files, content: body ? await loadReceivedContent(store, body) : NOTHING };
 }
 

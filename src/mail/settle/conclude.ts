@@ -57,7 +57,7 @@ const loggedAs = ({ email_id: emailId, request_id: requestId }: DeliveryRow) => 
 export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
   const now = world.clock.now();
   const done = nothingFollows();
-  const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
+  const groups = Map.groupBy(outcomes, (outcome) => toGroupKey(outcome));
   for (const group of groups.values()) {
     const first = group[0];
     if (!first) continue;
@@ -103,7 +103,7 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
  * bounces, suppressions and failures only with the same reason. All deferrals are one group, whose first decides: the
  * row has one next attempt.
  */
-function groupOf(outcome: Outcome): string {
+function toGroupKey(outcome: Outcome): string {
   switch (outcome.kind) {
     case 'bounced': {
       const { type, subType } = bounceFor(outcome);
@@ -211,7 +211,7 @@ function deferred(
   if (row.attempt === 1)
     done.events.push({
       type: 'email.delivery_delayed',
-      data: delayOf(tried, row.accepted_at + hours * HOUR_MS),
+      data: buildDelay(tried, row.accepted_at + hours * HOUR_MS),
     });
 }
 
@@ -254,7 +254,7 @@ function isOfDestination({ reason, reply, cause }: Of<'deferred'>): boolean {
 /** Refusals that concern one message or one recipient, and say nothing about the destination. */
 const PASSES_BY_ITSELF: ReadonlySet<ReplyCause> = new Set(['greylist', 'recipient_rate', 'content', 'mailbox_full']);
 
-function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
+function buildDelay(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
   const diagnosticCodes = describeEach(group);
   return {
     to: group.map((outcome) => outcome.address),
@@ -349,7 +349,7 @@ const SUPPRESSED_REASONS = {
 function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
   const origin = group[0]?.origin;
   const reason = SUPPRESSED_REASONS[origin ?? 'bounce'];
-  const message = suppressedBecause(origin);
+  const message = explainSuppression(origin);
   done.events.push({
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
@@ -357,7 +357,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
   done.logLines.push((log) => log.suppressed({ ...loggedAs(row), to }));
 }
 
-function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
+function explainSuppression(origin: Of<'suppressed'>['origin']): string {
   if (origin === undefined) return 'The mailbox simulator answers as if the address were on the suppression list.';
   if (origin === 'opt_out')
     return 'The contact unsubscribed, left the topic or was deleted after this email was accepted, so nothing was sent to it.';
@@ -374,8 +374,8 @@ export const quotedCharsMax = (recipients: number): number =>
 /** Quotes the reply or detail of each recipient, shortened if there are many. */
 function describeEach(group: (Of<'deferred'> | Of<'bounced'>)[]): string[] {
   const charsMax = quotedCharsMax(group.length);
-  return group.map((outcome) => cutText(textOf(outcome), charsMax));
+  return group.map((outcome) => cutText(formatDiagnostic(outcome), charsMax));
 }
 
-const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>
+const formatDiagnostic = (outcome: Of<'deferred'> | Of<'bounced'>): string =>
   outcome.reply ? `smtp; ${replyText(outcome.reply)}` : outcome.detail;

@@ -57,7 +57,7 @@ async function countStreams(
       if (!isRated(event)) continue;
       const isCounted = (address: string): boolean =>
         !isSimulatorDomain(config, domainIn(address)) &&
-        (event.type === 'email.delivered' || !suppressed.has(keyOf(teamId, address)));
+        (event.type === 'email.delivered' || !suppressed.has(toKey(teamId, address)));
       const counted = event.data.to.filter(isCounted).length;
       if (counted === 0) {
         excused.add(event);
@@ -68,7 +68,7 @@ async function countStreams(
       count[COUNTED[event.type]] += counted;
       counts.set(name, count);
     }
-    for (const { email: address } of conclusion.suppress) suppressed.add(keyOf(teamId, address));
+    for (const { email: address } of conclusion.suppress) suppressed.add(toKey(teamId, address));
   }
   return { counts: [...counts.values()], excused };
 }
@@ -85,7 +85,7 @@ async function readSuppressed(tx: Executor, settlements: readonly StreamOutcome[
   return new Set(found.map(({ team_id: teamId, email_key: key }) => `${teamId} ${key}`));
 }
 
-const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
+const toKey = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
 
 const domainIn = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 

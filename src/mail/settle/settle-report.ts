@@ -1,4 +1,4 @@
-import { eventsOf, type EventType, type RecordedEvent } from '../events/index.ts';
+import { listEvents, type EventType, type RecordedEvent } from '../events/index.ts';
 import { ofEmail } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
@@ -59,11 +59,11 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
     const [email] = await emailRowsByIds(tx, [emailId]);
     if (!email) return undefined;
     const recipients = recipientsAt(email, prefix);
-    const known = await eventsOf(tx, emailId);
+    const known = await listEvents(tx, emailId);
     const outcomes =
       report.kind === 'complaint'
         ? complained(recipients, report.addresses, known)
-        : outcomesOf(recipients, report, known);
+        : toOutcomes(recipients, report, known);
     const conclusion = concludeReport(world, email, outcomes);
     const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
     await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, notices }]);
@@ -154,7 +154,7 @@ function complained(
  * Turns a report into outcomes. If several entries are about one recipient, such as the members of an alias, those that
  * name our address come first.
  */
-function outcomesOf(
+function toOutcomes(
   recipients: readonly string[],
   report: Reported,
   known: readonly RecordedEvent[],

@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world.ts';
 import { forgetFirstAttempts, type AttemptRow, type TriedRecipient } from '../emails/index.ts';
 import {
-  emailOf,
+  toEventEmail,
   insertDeliveries,
   removeClaimed,
   reschedule,
@@ -26,7 +26,7 @@ const TRANSCRIPT_CHARS_MAX = 8000;
  * Builds the row of `delivery_attempts` for an attempt; undefined if it was broken off before it began and counts as
  * none.
  */
-function attemptOf(
+function buildAttempt(
   world: World,
   row: DeliveryRow,
   outcomes: readonly Outcome[],
@@ -68,7 +68,7 @@ function describeTriedRecipient(outcome: Outcome): TriedRecipient {
 const HOUR_MS = 3_600_000;
 
 /** Returns the delivery notices that the sender requested (RFC 3461 §6), for the events of one attempt. */
-function noticesOf(
+function buildNotices(
   world: World,
   row: DeliveryRow,
   outcomes: readonly Outcome[],
@@ -121,7 +121,7 @@ function describeNoticeRecipient(address: string, kind: NoticeKind, outcome: Out
   const detail = reply ? replyText(reply) : outcome && 'detail' in outcome ? outcome.detail : undefined;
   return {
     address,
-    status: statusOf(kind, reply),
+    status: toNoticeStatus(kind, reply),
     ...(detail === undefined ? {} : { diagnostic: detail }),
     ...(remote === undefined ? {} : { remote: /^\S+/.exec(remote)?.[0] ?? remote }),
   };
@@ -131,7 +131,7 @@ function describeNoticeRecipient(address: string, kind: NoticeKind, outcome: Out
  * Returns the enhanced code of the reply with the class of the action: mail that was given up has failed, even if the
  * last reply was 4xx.
  */
-function statusOf({ status }: NoticeKind, reply: Reply | undefined): string {
+function toNoticeStatus({ status }: NoticeKind, reply: Reply | undefined): string {
   const said = reply?.enhanced ?? status;
   return said[0] === status[0] ? said : `${status[0]}${said.slice(1)}`;
 }
@@ -157,9 +157,9 @@ export function createSettle(
   return async (row, settled: Outcome[], tried) => {
     const outcomes = boundOutcomes(settled);
     const conclusion = conclude(world, row, outcomes);
-    const attempt = tried && attemptOf(world, row, outcomes, tried);
-    const notices = noticesOf(world, row, outcomes, conclusion);
-    if (await write({ row, email: emailOf(row), stream: findStream(row), conclusion, attempt, notices })) {
+    const attempt = tried && buildAttempt(world, row, outcomes, tried);
+    const notices = buildNotices(world, row, outcomes, conclusion);
+    if (await write({ row, email: toEventEmail(row), stream: findStream(row), conclusion, attempt, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
       if (attempt) traceAttempt(world, attempt, outcomes);
       refusals.note(row, outcomes);
@@ -207,10 +207,10 @@ export async function settleDropped(
     const outcomes = addresses.map((address): Outcome => ({ kind: 'failed', address, ...why }));
     const conclusion = conclude(world, row, outcomes);
     return {
-      email: emailOf(row),
+      email: toEventEmail(row),
       stream: findStream(row),
       conclusion,
-      notices: noticesOf(world, row, outcomes, conclusion),
+      notices: buildNotices(world, row, outcomes, conclusion),
     };
   });
   await settleOutcomes(world, tx, settled);

@@ -1,4 +1,4 @@
-import { shardOf } from '../events/index.ts';
+import { chooseShard } from '../events/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import type { Executor, Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -33,9 +33,9 @@ export async function addStreamCounts(
   counts: readonly StreamCount[],
 ): Promise<void> {
   if (counts.length === 0) return;
-  const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
-  const nameOf = ({ teamId, stream }: StreamCount): string => `${teamId} ${stream}`;
-  const ordered = counts.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const shard = tx.dialect === 'pg' ? chooseShard(ids) : 0;
+  const toKey = ({ teamId, stream }: StreamCount): string => `${teamId} ${stream}`;
+  const ordered = counts.toSorted((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
   const adds = COUNTS.map((name) => `${name} = stream_counts.${name} + excluded.${name}`);
   await tx.insertMany(
     'stream_counts',

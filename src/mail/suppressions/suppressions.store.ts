@@ -1,5 +1,5 @@
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   prefixPage,
@@ -59,7 +59,7 @@ export async function listSuppressionRows(
   }
   const sql = pageSql('suppressions', `team_id = ? and ${where.sql}`, page);
   const rows = await db.all<SuppressionRow>(sql, [teamId, ...where.values, ...pageValues(page)]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 export const suppressionRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>

@@ -136,7 +136,7 @@ export async function removeSuppressions(
   }
   return ctx.store.db.tx(async (tx) => {
     // A malformed address cannot be suppressed, and what is not suppressed is skipped.
-    const names = [...new Set(emails ? emails.map(keyOf).filter((key) => key !== undefined) : ids)];
+    const names = [...new Set(emails ? emails.map(parseAddressKey).filter((key) => key !== undefined) : ids)];
     const found = emails ? await findByKeys(tx, ctx.teamId, names) : await findByIds(tx, ctx.teamId, names);
     const byName = new Map(found.map((row) => [emails ? row.email_key : row.id, row]));
     const asked = names.map((name) => byName.get(name)).filter((row) => row !== undefined);
@@ -190,7 +190,7 @@ export async function suppressedNow({ store, teamId }: Ctx, addresses: readonly 
 /** Finds a suppression by its id or the suppressed address, either of which may be in the path. */
 async function suppressionNamed(db: Executor, teamId: string, idOrAddress: string): Promise<SuppressionRow> {
   const isId = /^sup_[0-9a-f]{32}$/.test(idOrAddress);
-  const key = keyOf(idOrAddress);
+  const key = parseAddressKey(idOrAddress);
   if (!isId && key === undefined) {
     throw refuse('invalid_parameter', {
       say: 'A suppression is named by its id (sup_…) or by the suppressed address.',
@@ -215,7 +215,7 @@ function present(row: SuppressionRow) {
  * Returns the key by which an address is found, however it is written; undefined if it is malformed or has a display
  * name.
  */
-function keyOf(text: string): string | undefined {
+function parseAddressKey(text: string): string | undefined {
   const parsed = parseMailbox(text);
   if (!parsed.ok || parsed.mailbox.name !== '') return undefined;
   return normalizeAddress(parsed.mailbox.address);

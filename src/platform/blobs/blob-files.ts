@@ -57,7 +57,7 @@ export const isOwner = (text: string): boolean => OWNER_FORM.test(text);
  * Throws if the owner is invalid. The last characters of a UUIDv7 are random; its first ones would put a whole day into
  * one folder.
  */
-export function shardOf(owner: string): string {
+export function toShard(owner: string): string {
   if (!isOwner(owner)) throw new Error(`the blob owner ${JSON.stringify(owner)} is not an id`);
   return owner.slice(-2);
 }

@@ -33,7 +33,7 @@ async function ownersBefore(ms: number): Promise<string[]> {
 
 describe('linked blobs', () => {
   const OTHER = '018bcfe5-6800-7000-8000-0000000000cd';
-  const fileOf = (owner: string, name: string) => path.join(root, owner.slice(-2), owner, name);
+  const locateFile = (owner: string, name: string) => path.join(root, owner.slice(-2), owner, name);
 
   it('share one content without a copy, and either can be removed without the other', async () => {
     await blobs.put(`${OWNER}/a`, Buffer.from('the content'));
@@ -44,7 +44,7 @@ describe('linked blobs', () => {
     ]);
     // The same link is made again, as happens after a crash.
     await blobs.linkAll([{ from: `${OWNER}/a`, to: `${OTHER}/b` }]);
-    expect(statSync(fileOf(OTHER, 'b')).ino).toBe(statSync(fileOf(OWNER, 'a')).ino);
+    expect(statSync(locateFile(OTHER, 'b')).ino).toBe(statSync(locateFile(OWNER, 'a')).ino);
     expect(readdirSync(path.join(root, 'cd', OTHER)).sort()).toEqual(['b', 'c']);
     await blobs.remove(OWNER);
     expect((await blobs.get(`${OTHER}/b`)).toString()).toBe('the content');

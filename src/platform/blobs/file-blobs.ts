@@ -13,7 +13,7 @@ import {
   type ByteRange,
   type NewBlob,
 } from './blobs.ts';
-import { PART, isOwner, partsOfKey, shardOf, openScratchFile, readRange } from './blob-files.ts';
+import { PART, isOwner, partsOfKey, toShard, openScratchFile, readRange } from './blob-files.ts';
 
 /** A disk syncs several files in almost the time of one; more would only wait for each other. */
 const AT_ONCE_MAX = 16;
@@ -23,11 +23,11 @@ const AT_ONCE_MAX = 16;
  * reader asks for.
  */
 export function openFileBlobs(root: string): Blobs {
-  const folderOf = (owner: string): string => path.join(root, shardOf(owner), owner);
+  const locateFolder = (owner: string): string => path.join(root, toShard(owner), owner);
 
-  function fileOf(key: string): { folder: string; file: string } {
+  function locateFile(key: string): { folder: string; file: string } {
     const { owner, name } = partsOfKey(key);
-    const folder = folderOf(owner);
+    const folder = locateFolder(owner);
     return { folder, file: path.join(folder, name) };
   }
   let puts = 0;
@@ -35,7 +35,7 @@ export function openFileBlobs(root: string): Blobs {
   let probing: Promise<void> | undefined;
 
   async function putAll(blobs: readonly NewBlob[]): Promise<BlobDigest[]> {
-    const files = blobs.map(({ key, content }, at) => ({ ...fileOf(key), content, at }));
+    const files = blobs.map(({ key, content }, at) => ({ ...locateFile(key), content, at }));
     const folders = new Set(files.map(({ folder }) => folder));
     const digests: BlobDigest[] = [];
     await eachLimit(folders, AT_ONCE_MAX, (folder) => makeFolder(root, folder));
@@ -48,7 +48,7 @@ export function openFileBlobs(root: string): Blobs {
   }
 
   async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<BlobDigest> {
-    const { folder, file } = fileOf(key);
+    const { folder, file } = locateFile(key);
     const digester = createDigester();
     await makeFolder(root, folder);
     await write(file, digester.watch(content));
@@ -73,26 +73,31 @@ export function openFileBlobs(root: string): Blobs {
     put: async (key, content) => void (await putAll([{ key, content }])),
     putStream,
     putAll,
-    linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
+    linkAll: (links) => linkFiles(root, links, { locateFile, nextNumber: () => ++puts }),
     check: () => (probing ??= probe(root).finally(() => (probing = undefined))),
-    get: async (key) => readFile(fileOf(key).file).catch(namingBlob(key)),
-    size: async (key) => (await stat(fileOf(key).file)).size,
-    digest: async (key) => digestOf(fileOf(key).file),
-    locate: (key) => fileOf(key).file,
+    get: async (key) => readFile(locateFile(key).file).catch(namingBlob(key)),
+    size: async (key) => (await stat(locateFile(key).file)).size,
+    digest: async (key) => digestFile(locateFile(key).file),
+    locate: (key) => locateFile(key).file,
     dropCopy: async () => undefined,
     async spool(owner) {
-      const folder = folderOf(owner);
+      const folder = locateFolder(owner);
       await makeFolder(root, folder);
-      return openSpool({ root, folder, temporary: path.join(folder, `spool.${process.pid}-${++puts}${PART}`), fileOf });
+      return openSpool({
+        root,
+        folder,
+        temporary: path.join(folder, `spool.${process.pid}-${++puts}${PART}`),
+        locateFile,
+      });
     },
     scratch: () => openScratchFile(root),
-    open: async (key, range) => openFile(fileOf(key).file, range),
+    open: async (key, range) => openFile(locateFile(key).file, range),
     async isEmpty() {
       for await (const _ of ownersIn(root, Infinity)) return false;
       return true;
     },
-    remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
-    removeKeys: async (keys) => eachLimit(keys, AT_ONCE_MAX, (key) => rm(fileOf(key).file, { force: true })),
+    remove: async (owner) => rm(locateFolder(owner), { recursive: true, force: true }),
+    removeKeys: async (keys) => eachLimit(keys, AT_ONCE_MAX, (key) => rm(locateFile(key).file, { force: true })),
     owners: (beforeMs) => ownersIn(root, beforeMs),
     keys: () => keysIn(root),
     readMark: async () => readMark(root),
@@ -114,13 +119,16 @@ const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', '
 async function linkFiles(
   root: string,
   links: readonly BlobLink[],
-  { fileOf, nextNumber }: { fileOf: (key: string) => { folder: string; file: string }; nextNumber: () => number },
+  {
+    locateFile,
+    nextNumber,
+  }: { locateFile: (key: string) => { folder: string; file: string }; nextNumber: () => number },
 ): Promise<void> {
-  const folders = new Set(links.map(({ to }) => fileOf(to).folder));
+  const folders = new Set(links.map(({ to }) => locateFile(to).folder));
   await eachLimit(folders, AT_ONCE_MAX, (folder) => makeFolder(root, folder));
   await eachLimit(links, AT_ONCE_MAX, ({ from, to }) => {
-    const { file } = fileOf(to);
-    const linked = linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
+    const { file } = locateFile(to);
+    const linked = linkFile(locateFile(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
     return linked.catch(namingBlob(from));
   });
   await eachLimit(folders, AT_ONCE_MAX, syncFolder);
@@ -194,12 +202,12 @@ async function* ownersIn(root: string, beforeMs: number): AsyncIterable<string> 
 
 async function* keysIn(root: string): AsyncIterable<string> {
   for await (const owner of ownersIn(root, Infinity)) {
-    const names = await namesIn(path.join(root, shardOf(owner), owner));
+    const names = await namesIn(path.join(root, toShard(owner), owner));
     for (const name of names) if (!name.endsWith(PART)) yield `${owner}/${name}`;
   }
 }
 
-async function digestOf(file: string): ReturnType<Blobs['digest']> {
+async function digestFile(file: string): ReturnType<Blobs['digest']> {
   const opened = await openFile(file);
   if (!opened) return undefined;
   const digester = createDigester();
@@ -213,7 +221,7 @@ async function openSpool(at: {
   root: string;
   folder: string;
   temporary: string;
-  fileOf: (key: string) => { folder: string; file: string };
+  locateFile: (key: string) => { folder: string; file: string };
 }): Promise<BlobSpool> {
   const { root, folder, temporary } = at;
   const handle = await open(temporary, 'wx+', 0o600);
@@ -225,7 +233,7 @@ async function openSpool(at: {
     },
     read: ({ start, end }) => readRange(handle, start, end),
     async keep(key) {
-      const to = at.fileOf(key);
+      const to = at.locateFile(key);
       await handle.datasync();
       await makeFolder(root, to.folder);
       await rename(temporary, to.file);

@@ -24,7 +24,7 @@ export {
   createDigester,
   digestOfBytes,
 } from './blobs.ts';
-export { copyBlobs, shardOf, type ScratchFile } from './blob-files.ts';
+export { copyBlobs, toShard, type ScratchFile } from './blob-files.ts';
 export { openFileBlobs } from './file-blobs.ts';
 
 export interface BlobsOptions {
@@ -48,7 +48,7 @@ export function openBlobs(settings: Config['blobs'], options: BlobsOptions): Blo
     region,
     accessKey,
     pathStyle: settings.path_style,
-    secretKey: secretOf(settings),
+    secretKey: readSecret(settings),
     timeoutMs: settings.timeout_seconds * 1000,
     giveUpMs: settings.give_up_seconds * 1000,
     requestsMax: settings.requests_max,
@@ -58,7 +58,7 @@ export function openBlobs(settings: Config['blobs'], options: BlobsOptions): Blo
   });
 }
 
-function secretOf({ secret_key: secret, secret_key_file: file }: Config['blobs']): string {
+function readSecret({ secret_key: secret, secret_key_file: file }: Config['blobs']): string {
   if (secret !== '') return secret;
   try {
     return readFileSync(file, 'utf8').trim();

@@ -18,7 +18,7 @@ import { eachLimit } from '../limits/index.ts';
 import { MARK_FILE } from '../installation-mark/index.ts';
 import { openObjectStore, type ObjectBody, type ObjectStore, type ObjectStoreOptions } from '../object-store/index.ts';
 import { NoSuchBlob, type BlobDigest, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';
-import { isOwner, partsOfKey, shardOf, openScratchFile, readRange, PART } from './blob-files.ts';
+import { isOwner, partsOfKey, toShard, openScratchFile, readRange, PART } from './blob-files.ts';
 import path from 'node:path';
 
 /**
@@ -57,10 +57,10 @@ interface CacheOptions {
 function openBlobCache(root: string, { bytesMax, now }: CacheOptions): BlobCache {
   const boot = existsSync(BOOT_ID) ? readFileSync(BOOT_ID, 'utf8').trim() : `process-${process.pid}`;
   const folder = path.join(root, boot);
-  const folderOf = (owner: string): string => path.join(folder, shardOf(owner), owner);
-  const fileOf = (key: string): string => {
+  const locateFolder = (owner: string): string => path.join(folder, toShard(owner), owner);
+  const locateFile = (key: string): string => {
     const { owner, name } = partsOfKey(key);
-    return path.join(folderOf(owner), name);
+    return path.join(locateFolder(owner), name);
   };
   let grown = 0;
   let trimming: Promise<void> | undefined;
@@ -80,7 +80,7 @@ function openBlobCache(root: string, { bytesMax, now }: CacheOptions): BlobCache
       return path.join(folder, `${randomUUID()}${PART}`);
     },
     async open(key) {
-      const file = fileOf(key);
+      const file = locateFile(key);
       const handle = await open(file, 'r').catch(unlessGone);
       if (!handle) return undefined;
       // Keep the modification time, because it decides when the copy expires.
@@ -89,7 +89,7 @@ function openBlobCache(root: string, { bytesMax, now }: CacheOptions): BlobCache
       return handle;
     },
     async adopt(temporary, key) {
-      const file = fileOf(key);
+      const file = locateFile(key);
       try {
         grown += (await stat(temporary)).size;
         await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -101,12 +101,12 @@ function openBlobCache(root: string, { bytesMax, now }: CacheOptions): BlobCache
       if (grown > bytesMax / GROWN_SHARE) void trim();
     },
     async link(from, to) {
-      const file = fileOf(to);
+      const file = locateFile(to);
       await mkdir(path.dirname(file), { recursive: true, mode: 0o700 }).catch(() => undefined);
-      await link(fileOf(from), file).catch(() => undefined);
+      await link(locateFile(from), file).catch(() => undefined);
     },
-    remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
-    removeKey: async (key) => rm(fileOf(key), { force: true }),
+    remove: async (owner) => rm(locateFolder(owner), { recursive: true, force: true }),
+    removeKey: async (key) => rm(locateFile(key), { force: true }),
   };
 }
 
@@ -230,7 +230,7 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
 
   async function put({ key, content }: NewBlob): Promise<BlobDigest> {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
-    const body = bodyOf(bytes);
+    const body = toBody(bytes);
     await upload(key, body);
     const temporary = await cache.temporary();
     // If caching fails, the content is read from the store.
@@ -292,13 +292,13 @@ function createCheck({ probe, cache, sinceStored }: Parts, object: string): () =
     const file = await openScratchFile(cache.folder);
     await file.close();
     if (sinceStored.ms() < SHOWN_MS) return;
-    await probe.put(object, bodyOf(Buffer.from('rasket asks whether it may write here\n')));
+    await probe.put(object, toBody(Buffer.from('rasket asks whether it may write here\n')));
     void cache.trim();
   }
   return () => (checking ??= check().finally(() => (checking = undefined)));
 }
 
-function bodyOf(content: Buffer): ObjectBody {
+function toBody(content: Buffer): ObjectBody {
   const hashes = createHashes();
   hashes.update(content);
   return { ...hashes.end(), open: () => content };
@@ -308,7 +308,7 @@ type Names = ReturnType<typeof namesUnder>;
 
 function namesUnder(prefix: string) {
   const all = `${prefix}blobs/`;
-  const owner = (id: string): string => `${all}${shardOf(id)}/${id}/`;
+  const owner = (id: string): string => `${all}${toShard(id)}/${id}/`;
   return {
     all,
     owner,
@@ -473,7 +473,7 @@ function createMark(store: ObjectStore, key: string): Pick<Blobs, 'readMark' | '
     async writeMark(id) {
       const found = await readMark();
       if (found !== undefined) return found;
-      await store.put(key, bodyOf(Buffer.from(`${id}\n`)));
+      await store.put(key, toBody(Buffer.from(`${id}\n`)));
       return readMark();
     },
     removeMark: () => store.remove(key),

@@ -269,7 +269,7 @@ function checkRelayNames({ delivery, regions, relays }: Config): Conflict[] {
 // A relay that is not in use may be incomplete, as the one that ships with the program is.
 function checkRelays(config: Config): Conflict[] {
   const used = usedRelays(config);
-  const ownerOf = new Map<string, string>();
+  const owners = new Map<string, string>();
   return Object.entries(config.relays).flatMap(([name, relay]) => {
     const conflicts: Conflict[] = [];
     const complain = (fields: readonly string[], text: string): void => {
@@ -277,8 +277,8 @@ function checkRelays(config: Config): Conflict[] {
       conflicts.push({ keys, text: `relays.${name} ${text}` });
     };
     for (const domain of relay.domains.map((one) => one.toLowerCase())) {
-      const owner = ownerOf.get(domain);
-      if (owner === undefined) ownerOf.set(domain, name);
+      const owner = owners.get(domain);
+      if (owner === undefined) owners.set(domain, name);
       else complain(['domains'], `and relays.${owner} both have the domain ${domain}; remove it from one of them`);
     }
     if (!used.has(name)) return conflicts;
@@ -357,7 +357,7 @@ const NOWHERE = /(^|\.)(localhost|invalid|example)$/i;
 /** Names that a closed network may assign; a name without a dot is not a domain (RFC 6762 §3, RFC 8375 §3). */
 const INSIDE = /^[^.]+$|\.(local|internal|home\.arpa)$/i;
 
-interface Standing {
+interface SettingOrigin {
   readonly source: Source;
   readonly file?: string | undefined;
 }
@@ -366,7 +366,7 @@ interface Standing {
  * Explains why a server cannot send mail under its configured name, with the line to change. Mail that stays on this
  * machine needs no name, and if mail may go to private addresses, a name of that network may be right.
  */
-export function findNameFault(config: Config, { source, file }: Standing): string | undefined {
+export function findNameFault(config: Config, { source, file }: SettingOrigin): string | undefined {
   const { host } = config.instance;
   const isClosed = config.network.mail_allow_private.length > 0;
   if (config.delivery.capture || !(NOWHERE.test(host) || (INSIDE.test(host) && !isClosed))) return undefined;

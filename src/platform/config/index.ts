@@ -6,7 +6,7 @@ export { usedRelays } from './cross-checks.ts';
 export { tsigSecretIn, readPostgresUrl } from './network-kinds.ts';
 export {
   isPlan,
-  monthlyLimitOf,
+  computeMonthlyLimit,
   planNamed,
   type Config,
   type DeepPartial,
@@ -19,5 +19,5 @@ export {
   isSimulatorDomain,
   listSimulatorDomains,
 } from './settings.ts';
-export { holdsSecret, placeOf, showConfig } from './show-config.ts';
+export { holdsSecret, locateSetting, showConfig } from './show-config.ts';
 export { CHECKS } from './doctor-settings.ts';

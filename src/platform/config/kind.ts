@@ -23,7 +23,7 @@ export interface Unfit {
 
 export function integer(range: { min: number; max: number; unit: string }): Kind<number> {
   const { min, max, unit } = range;
-  return kindOf(
+  return createKind(
     `an integer from ${min} to ${max} (${unit})`,
     (raw): raw is number => typeof raw === 'number' && Number.isInteger(raw) && raw >= min && raw <= max,
     integerFromText,
@@ -32,7 +32,7 @@ export function integer(range: { min: number; max: number; unit: string }): Kind
 
 /** A share in per cent, with decimals. */
 export function percent(): Kind<number> {
-  return kindOf(
+  return createKind(
     'a number from 0 to 100 (per cent)',
     (raw): raw is number => typeof raw === 'number' && raw >= 0 && raw <= 100,
     (line) => (/^\d{1,3}(\.\d{1,6})?$/.test(line.trim()) ? Number(line) : line),
@@ -51,7 +51,7 @@ export function integerOrNone(range: { max: number; unit: string }): Kind<number
 }
 
 export function flag(): Kind<boolean> {
-  return kindOf(
+  return createKind(
     'true or false',
     (raw): raw is boolean => typeof raw === 'boolean',
     (text) => (text === 'true' ? true : text === 'false' ? false : text),
@@ -61,11 +61,11 @@ export function flag(): Kind<boolean> {
 export function oneOf<const T extends string>(words: readonly T[]): Kind<T> {
   const quoted = words.map((word) => `"${word}"`);
   const expects = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
-  return kindOf(expects, (raw): raw is T => (words as readonly unknown[]).includes(raw));
+  return createKind(expects, (raw): raw is T => (words as readonly unknown[]).includes(raw));
 }
 
 export function text(expects: string, fits: (value: string) => boolean): Kind<string> {
-  return kindOf(expects, (raw): raw is string => typeof raw === 'string' && fits(raw));
+  return createKind(expects, (raw): raw is string => typeof raw === 'string' && fits(raw));
 }
 
 export function textOrEmpty(expects: string, fits: (value: string) => boolean): Kind<string> {
@@ -92,7 +92,7 @@ export function secret(kind: Kind<string>, mask: (value: string) => string): Kin
   return { ...kind, mask };
 }
 
-function kindOf<T>(
+function createKind<T>(
   expects: string,
   fits: (raw: unknown) => raw is T,
   fromText = (line: string): unknown => line,

@@ -172,7 +172,7 @@ export interface ConfigInput {
 
 /** Merges the layers, later ones over earlier ones; throws a ConfigFault with every fault of every layer. */
 export function loadConfig(input: ConfigInput): { config: Config; sources: Sources; warnings: string[] } {
-  const draft = copyOf((shippedDefaults ??= readDefaults()));
+  const draft = copyDraft((shippedDefaults ??= readDefaults()));
   const defaults = new Map(draft.values);
   if (input.profile === 'development') applyFile(draft, shipped('development.toml'), 'profile');
   const { file } = input;
@@ -291,7 +291,7 @@ function emptyDraft(): Draft {
   };
 }
 
-const copyOf = (draft: Draft): Draft => ({
+const copyDraft = (draft: Draft): Draft => ({
   values: new Map(draft.values),
   sources: new Map(draft.sources),
   entries: new Set(draft.entries),

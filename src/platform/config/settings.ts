@@ -510,4 +510,4 @@ export const isPlan = (config: Config, code: string): boolean => Object.hasOwn(c
  * Returns the number of emails that a team may send a month: those included in its plan, and those beyond them that are
  * charged.
  */
-export const monthlyLimitOf = (plan: Plan): number => plan.included_emails + plan.overage_emails;
+export const computeMonthlyLimit = (plan: Plan): number => plan.included_emails + plan.overage_emails;

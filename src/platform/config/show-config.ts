@@ -73,16 +73,16 @@ interface Read {
  * Returns the place where a setting gets its value, as the prefix of a fault: `rasket.toml:12`, or the name of a
  * variable.
  */
-export function placeOf(key: string, { sources, file, text }: Read): string {
+export function locateSetting(key: string, { sources, file, text }: Read): string {
   const source = sources.get(key);
   if (source === 'env') return variableName(key);
   if (source !== 'file' || file === undefined) return 'the configuration';
-  const line = lineOf(text, key);
+  const line = findLine(text, key);
   return line === undefined ? file : `${file}:${line}`;
 }
 
 /** Finds the line of a TOML text that sets a key whose value is on one line. */
-function lineOf(text: string, key: string): number | undefined {
+function findLine(text: string, key: string): number | undefined {
   const lines = text.split('\n');
   const path = key.split('.');
   const name = path.at(-1) ?? '';

@@ -58,7 +58,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
       }, load),
     onCommit: listeners.add,
     ...WITHOUT_OTHERS,
-    cutUnusedPages: (pagesMax) => turns.run(() => untilUnlocked(() => cutPagesOf(writer, reads, pagesMax))),
+    cutUnusedPages: (pagesMax) => turns.run(() => untilUnlocked(() => cutPages(writer, reads, pagesMax))),
     lostFile: files.lost,
     abandonInto: (into) => files.abandonInto(into, (part) => turns.run(() => copyInto(writer, reads, part))),
     unsafeSettings: async () => [],
@@ -92,7 +92,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
       files.mustNotBeAbandoned();
       commit.run();
       versions.committed(touched);
-      listeners.tell(touched);
+      listeners.notify(touched);
       return value;
     } catch (error) {
       // SQLite rolls back by itself on a full disk. A second rollback would hide the first error, and so would a
@@ -120,7 +120,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
   }
 }
 
-function cutPagesOf(writer: Sqlite.Database, reads: ReadSpan, pagesMax: number): Promise<number> {
+function cutPages(writer: Sqlite.Database, reads: ReadSpan, pagesMax: number): Promise<number> {
   reads.end();
   // Fetch all rows: incremental_vacuum frees one page for each step, and fetching a single row is a single step.
   return cutUnusedPages((text) => firstNumber(writer.pragma(text) as Row[]), pagesMax);

@@ -8,7 +8,7 @@ const { file, isFull, from } = workerData as CheckOrder;
 /** Number of lines per table; the first one says enough. */
 const LINES_MAX = 3;
 
-const say = (step: CheckStep): void => parentPort?.postMessage(step);
+const post = (step: CheckStep): void => parentPort?.postMessage(step);
 
 /** Returns the faults of a table: SQLite returns most of them as lines, and throws if it cannot continue. */
 function faultsIn(work: () => string[]): string[] {
@@ -27,7 +27,7 @@ const ofSchema = faultsIn(() => {
   tables = db.prepare<[], string>(sql).pluck().all();
   return [];
 });
-say({ kind: 'begun', tables: tables.length, faults: ofSchema });
+post({ kind: 'begun', tables: tables.length, faults: ofSchema });
 const first = Math.floor(from * tables.length);
 for (const table of [...tables.slice(first), ...tables.slice(0, first)]) {
   const check = isFull ? 'integrity_check' : 'quick_check';
@@ -37,7 +37,7 @@ for (const table of [...tables.slice(first), ...tables.slice(0, first)]) {
       .filter((line) => line !== 'ok')
       .slice(0, LINES_MAX),
   );
-  say({ kind: 'checked', faults: faults.map((line) => `${table}: ${line}`) });
+  post({ kind: 'checked', faults: faults.map((line) => `${table}: ${line}`) });
 }
 db.close();
-say({ kind: 'done' });
+post({ kind: 'done' });

@@ -106,7 +106,7 @@ const selected = ({ columns }: CopiedTable, { dialect }: Executor): string =>
     .join(', ');
 
 /** Yields the rows of a table in the order of its key. */
-async function* pagesOf(from: Executor, table: CopiedTable): AsyncGenerator<Row[]> {
+async function* readPages(from: Executor, table: CopiedTable): AsyncGenerator<Row[]> {
   const key = table.key.map(quoted).join(', ');
   const sql = `select ${selected(table, from)} from ${quoted(table.name)}`;
   const beyond = `where (${key}) > (${table.key.map(() => '?').join(', ')})`;
@@ -130,9 +130,9 @@ export const countRows = async (db: Executor, table: string): Promise<number> =>
 
 /** Copies all rows of a table into an empty one. A page is one transaction, which does not wait for the disk. */
 export async function copyTable(from: Executor, into: Db, table: CopiedTable, watch: CopyWatch): Promise<void> {
-  for await (const page of pagesOf(from, table)) {
+  for await (const page of readPages(from, table)) {
     const rows = page.map((row) => {
-      const fitted = fitOrSay(row, table, into);
+      const fitted = fitOrThrow(row, table, into);
       if (fitted.isChanged) watch.replaced(table.name, keyText(row, table));
       return fitted.row;
     });
@@ -145,11 +145,11 @@ export async function copyTable(from: Executor, into: Db, table: CopiedTable, wa
   }
 }
 
-function fitOrSay(row: Row, table: CopiedTable, into: Executor): ReturnType<typeof fitRow> {
+function fitOrThrow(row: Row, table: CopiedTable, into: Executor): ReturnType<typeof fitRow> {
   try {
     return fitRow(row, table, into.dialect);
   } catch (error) {
-    throw faultOf(row, table, error);
+    throw toRowFault(row, table, error);
   }
 }
 
@@ -168,7 +168,7 @@ async function insert(into: Db, table: CopiedTable, rows: readonly Row[]): Promi
   } catch (error) {
     if (isOfTheWorld(error)) throw error;
     // Insert the rows one by one to find the one that fails.
-    for (const row of rows) await write([row]).catch((cause: unknown) => Promise.reject(faultOf(row, table, cause)));
+    for (const row of rows) await write([row]).catch((cause: unknown) => Promise.reject(toRowFault(row, table, cause)));
     throw error;
   }
 }
@@ -180,7 +180,7 @@ async function insert(into: Db, table: CopiedTable, rows: readonly Row[]): Promi
 const isOfTheWorld = (error: unknown): boolean =>
   !/^(22|23|SQLITE_CONSTRAINT|SQLITE_MISMATCH)/.test(String((error as { code?: unknown }).code ?? ''));
 
-function faultOf(row: Row, table: CopiedTable, cause: unknown): Error {
+function toRowFault(row: Row, table: CopiedTable, cause: unknown): Error {
   const because = cause instanceof Error ? cause.message : String(cause);
   return new RowFault(`the row of ${table.name} with ${keyText(row, table)} cannot be copied: ${because}`, { cause });
 }
@@ -203,7 +203,7 @@ export async function verifyTable(
 ): Promise<TableCheck> {
   const hashes = [createHash('sha256'), createHash('sha256')] as const;
   let rows = 0;
-  for await (const page of pagesOf(from, table)) {
+  for await (const page of readPages(from, table)) {
     const found = new Map((await rowsByKeys(into, table, page)).map((row) => [keyText(row, table), row]));
     for (const read of page) {
       const expected = fitRow(read, table, into.dialect).row;
@@ -284,7 +284,7 @@ const KINDS: [RegExp, ColumnKind][] = [
   [/^jsonb$/, 'json'],
 ];
 
-const kindOf = (type: string): ColumnKind => KINDS.find(([form]) => form.test(type))?.[1] ?? 'unknown';
+const detectKind = (type: string): ColumnKind => KINDS.find(([form]) => form.test(type))?.[1] ?? 'unknown';
 
 interface ColumnRow {
   table: string;
@@ -327,7 +327,7 @@ export async function tableShapes(db: Executor): Promise<TableShape[]> {
     columns: own.map((row) => ({
       name: row.name,
       type: row.type,
-      kind: kindOf(row.type),
+      kind: detectKind(row.type),
       isFilled: row.filled !== 0,
     })),
     key: own
@@ -362,13 +362,13 @@ export function planCopy(
   const into = new Map(target.map((table) => [table.name, table]));
   const from = new Map(source.map((table) => [table.name, table]));
   const names = [...new Set([...from.keys(), ...into.keys()])].filter((name) => !(name in apart));
-  const faults = names.flatMap((name) => faultsOf(name, from.get(name), into.get(name)));
+  const faults = names.flatMap((name) => findShapeFaults(name, from.get(name), into.get(name)));
   if (faults.length > 0) throw new UnknownTable(`these tables cannot be copied: ${faults.join('; ')}`);
   const tables = names.map((name) => copied(from.get(name), into.get(name)));
   return parentsFirst(tables, new Map([...from].map(([name, { parents }]) => [name, parents])));
 }
 
-function faultsOf(name: string, from: TableShape | undefined, into: TableShape | undefined): string[] {
+function findShapeFaults(name: string, from: TableShape | undefined, into: TableShape | undefined): string[] {
   if (!from || !into) return [`${name} is in the ${from ? 'source' : 'target'} alone`];
   const faults: string[] = [];
   if (from.key.length === 0 || from.key.join() !== into.key.join())

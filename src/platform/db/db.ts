@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 
-const behind = new WeakMap<Executor, Executor>();
+const underlying = new WeakMap<Executor, Executor>();
 
 /** Records that a wrapper of a database, such as one that audits a call, stands for that database. */
 export function noteWrapper<Wrapper extends Executor>(wrapper: Wrapper, db: Executor): Wrapper {
-  behind.set(wrapper, databaseBehind(db));
+  underlying.set(wrapper, underlyingDatabase(db));
   return wrapper;
 }
 
@@ -12,7 +12,7 @@ export function noteWrapper<Wrapper extends Executor>(wrapper: Wrapper, db: Exec
  * Returns the key for what a process keeps once per database: limits, executors, caches. A wrapper as the key would
  * start with none.
  */
-export const databaseBehind = (db: Executor): Executor => behind.get(db) ?? db;
+export const underlyingDatabase = (db: Executor): Executor => underlying.get(db) ?? db;
 
 /** Returns `held` with some of its methods replaced by `own`; the other methods run on `held` itself. */
 export const overlaid = <Held extends object>(held: Held, own: Partial<Held>): Held =>

@@ -4,7 +4,7 @@ import type { DatabaseFault, Db } from './db.ts';
 
 /** Reports a violated unique constraint, which each database names in its own way. */
 export function isUniqueViolation(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = readCode(error);
   if (code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return true;
   return error instanceof Error && error.message.includes('UNIQUE constraint failed');
 }
@@ -22,7 +22,7 @@ export function isDatabaseSetback(error: unknown): boolean {
  * return it, or a table is missing.
  */
 export const isDatabaseDamage = (error: unknown): boolean =>
-  hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error)) || isUndefinedTable(error);
+  hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(readCode(error)) || isUndefinedTable(error);
 
 /**
  * Reports whether commits of all callers fail now. Conflicts and damaged pages concern single transactions; a fence and
@@ -47,12 +47,12 @@ export const isPlanOfOldSchema = (error: unknown): boolean =>
  * starts.
  */
 export const isUndefinedTable = (error: unknown): boolean =>
-  codeOf(error) === '42P01' || (codeOf(error).startsWith('SQLITE_ERROR') && NO_SUCH_TABLE.test(messageOf(error)));
+  readCode(error) === '42P01' || (readCode(error).startsWith('SQLITE_ERROR') && NO_SUCH_TABLE.test(readMessage(error)));
 
 /** Returns the name of the table that the database lacks; undefined if the message does not quote it. */
 export function missingTableIn(error: unknown): string | undefined {
   if (!isUndefinedTable(error)) return undefined;
-  const message = messageOf(error);
+  const message = readMessage(error);
   return (NO_SUCH_TABLE.exec(message) ?? [...message.matchAll(QUOTED_NAMES)].at(-1))?.[1];
 }
 
@@ -60,7 +60,7 @@ const NO_SUCH_TABLE = /\bno such table: (?:main\.)?(\w+)$/;
 /** PostgreSQL translates its messages; each language has quotation marks of its own. The last quoted name is the table. */
 const QUOTED_NAMES = /["'«»„“‚‘「『]\s*(?:\w+\.)?(\w+)\s*["'«»“”‘’」』]/g;
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '');
+const readMessage = (error: unknown): string => (error instanceof Error ? error.message : '');
 
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
@@ -160,11 +160,11 @@ const GONE_CODES = [
 ];
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {
-  const code = codeOf(error);
+  const code = readCode(error);
   return codes.some((start) => code.startsWith(start));
 }
 
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
+const readCode = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 
 /** The methods that a driver provides; `around` adds the notices of faults. */
 export type DriverDb = Omit<Db, 'onFenced' | 'onFault'>;

@@ -10,14 +10,14 @@ import type { Db, Executor } from './db.ts';
 export interface GroupCommit {
   /**
    * Adds a kind of write. `apply` takes all items of a group and returns one result each, in order; an Error as a
-   * result refuses only that item. `placeOf` gives the weight of an item in rows, for items that write many, and its
+   * result refuses only that item. `toPlace` gives the weight of an item in rows, for items that write many, and its
    * owner, so that one tenant need not wait for everything that another has submitted before.
    *
    * Lanes are applied in the order of their creation; for the server that is the order of construction in app.ts
    * (accept, settle, claim, hand-off, then the lanes of the ports). It is fixed so that commits are alike, but no lane
    * may rely on it: an item may be committed alone, before or after its neighbours in other lanes.
    */
-  lane<Item, Result>(apply: Lane<Item, Result>, placeOf?: (item: Item) => Place): (item: Item) => Promise<Result>;
+  lane<Item, Result>(apply: Lane<Item, Result>, toPlace?: (item: Item) => Place): (item: Item) => Promise<Result>;
   /** Resolves when every item submitted so far is durable or refused. */
   settled(): Promise<void>;
 }
@@ -93,12 +93,12 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
   }
 
   return {
-    lane<Item, Result>(apply: Lane<Item, Result>, placeOf?: (item: Item) => Place) {
+    lane<Item, Result>(apply: Lane<Item, Result>, toPlace?: (item: Item) => Place) {
       const waiting = createFairQueue<Waiting<Item, Result>>();
       lanes.push({ waiting, apply } as unknown as OpenLane);
       return (item: Item) =>
         new Promise<Result>((resolve, reject) => {
-          waiting.push({ item, resolve, reject }, placeOf?.(item));
+          waiting.push({ item, resolve, reject }, toPlace?.(item));
           running ??= drain();
         });
     },

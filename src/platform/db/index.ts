@@ -18,7 +18,7 @@ export {
 export {
   overlaid,
   ping,
-  databaseBehind,
+  underlyingDatabase,
   noteWrapper,
   type DatabaseFault,
   type Db,
@@ -53,7 +53,7 @@ export { isFenced, lowerFence, raiseFence } from './write-fence.ts';
 export {
   beginsWith,
   findsFew,
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   textsIn,

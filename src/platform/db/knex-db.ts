@@ -46,7 +46,7 @@ export function openKnexDb(file: string): DriverDb {
       files.mustNotBeAbandoned();
       return done;
     });
-    listeners.tell(touched);
+    listeners.notify(touched);
     return value;
   }
 }

@@ -73,7 +73,7 @@ export interface Page {
 
 /**
  * Renders one page by keyset, newest first: `where` narrows, `after`/`before` are ids of the same list. It reads one
- * row more than requested, to know whether there is another page; `pageOf` removes it again.
+ * row more than requested, to know whether there is another page; `cutPage` removes it again.
  */
 export function pageSql(table: string, where: string, page: Page, columns = '*'): string {
   const edge = page.after !== undefined ? 'and id < ?' : page.before !== undefined ? 'and id > ?' : '';
@@ -86,7 +86,7 @@ export function pageValues(page: Page): Value[] {
   return edge === undefined ? [page.limit + 1] : [edge, page.limit + 1];
 }
 
-export function pageOf<T>(rows: T[], page: Page): { rows: T[]; hasMore: boolean } {
+export function cutPage<T>(rows: T[], page: Page): { rows: T[]; hasMore: boolean } {
   const kept = rows.slice(0, page.limit);
   if (page.before !== undefined) kept.reverse();
   return { rows: kept, hasMore: rows.length > page.limit };
@@ -125,7 +125,7 @@ export async function pageInBatches<T>(
     const sql = pageSql(table, `${where.sql} and ${within} and ${match.sql}`, rest, columns);
     const bounds = end === undefined ? [] : [end];
     rows.push(...(await db.all<T>(sql, [...where.values, ...bounds, ...match.values, ...pageValues(rest)])));
-    if (end === undefined || rows.length > page.limit) return pageOf(rows, page);
+    if (end === undefined || rows.length > page.limit) return cutPage(rows, page);
     edge = end;
     await nextTurn();
   }
@@ -259,7 +259,7 @@ export async function prefixPage<T>(
   const ids = { sql: `select id from ${table} where team_id = ? and ${range.sql}`, values: [teamId, ...range.values] };
   const read = async (found: { sql: string; values: readonly Value[] }) => {
     const sql = pageSql(table, `${where} and ${found.sql}`, page, columns);
-    return pageOf(await db.all<T>(sql, [...values, ...found.values, ...pageValues(page)]), page);
+    return cutPage(await db.all<T>(sql, [...values, ...found.values, ...pageValues(page)]), page);
   };
   if (await findsFew(db, ids)) {
     // PostgreSQL looks up each id of an array; a subquery it tends to join with all rows of the team.

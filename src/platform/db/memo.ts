@@ -66,9 +66,9 @@ export const tableWrittenBy = (sql: string): string | undefined => WRITES_TO.exe
 
 interface CommitListeners {
   add(table: string, fire: () => void): () => void;
-  tell(tables: Iterable<string>): void;
+  notify(tables: Iterable<string>): void;
   /** Notifies all listeners, because any table may have been written. */
-  tellAll(): void;
+  notifyAll(): void;
   /** The tables that have listeners. */
   tables(): Iterable<string>;
 }
@@ -86,11 +86,11 @@ export function createCommitListeners(onMore: () => void = ignore): CommitListen
       listeners.add(fire);
       return () => void listeners.delete(fire);
     },
-    tell(tables) {
+    notify(tables) {
       if (byTable.size === 0) return;
       for (const table of tables) for (const fire of byTable.get(table) ?? []) fire();
     },
-    tellAll() {
+    notifyAll() {
       for (const listeners of byTable.values()) for (const fire of listeners) fire();
     },
     tables: () => byTable.keys(),

@@ -26,7 +26,7 @@ interface PgListener {
    * Notifies the processes that listen for these names, together with everything else of the next few milliseconds.
    * While not connected, no process is notified.
    */
-  tell(names: Iterable<string>): void;
+  notify(names: Iterable<string>): void;
   /** The result of `wanted` has changed. */
   wantsElse(): void;
   /** Returns the time since when nothing is received; undefined while it works. */
@@ -82,7 +82,7 @@ class Listener implements PgListener {
   #isClosed = false;
   #isFaultSaid = false;
   #cancelTell: (() => void) | undefined;
-  #cancelSay = (): void => undefined;
+  #cancelAnnounce = (): void => undefined;
   #cancelRetry = (): void => undefined;
 
   constructor(options: ListenerOptions) {
@@ -90,7 +90,7 @@ class Listener implements PgListener {
     void this.#connect();
   }
 
-  tell(names: Iterable<string>): void {
+  notify(names: Iterable<string>): void {
     if (this.#deafSince !== undefined || this.#others.size === 0) return;
     for (const name of names) if (this.#isWanted(name)) this.#toTell.add(name);
     if (this.#toTell.size === 0 || this.#cancelTell) return;
@@ -103,7 +103,7 @@ class Listener implements PgListener {
   }
 
   wantsElse(): void {
-    if (this.#deafSince === undefined) this.#say({});
+    if (this.#deafSince === undefined) this.#announce({});
   }
 
   deafSince(): number | undefined {
@@ -143,14 +143,14 @@ class Listener implements PgListener {
       await client.query(`listen ${CHANNEL}`);
       if (client !== this.#client) return;
       this.#lastHeard = systemClock.now();
-      this.#say({ isNew: true });
+      this.#announce({ isNew: true });
     } catch (error) {
       this.#lost(client, error);
     }
   }
 
   #receive(payload: string): void {
-    const message = messageOf(payload);
+    const message = parseMessage(payload);
     if (!message) return;
     const now = systemClock.now();
     if (message.from === this.#self) {
@@ -165,7 +165,7 @@ class Listener implements PgListener {
     const known = this.#others.get(message.from);
     if (known) known.heardAt = now;
     if (message.wants) this.#learn(message.from, message.wants);
-    if (message.isNew) this.#say({});
+    if (message.isNew) this.#announce({});
     if (message.of && this.#deafSince === undefined) this.#options.heard(message.of);
   }
 
@@ -178,8 +178,8 @@ class Listener implements PgListener {
   }
 
   /** Sends what this process listens for, now and periodically. */
-  #say({ isNew }: Pick<Message, 'isNew'>): void {
-    this.#cancelSay();
+  #announce({ isNew }: Pick<Message, 'isNew'>): void {
+    this.#cancelAnnounce();
     const now = systemClock.now();
     for (const [from, { heardAt }] of this.#others) if (now - heardAt > GONE_MS) this.#others.delete(from);
     if (this.#client && now - this.#lastHeard > GONE_MS) {
@@ -188,7 +188,9 @@ class Listener implements PgListener {
     }
     this.#send({ from: this.#self, wants: [...this.#options.wanted()], ...(isNew && { isNew }) });
     // If nothing was received yet, ask again soon: there may be a pooler in between.
-    this.#cancelSay = systemClock.timer(SAY_MS, () => this.#say(this.#deafSince === undefined ? {} : { isNew: true }));
+    this.#cancelAnnounce = systemClock.timer(SAY_MS, () =>
+      this.#announce(this.#deafSince === undefined ? {} : { isNew: true }),
+    );
   }
 
   #send(message: Message): void {
@@ -219,7 +221,7 @@ class Listener implements PgListener {
   }
 
   #stopTimers(): void {
-    this.#cancelSay();
+    this.#cancelAnnounce();
     this.#cancelTell?.();
     this.#cancelTell = undefined;
     this.#toTell.clear();
@@ -227,7 +229,7 @@ class Listener implements PgListener {
 }
 
 /** Do not trust the payload: any client that may connect to the database may notify. */
-function messageOf(payload: string): Message | undefined {
+function parseMessage(payload: string): Message | undefined {
   try {
     const { from, of, wants, isNew } = JSON.parse(payload) as Partial<Message>;
     if (typeof from !== 'string') return undefined;
@@ -260,10 +262,10 @@ export function createPgHearing(databaseUrl: string): PgHearing {
   return {
     onCommit: listeners.add,
     onAnnounced: listeners.add,
-    announce: (name) => listener?.tell([name]),
+    announce: (name) => listener?.notify([name]),
     committed(tables) {
-      listeners.tell(tables);
-      listener?.tell(tables);
+      listeners.notify(tables);
+      listener?.notify(tables);
     },
     hear({ url, onFault, random }) {
       listener = openPgListener({
@@ -271,8 +273,8 @@ export function createPgHearing(databaseUrl: string): PgHearing {
         onFault,
         random,
         wanted: listeners.tables,
-        heard: listeners.tell,
-        heardAnew: listeners.tellAll,
+        heard: listeners.notify,
+        heardAnew: listeners.notifyAll,
       });
       return listener;
     },

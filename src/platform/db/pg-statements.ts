@@ -78,7 +78,7 @@ const PARAMETERS_MAX = 60_000;
 export function createPgInsert(): PgInsert {
   const texts = new Map<string, Promise<string>>();
 
-  function textOf(on: Executor, { table, columns, conflict }: Insert): Promise<string> {
+  function prepareText(on: Executor, { table, columns, conflict }: Insert): Promise<string> {
     const key = `${table} ${columns.join(',')} ${conflict}`;
     let text = texts.get(key);
     if (!text) {
@@ -91,8 +91,8 @@ export function createPgInsert(): PgInsert {
 
   async function part(on: Executor, insert: Insert): Promise<number> {
     const { table, columns, rows, conflict } = insert;
-    const json = rows.length > 1 ? jsonOf(rows) : undefined;
-    if (json !== undefined) return on.run(await textOf(on, insert), [json]);
+    const json = rows.length > 1 ? toJson(rows) : undefined;
+    if (json !== undefined) return on.run(await prepareText(on, insert), [json]);
     const mark = `(${columns.map(() => '?').join(',')})`;
     const marks = rows.map(() => mark).join(',');
     return on.run(`insert into ${table} (${columns.join(',')}) values ${marks} ${conflict}`, rows.flat());
@@ -108,19 +108,19 @@ export function createPgInsert(): PgInsert {
   };
 }
 
-const nameOf = (column: number): string => `c${column}`;
+const toColumnName = (column: number): string => `c${column}`;
 
 /** NUL and lone surrogates, which PostgreSQL rejects in JSON with a different error. */
 const NOT_IN_TEXT = /\\u(?:0000|d[89a-f])/;
 
 /** Returns undefined if a value cannot be represented. */
-function jsonOf(rows: readonly (readonly Value[])[]): string | undefined {
+function toJson(rows: readonly (readonly Value[])[]): string | undefined {
   const records: Record<string, Value>[] = [];
   for (const row of rows) {
     const record: Record<string, Value> = {};
     for (const [i, value] of row.entries()) {
       if (Buffer.isBuffer(value)) return undefined;
-      record[nameOf(i)] = value;
+      record[toColumnName(i)] = value;
     }
     records.push(record);
   }
@@ -142,8 +142,8 @@ async function insertOfJson(
   const casts = columns.map((column, i) => {
     const type = types.get(column) ?? 'text';
     // A cast to varchar(n) would cut a text that is too long, which the insert rejects.
-    return /^(?:text|character)/.test(type) ? nameOf(i) : `${nameOf(i)}::${type}`;
+    return /^(?:text|character)/.test(type) ? toColumnName(i) : `${toColumnName(i)}::${type}`;
   });
-  const fields = columns.map((_, i) => `${nameOf(i)} text`).join(',');
+  const fields = columns.map((_, i) => `${toColumnName(i)} text`).join(',');
   return `insert into ${table} (${columns.join(',')}) select ${casts.join(',')} from json_to_recordset(?::json) as rows(${fields}) ${conflict}`;
 }

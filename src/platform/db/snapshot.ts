@@ -28,7 +28,7 @@ export interface Snapshot {
   sealedTexts(place: { table: string; column: string }): Iterable<SealedText>;
   setting(name: string): string | undefined;
   /** Returns the rows of a table with these columns; nothing if its schema does not have all of them yet. */
-  rowsOf(table: string, columns: readonly string[]): Iterable<Record<string, string | null>>;
+  readRows(table: string, columns: readonly string[]): Iterable<Record<string, string | null>>;
   close(): void;
 }
 
@@ -68,7 +68,7 @@ export function openSnapshot(file: string): Snapshot {
       hasColumn('instance_settings', 'value')
         ? db.prepare<[string], string>('select value from instance_settings where name = ?').pluck().get(name)
         : undefined,
-    rowsOf: (table, columns) =>
+    readRows: (table, columns) =>
       columns.every((column) => hasColumn(table, column))
         ? db
             .prepare<[], Record<string, string | null>>(

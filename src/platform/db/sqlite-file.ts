@@ -44,7 +44,7 @@ export function holdFiles(file: string): HeldFiles {
     async lost() {
       for (const name of [file, log]) {
         const was = held.get(name);
-        const is = await idOf(name);
+        const is = await readFileId(name);
         if (was === undefined && is !== undefined) held.set(name, is);
         else if (was !== is)
           return `${name} was ${is === undefined ? 'deleted or renamed' : 'replaced by another file'}`;
@@ -71,14 +71,14 @@ export function holdFiles(file: string): HeldFiles {
       isCopied = true;
     },
     async closed() {
-      if (!isCopied || !held.has(log) || held.get(log) !== (await idOf(log))) return;
+      if (!isCopied || !held.has(log) || held.get(log) !== (await readFileId(log))) return;
       await rm(log);
       await rm(`${file}-shm`, { force: true });
     },
   };
 }
 
-async function idOf(name: string): Promise<string | undefined> {
+async function readFileId(name: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await stat(name);
     return `${dev} ${ino}`;
@@ -127,8 +127,8 @@ export class DataFolderInUse extends Error {
  */
 export function lockDataFolder(dataDir: string): () => void {
   offerFolder(path.join(dataDir, 'run'));
-  const letGo = holdFile(path.join(dataDir, 'run', 'lock.db'));
-  if (letGo) return letGo;
+  const release = holdFile(path.join(dataDir, 'run', 'lock.db'));
+  if (release) return release;
   throw new DataFolderInUse(
     `another rasket process is using ${dataDir}; stop it first, or name another folder with --data`,
   );

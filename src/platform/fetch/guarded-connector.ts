@@ -156,7 +156,7 @@ function tlsConnector(addresses: ConnectorOptions['addresses'], ca: ConnectorOpt
 
 function asFaulted(error: Error, hasConnected: boolean): Error {
   if (error instanceof Faulted) return error;
-  const code = codeOf(error);
+  const code = readErrorCode(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Faulted({ kind: 'timeout' }, error);
   if (hasConnected) return new Faulted({ kind: 'tls', code: code || 'handshake failed' }, error);
   return new Faulted({ kind: 'unreachable' }, error);
@@ -178,7 +178,7 @@ function lookUp(addresses: ConnectorOptions['addresses']): LookupFunction {
   };
 }
 
-export function codeOf(error: unknown): string {
+export function readErrorCode(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : '';
 }

@@ -97,7 +97,7 @@ function readResponse(
   const { statusCode: status = 0, headers } = response;
   response.on('error', (error) => fail({ kind: signal.aborted ? 'timeout' : 'interrupted' }, error));
   if (REDIRECTS.has(status) && headers.location !== undefined) {
-    return finish({ kind: 'redirected', location: utf8Of(headers.location) });
+    return finish({ kind: 'redirected', location: toUtf8(headers.location) });
   }
   if (status !== 200) return fail({ kind: 'status', status });
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
@@ -115,7 +115,7 @@ function readResponse(
 }
 
 /** Node reads header bytes as Latin-1; a server that puts a non-ASCII letter into a URL means UTF-8. */
-const utf8Of = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
+const toUtf8 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
 
 function readErrorCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
@@ -139,7 +139,7 @@ function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<Fe
     if (signal.aborted) return resolve({ fault: { kind: 'timeout' } });
     let stage: 'unreachable' | 'tls' = 'unreachable';
     const isTls = hop.url.protocol === 'https:';
-    const options = optionsOf(hop, isTls ? 443 : 80);
+    const options = buildConnectionOptions(hop, isTls ? 443 : 80);
     const socket = isTls ? connect(options) : createConnection(options as NetConnectOpts);
     const finish = (failure?: FetchFailure): void => {
       signal.removeEventListener('abort', late);
@@ -166,7 +166,10 @@ function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<Fe
   });
 }
 
-function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: number): ConnectionOptions {
+function buildConnectionOptions(
+  { url, addresses, ca }: Omit<Hop, 'userAgent'>,
+  defaultPort: number,
+): ConnectionOptions {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const options = {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
 import {
-  codeOf,
+  readErrorCode,
   Faulted,
   guardedConnector,
   type ConnectorOptions,
@@ -124,7 +124,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     clearTimeout(this.#stopSwallowing);
     if (this.#isOver) return;
-    this.#finish(this.#isLong ? this.#answeredAndCut() : { kind: 'failed', fault: faultOf(error), because: error });
+    this.#finish(this.#isLong ? this.#answeredAndCut() : { kind: 'failed', fault: toFault(error), because: error });
   }
 
   /** More than the kept part of the body was received. */
@@ -136,7 +136,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
     return {
       kind: 'answered' as const,
       status: this.#status,
-      body: textOf(this.#kept, this.#bytesMax),
+      body: decodeText(this.#kept, this.#bytesMax),
       ...(this.#retryAfter === undefined ? {} : { retryAfter: this.#retryAfter }),
     };
   }
@@ -151,9 +151,9 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
   }
 }
 
-function faultOf(error: unknown): PostFault {
+function toFault(error: unknown): PostFault {
   if (error instanceof Faulted) return error.fault;
-  const code = codeOf(error);
+  const code = readErrorCode(error);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'unreadable', wrong: 'headers' };
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return { kind: 'unreadable', wrong: 'length' };
   if (!(error instanceof undici().errors.HTTPParserError)) return { kind: 'interrupted' };
@@ -166,7 +166,7 @@ function faultOf(error: unknown): PostFault {
  * Returns at most that many bytes of UTF-8, cut between characters. Invalid bytes become U+FFFD, and so does NUL, which
  * PostgreSQL cannot store.
  */
-function textOf(parts: readonly Buffer[], bytesMax: number): string {
+function decodeText(parts: readonly Buffer[], bytesMax: number): string {
   const [bytes = NOTHING] = parts.length > 1 ? [Buffer.concat(parts)] : parts;
   // A character cut by this limit lies beyond the part that is kept.
   const text = bytes.toString('utf8', 0, bytesMax + CHARACTER_BYTES_MAX).replaceAll('\0', '\ufffd');

@@ -8,7 +8,7 @@ it('a tenant that adds many items delays only itself', () => {
   expect(queue.shift()).toBe('a1');
   queue.push('c1', { tenant: 'c' });
   queue.push('b2', { tenant: 'b' });
-  expect([queue.size, queue.sizeOf('a'), queue.sizeOf('d')]).toEqual([6, 3, 0]);
+  expect([queue.size, queue.countWaiting('a'), queue.countWaiting('d')]).toEqual([6, 3, 0]);
   expect(Array.from({ length: 7 }, () => queue.shift())).toEqual(['b1', 'a2', 'c1', 'b2', 'a3', 'a4', undefined]);
   expect(queue.size).toBe(0);
 });

@@ -6,7 +6,7 @@ export interface FairQueue<T> {
   readonly size: number;
   /** The weight of all items together. */
   readonly weight: number;
-  sizeOf(tenant: string): number;
+  countWaiting(tenant: string): number;
   push(item: T, place?: Place): void;
   /** Returns the item that `shift` would remove. */
   peek(): T | undefined;
@@ -77,7 +77,7 @@ export function createFairQueue<T>(): FairQueue<T> {
     get weight() {
       return weight;
     },
-    sizeOf(tenant) {
+    countWaiting(tenant) {
       const line = lines.get(tenant);
       return line ? line.usual.length + line.later.length : 0;
     },
@@ -95,12 +95,12 @@ export function createFairQueue<T>(): FairQueue<T> {
       weight += itsWeight;
     },
     peek() {
-      for (const line of lines.values()) return nextOf(line)?.item;
+      for (const line of lines.values()) return pickNext(line)?.item;
       return undefined;
     },
     shift() {
       for (const line of lines.values()) {
-        const next = nextOf(line);
+        const next = pickNext(line);
         if (next) return takeFrom(line, next);
       }
       return undefined;
@@ -112,7 +112,7 @@ export function createFairQueue<T>(): FairQueue<T> {
         before = taken.length;
         // A tenant whose next item does not fit keeps its place, so that it is first the next time.
         for (const line of [...lines.values()]) {
-          const next = nextOf(line);
+          const next = pickNext(line);
           if (!next || (taken.length > 0 && sum + next.weight > weightMax)) continue;
           taken.push(takeFrom(line, next));
           sum += next.weight;
@@ -138,7 +138,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   };
 }
 
-function nextOf<T>({ usual, later, passed }: Line<T>): Waiting<T> | undefined {
+function pickNext<T>({ usual, later, passed }: Line<T>): Waiting<T> | undefined {
   const [first] = later;
   const isDue = first !== undefined && passed >= first.weight * OTHERS_FOR_LATER;
   return isDue ? first : (usual[0] ?? first);

@@ -54,7 +54,7 @@ describe('a fair share', () => {
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 /** Records who got through, in order, and offers to give their shares back. */
-function parties(capacity: number) {
+function tenants(capacity: number) {
   const budget = createFairShare(capacity);
   const through: string[] = [];
   const given = new Map<string, Release>();
@@ -62,10 +62,10 @@ function parties(capacity: number) {
     budget,
     through,
     take(name: string, amount: number): void {
-      const party = name.slice(0, 1);
-      void budget.acquire(party, amount).then((giveBack) => {
+      const tenant = name.slice(0, 1);
+      void budget.acquire(tenant, amount).then((release) => {
         through.push(name);
-        given.set(name, giveBack);
+        given.set(name, release);
       });
     },
     give: (name: string): void => given.get(name)?.(),
@@ -74,18 +74,18 @@ function parties(capacity: number) {
 
 describe('a fair share with waiting callers', () => {
   it('gives one tenant up to a half, another one half of the remainder, and leaves a part to the others', async () => {
-    const { take, through, budget } = parties(64);
+    const { take, through, budget } = tenants(64);
     for (let n = 0; n < 20; n++) take(`a${n}`, 4);
     for (let n = 0; n < 20; n++) take(`b${n}`, 4);
     take('c0', 4);
     await turn();
-    const count = (party: string): number => through.filter((name) => name.startsWith(party)).length;
+    const count = (tenant: string): number => through.filter((name) => name.startsWith(tenant)).length;
     expect([count('a'), count('b'), count('c')]).toEqual([8, 4, 1]);
     expect(budget.used).toBe(52);
   });
 
   it('makes a tenant wait only for its own earlier requests, in the order of asking', async () => {
-    const { take, give, through } = parties(16);
+    const { take, give, through } = tenants(16);
     for (let n = 0; n < 4; n++) take(`a${n}`, 4);
     take('b0', 4);
     await turn();
@@ -100,32 +100,32 @@ describe('a fair share with waiting callers', () => {
   });
 
   it('has no remainder of fractions when everything is released', async () => {
-    const { budget } = parties(16);
+    const { budget } = tenants(16);
     const taken = [budget.tryAcquire('a', 0.1), budget.tryAcquire('a', 0.2), await budget.acquire('a', 0.3)];
-    for (const giveBack of taken) giveBack?.();
+    for (const release of taken) release?.();
     expect(budget.used).toBe(0);
   });
 
   it('counts a request larger than a quarter as a quarter, so that it can be granted', async () => {
-    const { take, through, budget } = parties(16);
+    const { take, through, budget } = tenants(16);
     take('a0', 1000);
     await turn();
     expect([through, budget.used]).toEqual([['a0'], 4]);
   });
 
   it('does not let smaller requests overtake a large one forever', async () => {
-    const { take, give, through } = parties(64);
+    const { take, give, through } = tenants(64);
     const holders = [...'abcdefghijklmnopqrstuvw'];
-    for (const party of holders) take(`${party}0`, 2);
+    for (const tenant of holders) take(`${tenant}0`, 2);
     take('x0', 2);
     take('y0', 2);
     await turn();
     take('z0', 16);
     // Each gives back what it holds and at once wants as much again: there is always room for 2 and never for 16.
     for (let round = 1; round < 40 && !through.includes('z0'); round++) {
-      for (const party of holders) {
-        give(`${party}${round - 1}`);
-        take(`${party}${round}`, 2);
+      for (const tenant of holders) {
+        give(`${tenant}${round - 1}`);
+        take(`${tenant}${round}`, 2);
         await turn();
       }
     }
@@ -133,7 +133,7 @@ describe('a fair share with waiting callers', () => {
   });
 
   it('grants nothing immediately while others wait or when there is no room', async () => {
-    const { budget, take } = parties(16);
+    const { budget, take } = tenants(16);
     const first = budget.tryAcquire('a', 4);
     expect(first).toBeDefined();
     expect(budget.tryAcquire('a', 4)).toBeDefined();
@@ -148,7 +148,7 @@ describe('a fair share with waiting callers', () => {
   });
 
   it('never grants more than there is, and serves every caller in the end', async () => {
-    const wish = fc.record({ party: fc.constantFrom('a', 'b', 'c', 'd'), amount: fc.integer({ min: 1, max: 40 }) });
+    const wish = fc.record({ tenant: fc.constantFrom('a', 'b', 'c', 'd'), amount: fc.integer({ min: 1, max: 40 }) });
     await fc.assert(
       fc.asyncProperty(
         fc.array(wish, { minLength: 1, maxLength: 60 }),
@@ -157,10 +157,10 @@ describe('a fair share with waiting callers', () => {
           const budget = createFairShare(100);
           const holding: Release[] = [];
           let served = 0;
-          for (const { party, amount } of all) {
-            void budget.acquire(party, amount).then((giveBack) => {
+          for (const { tenant, amount } of all) {
+            void budget.acquire(tenant, amount).then((release) => {
               served++;
-              holding.push(giveBack);
+              holding.push(release);
             });
           }
           while (served < all.length) {
@@ -170,7 +170,7 @@ describe('a fair share with waiting callers', () => {
             expect(one).toBeDefined();
             one?.();
           }
-          for (const giveBack of holding) giveBack();
+          for (const release of holding) release();
           expect(budget.used).toBe(0);
         },
       ),
@@ -185,10 +185,10 @@ function stage(shared: number) {
   const given: string[] = [];
   const underWay = new Map<string, number>();
   const waiting = new Set<string>();
-  const teamOf = (endpoint: string): string => endpoint.charAt(0);
+  const toTeam = (endpoint: string): string => endpoint.charAt(0);
   const ask = async (endpoint: string): Promise<void> => {
     waiting.add(endpoint);
-    const acquired = slots.acquire(teamOf(endpoint), endpoint).then(() => {
+    const acquired = slots.acquire(toTeam(endpoint), endpoint).then(() => {
       waiting.delete(endpoint);
       given.push(endpoint);
       underWay.set(endpoint, (underWay.get(endpoint) ?? 0) + 1);

@@ -8,7 +8,7 @@ it('a semaphore with one permit runs tasks one after the other, round robin by t
   const done: string[] = [];
   const run = (tenant: string) => executor.run(async () => void done.push(tenant), { tenant });
   const all = [run('a'), run('a'), run('a'), run('a'), run('b'), run('c'), run('b')];
-  expect([executor.waitingOf('a'), executor.waitingOf('b'), executor.waitingOf('d')]).toEqual([3, 2, 0]);
+  expect([executor.countWaiting('a'), executor.countWaiting('b'), executor.countWaiting('d')]).toEqual([3, 2, 0]);
   await Promise.all(all);
   expect(done.join('')).toBe('aabcaba');
 });

@@ -14,7 +14,7 @@ export interface Semaphore {
   /** How many wait. */
   readonly waiting: number;
   /** How many of a tenant wait. */
-  waitingOf(tenant: string): number;
+  countWaiting(tenant: string): number;
   /** Resolves with the permit. Rejects with `signal.reason`, or with a `SemaphoreTimeout`, where the wait ends before. */
   acquire(wait?: Wait): Promise<Release>;
   /** Does the work with a permit; begins it at once where one is free. */
@@ -117,7 +117,7 @@ export function createSemaphore(max: number, pauseAfter?: PauseAfter): Semaphore
     get waiting() {
       return queue.size;
     },
-    waitingOf: queue.sizeOf,
+    countWaiting: queue.countWaiting,
     async acquire(options = {}) {
       const amount = boundAmount(options);
       await take(amount, options);

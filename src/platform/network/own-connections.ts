@@ -27,7 +27,7 @@ export function createOwnConnections(): OwnConnections {
   return {
     add(socket, { isHome }) {
       socket.once('connect', () => {
-        const near = endOf(socket.localAddress ?? '', socket.localPort ?? 0);
+        const near = toEndKey(socket.localAddress ?? '', socket.localPort ?? 0);
         const far = { address: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0, isHome };
         const sharing = open.get(near) ?? new Set();
         open.set(near, sharing.add(far));
@@ -39,7 +39,7 @@ export function createOwnConnections(): OwnConnections {
     },
     has({ remoteAddress, remotePort, localAddress, localPort }) {
       const here = plainAddress(localAddress);
-      const candidates = open.get(endOf(remoteAddress, remotePort)) ?? [];
+      const candidates = open.get(toEndKey(remoteAddress, remotePort)) ?? [];
       return [...candidates].some(({ address, port, isHome }) => (address === here ? port === localPort : isHome));
     },
   };
@@ -51,4 +51,4 @@ interface Far {
   isHome: boolean;
 }
 
-const endOf = (address: string, port: number): string => `${plainAddress(address)} ${port}`;
+const toEndKey = (address: string, port: number): string => `${plainAddress(address)} ${port}`;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { encodedPath } from '../../protocol/aws-signature.ts';
 import {
-  elementOf,
+  findElement,
   ObjectStoreFault,
   openRequests,
   readText,
@@ -58,18 +58,18 @@ const PAGE = 1000;
 
 export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
   const requests = openRequests(options);
-  const { name, carry, ask, close } = requests;
+  const { name, retry, ask, close } = requests;
   return {
     name,
     close,
-    put: (key, body) => carry(() => putOnce(requests, key, body)),
-    copy: (from, to) => carry(() => copyOnce(requests, from, to)),
-    head: (key) => carry(() => headOnce(requests, key)),
+    put: (key, body) => retry(() => putOnce(requests, key, body)),
+    copy: (from, to) => retry(() => copyOnce(requests, from, to)),
+    head: (key) => retry(() => headOnce(requests, key)),
     get: (key, take) =>
-      carry(() =>
+      retry(() =>
         ask({ operation: 'get', method: 'GET', key }, async (answer) => {
           if (answer.status === 404) return mustBeOfKey(requests, answer, 'GET').then(() => false);
-          const head = headOf(requests, answer.headers);
+          const head = readHead(requests, answer.headers);
           const md5 = head.sha256 === undefined ? plainEtag(answer.headers) : undefined;
           await take(
             checked(answer.body, { ...head, md5 }, (says) => wrong(requests, says)),
@@ -79,7 +79,7 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
         }),
       ),
     remove: (key) =>
-      carry(() =>
+      retry(() =>
         ask({ operation: 'delete', method: 'DELETE', key }, async (answer) => {
           if (answer.status === 404) await mustBeOfKey(requests, answer, 'DELETE');
           else answer.body.resume();
@@ -95,12 +95,12 @@ const wrong = ({ name }: Requests, says: string): ObjectStoreFault =>
 const headOnce = (requests: Requests, key: string): Promise<ObjectHead | undefined> =>
   requests.ask({ operation: 'head', method: 'HEAD', key }, async ({ status, headers, body }) => {
     body.resume();
-    return status === 404 ? undefined : headOf(requests, headers);
+    return status === 404 ? undefined : readHead(requests, headers);
   });
 
 /** Throws for a 404 about anything but the key, such as the bucket. */
 async function mustBeOfKey({ name }: Requests, { body }: Answer, method: string): Promise<void> {
-  const code = elementOf(await readText(body, LIST_BYTES_MAX), 'Code');
+  const code = findElement(await readText(body, LIST_BYTES_MAX), 'Code');
   if (code === 'NoSuchKey') return;
   throw new ObjectStoreFault(`${name} refuses ${method}: 404 ${code ?? 'without a code'}`, { isTransient: false });
 }
@@ -129,7 +129,7 @@ async function copyOnce(requests: Requests, from: string, to: string): Promise<b
   });
   if (text === undefined) return false;
   // A copy that fails midway has already sent its status 200.
-  if (text.includes('<Error>')) throw wrong(requests, `could not copy ${from}: ${elementOf(text, 'Code')}`);
+  if (text.includes('<Error>')) throw wrong(requests, `could not copy ${from}: ${findElement(text, 'Code')}`);
   const source = await headOnce(requests, from);
   const found = await headOnce(requests, to);
   if (!source) return false;
@@ -149,11 +149,11 @@ async function* listAll(requests: Requests, prefix: string, pageMax: number): As
   do {
     const more = token !== undefined && { 'continuation-token': token };
     const query = { 'list-type': '2', 'max-keys': String(pageMax), prefix, ...more };
-    const text = await requests.carry(() => requests.ask({ operation: 'list', method: 'GET', query }, read));
+    const text = await requests.retry(() => requests.ask({ operation: 'list', method: 'GET', query }, read));
     if (!text.includes('<ListBucketResult') || !/<\/ListBucketResult>\s*$/.test(text))
       throw wrong(requests, 'answers a list with something else, or with a part of one');
     yield* storedIn(text);
-    const next = elementOf(text, 'IsTruncated') === 'true' ? elementOf(text, 'NextContinuationToken') : undefined;
+    const next = findElement(text, 'IsTruncated') === 'true' ? findElement(text, 'NextContinuationToken') : undefined;
     if (next !== undefined && next === token) throw wrong(requests, 'answers each page of a list with the same');
     token = next;
   } while (token !== undefined);
@@ -162,7 +162,7 @@ async function* listAll(requests: Requests, prefix: string, pageMax: number): As
 const NOTHING = { size: 0, sha256: createHash('sha256').digest('hex'), open: () => Buffer.alloc(0) };
 
 /** Every object has an ETag or our hash: a response without both is a page of a proxy, or an error with status 200. */
-function headOf(requests: Requests, headers: Answer['headers']): ObjectHead {
+function readHead(requests: Requests, headers: Answer['headers']): ObjectHead {
   if (headers[HASH_HEADER] === undefined && headers['etag'] === undefined)
     throw wrong(requests, 'answers with something else than an object');
   return { size: Number(headers['content-length'] ?? Number.NaN), sha256: headers[HASH_HEADER] };
@@ -201,12 +201,12 @@ async function* checked(
 
 function* storedIn(page: string): Generator<Stored> {
   for (const [, entry = ''] of page.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-    const key = elementOf(entry, 'Key');
+    const key = findElement(entry, 'Key');
     if (key === undefined) continue;
     yield {
       key,
-      size: Number(elementOf(entry, 'Size')),
-      modifiedAt: Date.parse(elementOf(entry, 'LastModified') ?? ''),
+      size: Number(findElement(entry, 'Size')),
+      modifiedAt: Date.parse(findElement(entry, 'LastModified') ?? ''),
     };
   }
 }

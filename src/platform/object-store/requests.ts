@@ -46,9 +46,9 @@ interface Refused {
 /** Describes an error response on one line for the log, the findings and the operator. */
 function refusedBy(store: string, refused: Refused, nowMs: number): ObjectStoreFault {
   const { method, status, body } = refused;
-  const code = elementOf(body, 'Code') ?? '';
+  const code = findElement(body, 'Code') ?? '';
   const says = [`${status}`, code].filter(Boolean).join(' ');
-  const message = elementOf(body, 'Message')?.slice(0, 300);
+  const message = findElement(body, 'Message')?.slice(0, 300);
   const hint = hintFor(code, refused, nowMs);
   const isTransient = status >= 500 || status === 429 || status === 408 || TRANSIENT_CODES.has(code);
   return new ObjectStoreFault(
@@ -75,7 +75,7 @@ function hintFor(code: string, { status, date, region }: Refused, nowMs: number)
  * Returns the text of the first element of this name. The parts of S3 responses that are read here have neither
  * attributes nor CDATA sections.
  */
-export function elementOf(xml: string, name: string): string | undefined {
+export function findElement(xml: string, name: string): string | undefined {
   const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return found?.replaceAll(
     /&(?:(amp|lt|gt|quot|apos)|#(x?[0-9a-f]{1,6}));/gi,
@@ -136,7 +136,7 @@ export interface Requests {
   name: string;
   bucket: string;
   /** Retries with doubling waits, while the faults of `attempt` are transient and there is time. */
-  carry<T>(attempt: () => Promise<T>): Promise<T>;
+  retry<T>(attempt: () => Promise<T>): Promise<T>;
   /**
    * Makes one attempt. An error response is thrown as a fault, except 404, which the caller reads. `read` must read the
    * whole body, because the connection is reused afterwards.
@@ -177,11 +177,11 @@ export function openRequests(options: ObjectStoreOptions): Requests {
       release();
     }
   };
-  const peer: Peer = { name, options, target: targetOf(options), connected };
+  const peer: Peer = { name, options, target: buildTarget(options), connected };
   return {
     name,
     bucket,
-    carry: (attempt) => carry(options, () => inSlot(attempt)),
+    retry: (attempt) => retry(options, () => inSlot(attempt)),
     ask: (wanted, read) => ask(peer, wanted, read),
     close: async () => (await agent)?.destroy(),
   };
@@ -190,11 +190,11 @@ export function openRequests(options: ObjectStoreOptions): Requests {
 interface Peer {
   name: string;
   options: ObjectStoreOptions;
-  target: ReturnType<typeof targetOf>;
+  target: ReturnType<typeof buildTarget>;
   connected(): Promise<Agent>;
 }
 
-async function carry<T>({ random, giveUpMs }: ObjectStoreOptions, attempt: () => Promise<T>): Promise<T> {
+async function retry<T>({ random, giveUpMs }: ObjectStoreOptions, attempt: () => Promise<T>): Promise<T> {
   const elapsedMs = stopwatch();
   for (let tries = 1; ; tries++) {
     try {
@@ -276,11 +276,11 @@ function unanswered({ name, options }: Peer, method: string, cause: unknown): Ob
   return new ObjectStoreFault(`${name} does not answer ${method}: ${why}`, { isTransient: true, cause });
 }
 
-function targetOf({ endpoint, bucket, pathStyle }: ObjectStoreOptions) {
+function buildTarget({ endpoint, bucket, pathStyle }: ObjectStoreOptions) {
   const url = new URL(endpoint);
   if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`;
-  const pathOf = (key: string): string => (pathStyle ? `/${bucket}${key === '' ? '' : `/${key}`}` : `/${key}`);
-  return { origin: url.origin, host: url.host, pathOf };
+  const toPath = (key: string): string => (pathStyle ? `/${bucket}${key === '' ? '' : `/${key}`}` : `/${key}`);
+  return { origin: url.origin, host: url.host, pathOf: toPath };
 }
 
 function plain(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {

@@ -7,9 +7,9 @@ import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { holdFile } from '../db/index.ts';
-import { nodeIdOf } from './node-id.ts';
+import { loadNodeId } from './node-id.ts';
 
-export { nodeIdOf };
+export { loadNodeId };
 
 /** Each part has at most 36 characters, none of them a line end, and may be empty. */
 export interface ProcessMark {
@@ -32,22 +32,22 @@ export interface ProcessMarks {
  * locks a file while it lives.
  */
 export function openProcessMarks(dataDir: string): ProcessMarks {
-  const nodeId = nodeIdOf(dataDir);
+  const nodeId = loadNodeId(dataDir);
   const own = { ...ownMark(), host: nodeId };
-  const file = lockOf(dataDir, own);
-  const letGo = holdFile(file);
+  const file = locateLock(dataDir, own);
+  const release = holdFile(file);
   return {
     own,
     mayBeAlive(mark) {
       if (mark.host !== nodeId) return mayBeAlive(mark);
       if (!isOfThisBoot(mark)) return false;
       if (namespaceIn(mark) === namespaceIn(own)) return startedProcess(Number.parseInt(mark.process)) === mark.process;
-      return isHeld(lockOf(dataDir, mark));
+      return isHeld(locateLock(dataDir, mark));
     },
     close() {
       // If one process opens several, the one that holds the file; the others recognize each other by process number.
-      if (!letGo) return;
-      letGo();
+      if (!release) return;
+      release();
       removeLock(file);
     },
   };
@@ -79,14 +79,14 @@ const bootId = (): string | undefined => readSystem('/proc/sys/kernel/random/boo
 
 const namespaceIn = (mark: ProcessMark): string | undefined => mark.process.split(' ')[2];
 
-const lockOf = (dataDir: string, mark: ProcessMark): string =>
+const locateLock = (dataDir: string, mark: ProcessMark): string =>
   path.join(dataDir, 'run', `alive-${mark.process.replaceAll(/[^0-9]+/g, '-')}.lock`);
 
 function isHeld(file: string): boolean {
   if (!existsSync(file)) return false;
-  const letGo = holdFile(file);
-  if (!letGo) return true;
-  letGo();
+  const release = holdFile(file);
+  if (!release) return true;
+  release();
   removeLock(file);
   return false;
 }

@@ -9,11 +9,11 @@ const FILE = 'node.id';
  * only valid for the file it was written to (by its inode), so that the copy of a folder is another node, however it
  * was copied.
  */
-export function nodeIdOf(dataDir: string): string {
+export function loadNodeId(dataDir: string): string {
   const file = path.join(dataDir, FILE);
   for (;;) {
     const [id, inode] = readIfThere(file)?.trim().split(' ') ?? [];
-    if (id && inode === inodeOf(file)) return id;
+    if (id && inode === readInode(file)) return id;
     rmSync(file, { force: true });
     make(file);
   }
@@ -23,7 +23,7 @@ export function nodeIdOf(dataDir: string): string {
 function make(file: string): void {
   const temporary = `${file}.${process.pid}.part`;
   writeFileSync(temporary, '', { mode: 0o600 });
-  writeFileSync(temporary, `${randomUUID()} ${inodeOf(temporary)}\n`);
+  writeFileSync(temporary, `${randomUUID()} ${readInode(temporary)}\n`);
   try {
     linkSync(temporary, file);
     rmSync(temporary, { force: true });
@@ -34,7 +34,7 @@ function make(file: string): void {
   }
 }
 
-const inodeOf = (file: string): string | undefined =>
+const readInode = (file: string): string | undefined =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino.toString();
 
 function readIfThere(file: string): string | undefined {

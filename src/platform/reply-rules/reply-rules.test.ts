@@ -16,7 +16,7 @@ function parse(line: string): Reply {
 }
 
 /** Names a mail server of a provider; undefined for a provider that the rules do not know. */
-function mailServerOf(provider: string | undefined): { mx?: string } {
+function findMailServer(provider: string | undefined): { mx?: string } {
   const suffix = replyRules().providers.find(({ name }) => name === provider)?.mx[0];
   return suffix === undefined ? {} : { mx: `mx1${suffix}` };
 }
@@ -24,7 +24,7 @@ function mailServerOf(provider: string | undefined): { mx?: string } {
 describe('a rule for replies', () => {
   it.each(replyRules().rules)('recognizes its own sample: $sample', ({ sample, provider, throughRelay, cause }) => {
     const reply = parse(sample);
-    expect(classifyReply({ reply, throughRelay, ...mailServerOf(provider) }).found).toBe(cause);
+    expect(classifyReply({ reply, throughRelay, ...findMailServer(provider) }).found).toBe(cause);
   });
 
   it.each([
@@ -78,7 +78,7 @@ const REAL = readFileSync(new URL('replies.tsv', import.meta.url), 'utf8')
 
 describe('a reply of a real mail server', () => {
   it.each(REAL)('on the connection means $wanted: $said', ({ wanted, said, provider }) => {
-    expect(WANTED[wanted]).toContain(classifyReply({ reply: parse(said), ...mailServerOf(provider) }).cause);
+    expect(WANTED[wanted]).toContain(classifyReply({ reply: parse(said), ...findMailServer(provider) }).cause);
   });
 
   // Only Yandex means the sender's reputation by its "currently unavailable".
@@ -91,7 +91,7 @@ describe('a reply of a real mail server', () => {
     'suppresses no recipient when the fault is not the address: $said',
     ({ said, provider }) => {
       const reply = parse(said);
-      const { cause } = classifyReply({ reply, stage: 'RCPT TO', ...mailServerOf(provider) });
+      const { cause } = classifyReply({ reply, stage: 'RCPT TO', ...findMailServer(provider) });
       expect(bounceOfReply(reply, cause).type).not.toBe('Permanent');
     },
   );

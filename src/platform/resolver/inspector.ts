@@ -12,7 +12,7 @@ import {
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import { exchange, readAnswer, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
-import { rest } from '../clock.ts';
+import { pauseFor } from '../clock.ts';
 import { createSemaphore, type Semaphore } from '../limits/index.ts';
 
 interface Zone {
@@ -45,9 +45,9 @@ function createZoneFinder(options: ZoneFinderOptions): (name: string) => Promise
 }
 
 async function findZone(options: ZoneFinderOptions, name: string): Promise<Zone | undefined> {
-  const apex = await apexOf(options, name);
+  const apex = await findApex(options, name);
   if (apex === undefined) return undefined;
-  const zone = await serversOf(options, apex.zone);
+  const zone = await findServers(options, apex.zone);
   if (!apex.isBroken) return zone;
   // The resolver could not go further down: ask the parent's servers for the delegation.
   return (zone && (await delegationFrom(options, zone, name))) ?? zone;
@@ -59,7 +59,7 @@ type Apex = { zone: string } | 'elsewhere' | 'broken' | 'stopped';
  * Asks at the name and all its parents at once: for a zone whose servers are silent our resolver hangs, but it still
  * answers for the zone above.
  */
-async function apexOf(
+async function findApex(
   { resolve }: ZoneFinderOptions,
   name: string,
 ): Promise<{ zone: string; isBroken: boolean } | undefined> {
@@ -94,14 +94,14 @@ function tooLateFor(above: readonly Promise<Apex>[]): Promise<Apex> {
     for (const answer of above) {
       void answer.then(async (apex) => {
         if (typeof apex !== 'object') return;
-        await rest(BEHIND_MS);
+        await pauseFor(BEHIND_MS);
         resolve('broken');
       });
     }
   });
 }
 
-async function serversOf(options: ZoneFinderOptions, zone: string): Promise<Zone> {
+async function findServers(options: ZoneFinderOptions, zone: string): Promise<Zone> {
   const said = await options.resolve(zone, 'NS');
   const answer = said.kind === 'answered' ? readAnswer(said.message, zone, 'NS') : said;
   const hosts = answer.kind === 'found' ? answer.records.slice(0, SERVERS_MAX) : [];

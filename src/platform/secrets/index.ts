@@ -7,7 +7,7 @@ export {
   createInstanceKey,
   InstanceKeyFault,
   instanceKeyPath,
-  keyIdOf,
+  computeKeyId,
   newInstanceKey,
   readInstanceKeys,
   writeInstanceKeys,

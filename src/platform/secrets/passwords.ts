@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { nextTurn, rest } from '../clock.ts';
+import { nextTurn, pauseFor } from '../clock.ts';
 import { createSemaphore } from '../limits/index.ts';
 import { refuse } from '../refusal.ts';
 
@@ -30,14 +30,14 @@ const RETRY_AFTER_SECONDS = 5;
 type Purpose = 'to keep' | 'to compare';
 
 /** Rests as long as it worked while others wait, so that half of the time remains for other work. */
-const executor = createSemaphore(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
+const executor = createSemaphore(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting ? pauseFor(tookMs) : nextTurn()));
 
 /**
  * Bounds memory and processor time, however many people sign in. When too many calls wait for the same purpose, the
  * next one is refused, before anything is read about the account.
  */
 async function inTurn<T>(purpose: Purpose, work: () => Promise<T>): Promise<T> {
-  if (executor.waitingOf(purpose) >= WAITING_MAX) {
+  if (executor.countWaiting(purpose) >= WAITING_MAX) {
     throw refuse('service_unavailable', {
       say: `Too many passwords are being checked at this moment; try again in ${RETRY_AFTER_SECONDS} seconds.`,
       retryAfterSeconds: RETRY_AFTER_SECONDS,
@@ -52,7 +52,7 @@ interface Parameters extends PasswordCost {
 }
 
 /** RFC 8265 §4: two keyboards may write one password in different forms of Unicode. */
-const tagOf = (purpose: Purpose, password: string, parameters: Parameters): Promise<Buffer> =>
+const deriveTag = (purpose: Purpose, password: string, parameters: Parameters): Promise<Buffer> =>
   inTurn(purpose, () => derive('argon2id', { message: password.normalize('NFC'), parallelism: 1, ...parameters }));
 
 export interface Passwords {
@@ -66,7 +66,7 @@ export interface Passwords {
 export function createPasswords({ memory, passes }: PasswordCost = COST): Passwords {
   const makeHash = async (purpose: Purpose, password: string): Promise<string> => {
     const nonce = randomBytes(SALT_BYTES);
-    const tag = await tagOf(purpose, password, { memory, passes, nonce, tagLength: TAG_BYTES });
+    const tag = await deriveTag(purpose, password, { memory, passes, nonce, tagLength: TAG_BYTES });
     return `$argon2id$v=19$m=${memory},t=${passes},p=1$${plainBase64(nonce)}$${plainBase64(tag)}`;
   };
   return {
@@ -87,7 +87,7 @@ async function isPassword(password: string, hash: string): Promise<boolean> {
   if (expected.length === 0) throw new Error('a stored password has an unknown format');
   const nonce = Buffer.from(salt, 'base64');
   const parameters = { memory: Number(memory), passes: Number(passes), nonce, tagLength: expected.length };
-  return timingSafeEqual(await tagOf('to compare', password, parameters), expected);
+  return timingSafeEqual(await deriveTag('to compare', password, parameters), expected);
 }
 
 const plainBase64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');

@@ -7,7 +7,7 @@ import {
   createInstanceKey,
   hashToken,
   instanceKeyPath,
-  keyIdOf,
+  computeKeyId,
   newToken,
   openSecrets,
   readInstanceKeys,
@@ -41,7 +41,7 @@ describe('a sealed text', () => {
       /^a sealed dkim private key needs the key [0-9a-f]{12}, which this node's instance\.key does not hold$/,
     );
     const [format, , ...rest] = sealed.split('.');
-    const asIfOfAnother = [format, keyIdOf(Buffer.alloc(32, 8)), ...rest].join('.');
+    const asIfOfAnother = [format, computeKeyId(Buffer.alloc(32, 8)), ...rest].join('.');
     expect(() => secretsFrom(Buffer.alloc(32, 8)).open(asIfOfAnother, 'dkim private key', 'a')).toThrow();
   });
 
@@ -137,7 +137,7 @@ describe('the instance key', () => {
     expect(readdirSync(folder)).toEqual(['instance.key']);
     const after = openSecrets(folder);
     expect(after.open(sealed, 'test', 'a')).toBe('text');
-    expect(after.seal('text', 'test', 'a')).toContain(`v2.${keyIdOf(young)}.`);
+    expect(after.seal('text', 'test', 'a')).toContain(`v2.${computeKeyId(young)}.`);
     expect(after.mac('x', data)).toEqual(secretsFrom(young).mac('x', data));
     expect(after.otherMacs('x').map((mac) => mac(data))).toEqual([before.mac('x', data)]);
   });
@@ -147,9 +147,9 @@ describe('the instance key', () => {
     const young = Buffer.alloc(32, 2);
     writeInstanceKeys(folder, { current: old, next: young, former: [] });
     const node = openSecrets(folder);
-    expect(node.currentKeyId()).toBe(keyIdOf(old));
+    expect(node.currentKeyId()).toBe(computeKeyId(old));
     expect(node.open(secretsFrom(young).seal('text', 'test', 'a'), 'test', 'a')).toBe('text');
-    expect(node.currentKeyId()).toBe(keyIdOf(young));
+    expect(node.currentKeyId()).toBe(computeKeyId(young));
     expect(node.otherMacs('x')).toHaveLength(1);
   });
 

@@ -48,7 +48,7 @@ export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, '
 export const newInstanceKey = (): Buffer => randomBytes(KEY_BYTES);
 
 /** Returns an id for a key that reveals nothing about it. */
-export const keyIdOf = (key: Buffer): string =>
+export const computeKeyId = (key: Buffer): string =>
   createHash('sha256').update('rasket key id').update(key).digest('hex').slice(0, 12);
 
 export function createInstanceKey(dataDir: string): void {
@@ -175,7 +175,7 @@ export interface Secrets {
    */
   otherMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
   /** Signs with the current key and the next one, as they are in the file now: never with a key that was replaced. */
-  standingMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
+  currentMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
 }
 
 /** A column that holds sealed texts, each bound to the id of its row. */
@@ -219,7 +219,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
   let promotedId: string | undefined;
   const known = new Map<string, Key>();
   const keyFrom = (key: Buffer): Key => {
-    const id = keyIdOf(key);
+    const id = computeKeyId(key);
     const made = known.get(id) ?? deriveKey(id, key);
     known.set(id, made);
     return made;
@@ -227,8 +227,8 @@ function createSecrets(load: () => InstanceKeys): Secrets {
   const reload = (): void => {
     const { current, next, former } = load();
     keys = [current, ...(next ? [next] : []), ...former].map(keyFrom);
-    nextId = next && keyIdOf(next);
-    formerIds = new Set(former.map(keyIdOf));
+    nextId = next && computeKeyId(next);
+    formerIds = new Set(former.map(computeKeyId));
     if (promotedId !== undefined) promote(promotedId);
   };
   const promote = (id: string): void => {
@@ -271,7 +271,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     currentKeyId: () => current().id,
     mac: (purpose, data) => current().mac(purpose, data),
     otherMacs: (purpose) => keys.slice(1).map((key) => (data) => key.mac(purpose, data)),
-    standingMacs(purpose) {
+    currentMacs(purpose) {
       reload();
       return keys.filter(({ id }) => !formerIds.has(id)).map((key) => (data) => key.mac(purpose, data));
     },

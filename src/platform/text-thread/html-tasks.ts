@@ -1,4 +1,4 @@
-import { keysOf, parseMerge, placesOf, type MergeText, type Place } from '../../protocol/merge.ts';
+import { collectKeys, parseMerge, findMergePlaces, type MergeText, type Place } from '../../protocol/merge.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
@@ -10,7 +10,7 @@ export const findKeys: TextTask<string, { all: ReadonlySet<string>; bare: Readon
   (text) => {
     const parts = parseMerge(text);
     const bare = parts.filter((part) => typeof part !== 'string' && part.inlineDefault === undefined);
-    return { all: keysOf(parts), bare: keysOf(bare) };
+    return { all: collectKeys(parts), bare: collectKeys(bare) };
   },
 );
 
@@ -24,7 +24,7 @@ export const findPlaces: TextTask<string, { text: MergeText; places: readonly Pl
   'html.findPlaces',
   (html) => {
     const text = parseMerge(html);
-    return { text, places: placesOf(text) };
+    return { text, places: findMergePlaces(text) };
   },
 );
 

@@ -131,7 +131,7 @@ export function createTextThread({
       if (chars <= INLINE_CHARS) return task.work(input);
       if (isClosed) throw new Error('the program ends');
       // A team without waiting tasks is never refused because of others.
-      const ofTeam = queue.sizeOf(teamId);
+      const ofTeam = queue.countWaiting(teamId);
       const isFull = ofTeam >= WAITING_OF_TEAM_MAX || (ofTeam > 0 && queue.size >= WAITING_MAX);
       if (isFull && !isPatient) throw tooMany();
       return new Promise((done, fail) => {

@@ -4,4 +4,4 @@
  * and counted. A span contains no address of a person; of recipients it has the domain.
  */
 export { createTracer, SPANS_MAX, type Tracer } from './tracer.ts';
-export { traceRequestOf, type Span } from './spans.ts';
+export { formatTraceRequest, type Span } from './spans.ts';

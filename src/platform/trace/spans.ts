@@ -14,10 +14,10 @@ export interface Span {
 }
 
 /** A UUID has as many bits as a trace id, so an email's id, which is easy to find, also identifies its trace. */
-const traceIdOf = (uuid: string): string => uuid.replaceAll('-', '');
+const toTraceId = (uuid: string): string => uuid.replaceAll('-', '');
 
 /** Returns the id of the first span of such a trace, which other spans name as their parent without having seen it. */
-const rootSpanIdOf = (uuid: string): string => traceIdOf(uuid).slice(16);
+const toRootSpanId = (uuid: string): string => toTraceId(uuid).slice(16);
 
 interface Parent {
   traceId: string;
@@ -26,7 +26,7 @@ interface Parent {
 }
 
 /** Parses the `traceparent` header of a request (W3C Trace Context); undefined if it is missing or invalid. */
-export function parentOf(header: string | undefined): Parent | undefined {
+export function parseTraceParent(header: string | undefined): Parent | undefined {
   const [, version, traceId = '', spanId = '', flags = ''] = FORM.exec(header ?? '') ?? [];
   if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
@@ -84,8 +84,8 @@ export interface Received {
 
 /** Joins the trace of the caller if it names one. */
 export const spanOfAnswer = (request: Answered, parent: Parent | undefined, endMs: number): Span => ({
-  traceId: parent?.traceId ?? traceIdOf(request.id),
-  spanId: rootSpanIdOf(request.id),
+  traceId: parent?.traceId ?? toTraceId(request.id),
+  spanId: toRootSpanId(request.id),
   parentSpanId: parent?.spanId,
   name: request.route === undefined ? request.method : `${request.method} ${request.route}`,
   kind: 'server',
@@ -103,8 +103,8 @@ export const spanOfAnswer = (request: Answered, parent: Parent | undefined, endM
 
 /** The first span of an email's trace. */
 export const spanOfAccept = ({ id, teamId, recipients }: Accepted, at: number): Span => ({
-  traceId: traceIdOf(id),
-  spanId: rootSpanIdOf(id),
+  traceId: toTraceId(id),
+  spanId: toRootSpanId(id),
   name: 'accept',
   kind: 'producer',
   startMs: at,
@@ -116,9 +116,9 @@ export const spanOfAccept = ({ id, teamId, recipients }: Accepted, at: number): 
 const GOOD: ReadonlySet<string> = new Set(['delivered', 'suppressed', 'expanded']);
 
 export const spanOfDelivery = (tried: Delivered): Span => ({
-  traceId: traceIdOf(tried.emailId),
-  spanId: rootSpanIdOf(tried.id),
-  parentSpanId: rootSpanIdOf(tried.emailId),
+  traceId: toTraceId(tried.emailId),
+  spanId: toRootSpanId(tried.id),
+  parentSpanId: toRootSpanId(tried.emailId),
   name: 'deliver',
   kind: 'client',
   startMs: tried.startMs,
@@ -134,8 +134,8 @@ export const spanOfDelivery = (tried: Delivered): Span => ({
 });
 
 export const spanOfWebhook = (tried: Notified): Span => ({
-  traceId: traceIdOf(tried.eventId),
-  spanId: rootSpanIdOf(tried.id),
+  traceId: toTraceId(tried.eventId),
+  spanId: toRootSpanId(tried.id),
   name: 'webhook',
   kind: 'client',
   startMs: tried.startMs,
@@ -149,8 +149,8 @@ export const spanOfWebhook = (tried: Notified): Span => ({
 });
 
 export const spanOfReceived = ({ id, result, recipients, durationMs }: Received, endMs: number): Span => ({
-  traceId: traceIdOf(id),
-  spanId: rootSpanIdOf(id),
+  traceId: toTraceId(id),
+  spanId: toRootSpanId(id),
   name: 'receive',
   kind: 'consumer',
   startMs: endMs - durationMs,
@@ -168,26 +168,26 @@ interface Attribute {
 }
 
 /** The body of an export, in the JSON of OTLP 1.x: ids are hexadecimal, 64-bit numbers are strings. */
-export function traceRequestOf(spans: readonly Span[], resource: Record<string, string>): string {
-  const scopeSpans = [{ scope: { name: 'rasket' }, spans: spans.map(spanOf) }];
-  return JSON.stringify({ resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans }] });
+export function formatTraceRequest(spans: readonly Span[], resource: Record<string, string>): string {
+  const scopeSpans = [{ scope: { name: 'rasket' }, spans: spans.map(toOtlpSpan) }];
+  return JSON.stringify({ resourceSpans: [{ resource: { attributes: toAttributes(resource) }, scopeSpans }] });
 }
 
-const spanOf = (span: Span) => ({
+const toOtlpSpan = (span: Span) => ({
   traceId: span.traceId,
   spanId: span.spanId,
   parentSpanId: span.parentSpanId,
   name: span.name,
   kind: KINDS[span.kind],
-  startTimeUnixNano: nanosOf(span.startMs),
-  endTimeUnixNano: nanosOf(span.endMs),
-  attributes: attributesOf(span.attributes),
+  startTimeUnixNano: toNanos(span.startMs),
+  endTimeUnixNano: toNanos(span.endMs),
+  attributes: toAttributes(span.attributes),
   ...(span.isFault && { status: { code: STATUS_ERROR } }),
 });
 
-const nanosOf = (ms: number): string => String(BigInt(Math.round(ms * 1000)) * 1000n);
+const toNanos = (ms: number): string => String(BigInt(Math.round(ms * 1000)) * 1000n);
 
-function attributesOf(attributes: Span['attributes']): Attribute[] {
+function toAttributes(attributes: Span['attributes']): Attribute[] {
   return Object.entries(attributes).flatMap(([key, value]) => {
     if (value === undefined) return [];
     return [{ key, value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value } }];

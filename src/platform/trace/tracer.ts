@@ -1,5 +1,5 @@
 import * as spans from './spans.ts';
-import { parentOf, type Span } from './spans.ts';
+import { parseTraceParent, type Span } from './spans.ts';
 
 export interface Tracer {
   answered(request: spans.Answered): void;
@@ -10,7 +10,7 @@ export interface Tracer {
   /** Takes up to `count` spans out of the buffer, the oldest first. */
   take(count: number): Span[];
   /** Puts spans that could not be exported back into the buffer, if there is room. */
-  giveBack(spans: readonly Span[]): void;
+  requeue(spans: readonly Span[]): void;
 }
 
 /**
@@ -45,7 +45,7 @@ export function createTracer({ percent, now, drop }: TracerOptions): Tracer {
 
   return {
     answered(request) {
-      const parent = percent > 0 ? parentOf(request.traceparent) : undefined;
+      const parent = percent > 0 ? parseTraceParent(request.traceparent) : undefined;
       if (parent ? parent.isSampled : isKept(request.id)) add([spans.spanOfAnswer(request, parent, now())]);
     },
     accepted(email) {
@@ -61,7 +61,7 @@ export function createTracer({ percent, now, drop }: TracerOptions): Tracer {
       if (isKept(mail.id)) add([spans.spanOfReceived(mail, now())]);
     },
     take: (count) => buffer.splice(0, count),
-    giveBack(older) {
+    requeue(older) {
       const newer = buffer;
       buffer = [];
       add([...older, ...newer]);

@@ -22,4 +22,4 @@ export {
   type LeasedLoop,
   type LeasedLoopOptions,
 } from './leased-loop.ts';
-export { leasesOf, type Leases } from './leases.store.ts';
+export { createLeases, type Leases } from './leases.store.ts';

@@ -43,7 +43,7 @@ function stage(wishes: Partial<LeasedLoopOptions<Row>> = {}, dialect: Db['dialec
         did.push(`claim ${items.map(({ id }) => id).join('+')} for ${owner}, ${until - now}`);
         return Promise.resolve({ items, left: due.length > 0 ? 'blocked' : 'nothing' });
       },
-      carry: ({ id }) => Promise.resolve(void did.push(`carry ${id}`)),
+      process: ({ id }) => Promise.resolve(void did.push(`carry ${id}`)),
       ...wishes,
     },
   );
@@ -81,7 +81,7 @@ it('leases are renewed after every third of their time, and the loop learns whic
   const end = Promise.withResolvers<void>();
   const told: unknown[] = [];
   const { loop, clock, due, since } = stage({
-    carry: () => end.promise,
+    process: () => end.promise,
     renewed: (items, kept, until) => Promise.resolve(void told.push([items.length, [...kept], until - clock.now()])),
   });
   await loop.start();
@@ -103,7 +103,7 @@ it('leases are renewed after every third of their time, and the loop learns whic
 
 it('the loop keeps its items through a jump of the clock, and then claims more', async () => {
   const end = Promise.withResolvers<void>();
-  const { loop, clock, due, since } = stage({ carry: () => end.promise });
+  const { loop, clock, due, since } = stage({ process: () => end.promise });
   await loop.start();
   await loop.idle();
   due.push('a');
@@ -123,7 +123,7 @@ it('the loop keeps its items through a jump of the clock, and then claims more',
 });
 
 it('a failure releases the lease, and a lease that cannot be released expires', async () => {
-  const { loop, due, since } = stage({ carry: () => Promise.reject(new Error('broken')) });
+  const { loop, due, since } = stage({ process: () => Promise.reject(new Error('broken')) });
   due.push('a');
   await loop.start();
   await loop.idle();

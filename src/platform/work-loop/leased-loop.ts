@@ -17,7 +17,7 @@ export interface Lease {
 
 export interface LeasedLoopOptions<T extends Item> extends Pick<
   WorkLoopOptions<T>,
-  'name' | 'carry' | 'pollMs' | 'rest' | 'endedPerLook'
+  'name' | 'process' | 'pollMs' | 'rest' | 'endedPerLook'
 > {
   describe(item: T): object;
   /**
@@ -69,14 +69,14 @@ export function createLeasedLoop<T extends Item>(
       leasedUntil = Math.min(leasedUntil, lease.until);
       return claimed;
     },
-    async carry(item, signal) {
+    async process(item, signal) {
       try {
-        await options.carry(item, signal);
+        await options.process(item, signal);
       } finally {
         await release(item);
       }
     },
-    giveBack: async (items) => void (await Promise.all(items.map(release))),
+    releaseUnstarted: async (items) => void (await Promise.all(items.map(release))),
     renew: { everyMs: ms / 3, work: renew },
   });
   let stopListening: (() => void)[] = [];
@@ -112,7 +112,7 @@ export function createLeasedLoop<T extends Item>(
 
 export interface UnleasedLoopOptions<T extends Item> extends Pick<
   LeasedLoopOptions<T>,
-  'name' | 'describe' | 'carry' | 'pollMs' | 'wakeOn'
+  'name' | 'describe' | 'process' | 'pollMs' | 'wakeOn'
 > {
   db: Db;
   clock: Clock;

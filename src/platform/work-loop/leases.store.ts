@@ -12,7 +12,7 @@ export interface Leases {
 /** Tables with the columns `id` (a UUID), `lease_owner` and `lease_until`, whose stores use leases. */
 type LeasedTable = 'automation_runs' | 'broadcasts' | 'contact_imports';
 
-export const leasesOf = (db: Db, table: LeasedTable): Leases => ({
+export const createLeases = (db: Db, table: LeasedTable): Leases => ({
   async renew(ids, { owner, until }) {
     const among = uuidsIn(db.dialect, 'id', ids);
     const sql = `update ${table} set lease_until = ? where ${among.sql} and lease_owner = ? returning id`;

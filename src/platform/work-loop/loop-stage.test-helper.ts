@@ -56,7 +56,7 @@ export function stage(wishes: Partial<WorkLoopOptions<string>> = {}) {
       const items = due.splice(0, request.limit);
       return { items, left: items.length === request.limit ? 'more' : 'nothing' };
     },
-    carry(item, signal) {
+    process(item, signal) {
       carried.push(item);
       const end = Promise.withResolvers<void>();
       ends.set(item, end);

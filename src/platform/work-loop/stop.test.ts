@@ -24,8 +24,8 @@ test('a loop that is stopped during a claim starts nothing and releases what it 
   for (const isWoken of [false, true]) {
     const { asked, claim } = heldClaim();
     const given: string[] = [];
-    const giveBack = async (items: readonly string[]): Promise<void> => void given.push(...items);
-    const { loop, carried } = stage({ claim, giveBack });
+    const releaseUnstarted = async (items: readonly string[]): Promise<void> => void given.push(...items);
+    const { loop, carried } = stage({ claim, releaseUnstarted });
     loop.start();
     if (isWoken) loop.wake();
     const stopped = loop.stop(0);

@@ -212,7 +212,7 @@ test('a failing item is logged, does not stop the others, and is not retried bef
 
 test('an item that throws before it returns a promise is handled as a failing item', async () => {
   const { loop, due, logged } = stage({
-    carry() {
+    process() {
       throw new Error('planted');
     },
   });

@@ -1,4 +1,4 @@
-import { isoTime, repeat, rest, stopwatch, type Clock } from '../clock.ts';
+import { isoTime, repeat, pauseFor, stopwatch, type Clock } from '../clock.ts';
 import type { Log } from '../log/index.ts';
 import { BoundedMap } from '../limits/index.ts';
 
@@ -14,7 +14,7 @@ import { BoundedMap } from '../limits/index.ts';
  *   any      ── stop() ───────────────────────────────────> stopping
  *   stopping ── nothing is in progress any more ──────────> stopped
  *
- * Items in progress continue in every state; `resting` takes no time unless `rest` is set.
+ * Items in progress continue in every state; `resting` takes no time unless `pauseFor` is set.
  */
 export type LoopState = 'new' | 'looking' | 'woken' | 'resting' | 'waiting' | 'stopping' | 'stopped';
 
@@ -55,9 +55,9 @@ export interface WorkLoopOptions<T> {
    * Processes one item to its end; `signal` asks it to stop. An error is logged, and the item is looked at again with
    * the next poll.
    */
-  carry(item: T, signal: AbortSignal): Promise<void>;
+  process(item: T, signal: AbortSignal): Promise<void>;
   /** Called with items that were claimed while the loop was being stopped. */
-  giveBack?(items: readonly T[], signal: AbortSignal): Promise<void>;
+  releaseUnstarted?(items: readonly T[], signal: AbortSignal): Promise<void>;
   /** Renews leases every `everyMs`, before they expire. Also called while nothing is in progress, and while stopping. */
   renew?: { everyMs: number; work(inFlight: readonly T[]): Promise<void> };
   /** Returns how many more items may be taken now. Unlimited if absent. */
@@ -82,7 +82,7 @@ export interface WorkLoop<T = unknown> {
   state(): LoopState;
 }
 
-interface Carried<T> {
+interface InProgress<T> {
   item: T;
   ended: Promise<void>;
 }
@@ -92,7 +92,7 @@ const TELL_MS = 60_000;
 class Loop<T> implements WorkLoop<T> {
   readonly #options: WorkLoopOptions<T>;
   readonly #interrupt = new AbortController();
-  readonly #carried = new Set<Carried<T>>();
+  readonly #inProgress = new Set<InProgress<T>>();
   #state: LoopState = 'new';
   #look: Promise<void> = Promise.resolve();
   /** The last look left items blocked; the number of items that have ended since it began. */
@@ -122,33 +122,33 @@ class Loop<T> implements WorkLoop<T> {
 
   wake(): void {
     if (this.#state === 'looking' || this.#state === 'resting') this.#state = 'woken';
-    if (this.#state === 'waiting') this.#look = this.#lookUntilNothingIsDue();
+    if (this.#state === 'waiting') this.#look = this.#pollUntilNothingIsDue();
   }
 
-  async #lookUntilNothingIsDue(): Promise<void> {
+  async #pollUntilNothingIsDue(): Promise<void> {
     const { clock, pollMs } = this.#options;
     this.#cancelTimer();
     let nextAt = Infinity;
     try {
-      do nextAt = await this.#lookOnce();
+      do nextAt = await this.#pollOnce();
       while (this.state() === 'woken' || (nextAt <= clock.now() && !this.#isStopping()));
       this.#failures = undefined;
     } catch (error) {
       nextAt = Infinity;
-      this.#tellOfFailure(error);
+      this.#logFailure(error);
     }
     if (!this.#isStopping()) {
       this.#state = 'waiting';
       this.#cancelTimer = clock.timer(Math.min(pollMs, nextAt - clock.now()), () => this.wake());
     }
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   /**
    * An unavailable database fails every poll of every loop for as long as it lasts, so log only some of the failures:
    * they must not fill the disk.
    */
-  #tellOfFailure(error: unknown): void {
+  #logFailure(error: unknown): void {
     const { clock, log, name } = this.#options;
     const now = clock.now();
     const failures = (this.#failures ??= { since: now, count: 0, toldAt: -Infinity });
@@ -160,7 +160,7 @@ class Loop<T> implements WorkLoop<T> {
   }
 
   /** Returns when the next look is due: when an item becomes due, or at the poll interval after this look began. */
-  async #lookOnce(): Promise<number> {
+  async #pollOnce(): Promise<number> {
     const pollAt = this.#options.clock.now() + this.#options.pollMs;
     this.#state = 'looking';
     this.#isBlocked = false;
@@ -169,7 +169,7 @@ class Loop<T> implements WorkLoop<T> {
     const nextAt = await this.#claimAll();
     if (this.state() === 'looking') this.#state = 'resting';
     const { perLook, msMax } = this.#options.rest ?? { perLook: 0, msMax: 0 };
-    if (perLook > 0 && !this.#isStopping()) await rest(Math.min(msMax, elapsedMs() * perLook));
+    if (perLook > 0 && !this.#isStopping()) await pauseFor(Math.min(msMax, elapsedMs() * perLook));
     return Math.min(pollAt, nextAt ?? Infinity);
   }
 
@@ -180,7 +180,7 @@ class Loop<T> implements WorkLoop<T> {
       if (this.#isBlocked) return undefined;
       const { signal } = this.#interrupt;
       const { items, left, nextAt } = await this.#options.claim({ limit, inFlight: this.items(), signal });
-      if (this.#isStopping()) return void (await this.#options.giveBack?.(items, signal));
+      if (this.#isStopping()) return void (await this.#options.releaseUnstarted?.(items, signal));
       for (const item of items) this.#begin(item);
       this.#isBlocked = left === 'blocked';
       this.#wakeIfRoomWasMade();
@@ -190,26 +190,26 @@ class Loop<T> implements WorkLoop<T> {
   }
 
   #begin(item: T): void {
-    const carried: Carried<T> = { item, ended: Promise.resolve() };
-    this.#carried.add(carried);
-    carried.ended = this.#carry(carried);
+    const carried: InProgress<T> = { item, ended: Promise.resolve() };
+    this.#inProgress.add(carried);
+    carried.ended = this.#process(carried);
   }
 
-  async #carry(carried: Carried<T>): Promise<void> {
+  async #process(carried: InProgress<T>): Promise<void> {
     let hasFailed = false;
     try {
-      await this.#options.carry(carried.item, this.#interrupt.signal);
+      await this.#options.process(carried.item, this.#interrupt.signal);
     } catch (error) {
       hasFailed = true;
       const { log, name, describe } = this.#options;
       log.error({ err: error, ...describe?.(carried.item) }, `${name}: work could not be processed`);
     }
-    this.#carried.delete(carried);
+    this.#inProgress.delete(carried);
     this.#endedSinceLook++;
     // Retrying at once after a failure would most likely fail again.
-    if (!hasFailed && this.#carried.size === 0) this.wake();
+    if (!hasFailed && this.#inProgress.size === 0) this.wake();
     else if (!hasFailed) this.#wakeIfRoomWasMade();
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   #wakeIfRoomWasMade(): void {
@@ -222,7 +222,7 @@ class Loop<T> implements WorkLoop<T> {
     });
     await this.#renewal;
     this.#renewal = undefined;
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -232,16 +232,16 @@ class Loop<T> implements WorkLoop<T> {
     if (graceMs <= 0) this.#interrupt.abort();
     const cancelGrace = this.#options.clock.timer(graceMs, () => this.#interrupt.abort());
     await this.#look;
-    await Promise.all([...this.#carried].map(({ ended }) => ended));
+    await Promise.all([...this.#inProgress].map(({ ended }) => ended));
     cancelGrace();
     this.#stopRenewing();
     await this.#renewal;
     this.#state = 'stopped';
-    this.#tellIdle();
+    this.#notifyIdle();
   }
 
   inFlight(): number {
-    return this.#carried.size;
+    return this.#inProgress.size;
   }
 
   async idle(): Promise<void> {
@@ -249,7 +249,7 @@ class Loop<T> implements WorkLoop<T> {
   }
 
   items(): readonly T[] {
-    return [...this.#carried].map(({ item }) => item);
+    return [...this.#inProgress].map(({ item }) => item);
   }
 
   #isStopping(): boolean {
@@ -258,10 +258,10 @@ class Loop<T> implements WorkLoop<T> {
 
   #isIdle(): boolean {
     const isQuiet = this.#state === 'waiting' || this.#state === 'new' || this.#state === 'stopped';
-    return isQuiet && this.#carried.size === 0 && this.#renewal === undefined;
+    return isQuiet && this.#inProgress.size === 0 && this.#renewal === undefined;
   }
 
-  #tellIdle(): void {
+  #notifyIdle(): void {
     if (this.#idleWaiters.length === 0 || !this.#isIdle()) return;
     for (const tell of this.#idleWaiters.splice(0)) tell();
   }
@@ -274,7 +274,7 @@ const KEPT_MAX = 10_000;
 
 export interface Turns {
   /** Sorts items so that those whose owner's last turn is longest ago come first. */
-  inTurn<Item>(items: readonly Item[], whoOf: (item: Item) => string): Item[];
+  inTurn<Item>(items: readonly Item[], toOwner: (item: Item) => string): Item[];
   /** Records that these had their turn. */
   took(who: Iterable<string>): void;
 }
@@ -286,7 +286,7 @@ export function createTurns(): Turns {
   const turns = new BoundedMap<string, number>(KEPT_MAX);
   let turn = 0;
   return {
-    inTurn: (items, whoOf) => items.toSorted((a, b) => (turns.get(whoOf(a)) ?? 0) - (turns.get(whoOf(b)) ?? 0)),
+    inTurn: (items, toOwner) => items.toSorted((a, b) => (turns.get(toOwner(a)) ?? 0) - (turns.get(toOwner(b)) ?? 0)),
     took(who) {
       for (const one of who) turns.set(one, ++turn);
     },

@@ -108,13 +108,13 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
         busy.add(job.name);
         after(afterMs, () => track(runOnce(job, slot).finally(() => busy.delete(job.name))));
       }
-      if (ahead.length > 0) sayAhead(ahead);
+      if (ahead.length > 0) logAhead(ahead);
     } catch (error) {
       log.error({ err: error }, 'could not determine which jobs are due; retrying in a minute');
     }
   }
 
-  function sayAhead(ahead: string[]): void {
+  function logAhead(ahead: string[]): void {
     if (clock.steady() - saidAt < SAY_AGAIN_MS) return;
     saidAt = clock.steady();
     log.warn({ jobs: ahead }, 'the last run of jobs is in the future, from a clock that was ahead; it is ignored');

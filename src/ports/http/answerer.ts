@@ -2,8 +2,8 @@ import { checksItsOwnBody } from '../../mail/operations.ts';
 import { Answered } from '../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  accessOf,
-  callerKindOf,
+  readRequirement,
+  toCallerKind,
   resolveRef,
   type CallerKind,
   type PageId,
@@ -13,22 +13,22 @@ import {
   type RequestParameters,
 } from '../../contract/index.ts';
 import { operations, type OperationCtx, type OperationCtxFor } from '../../operations.ts';
-import { audited, whoActed, type AuditNote } from '../../tenancy/audit/index.ts';
-import { isOwnWork, mustLeaveWhatWaits, proposeCall, type Maker } from '../../features/identity/index.ts';
+import { audited, describeActor, type AuditNote } from '../../tenancy/audit/index.ts';
+import { isOwnWork, mustLeaveWaitingMail, proposeCall, type Maker } from '../../features/identity/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal.ts';
 import {
   mustReachNamed,
-  admissionOf,
+  decideAdmission,
   asksForWriter,
-  effectOf,
+  computeEffect,
   type Actor,
   type Ctx,
 } from '../../tenancy/access/index.ts';
-import { bearerOf, browserOf } from './authenticators.ts';
+import { readBearer, createBrowser } from './authenticators.ts';
 import { checkBody, type ParsedBody } from './check-request.ts';
 import type { HttpServices, PageCall } from './page.ts';
 import { pages } from './pages.ts';
-import { fetchFilesOf, lookAt } from '../../features/identity/start.ts';
+import { fetchCallFiles, reviewCall } from '../../features/identity/start.ts';
 import type { World } from '../../platform/world.ts';
 import { redactBody, redactTokens } from '../../tenancy/logs/index.ts';
 import type { Caller } from './request-log.ts';
@@ -37,7 +37,10 @@ const DETAILS_BYTES = 2000;
 const USER_AGENT_CHARS_MAX = 500;
 
 /** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
-function noteOf({ operation }: OperationValidators, { request, caller, body, parameters }: CheckedRequest): AuditNote {
+function buildAuditNote(
+  { operation }: OperationValidators,
+  { request, caller, body, parameters }: CheckedRequest,
+): AuditNote {
   if (!caller) throw new Error('an audited operation was called without a caller');
   // When the path begins with the team, the path parameter after it names the entry's target.
   const { team_id: inPath, ...below } = parameters.path;
@@ -49,11 +52,11 @@ function noteOf({ operation }: OperationValidators, { request, caller, body, par
     team_id: teamId,
     action: operation['x-service-audit'] ?? '',
     subject_id: typeof named === 'string' ? named : isOfTeam ? teamId : null,
-    ...whoActed(caller.actor),
+    ...describeActor(caller.actor),
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
     request_id: request.id,
-    details: detailsOf(grantOf(caller), request.method === 'GET' ? parameters.query : body.value),
+    details: formatDetails(toGrantDetails(caller), request.method === 'GET' ? parameters.query : body.value),
   };
 }
 
@@ -64,9 +67,10 @@ function namedIn(operationId: string, { inbox, ...below }: Record<string, unknow
 }
 
 /** An app acts as its user, so the grant it used is recorded along with the details of the request. */
-const grantOf = ({ actor }: Caller): object => (actor.kind === 'oauth_grant' ? { oauth_grant_id: actor.grantId } : {});
+const toGrantDetails = ({ actor }: Caller): object =>
+  actor.kind === 'oauth_grant' ? { oauth_grant_id: actor.grantId } : {};
 
-function detailsOf(grant: object, asked: unknown): string | null {
+function formatDetails(grant: object, asked: unknown): string | null {
   const details = typeof asked === 'object' && asked !== null ? { ...grant, ...asked } : grant;
   if (Object.keys(details).length === 0) return null;
   return redactBody(details, { bytesMax: DETAILS_BYTES, bytes: JSON.stringify(details).length, isClipped: true });
@@ -104,30 +108,34 @@ export function mustHaveAnswerer({ operationId }: Pick<OperationValidators, 'ope
 }
 
 /** Makes the HTTP answerer of an operation; throws when the program has none for it. */
-export function answererOf(operation: OperationValidators, validators: Validators, services: HttpServices): Answerer {
-  const run = runnerOf(operation, validators, services);
+export function createAnswerer(
+  operation: OperationValidators,
+  validators: Validators,
+  services: HttpServices,
+): Answerer {
+  const run = createRunner(operation, validators, services);
   if (operation.operationId in pages) return (checked) => run(checked, pageCall(checked, services));
-  const send = senderOf(operation, services);
+  const send = createSender(operation, services);
   return async (checked) => send(checked.reply, await run(checked));
 }
 
 /** Runs an operation for a checked request, with its entry in the audit log, and returns what the verb returns. */
-export function runnerOf(
+export function createRunner(
   operation: OperationValidators,
   validators: Validators,
   services: HttpServices,
 ): (checked: CheckedRequest, page?: PageCall) => Promise<unknown> {
-  const run = unheldRunnerOf(operation, validators, services);
-  const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
+  const run = createApprovedRunner(operation, validators, services);
+  const createCtx = contexts(validators, services)[toCallerKind(readRequirement(operation.operation))];
   return async (checked, page) => {
     if (checked.caller) mustReachNamed(checked.caller.actor, operation.operation, checked.body.value);
-    const held = await heldBack(operation, checked, () => ctxOf(checked));
+    const held = await holdIfRequired(operation, checked, () => createCtx(checked));
     return held ? held.answered : run(checked, page);
   };
 }
 
 /** The same for a call that a person has approved: the limits of the app do not apply. */
-function unheldRunnerOf(
+function createApprovedRunner(
   operation: OperationValidators,
   validators: Validators,
   services: HttpServices,
@@ -135,14 +143,14 @@ function unheldRunnerOf(
   const { operationId } = operation;
   if (!isVerb(operationId)) throw unanswered(operationId);
   const answer = verbs[operationId];
-  const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
-  const callOf = callReader(operation);
+  const createCtx = contexts(validators, services)[toCallerKind(readRequirement(operation.operation))];
+  const readCall = callReader(operation);
   const isAudited = operation.operation['x-service-audit'] !== undefined;
   return async (checked, page) => {
-    const ctx = ctxOf(checked);
-    const audit = isAudited ? audited(ctx.store, noteOf(operation, checked)) : undefined;
+    const ctx = createCtx(checked);
+    const audit = isAudited ? audited(ctx.store, buildAuditNote(operation, checked)) : undefined;
     if (audit) ctx.store = audit.store;
-    const answered = await answer(ctx, callOf(checked), page);
+    const answered = await answer(ctx, readCall(checked), page);
     // A read makes no change whose transaction would include the entry, so the entry is written before the first byte
     // is sent.
     if (page && checked.request.method === 'GET') await audit?.write();
@@ -168,7 +176,7 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
     team: (checked) => teamCtx(checked, validators, services),
     user({ request, reply, caller }) {
       if (caller?.actor.kind !== 'session') throw new Error('an operation of users was called without a session');
-      const browser = browserOf(store, request, reply);
+      const browser = createBrowser(store, request, reply);
       return { store, actor: caller.actor, browser, requestId: request.id, services };
     },
     operator({ request, caller }) {
@@ -178,8 +186,8 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
     },
     nobody: ({ request, reply }) => ({
       store,
-      browser: browserOf(store, request, reply),
-      bearer: bearerOf(request),
+      browser: createBrowser(store, request, reply),
+      bearer: readBearer(request),
       requestId: request.id,
       whenGone: () => whenCallerGone(request, reply),
       services,
@@ -193,14 +201,14 @@ const makerFor = (
   teamId: string,
   { validators, services }: { validators: Validators; services: HttpServices },
 ): Maker => ({
-  accessOf: (id) => accessOf(knownOperation(validators, id).operation),
-  summaryOf: (id) => validators.operations.get(id)?.operation.summary ?? id,
+  findRequirement: (id) => readRequirement(knownOperation(validators, id).operation),
+  describeOperation: (id) => validators.operations.get(id)?.operation.summary ?? id,
   async make(actor, { operationId, path, query, header, body: value }) {
     const parameters = { path: { ...path }, query: { ...query }, header: { ...header } };
     const checked = { request, reply, caller: { teamId, actor }, body: { value, hasEscapes: true }, parameters };
     const operation = knownOperation(validators, operationId);
     mustReachNamed(actor, operation.operation, value);
-    const answer = await unheldRunnerOf(operation, validators, services)(checked);
+    const answer = await createApprovedRunner(operation, validators, services)(checked);
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   },
 });
@@ -242,7 +250,7 @@ const pageCall = ({ request, reply }: CheckedRequest, services: HttpServices): P
 /**
  * Sends a response with the first success status that the contract declares, unless the operation names another one.
  */
-function senderOf(
+function createSender(
   { operation }: OperationValidators,
   { document }: HttpServices,
 ): (reply: FastifyReply, answer: unknown) => unknown {
@@ -282,10 +290,10 @@ export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: Fasti
  * Keeps an app to the limits of its grant, whichever port it comes through: refuses calls beyond a limit, and holds
  * those that a person has to approve. Returns undefined if the call may proceed.
  */
-async function heldBack(
+async function holdIfRequired(
   operation: OperationValidators,
   { caller, body, parameters: { path, query, header } }: CheckedRequest,
-  ctxOf: () => OperationCtxFor[keyof OperationCtxFor],
+  createCtx: () => OperationCtxFor[keyof OperationCtxFor],
 ): Promise<{ answered: unknown } | undefined> {
   if (caller?.actor.kind !== 'oauth_grant') return undefined;
   const { actor } = caller;
@@ -293,14 +301,14 @@ async function heldBack(
   const checksItself = checksItsOwnBody.has(operationId);
   if (checksItself) operation.variants.normalizeBody(body.value);
   const call = { operationId, path, query, header, body: body.value };
-  const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(ctxOf() as Ctx), actor }, call));
-  const admission = admissionOf(actor.limits, effectOf(operation, body.value, { isOwn }));
+  const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(createCtx() as Ctx), actor }, call));
+  const admission = decideAdmission(actor.limits, computeEffect(operation, body.value, { isOwn }));
   if (admission instanceof Refusal) throw admission;
   // Calls of such an app never wait, or this one changes nothing.
   if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
-  const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
+  const ctx = { ...(createCtx() as Ctx), actor: actor satisfies Actor };
   if (admission === 'may') {
-    await mustLeaveWhatWaits(ctx, call);
+    await mustLeaveWaitingMail(ctx, call);
     return undefined;
   }
   if (Object.hasOwn(pages, operationId)) {
@@ -312,6 +320,6 @@ async function heldBack(
   // would send the others.
   if (checksItself) (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
   const inWorld = ctx as typeof ctx & Ctx<World>;
-  const { files } = await fetchFilesOf(inWorld, call);
-  return proposeCall(inWorld, call, { files, look: (one, held) => lookAt(inWorld, one, held) });
+  const { files } = await fetchCallFiles(inWorld, call);
+  return proposeCall(inWorld, call, { files, review: (one, held) => reviewCall(inWorld, one, held) });
 }

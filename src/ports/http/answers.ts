@@ -3,12 +3,12 @@ import { isDatabaseDamage, isDatabaseSetback, isFenced } from '../../platform/db
 import { refuse, Refusal } from '../../platform/refusal.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { DamagedContent } from '../../mail/contents/index.ts';
-import { routeOf } from './find-operation.ts';
+import { nameRoute } from './find-operation.ts';
 import { addressBucket, type RateState, type RateLimit } from './rate-limit.ts';
 import { createRangeCheck, plainAddress } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world.ts';
 import { OauthRefusal } from '../../features/identity/index.ts';
-import { challengeOf, refusedPage, sendOauthError } from './oauth/index.ts';
+import { formatChallenge, refusedPage, sendOauthError } from './oauth/index.ts';
 import { UPLOAD_BYTES_PER_SECOND, type LingeringClose } from './slow-clients.ts';
 import type { UploadBudget } from './costly-work.ts';
 import type { Socket } from 'node:net';
@@ -88,7 +88,7 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
     });
   }
   log.error(
-    { err: error, requestId: request.id, method: request.method, route: routeOf(request).url },
+    { err: error, requestId: request.id, method: request.method, route: nameRoute(request).url },
     'request failed',
   );
   return refuse('application_error', { say: `Something went wrong on our side. The request id is ${request.id}.` });
@@ -136,8 +136,8 @@ export function createRefusalAnswer(
   {
     rateLimit,
     lingeringClose,
-    letGo,
-  }: { rateLimit: RateLimit; lingeringClose: LingeringClose } & Pick<UploadBudget, 'letGo'>,
+    release,
+  }: { rateLimit: RateLimit; lingeringClose: LingeringClose } & Pick<UploadBudget, 'release'>,
 ): (request: FastifyRequest, reply: FastifyReply, error: unknown) => void {
   const isTrusted = createRangeCheck(world.config.http.trusted_proxies);
   return (request, reply, error) => {
@@ -148,9 +148,9 @@ export function createRefusalAnswer(
     reply.header('cache-control', 'no-store');
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     if (![400, 413, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
-    letGo(request.raw);
+    release(request.raw);
     if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {
-      return readRest(world, request, answer);
+      return readRemaining(world, request, answer);
     }
     lingeringClose.begin(request.raw);
     answer();
@@ -170,7 +170,8 @@ export function createRefusalAnswer(
     if (oauthFlow === 'page' && refusal.code === undefined) {
       return void refusedPage(reply, refusal.message, refusal.status);
     }
-    if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin(), resourcePath));
+    if (refusal.status === 401)
+      reply.header('www-authenticate', formatChallenge(refusal, world.origin(), resourcePath));
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   }
 }
@@ -186,7 +187,7 @@ const REST_BODIES_MAX = 8;
  * dropped before the response. A body that takes longer than a minute, or is larger than eight of the largest accepted
  * ones, is cut off all the same.
  */
-function readRest({ clock, config }: World, { raw }: FastifyRequest, answer: () => void): void {
+function readRemaining({ clock, config }: World, { raw }: FastifyRequest, answer: () => void): void {
   if (raw.destroyed) return answer();
   const finish = (): void => {
     cancel();
@@ -213,7 +214,7 @@ export function answerPreflight(rateLimit: RateLimit, request: FastifyRequest, r
  */
 export function createBrokenRequests(
   world: World,
-  { rateOf, isAnswered }: { rateOf(address: string): RateState; isAnswered(socket: Socket): boolean },
+  { peekRate, isAnswered }: { peekRate(address: string): RateState; isAnswered(socket: Socket): boolean },
 ): (error: Error, socket: Socket) => void {
   return (error, socket) => {
     const code = String((error as { code?: unknown }).code);
@@ -223,7 +224,7 @@ export function createBrokenRequests(
     }
     const requestId = world.ids.uuid();
     world.log.info({ code, requestId }, 'request could not be read');
-    const refusal = refusalOf(code);
+    const refusal = toRefusal(code);
     const body = JSON.stringify(errorBody(refusal));
     const headers = {
       'content-type': 'application/json; charset=utf-8',
@@ -231,7 +232,7 @@ export function createBrokenRequests(
       connection: 'close',
       'x-content-type-options': 'nosniff',
       'x-request-id': requestId,
-      ...rateHeaders(rateOf(socket.remoteAddress ?? '')),
+      ...rateHeaders(peekRate(socket.remoteAddress ?? '')),
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join('')}\r\n${body}`);
@@ -242,7 +243,7 @@ export function createBrokenRequests(
 const isBeingAnswered = (socket: Socket): boolean =>
   (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
 
-function refusalOf(code: string): Refusal {
+function toRefusal(code: string): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return badRequest('The request line and the headers may have at most 16 KB together.');

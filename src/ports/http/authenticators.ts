@@ -42,7 +42,7 @@ export const createAuthenticators = (world: World): Authenticator[] => [
   { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world, SESSION_COOKIE) },
 ];
 
-export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
+export const readBearer = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
 /** Refuses a token that is recognisably of another kind, and says what to do. */
@@ -65,9 +65,9 @@ export function createCallerCheck(
   const byToken = authenticators.filter((one) => 'prefix' in one);
   const byCookie = authenticators.filter((one) => 'cookie' in one);
 
-  function identityOf(request: FastifyRequest): Promise<Identity> {
+  function findIdentity(request: FastifyRequest): Promise<Identity> {
     const { headers } = request;
-    const token = bearerOf(request);
+    const token = readBearer(request);
     if (token !== undefined) {
       mustLookLikeOurs(token);
       const authenticator = byToken.find(({ prefix }) => token.startsWith(prefix));
@@ -75,7 +75,7 @@ export function createCallerCheck(
       return authenticator.identify(token);
     }
     for (const { cookie, identify } of byCookie) {
-      const secret = cookieOf(headers.cookie, cookie);
+      const secret = readCookie(headers.cookie, cookie);
       if (secret === undefined) continue;
       mustBeSameOrigin(request, origin());
       return identify(secret);
@@ -87,7 +87,7 @@ export function createCallerCheck(
     try {
       if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
       if (operation['x-service-permission'] === 'none' || operation['x-oauth-flow']) return undefined;
-      return await identityOf(request);
+      return await findIdentity(request);
     } catch (error) {
       if (error instanceof Refusal) await onRefused(request);
       throw error;
@@ -99,21 +99,21 @@ export function createCallerCheck(
  * Sets the cookies of a response. Scripts cannot read them, and pages of other sites send them only with a link that is
  * followed.
  */
-export function browserOf({ config }: World, request: FastifyRequest, reply: FastifyReply): Browser {
+export function createBrowser({ config }: World, request: FastifyRequest, reply: FastifyReply): Browser {
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${config.sessions.secure_cookie ? '; Secure' : ''}`;
   const set = (name: string, value: string, seconds: number): void =>
     void reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}${attributes}`);
   return {
     address: request.ip,
     userAgent: request.headers['user-agent'] ?? '',
-    cookie: (name) => cookieOf(request.headers.cookie, name),
+    cookie: (name) => readCookie(request.headers.cookie, name),
     keep: set,
     forget: (name) => set(name, '', 0),
   };
 }
 
 /** Ignores a cookie that is sent twice: a host in the same domain as ours may have set one of them. */
-export function cookieOf(header: string | undefined, name: string): string | undefined {
+export function readCookie(header: string | undefined, name: string): string | undefined {
   const [pair, ...more] = header?.split(';').filter((one) => one.trimStart().startsWith(`${name}=`)) ?? [];
   return more.length > 0 ? undefined : pair?.slice(pair.indexOf('=') + 1).trim();
 }

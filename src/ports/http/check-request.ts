@@ -187,7 +187,7 @@ export function checkBody(
     else problems[same] = problem;
   }
   const missing = problems.filter((problem) => problem.kind === 'missing').map(({ path }) => path);
-  if (missing.length > 0) throw refuse('missing_required_field', { say: sayMissing([...new Set(missing)]) });
+  if (missing.length > 0) throw refuse('missing_required_field', { say: describeMissing([...new Set(missing)]) });
   if (problems.length === 0 && hasEscapes) problems.push(...unstorable(body));
   if (problems.length > 0) throw invalidFields(problems.map(({ path, message }) => ({ path, message })));
 }
@@ -195,7 +195,7 @@ export function checkBody(
 const ALSO_MAX = 5;
 
 /** The first is the fault; the others are named with it, so that the caller does not learn of them one call after another. */
-function sayMissing([first, ...others]: string[]): string {
+function describeMissing([first, ...others]: string[]): string {
   if (others.length === 0) return `Missing required field: ${first}.`;
   const more = others.length > ALSO_MAX ? ` and ${others.length - ALSO_MAX} more` : '';
   return `Missing required field: ${first}. Also missing: ${others.slice(0, ALSO_MAX).join(', ')}${more}.`;

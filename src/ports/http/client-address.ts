@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { createRangeCheck, plainAddress, createAddressGuard } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world.ts';
-import { findingOf, type Finding } from '../../platform/finding.ts';
+import { buildFinding, type Finding } from '../../platform/finding.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -40,7 +40,7 @@ export function createUnknownProxy({ config, clock, log }: World): UnknownProxy 
       if (!last || !isOfLate()) return [];
       const { address, since } = last;
       const summary = `${address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
-      return [findingOf('proxy_not_trusted', { summary, subjects: [address], since })];
+      return [buildFinding('proxy_not_trusted', { summary, subjects: [address], since })];
     },
   };
 }

@@ -4,11 +4,11 @@ import { createSemaphore } from '../../platform/limits/index.ts';
 import { beginAnswer } from './costly-work.ts';
 
 const email = { from: 'a@example.org', to: 'b@example.org', subject: 'Hello', text: 'It works.' };
-const batchOf = (count: number): Buffer => Buffer.from(JSON.stringify(Array.from({ length: count }, () => email)));
+const buildBatch = (count: number): Buffer => Buffer.from(JSON.stringify(Array.from({ length: count }, () => email)));
 
 it.each([
-  ['a batch of a hundred small emails takes one turn of the executor', batchOf(100), 1],
-  ['a batch of ten small emails takes no turn of the executor', batchOf(10), 0],
+  ['a batch of a hundred small emails takes one turn of the executor', buildBatch(100), 1],
+  ['a batch of ten small emails takes no turn of the executor', buildBatch(10), 0],
   ['one small email takes no turn of the executor', Buffer.from(JSON.stringify(email)), 0],
   [
     'one large email takes one turn of the executor',

@@ -1,5 +1,5 @@
 import type { FastifyRequest, FastifyReply } from 'fastify';
-import { nextTurn, rest } from '../../platform/clock.ts';
+import { nextTurn, pauseFor } from '../../platform/clock.ts';
 import { createSemaphore, type Semaphore } from '../../platform/limits/index.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
 import type { IncomingMessage } from 'node:http';
@@ -32,10 +32,10 @@ const PAGES_WAITING_MAX = 16;
  * robin by team, and for a third of the time at most, however much there is.
  */
 export const createCostlyExecutor = (): Semaphore =>
-  createSemaphore(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
+  createSemaphore(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : pauseFor(tookMs * RESTS_PER_WORK)));
 
 /** Reports whether too many pages are waiting; a further page is then refused and has to be opened again later. */
-export const arePagesOverloaded = (executor: Semaphore): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
+export const arePagesOverloaded = (executor: Semaphore): boolean => executor.countWaiting(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
  * Reads a body and begins its response; in the executor if the body is large or holds many objects. The executor covers
@@ -52,7 +52,7 @@ export async function beginAnswer(
   const beginInTurn = async (): Promise<{ answering: unknown }> => {
     if (request.raw.socket.destroyed) throw callerGone();
     const begun = { answering: begin() };
-    if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), rest(ANSWERED_MS_MAX)]);
+    if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), pauseFor(ANSWERED_MS_MAX)]);
     return begun;
   };
   const { answering } = await executor.run(beginInTurn, { tenant: teamId ?? ANYBODY });
@@ -82,7 +82,7 @@ export interface UploadBudget {
    * Stops counting the body of a refused request: its bytes so far are no longer in memory, and the remaining ones are
    * read and dropped.
    */
-  letGo(body: IncomingMessage): void;
+  release(body: IncomingMessage): void;
 }
 
 /**
@@ -91,15 +91,15 @@ export interface UploadBudget {
  */
 export function createUploadBudget(largestBytes: number): UploadBudget {
   const bytesMax = LARGEST_AT_ONCE * largestBytes;
-  const bytesOf = new Map<string, number>();
+  const bytesByOwner = new Map<string, number>();
   const releases = new WeakMap<IncomingMessage, () => void>();
   let total = 0;
 
   function add(owner: string, bytes: number): void {
     total += bytes;
-    const taken = (bytesOf.get(owner) ?? 0) + bytes;
-    if (taken === 0) bytesOf.delete(owner);
-    else bytesOf.set(owner, taken);
+    const taken = (bytesByOwner.get(owner) ?? 0) + bytes;
+    if (taken === 0) bytesByOwner.delete(owner);
+    else bytesByOwner.set(owner, taken);
   }
 
   function count({ raw }: FastifyRequest, reply: FastifyReply, owner: string): void {
@@ -125,7 +125,7 @@ export function createUploadBudget(largestBytes: number): UploadBudget {
       }
       add(owner, bytes - FREE_BYTES - counted);
       counted = bytes - FREE_BYTES;
-      if (total <= bytesMax && (bytesOf.get(owner) ?? 0) <= bytesMax / 2) return;
+      if (total <= bytesMax && (bytesByOwner.get(owner) ?? 0) <= bytesMax / 2) return;
       release();
       // The error event fails the reading of the body; a body that is refused already has no reader, and no listener.
       if (raw.listenerCount('error') > 0) raw.emit('error', tooMany());
@@ -134,7 +134,7 @@ export function createUploadBudget(largestBytes: number): UploadBudget {
     raw.on('data', countChunk);
   }
 
-  return { count, letGo: (body) => releases.get(body)?.() };
+  return { count, release: (body) => releases.get(body)?.() };
 }
 
 const RETRY_AFTER_SECONDS = 5;

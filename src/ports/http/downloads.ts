@@ -6,7 +6,7 @@ import { exportContacts as beginExport } from '../../features/audience/index.ts'
 import type { InvoiceObject } from '../../contract/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { getInvoice, invoiceCsv } from '../../features/billing/index.ts';
-import { bdi, readingStyle, renderDocument, sourceOf } from './layout/index.ts';
+import { bdi, readingStyle, renderDocument, hashStyle } from './layout/index.ts';
 
 const ASCII_CHARS_MAX = 120;
 
@@ -84,7 +84,7 @@ export const sendInvoiceCsv: Page<'getInvoiceCsv'> = async (ctx, { path }, { rep
 export const sendInvoicePage: Page<'getInvoicePage'> = async (ctx, { path }, { reply }) => {
   const invoice = await getInvoice(ctx, path.invoice_id);
   reply.type('text/html; charset=utf-8').headers(privatePageHeaders(POLICY));
-  return renderDocument(`Invoice ${invoice.number}`, contentOf(invoice), STYLE);
+  return renderDocument(`Invoice ${invoice.number}`, formatInvoice(invoice), STYLE);
 };
 
 const STYLE = `${readingStyle}
@@ -94,9 +94,9 @@ th,td{padding:.5rem .75rem .5rem 0;border-bottom:1px solid var(--line);text-alig
 tfoot th,tfoot td{border-bottom:0;font-weight:700}
 @media print{:root{color-scheme:light;--ground:#fff;--card:#fff;--ink:#000;--quiet:#444;--line:#999}body{max-width:none;padding:0}main{border:0;padding:0}thead{display:table-header-group}tr{break-inside:avoid}}
 `;
-const POLICY = `default-src 'none'; style-src ${sourceOf(STYLE)}; base-uri 'none'; form-action 'none'`;
+const POLICY = `default-src 'none'; style-src ${hashStyle(STYLE)}; base-uri 'none'; form-action 'none'`;
 
-function contentOf(invoice: InvoiceObject): string {
+function formatInvoice(invoice: InvoiceObject): string {
   const { currency, time_zone: zone } = invoice;
   const day = (at: string, before = 0): string => dateIn(zone, Date.parse(at) - before);
   const facts: [string, string][] = [

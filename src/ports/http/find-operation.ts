@@ -37,14 +37,14 @@ export function createFindTarget(operations: Iterable<OperationValidators>): Fin
   const root: Fork = { words: new Map() };
   for (const operation of operations) add(root, operation);
   return (method, target) => {
-    const segments = segmentsOf(target);
+    const segments = splitSegments(target);
     const fitting = segments ? pathsAt(root, segments, 0) : [];
     const [first] = fitting;
     if (!segments || !first) return undefined;
     const asked = method === 'HEAD' ? 'GET' : method;
     // A word goes before a parameter, whatever the method: /emails/batch is never an email with the id "batch".
     const path = fitting.find((one) => one.operations.has(asked) && (one === first || !covers(one, first))) ?? first;
-    return { operation: path.operations.get(asked), params: paramsOf(path, segments), methods: path.methods };
+    return { operation: path.operations.get(asked), params: readParams(path, segments), methods: path.methods };
   };
 }
 
@@ -65,7 +65,7 @@ function add(root: Fork, operation: OperationValidators): void {
 }
 
 /** The segments of the path, decoded; undefined for a target that has none. */
-function segmentsOf(target: string): string[] | undefined {
+function splitSegments(target: string): string[] | undefined {
   // RFC 9112 §3.2.2: a server takes the absolute form, too.
   const own = target.startsWith('/') ? target : URL.parse(target)?.pathname;
   const path = own?.split(/[?#]/, 1)[0];
@@ -89,7 +89,7 @@ function pathsAt(fork: Fork, segments: readonly string[], depth: number): KnownP
 const covers = (wide: KnownPath, narrow: KnownPath): boolean =>
   wide.segments.every((segment, at) => isParameter(segment) || segment === narrow.segments[at]);
 
-const paramsOf = (path: KnownPath, segments: readonly string[]): Record<string, string> =>
+const readParams = (path: KnownPath, segments: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     path.segments.flatMap((segment, at) => (isParameter(segment) ? [[segment.slice(1, -1), segments[at] ?? '']] : [])),
   );
@@ -100,7 +100,7 @@ const targets = new WeakMap<IncomingMessage, Target>();
 export const EVERY_PATH = '/*';
 
 /** Returns the target of a routed request; undefined for a path that the contract does not define. */
-export const targetOf = (request: FastifyRequest): Target | undefined => targets.get(request.raw);
+export const findRequestTarget = (request: FastifyRequest): Target | undefined => targets.get(request.raw);
 
 /** Finds the target of a request once and remembers it. */
 export function findFor(request: IncomingMessage, find: FindTarget): Target | undefined {
@@ -115,9 +115,9 @@ const pages = new WeakMap<IncomingMessage, string>();
 export const notePage = (request: FastifyRequest, path: string): void => void pages.set(request.raw, path);
 
 /** Returns the name of a request's route in logs, metrics and spans. */
-export function routeOf(request: FastifyRequest): { url: string | undefined; operation?: string } {
+export function nameRoute(request: FastifyRequest): { url: string | undefined; operation?: string } {
   const { url } = request.routeOptions;
-  const operation = url === EVERY_PATH ? targetOf(request)?.operation : undefined;
+  const operation = url === EVERY_PATH ? findRequestTarget(request)?.operation : undefined;
   if (!operation) return { url: pages.get(request.raw) ?? url };
   return { url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), operation: operation.operationId };
 }

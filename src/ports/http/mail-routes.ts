@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { clickOf, createLinkHosts, openingOf, hostNameOf, type Tracking } from '../../features/tracking/index.ts';
+import { readClick, createLinkHosts, readOpening, toHostName, type Tracking } from '../../features/tracking/index.ts';
 import type { World } from '../../platform/world.ts';
 import { isMachineFetch } from '../../protocol/machine-opens.ts';
 import type { TrackedMail } from '../../protocol/track-links/index.ts';
@@ -77,11 +77,11 @@ export function createTrackingRoutes(
       else void works.then((doesIt) => (doesIt ? go() : answerNotFound()));
       return true;
     };
-    const opened = kind === 'o' && suffix ? openingOf(world, token) : undefined;
+    const opened = kind === 'o' && suffix ? readOpening(world, token) : undefined;
     if (opened) {
       return whereItWorks(opened, () => note({ emailId: opened.emailId }, () => answer(200, PIXEL_HEADERS, PIXEL)));
     }
-    const click = kind === 'c' && !suffix ? clickOf(world, token) : undefined;
+    const click = kind === 'c' && !suffix ? readClick(world, token) : undefined;
     if (!click) {
       answerNotFound();
       return true;
@@ -123,7 +123,7 @@ export function createImageRoutes(world: World): (request: IncomingMessage, resp
     void answer(request, response).catch((error: unknown) => {
       world.log.error({ err: error }, 'an image could not be served');
       if (response.headersSent) response.destroy();
-      else say(response, 503, 'This image cannot be shown right now. Try again later.\n', method === 'HEAD');
+      else respond(response, 503, 'This image cannot be shown right now. Try again later.\n', method === 'HEAD');
     });
     return true;
   };
@@ -131,14 +131,14 @@ export function createImageRoutes(world: World): (request: IncomingMessage, resp
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const isHead = request.method === 'HEAD';
     const token = tokenInPath(request.url ?? '');
-    const image = token && (await imageOfToken(world, token, hostNameOf(requestedHost(request))));
-    if (!image) return sayGone(response, isHead);
-    const head = { ...EVERY_IMAGE, ...SHOWN_ANYWHERE, ...FOR_A_YEAR, etag: etagOf(image) };
-    if (isKnown(request.headers['if-none-match'], etagOf(image))) return void response.writeHead(304, head).end();
+    const image = token && (await imageOfToken(world, token, toHostName(requestedHost(request))));
+    if (!image) return respondGone(response, isHead);
+    const head = { ...EVERY_IMAGE, ...SHOWN_ANYWHERE, ...FOR_A_YEAR, etag: formatEtag(image) };
+    if (isKnown(request.headers['if-none-match'], formatEtag(image))) return void response.writeHead(304, head).end();
     const whole = { ...head, 'content-type': image.content_type, 'content-length': image.bytes };
     if (isHead) return void response.writeHead(200, whole).end();
     const content = await openImage(world, image);
-    if (!content) return sayGone(response, isHead);
+    if (!content) return respondGone(response, isHead);
     response.writeHead(200, whole);
     await pipeline(content, response).catch((error: NodeJS.ErrnoException) => {
       // The reader has gone.
@@ -147,17 +147,17 @@ export function createImageRoutes(world: World): (request: IncomingMessage, resp
   }
 }
 
-const etagOf = ({ content_hash: hash }: ImageRow): string => `"${hash.slice(0, 32)}"`;
+const formatEtag = ({ content_hash: hash }: ImageRow): string => `"${hash.slice(0, 32)}"`;
 
 /** Reports whether the client has the image already. The comparison is the weak one (RFC 9110 §13.1.2). */
 const isKnown = (asked: string | undefined, etag: string): boolean =>
   asked !== undefined &&
   (asked.trim() === '*' || asked.split(',').some((one) => one.trim().replace(/^W\//, '') === etag));
 
-const sayGone = (response: ServerResponse, isHead: boolean): void =>
-  say(response, 404, 'Image not found. Its address may be incomplete, or it was deleted.\n', isHead);
+const respondGone = (response: ServerResponse, isHead: boolean): void =>
+  respond(response, 404, 'Image not found. Its address may be incomplete, or it was deleted.\n', isHead);
 
-function say(response: ServerResponse, status: number, text: string, isHead: boolean): void {
+function respond(response: ServerResponse, status: number, text: string, isHead: boolean): void {
   response.writeHead(status, { ...EVERY_IMAGE, ...NOT_KEPT, 'content-length': Buffer.byteLength(text) });
   response.end(isHead ? undefined : text);
 }

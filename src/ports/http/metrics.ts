@@ -35,7 +35,7 @@ export function createMetricsRoute(world: World): (request: IncomingMessage, res
 }
 
 async function answer(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const no = (await refusalOf(world, request)) ?? undefined;
+  const no = (await findRefusal(world, request)) ?? undefined;
   if (no) {
     const challenge =
       no.status === 401 ? { 'www-authenticate': 'Bearer' } : no.status === 405 ? { allow: 'GET, HEAD' } : {};
@@ -47,7 +47,7 @@ async function answer(world: World, request: IncomingMessage, response: ServerRe
   response.end(request.method === 'HEAD' ? undefined : text);
 }
 
-async function refusalOf(world: World, request: IncomingMessage): Promise<No | undefined> {
+async function findRefusal(world: World, request: IncomingMessage): Promise<No | undefined> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, say: 'Read the metrics with GET.' };
   const { token_file: file } = world.config.metrics;
   if (file === '') return isFromHere(request) ? undefined : ONLY_FROM_HERE;

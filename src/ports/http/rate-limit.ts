@@ -56,7 +56,7 @@ export function createRateLimit(world: World): RateLimit {
       before.set(name, nth);
       const left = tokens + Math.max(0, count - nth);
       buckets.set(name, { tokens: left, at: now });
-      return stateOf(left, nth <= count);
+      return toState(left, nth <= count);
     });
   });
 
@@ -65,7 +65,7 @@ export function createRateLimit(world: World): RateLimit {
     return Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * perSecond) / 1000);
   }
 
-  function stateOf(tokens: number, allowed: boolean): RateState {
+  function toState(tokens: number, allowed: boolean): RateState {
     return {
       limit: burst,
       remaining: Math.max(0, Math.floor(tokens)),
@@ -83,7 +83,7 @@ export function createRateLimit(world: World): RateLimit {
     const left = allowed ? tokens - 1 : tokens;
     if (!buckets.has(name) && buckets.size >= BUCKETS_MAX) forgetFull(now);
     buckets.set(name, { tokens: left, at: now });
-    return stateOf(left, allowed);
+    return toState(left, allowed);
   }
 
   /** Full buckets are forgotten, as a new one is full too; if none is full, the oldest are. */
@@ -100,6 +100,6 @@ export function createRateLimit(world: World): RateLimit {
       if (world.db.dialect !== 'pg' || !name.startsWith('team:')) return takeLocal(name);
       return takeShared(name);
     },
-    peek: (name) => stateOf(filled(buckets.get(name), world.clock.now()), true),
+    peek: (name) => toState(filled(buckets.get(name), world.clock.now()), true),
   };
 }

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { accessOf, callerKindOf, type OperationValidators } from '../../contract/index.ts';
+import { readRequirement, toCallerKind, type OperationValidators } from '../../contract/index.ts';
 import { creationTime } from '../../platform/ids.ts';
 import type { World } from '../../platform/world.ts';
-import { keyIdOf, type Identity } from '../../tenancy/access/index.ts';
+import { readKeyId, type Identity } from '../../tenancy/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../../tenancy/logs/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 
@@ -47,7 +47,7 @@ export function createAnswerNote(
     if (
       teamId === null ||
       isOfPerson(operation, caller) ||
-      isLookOfOurs(request, reply) ||
+      isOwnPoll(request, reply) ||
       (reply.hasHeader('retry-after') && isOneTooMany(teamId))
     )
       return;
@@ -61,7 +61,7 @@ export function createAnswerNote(
       id: request.id,
       created_at: creationTime(request.id, world.clock),
       team_id: teamId,
-      api_key_id: keyIdOf(caller.actor),
+      api_key_id: readKeyId(caller.actor),
       method: request.method,
       endpoint: clip(redactPath(path), ENDPOINT_CHARS_MAX),
       response_status: reply.statusCode,
@@ -79,7 +79,7 @@ export function createAnswerNote(
 }
 
 const isOfPerson = ({ operation }: Operation, { actor }: Caller): boolean =>
-  actor.kind === 'session' && callerKindOf(accessOf(operation)) === 'user';
+  actor.kind === 'session' && toCallerKind(readRequirement(operation)) === 'user';
 
 /**
  * Reports whether the response contains data that a viewer, who may read the logs, may not see: reads for admins, and
@@ -94,7 +94,7 @@ const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): bool
 const isOfAssistant = ({ operation }: Operation): boolean => operation['x-mcp'] === true;
 
 /** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */
-const isLookOfOurs = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>
+const isOwnPoll = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   method === 'GET' && statusCode < 400 && (headers['user-agent'] ?? '').startsWith('rasket-cli/');
 
 const FLOOD_MS = 1000;

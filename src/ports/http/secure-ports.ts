@@ -39,7 +39,7 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
       const listener = createServer({ noDelay: true }, (socket) => {
         open.add(socket);
         socket.once('close', () => open.delete(socket)).on('error', () => socket.destroy());
-        if (proofs) tellApart(socket, { secure, proofs });
+        if (proofs) routeConnection(socket, { secure, proofs });
         else secure.emit('connection', socket);
       });
       listeners.push(listener);
@@ -126,7 +126,7 @@ function createProofServer(world: World): NetServer {
 }
 
 /** The first message shows whether the authority asks for a proof, or a client for a page. */
-function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proofs: NetServer }): void {
+function routeConnection(socket: Socket, { secure, proofs }: { secure: NetServer; proofs: NetServer }): void {
   let bytes = Buffer.alloc(0);
   socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());
   socket.on('data', look);

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, FastifyServerOptions, HTTPMethods } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import {
-  accessOf,
+  readRequirement,
   methods,
   type OperationValidators,
   type RequestParameters,
@@ -13,7 +13,7 @@ import { checksItsOwnBody } from '../../mail/operations.ts';
 import { mustReach } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
 import { rateLimited, setRateHeaders } from './answers.ts';
-import { answererOf, mustHaveAnswerer, type Answerer } from './answerer.ts';
+import { createAnswerer, mustHaveAnswerer, type Answerer } from './answerer.ts';
 import type { createCallerCheck } from './authenticators.ts';
 import {
   checkBody,
@@ -25,7 +25,7 @@ import {
 } from './check-request.ts';
 import { cutByteLists, mayHoldByteLists, placeByteLists, restoreByteLists, type CutText } from './byte-lists.ts';
 import { beginAnswer } from './costly-work.ts';
-import { createFindTarget, EVERY_PATH, findFor, targetOf, type FindTarget } from './find-operation.ts';
+import { createFindTarget, EVERY_PATH, findFor, findRequestTarget, type FindTarget } from './find-operation.ts';
 import { readForms } from './uploads.ts';
 import { serveMcp, type McpParts } from './mcp/index.ts';
 import { isPeoplePage, PAGE } from './people-pages/index.ts';
@@ -61,23 +61,23 @@ export function serveOperations(parts: OperationParts): Served {
   const find = createFindTarget(operations);
   const noteKeyUse = createKeyUse(world);
   const answererFor = createAnswerers(validators, services);
-  const callerOf = new WeakMap<FastifyRequest, Caller>();
+  const callers = new WeakMap<FastifyRequest, Caller>();
 
   function addRoute(router: FastifyInstance, kind: Kind): void {
     router.route({
       method: methods.map((method) => method.toUpperCase() as HTTPMethods),
       url: EVERY_PATH,
       constraints: { kind },
-      ...routeOptionsOf(kind, config),
+      ...buildRouteOptions(kind, config),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
-        const operation = operationOf(request);
+        const operation = findRequestOperation(request);
         if (operation.operation['x-development'] && !mayUsePlayground(world, request.headers.host))
           throw notFound('Route');
-        const access = accessOf(operation.operation);
+        const access = readRequirement(operation.operation);
         const caller = await findCaller(request, operation.operation);
-        if (caller) callerOf.set(request, caller);
-        const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
+        if (caller) callers.set(request, caller);
+        const state = await rateLimit.take(toBucket(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
         if (isOfOauth(operation)) return void reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
@@ -87,24 +87,25 @@ export function serveOperations(parts: OperationParts): Served {
         checkParameters(operation, callParameters(request));
       },
       preParsing: (request, reply, payload, done) => {
-        if (isCounted(operationOf(request))) countUpload(request, reply, callerOf.get(request)?.teamId ?? request.ip);
+        if (isCounted(findRequestOperation(request)))
+          countUpload(request, reply, callers.get(request)?.teamId ?? request.ip);
         done(null, payload);
       },
       onSend: (request, reply, payload, done) => {
-        const caller = config.logs.enabled ? callerOf.get(request) : undefined;
-        if (caller) noteAnswer(operationOf(request), { request, reply, caller, payload });
+        const caller = config.logs.enabled ? callers.get(request) : undefined;
+        if (caller) noteAnswer(findRequestOperation(request), { request, reply, caller, payload });
         done();
       },
       handler: async (request, reply) => {
-        const caller = callerOf.get(request);
+        const caller = callers.get(request);
         return beginAnswer(services.executor, { request, teamId: caller?.teamId }, () => {
-          const operation = operationOf(request);
-          const isLarge = kindOf(operation) === 'email' && mayHoldByteLists(request.body as Buffer | undefined);
+          const operation = findRequestOperation(request);
+          const isLarge = toKind(operation) === 'email' && mayHoldByteLists(request.body as Buffer | undefined);
           return isLarge ? cutByteLists(request.body as Buffer).then(answer) : answer();
         });
 
         function answer(cut?: CutText): unknown {
-          const operation = operationOf(request);
+          const operation = findRequestOperation(request);
           const body = readBody(operation, request, { caller, cut });
           if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
           return answererFor(operation)({ request, reply, caller, body, parameters: callParameters(request) });
@@ -115,7 +116,7 @@ export function serveOperations(parts: OperationParts): Served {
 
   return {
     find,
-    constraints: { kind: constraintOf(find) },
+    constraints: { kind: createConstraint(find) },
     async addRoutes(server) {
       for (const operation of operations) if (isMcp(operation)) serveMcp(server, operation, parts);
       for (const kind of KINDS) if (kind !== 'form') addRoute(server, kind);
@@ -129,14 +130,14 @@ export function serveOperations(parts: OperationParts): Served {
 }
 
 /** Returns the route of a request: the one of pages or the one for the kind of its operation; undefined for neither. */
-const constraintOf = (find: FindTarget) => ({
+const createConstraint = (find: FindTarget) => ({
   name: 'kind',
   storage: createStorage,
   validate: () => undefined,
   deriveConstraint(request: IncomingMessage): Kind | typeof PAGE | 'none' {
     if (isPeoplePage(request.url ?? '')) return PAGE;
     const { operation } = findFor(request, find) ?? {};
-    return operation && !isMcp(operation) ? kindOf(operation) : 'none';
+    return operation && !isMcp(operation) ? toKind(operation) : 'none';
   },
 });
 
@@ -145,7 +146,7 @@ function createAnswerers(validators: Validators, services: HttpServices): (opera
   for (const operation of validators.operations.values()) if (!isMcp(operation)) mustHaveAnswerer(operation);
   const made = new Map<string, Answerer>();
   return (operation) => {
-    const answerer = made.get(operation.operationId) ?? answererOf(operation, validators, services);
+    const answerer = made.get(operation.operationId) ?? createAnswerer(operation, validators, services);
     made.set(operation.operationId, answerer);
     return answerer;
   };
@@ -159,20 +160,20 @@ function createStorage<Handler>() {
   };
 }
 
-function operationOf(request: FastifyRequest): OperationValidators {
-  const operation = targetOf(request)?.operation;
+function findRequestOperation(request: FastifyRequest): OperationValidators {
+  const operation = findRequestTarget(request)?.operation;
   if (!operation) throw new Error('a request without an operation reached a route of operations');
   return operation;
 }
 
-function kindOf(operation: OperationValidators): Kind {
+function toKind(operation: OperationValidators): Kind {
   if (takesForm(operation)) return 'form';
   if (takesPicture(operation)) return 'picture';
   if (isOfOauth(operation)) return operation.operationId === 'authorizeClient' ? 'oauth page' : 'oauth';
   return operation.operation['x-holds-email'] ? 'email' : 'json';
 }
 
-function routeOptionsOf(
+function buildRouteOptions(
   kind: Kind,
   { http, images }: World['config'],
 ): { bodyLimit: number; config: FastifyContextConfig } {
@@ -193,7 +194,7 @@ const takesKey = ({ parameters }: OperationValidators): boolean =>
 const isCounted = (operation: OperationValidators): boolean => operation.method !== 'get' && !takesForm(operation);
 
 /** Returns the bucket of a caller: all keys of a team share one, and each person has their own. */
-function bucketOf(caller: Caller | undefined): string | undefined {
+function toBucket(caller: Caller | undefined): string | undefined {
   if (caller?.actor.kind === 'operator') return `operator:${caller.actor.operatorId}`;
   if (caller?.actor.kind === 'session') return `user:${caller.actor.userId}`;
   return caller && `team:${caller.teamId}`;
@@ -219,7 +220,7 @@ const isOfOauth = ({ operation }: OperationValidators): boolean => operation['x-
 
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };
 
-function bodyOf(operation: OperationValidators, request: FastifyRequest, cut?: CutText): ParsedBody {
+function parseRequestBody(operation: OperationValidators, request: FastifyRequest, cut?: CutText): ParsedBody {
   if (!takesJson(operation)) return NO_BODY;
   const sent = [cut?.bytes ?? (request.body as Buffer | undefined), request.headers['content-type']] as const;
   if (!isOfOauth(operation)) return unwrapped(operation, parseBody(...sent));
@@ -234,7 +235,7 @@ function readBody(
   request: FastifyRequest,
   { caller, cut }: { caller: Caller | undefined; cut: CutText | undefined },
 ): ParsedBody {
-  const body = bodyOf(operation, request, cut);
+  const body = parseRequestBody(operation, request, cut);
   if (cut && cut.lists.size > 0) {
     placeByteLists(body.value, cut.lists);
     operation.variants.normalizeBody(body.value);
@@ -253,7 +254,7 @@ function mustBeAllowed(state: RateState): void {
 }
 
 const callParameters = (request: FastifyRequest): RequestParameters => ({
-  path: targetOf(request)?.params ?? {},
+  path: findRequestTarget(request)?.params ?? {},
   query: request.query as Record<string, unknown>,
   header: request.headers,
 });

@@ -20,13 +20,13 @@ import type { HttpServices } from './page.ts';
 import { isOwnName, type UnknownProxy } from './client-address.ts';
 import { addressBucket, bucketOfAddress, createRateLimit } from './rate-limit.ts';
 import { createAnswerNote } from './request-log.ts';
-import { contractTarget, parseQuery, routeOf, targetOf, createRouteSuggestion } from './find-operation.ts';
+import { contractTarget, parseQuery, nameRoute, findRequestTarget, createRouteSuggestion } from './find-operation.ts';
 import { serveOperations } from './serve-operations.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
 import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createChallengeRoute } from './secure-ports.ts';
-import { openPortsBeside, type SecureParts } from './ports-beside.ts';
+import { openAdditionalPorts, type SecureParts } from './additional-ports.ts';
 import { createImageRoutes, createTrackingRoutes } from './mail-routes.ts';
 import { createLastAnswers, createLingeringClose, endSlowUploads, createUnreadAnswers } from './slow-clients.ts';
 import { createMetricsRoute } from './metrics.ts';
@@ -67,13 +67,13 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const validators = await compileValidators(services.document);
   validators.compile(COMPILED_AT_START);
   const rateLimit = createRateLimit(world);
-  const { count: countUpload, letGo } = createUploadBudget(config.http.email_body_limit_bytes);
+  const { count: countUpload, release } = createUploadBudget(config.http.email_body_limit_bytes);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const lingeringClose = createLingeringClose(world);
-  const answerRefusal = createRefusalAnswer(world, { rateLimit, lingeringClose, letGo });
+  const answerRefusal = createRefusalAnswer(world, { rateLimit, lingeringClose, release });
   const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
   const suggestRoute = createRouteSuggestion(validators.operations.values(), served.find);
-  const answersPublic = publicRoutesOf(world, parts);
+  const answersPublic = createPublicRoutes(world, parts);
   const lastAnswers = createLastAnswers();
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
@@ -83,7 +83,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, {
-      rateOf: (address) => rateLimit.peek(bucketOfAddress(address)),
+      peekRate: (address) => rateLimit.peek(bucketOfAddress(address)),
       isAnswered: lingeringClose.isLingering,
     }),
     forceCloseConnections: 'idle',
@@ -148,7 +148,7 @@ function targetFault(
   reply: FastifyReply,
   suggestRoute: ReturnType<typeof createRouteSuggestion>,
 ): Refusal | undefined {
-  const { operation, methods: known = [] } = targetOf(request) ?? {};
+  const { operation, methods: known = [] } = findRequestTarget(request) ?? {};
   if (operation || request.routeOptions.config.isForPeople) return undefined;
   const methods = [...known, ...methodsOfPage(request.url)];
   if (methods.length === 0) {
@@ -164,7 +164,7 @@ function targetFault(
 function measureAnswer({ meter, tracer }: World): onResponseHookHandler {
   return (request, reply, done) => {
     const { method } = request;
-    const { operation = 'none', url: route } = routeOf(request);
+    const { operation = 'none', url: route } = nameRoute(request);
     meter.count('rasket_http_requests_total', { operation, status: String(reply.statusCode) });
     meter.observe('rasket_http_request_seconds', reply.elapsedTime / 1000, { operation });
     tracer.answered({
@@ -183,7 +183,7 @@ function measureAnswer({ meter, tracer }: World): onResponseHookHandler {
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
-function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
+function createPublicRoutes(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
     createChallengeRoute(world),
     createTrackingRoutes(world, tracking),
@@ -214,7 +214,7 @@ function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | unde
 
 /** Refuses a call with a credential under a name that is not of this machine; the routes of the playground refuse it themselves. */
 function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
-  const { operation } = targetOf(request)?.operation ?? {};
+  const { operation } = findRequestTarget(request)?.operation ?? {};
   const needsCredential = operation && operation['x-service-permission'] !== 'none' && !operation['x-development'];
   if (!needsCredential || isOwnName(world, request.headers.host)) return undefined;
   return refuse('validation_error', {
@@ -236,7 +236,7 @@ function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefi
 
 /** Opens all ports, or none; `host` is the address as written in a URL. */
 async function listen(server: FastifyInstance, world: World, secure: SecureParts | undefined) {
-  const beside = await openPortsBeside(world, server.server, secure);
+  const beside = await openAdditionalPorts(world, server.server, secure);
   try {
     await server.listen({ host: world.config.http.host, port: world.config.http.port });
   } catch (error) {

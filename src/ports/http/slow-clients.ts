@@ -108,12 +108,12 @@ export function createUnreadAnswers(
   server.on('connection', (socket: Socket) => {
     connections.set(socket, { taken: 0, since: world.clock.now(), large: new Set() });
     socket.once('close', () => connections.delete(socket));
-    cancel ??= world.clock.timer(UNREAD_LOOK_MS, lookAgain);
+    cancel ??= world.clock.timer(UNREAD_LOOK_MS, checkAgain);
   });
 
-  function lookAgain(): void {
+  function checkAgain(): void {
     for (const [socket, { since }] of look()) if (world.clock.now() - since >= STALLED_MS) socket.destroy();
-    cancel = connections.size > 0 ? world.clock.timer(UNREAD_LOOK_MS, lookAgain) : undefined;
+    cancel = connections.size > 0 ? world.clock.timer(UNREAD_LOOK_MS, checkAgain) : undefined;
   }
 
   /** The connections with unread bytes, and when each of them last took some. */
@@ -122,7 +122,7 @@ export function createUnreadAnswers(
     const waiting: [Socket, Connection][] = [];
     for (const [socket, connection] of connections) {
       const isWaiting = waitingOn(socket, connection) > 0;
-      const taken = isWaiting ? takenOf(socket) : connection.taken;
+      const taken = isWaiting ? countTakenBytes(socket) : connection.taken;
       if (!isWaiting || taken !== connection.taken) connection.since = now;
       connection.taken = taken;
       if (isWaiting) waiting.push([socket, connection]);
@@ -166,7 +166,7 @@ function waitingOn(socket: Socket, { large }: Connection): number {
  * response of 22 MB the public figures show nothing before the client has read 15 MB: a client that reads less than 500
  * KB a second would be cut off while reading.
  */
-function takenOf(socket: Socket): number {
+function countTakenBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & {
     _handle?: { bytesWritten: number; writeQueueSize: number } | null;
   };

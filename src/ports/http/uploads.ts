@@ -41,7 +41,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
   let isReading = false;
   async function* parts(): AsyncGenerator<ImportPart> {
     isReading = true;
-    for await (const part of request.parts()) yield partOf(part);
+    for await (const part of request.parts()) yield toPart(part);
   }
   try {
     const made = await importContacts(ctx, parts());
@@ -56,7 +56,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
   }
 };
 
-function partOf(part: Multipart): ImportPart {
+function toPart(part: Multipart): ImportPart {
   if (part.type === 'file') return { name: part.fieldname, content: part.file };
   const { fieldname: name, value, valueTruncated: isCut } = part;
   // A part with the type of JSON is parsed already.

@@ -4,18 +4,18 @@ import {
   type ConnectionLimits,
   type PortKind,
   type Slot,
-  type Standing,
+  type ConnectionPhase,
 } from './connection-limits.ts';
 
 interface Client {
-  standing: Standing;
+  standing: ConnectionPhase;
   slot: Slot;
   /** The words with which it was ended. */
   ended: string[];
 }
 
 function enter(limits: ConnectionLimits, address: string | undefined, kind: PortKind = 'world'): Client {
-  const client = { standing: 'idle' as Standing, ended: [] as string[] };
+  const client = { standing: 'idle' as ConnectionPhase, ended: [] as string[] };
   const slot = limits.enter(
     {
       get standing() {
@@ -71,7 +71,7 @@ it('the oldest idle connection of the address with the most connections is close
 
 it('finished connections are closed first and those with content last, and connections that are busy, logged in or our own are kept', () => {
   const limits = createConnectionLimits({ total: 11, perAddress: 8 });
-  const standings: Standing[] = ['busy', 'sending', 'brought', 'idle', 'over', 'logged in'];
+  const standings: ConnectionPhase[] = ['busy', 'sending', 'brought', 'idle', 'over', 'logged in'];
   const clients = standings.map((standing) => Object.assign(enter(limits, '192.0.2.1'), { standing }));
   for (let n = 0; n < 3; n++) enter(limits, undefined);
   const newcomers: Client[] = [];

@@ -1,5 +1,5 @@
 import { clientKey } from '../../platform/network/index.ts';
-import { SmtpReply } from './door.ts';
+import { SmtpReply } from './handler.ts';
 
 /** A port is open to the world, or only to programs that log in. */
 export type PortKind = 'world' | 'submission';
@@ -8,13 +8,13 @@ export type PortKind = 'world' | 'submission';
  * The state of a connection: over, though its socket is not gone yet; waiting, without or with a message delivered so
  * far; sending content; having its message processed; logged in.
  */
-export type Standing = 'over' | 'idle' | 'brought' | 'sending' | 'busy' | 'logged in';
+export type ConnectionPhase = 'over' | 'idle' | 'brought' | 'sending' | 'busy' | 'logged in';
 
 /** Connections make way in this order, so that as little as possible is lost; the others never do. */
-const MAKE_WAY: readonly Standing[] = ['over', 'idle', 'brought', 'sending'];
+const MAKE_WAY: readonly ConnectionPhase[] = ['over', 'idle', 'brought', 'sending'];
 
 export interface Occupant {
-  readonly standing: Standing;
+  readonly standing: ConnectionPhase;
   /** Ends the connection at once; its slot has gone to another. */
   makeWay(reply: SmtpReply): void;
 }
@@ -44,14 +44,14 @@ const PART_WITHOUT_NEED = 4 / 5;
 
 interface Held {
   kind: PortKind;
-  party: string | undefined;
+  client: string | undefined;
   occupant: Occupant;
   slot: Slot;
 }
 
 /** Creates the limits that all SMTP ports of the process share. */
 export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
-  const ofParties = new Map<string, number>();
+  const countByClient = new Map<string, number>();
   /** The oldest first. */
   const all = new Set<Held>();
   const totals = { world: 0, submission: 0 };
@@ -63,14 +63,14 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
     const isKindFull = totals[kind] >= kindMax;
     if (!isKindFull && totals.world + totals.submission < limits.total) return;
     const rivals = [...all].filter((held) => !isKindFull || held.kind === kind);
-    const leaving = whoMakesWay(rivals, placeOf, newcomer);
+    const leaving = findDisplaced(rivals, toPlace, newcomer);
     if (!leaving) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
     leaving.slot.leave();
     leaving.occupant.makeWay(new SmtpReply(421, '4.3.2', MOST));
   }
 
   function hold(held: Omit<Held, 'slot'>): Slot {
-    const { kind, party } = held;
+    const { kind, client } = held;
     let isGoing = false;
     let isOver = false;
     const slot: Slot = {
@@ -85,16 +85,16 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
         all.delete(entry);
         totals[kind]--;
         if (isGoing) going[kind]--;
-        if (party === undefined) return;
-        const left = (ofParties.get(party) ?? 1) - 1;
-        if (left > 0) ofParties.set(party, left);
-        else ofParties.delete(party);
+        if (client === undefined) return;
+        const left = (countByClient.get(client) ?? 1) - 1;
+        if (left > 0) countByClient.set(client, left);
+        else countByClient.delete(client);
       },
     };
     const entry = { ...held, slot };
     all.add(entry);
     totals[kind]++;
-    if (party !== undefined) ofParties.set(party, (ofParties.get(party) ?? 0) + 1);
+    if (client !== undefined) countByClient.set(client, (countByClient.get(client) ?? 0) + 1);
     return slot;
   }
 
@@ -104,13 +104,13 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
       staying(kind) > kindMax * PART_WITHOUT_NEED ||
       staying('world') + staying('submission') > limits.total * PART_WITHOUT_NEED,
     enter(occupant, { address, kind }) {
-      const party = address === undefined ? undefined : clientKey(address);
-      if (party !== undefined && (ofParties.get(party) ?? 0) >= limits.perAddress) {
+      const client = address === undefined ? undefined : clientKey(address);
+      if (client !== undefined && (countByClient.get(client) ?? 0) >= limits.perAddress) {
         const say = `${limits.perAddress} connections from your address are open; use those, or end some`;
         throw new SmtpReply(421, '4.7.0', say);
       }
-      makeRoom(kind, party);
-      return hold({ kind, party, occupant });
+      makeRoom(kind, client);
+      return hold({ kind, client, occupant });
     },
   };
 }
@@ -118,9 +118,9 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
 const MOST = 'Many wait for a connection, and your address holds the most; connect again in a minute';
 
 /** A login does not count for its address: many programs that log in may share one address. */
-function placeOf({ party, occupant: { standing } }: Held): { party: string | undefined; rank: number | undefined } {
+function toPlace({ client, occupant: { standing } }: Held): { client: string | undefined; rank: number | undefined } {
   const rank = MAKE_WAY.indexOf(standing);
-  return { party: standing === 'logged in' ? undefined : party, rank: rank < 0 ? undefined : rank };
+  return { client: standing === 'logged in' ? undefined : client, rank: rank < 0 ? undefined : rank };
 }
 
 /** Connections in a TLS handshake, which are no connections of SMTP yet. */
@@ -129,13 +129,13 @@ export interface Handshakes {
    * Reports whether one more from this address may begin; when all are in use, the oldest of the address with most
    * makes way.
    */
-  admits(party: string): boolean;
+  admits(client: string): boolean;
   /** Counts one, which `cut` ends; call the returned function when the handshake is over. */
-  begin(party: string, cut: () => void): () => void;
+  begin(client: string, cut: () => void): () => void;
 }
 
 interface Handshake {
-  party: string;
+  client: string;
   cut: () => void;
   end: () => void;
 }
@@ -144,18 +144,18 @@ export function createHandshakes(max: { total: number; perAddress: number }): Ha
   /** The oldest first. */
   const all = new Set<Handshake>();
   return {
-    admits(party) {
+    admits(client) {
       let others = 0;
-      for (const one of all) if (one.party === party) others++;
+      for (const one of all) if (one.client === client) others++;
       if (others >= max.perAddress) return false;
       if (all.size < max.total) return true;
-      const leaving = whoMakesWay(all, (one) => ({ party: one.party, rank: 0 }), party);
+      const leaving = findDisplaced(all, (one) => ({ client: one.client, rank: 0 }), client);
       leaving?.cut();
       leaving?.end();
       return leaving !== undefined;
     },
-    begin(party, cut) {
-      const one: Handshake = { party, cut, end: () => void all.delete(one) };
+    begin(client, cut) {
+      const one: Handshake = { client, cut, end: () => void all.delete(one) };
       all.add(one);
       return one.end;
     },
@@ -165,7 +165,7 @@ export function createHandshakes(max: { total: number; perAddress: number }): Ha
 /** A place that a client's address (the party) holds. */
 interface Place {
   /** Undefined for a place that counts for no address; it never makes way. */
-  party: string | undefined;
+  client: string | undefined;
   /** Lower ranks make way first; a place without a rank counts for its address, but never makes way. */
   rank: number | undefined;
 }
@@ -175,26 +175,26 @@ interface Place {
  * holds, the lowest rank, and among those the first of `places`. So no address keeps out one that holds fewer, however
  * many addresses there are.
  */
-function whoMakesWay<P>(places: Iterable<P>, look: (place: P) => Place, newcomer: string | undefined): P | undefined {
-  const parties = new Map<string, Party<P>>();
+function findDisplaced<P>(places: Iterable<P>, look: (place: P) => Place, newcomer: string | undefined): P | undefined {
+  const clients = new Map<string, ClientPlaces<P>>();
   for (const place of places) {
-    const { party, rank = Infinity } = look(place);
-    if (party === undefined) continue;
-    const known = parties.get(party) ?? { count: 0, rank: Infinity, place: undefined };
+    const { client, rank = Infinity } = look(place);
+    if (client === undefined) continue;
+    const known = clients.get(client) ?? { count: 0, rank: Infinity, place: undefined };
     known.count++;
     if (rank < known.rank) Object.assign(known, { rank, place });
-    parties.set(party, known);
+    clients.set(client, known);
   }
-  const held = newcomer === undefined ? 0 : (parties.get(newcomer)?.count ?? 0);
-  let most: Party<P> = { count: held + 1, rank: Infinity, place: undefined };
-  for (const party of parties.values()) {
-    if (party.place === undefined) continue;
-    if (party.count > most.count || (party.count === most.count && party.rank < most.rank)) most = party;
+  const held = newcomer === undefined ? 0 : (clients.get(newcomer)?.count ?? 0);
+  let most: ClientPlaces<P> = { count: held + 1, rank: Infinity, place: undefined };
+  for (const client of clients.values()) {
+    if (client.place === undefined) continue;
+    if (client.count > most.count || (client.count === most.count && client.rank < most.rank)) most = client;
   }
   return most.place;
 }
 
-interface Party<P> {
+interface ClientPlaces<P> {
   count: number;
   rank: number;
   place: P | undefined;

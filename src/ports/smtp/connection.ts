@@ -3,8 +3,8 @@ import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp
 import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../../platform/clock.ts';
 import { parameterFault, withoutQuotes, SmtpParser } from './smtp-parser.ts';
-import type { Occupant, Standing } from './connection-limits.ts';
-import { SmtpReply } from './door.ts';
+import type { Occupant, ConnectionPhase } from './connection-limits.ts';
+import { SmtpReply } from './handler.ts';
 
 export interface CommandWaitOptions {
   clock: Clock;
@@ -344,7 +344,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     ((this._upgrading && this.#secureSocket) || this._socket).destroy();
   }
 
-  get standing(): Standing {
+  get standing(): ConnectionPhase {
     if (this._closing || this._closed) return 'over';
     if (this.session.user) return 'logged in';
     if (this._dataStream) return this._dataStream.writableEnded ? 'busy' : 'sending';

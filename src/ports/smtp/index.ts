@@ -3,7 +3,7 @@
  * from the world. A listener only translates the dialogue to verbs, and their results and refusals to replies;
  * `mail/accept` decides what may be sent. A 250 is given only when what it accepts is durable.
  */
-export type { Doors, SubmissionDoor, ReceivingDoor } from './door.ts';
-export { createReceivingDoor } from './receiving.ts';
+export type { SmtpHandlers, SubmissionHandler, ReceivingHandler } from './handler.ts';
+export { createReceivingHandler } from './receiving.ts';
 export { startSmtp, type SmtpListening, type SmtpPorts } from './start-smtp.ts';
 export { createSubmission } from './submission.ts';

@@ -1,16 +1,16 @@
 import { gatherContent, type MessageContent, type ContentGatherer } from '../../mail/receive/index.ts';
 import { createFairShare, createSemaphore } from '../../platform/limits/index.ts';
 import type { World } from '../../platform/world.ts';
-import { SmtpReply, temporaryTrouble, type Content } from './door.ts';
+import { SmtpReply, temporaryTrouble, type Content } from './handler.ts';
 import { createBareLineEnds } from '../../protocol/line-ends.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The space for messages while they come in and wait to be read, over all connections. */
 interface ContentSpace {
   /** Reports whether a message of so many bytes would find room now. */
-  fits(party: string, bytes: number): boolean;
-  /** Returns the space of one message from `party`. */
-  begin(party: string): MessageSpace;
+  fits(client: string, bytes: number): boolean;
+  /** Returns the space of one message from `client`. */
+  begin(client: string): MessageSpace;
 }
 
 interface MessageSpace {
@@ -19,7 +19,7 @@ interface MessageSpace {
    * room.
    */
   take(bytes: number): 'memory' | 'file' | undefined;
-  giveBack(): void;
+  release(): void;
 }
 
 /** Larger messages, which are few, go to a file. */
@@ -33,8 +33,8 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
   const memory = { free: memoryBytes };
   const files = createFairShare(fileBytes);
   const space: ContentSpace = {
-    fits: (party, bytes) => bytes <= IN_MEMORY_BYTES || files.fits(party, bytes),
-    begin(party) {
+    fits: (client, bytes) => bytes <= IN_MEMORY_BYTES || files.fits(client, bytes),
+    begin(client) {
       let held = 0;
       let filed = 0;
       return {
@@ -45,16 +45,16 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
             return 'memory';
           }
           // The bytes held in memory move to the file as well.
-          if (!files.fits(party, held + bytes)) return undefined;
-          files.enter(party, held + bytes);
+          if (!files.fits(client, held + bytes)) return undefined;
+          files.enter(client, held + bytes);
           filed += held + bytes;
           memory.free += held;
           held = 0;
           return 'file';
         },
-        giveBack() {
+        release() {
           memory.free += held;
-          if (filed > 0) files.leave(party, filed);
+          if (filed > 0) files.leave(client, filed);
           [held, filed] = [0, 0];
         },
       };
@@ -66,7 +66,7 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
 /** Takes messages in, of many clients at a time, within `receiving.memory_bytes` and `receiving.spool_bytes`. */
 interface Intake {
   /** Throws the refusal of a message that is announced as larger than there is room for. */
-  mustFit(party: string, bytes: number): void;
+  mustFit(client: string, bytes: number): void;
   /**
    * Reads the content and has it processed; waits for its turn when it is large, unless the client `isGone` by then.
    */
@@ -74,7 +74,7 @@ interface Intake {
 }
 
 interface Bringer {
-  party: string;
+  client: string;
   isGone(): boolean;
 }
 
@@ -90,23 +90,23 @@ export function createIntake(world: World): Intake {
   const { memory_bytes: memoryBytes, spool_bytes: fileBytes } = world.config.receiving;
   const space = createContentSpace({ memoryBytes: Math.floor(memoryBytes * HELD_PART), fileBytes });
   const turns = createSemaphore(Math.floor(memoryBytes * (1 - HELD_PART)));
-  const limits = contentLimitsOf(world);
+  const limits = buildContentLimits(world);
   return {
-    mustFit(party, bytes) {
-      if (!space.fits(party, bytes)) throw tooMuch();
+    mustFit(client, bytes) {
+      if (!space.fits(client, bytes)) throw tooMuch();
     },
-    async take({ party, isGone }, content, carryOut) {
-      const goal = { space: space.begin(party), gathered: gatherContent(world.blobs) };
+    async take({ client, isGone }, content, carryOut) {
+      const goal = { space: space.begin(client), gathered: gatherContent(world.blobs) };
       let endTurn: (() => void) | undefined;
       try {
         const message = await readContent(content, limits, goal);
-        if (message.isFile) endTurn = await turns.acquire({ tenant: party, amount: message.bytes * READING_TAKES });
+        if (message.isFile) endTurn = await turns.acquire({ tenant: client, amount: message.bytes * READING_TAKES });
         if (isGone()) throw new SmtpReply(421, '4.4.2', 'The client hung up before its message was taken');
         return await carryOut(message);
       } finally {
         endTurn?.();
         await goal.gathered.discard();
-        goal.space.giveBack();
+        goal.space.release();
       }
     },
   };
@@ -135,7 +135,7 @@ async function readContent(
   const refuse = async (reply: SmtpReply): Promise<void> => {
     refusal ??= reply;
     await gathered.discard();
-    space.giveBack();
+    space.release();
   };
   let fault: { error: unknown } | undefined;
   const rate = watchRate(pace, () => content.destroy());
@@ -192,7 +192,7 @@ export interface ContentLimits {
   bytesMax: number;
 }
 
-export const contentLimitsOf = ({ clock, config: { smtp } }: World): ContentLimits => ({
+export const buildContentLimits = ({ clock, config: { smtp } }: World): ContentLimits => ({
   clock,
   timeoutMs: smtp.content_timeout_seconds * 1000,
   bytesPerSecond: smtp.content_bytes_per_second,

@@ -14,13 +14,13 @@ import { clientKey, type OwnConnections } from '../../platform/network/index.ts'
 import type { TlsKeys } from '../../platform/server-tls.ts';
 import { SmtpConnection, type ListenerRules, type CommandWaitOptions } from './connection.ts';
 import { createHandshakes, type ConnectionLimits, type Slot, type Handshakes } from './connection-limits.ts';
-import { SmtpReply, temporaryTrouble, type Door, type Doors, type Session } from './door.ts';
+import { SmtpReply, temporaryTrouble, type SmtpHandler, type SmtpHandlers, type Session } from './handler.ts';
 import { readProxyHeader } from '../../protocol/proxy-header.ts';
 
 export interface ListenerOptions {
   name: string;
   isImplicit: boolean;
-  doors: Doors;
+  doors: SmtpHandlers;
   keys: TlsKeys;
   limits: ConnectionLimits;
   rules: ListenerRules;
@@ -41,7 +41,7 @@ const HANDSHAKE_MS = 30_000;
  * One port. Left to smtp-server 3.21: only CRLF "." CRLF ends content, clear text sent before a TLS handshake is thrown
  * away, clients that talk before the greeting are refused, and nothing is read while replies are not taken. Our own:
  * the handling of sessions, PROXY headers of both versions from trusted networks, and what `SmtpConnection` overrides.
- * The library passes a bare CR or LF in content on unchanged, so each `Door` has to refuse it.
+ * The library passes a bare CR or LF in content on unchanged, so each `SmtpHandler` has to refuse it.
  */
 export class SmtpListener extends SMTPServer {
   readonly rules: ListenerRules;
@@ -113,8 +113,8 @@ export class SmtpListener extends SMTPServer {
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     const address = socket.remoteAddress ?? '';
     if (!handshake || this.#isTrustedProxy(address)) return super._acceptSocket(socket, handshake);
-    const party = clientKey(address);
-    const release = this.#handshakes.admits(party) && super._acceptSocket(socket, handshake);
+    const client = clientKey(address);
+    const release = this.#handshakes.admits(client) && super._acceptSocket(socket, handshake);
     if (!release) {
       socket.destroy();
       return false;
@@ -122,7 +122,7 @@ export class SmtpListener extends SMTPServer {
     // During a handshake, destroys the TLS socket: to destroy the one below it brings Node.js down.
     const cut = (): void => void (this._pendingSockets.get(socket) ?? socket).destroy();
     const cancel = this.rules.clock.timer(HANDSHAKE_MS, cut);
-    const over = this.#handshakes.begin(party, () => {
+    const over = this.#handshakes.begin(client, () => {
       cut();
       end();
     });
@@ -164,9 +164,9 @@ function libraryOptions(options: ListenerOptions, connections: ConnectionCounts)
   const step = (work: Promise<unknown>, done: Done): void =>
     void work.then(
       () => done(),
-      (error) => done(replyOf(error, log)),
+      (error) => done(toReply(error, log)),
     );
-  const door = (session: SMTPServerSession): Door => {
+  const findHandler = (session: SMTPServerSession): SmtpHandler => {
     const found = asOurs(session).user ? doors.submission : doors.receiving;
     if (!found) throw new SmtpReply(530, '5.7.0', 'Log in first');
     return found;
@@ -196,26 +196,26 @@ function libraryOptions(options: ListenerOptions, connections: ConnectionCounts)
         connections.enter(session);
         done();
       } catch (error) {
-        done(replyOf(error, log));
+        done(toReply(error, log));
       }
     },
     onAuth: (auth, session, done) => logIn(doors, { auth, session: asOurs(session), log }, done),
     onMailFrom: (from, session, done) =>
       step(
-        Promise.resolve().then(() => door(session).mail(asOurs(session), from)),
+        Promise.resolve().then(() => findHandler(session).mail(asOurs(session), from)),
         done,
       ),
     onRcptTo: (to, session, done) =>
       step(
-        Promise.resolve().then(() => door(session).rcpt(asOurs(session), to)),
+        Promise.resolve().then(() => findHandler(session).rcpt(asOurs(session), to)),
         done,
       ),
     onData(content, session, done) {
       Promise.resolve()
-        .then(() => door(session).data(asOurs(session), content))
+        .then(() => findHandler(session).data(asOurs(session), content))
         .then(
           (text) => done(null, text),
-          (error: unknown) => done(replyOf(error, log)),
+          (error: unknown) => done(toReply(error, log)),
         );
     },
     onClose(session) {
@@ -266,16 +266,16 @@ interface LoginTry {
   log: Log;
 }
 
-function logIn({ submission }: Doors, { auth, session, log }: LoginTry, done: LoginDone): void {
+function logIn({ submission }: SmtpHandlers, { auth, session, log }: LoginTry, done: LoginDone): void {
   if (!submission) return done(new SmtpReply(502, '5.5.1', 'Nobody logs in on this port'));
   const { username = '', password, authzid = '' } = auth;
   submission.login(session, { username, password: password ?? '', actsFor: authzid }).then(
     (user) => done(null, { user }),
-    (error: unknown) => done(replyOf(error, log)),
+    (error: unknown) => done(toReply(error, log)),
   );
 }
 
-function replyOf(error: unknown, log: Log): SmtpReply {
+function toReply(error: unknown, log: Log): SmtpReply {
   if (error instanceof SmtpReply) return error;
   log.error({ err: error }, 'an SMTP step failed');
   return temporaryTrouble(error);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Login } from './door.ts';
+import type { Login } from './handler.ts';
 import { createLoginLimits } from './logins.ts';
 import { createMessageRate } from './receiving.ts';
 

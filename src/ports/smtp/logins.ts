@@ -2,7 +2,7 @@ import type { World } from '../../platform/world.ts';
 import { Refusal } from '../../platform/refusal.ts';
 import { mustReach } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
-import { SmtpReply, type Credentials, type Login, type Session } from './door.ts';
+import { SmtpReply, type Credentials, type Login, type Session } from './handler.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { BoundedMap, createFairShare } from '../../platform/limits/index.ts';
 import { clientKey } from '../../platform/network/index.ts';
@@ -212,7 +212,7 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
   const perMs = perMinute / 60_000;
 
   /** A refused client counts as one that has asked, and is not forgotten because it was refused. */
-  function tokensOf(holder: string): number {
+  function countTokens(holder: string): number {
     const known = buckets.get(holder);
     if (!known) return perMinute;
     buckets.set(holder, known);
@@ -220,8 +220,8 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
   }
 
   return {
-    waitMs: (holder) => Math.max(0, (1 - tokensOf(holder)) / perMs),
-    take: (holder) => void buckets.set(holder, { tokens: tokensOf(holder) - 1, at: clock.now() }),
+    waitMs: (holder) => Math.max(0, (1 - countTokens(holder)) / perMs),
+    take: (holder) => void buckets.set(holder, { tokens: countTokens(holder) - 1, at: clock.now() }),
   };
 }
 

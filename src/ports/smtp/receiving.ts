@@ -3,7 +3,14 @@ import type { World } from '../../platform/world.ts';
 import { stopwatch, type Clock } from '../../platform/clock.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
-import { mustFitCharset, protocolOf, SmtpReply, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
+import {
+  mustFitCharset,
+  readProtocol,
+  SmtpReply,
+  type PathCommand,
+  type ReceivingHandler,
+  type Session,
+} from './handler.ts';
 import { createIntake } from './intake.ts';
 import type { ErrorName } from '../../contract/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
@@ -55,7 +62,7 @@ type Taken = Exclude<Route, { kind: 'none' }>;
  * The listener for the world. It accepts mail for our domains that receive, for our return paths and for the address of
  * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
-export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
+export function createReceivingHandler(world: World, flow: Receive): ReceivingHandler {
   const { clock, config } = world;
   const { receiving } = config;
   const intake = createIntake(world);
@@ -80,9 +87,9 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
     greetingDelayMs: receiving.greeting_delay_ms,
     async mail(session, from) {
       mustBeSound(session, from, MAIL_PARAMETERS);
-      const party = clientKey(session.remoteAddress);
-      intake.mustFit(party, Number((from.args && from.args.SIZE) || 0));
-      if (isOwn(session) || mayCome(party)) return Promise.resolve();
+      const client = clientKey(session.remoteAddress);
+      intake.mustFit(client, Number((from.args && from.args.SIZE) || 0));
+      if (isOwn(session) || mayCome(client)) return Promise.resolve();
       const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
       throw new SmtpReply(451, '4.7.1', say);
     },
@@ -98,27 +105,27 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
         );
       }
       const route = await flow.route(to.address);
-      if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
-      if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
+      if (route.kind === 'none') throw refused(session, toRefusalReply(route.because, to));
+      if (route.kind === 'rewritten' && readMailFrom(session) !== '') throw refused(session, ONLY_BOUNCES);
       mustGoAlone(routes, to.address, route);
       if (route.kind === 'team' && !isOwn(session)) await mustNotComeAgain(flow, session, route.address);
       routes.set(to.address, route);
     },
     async data(session, content) {
       const routes = [...(taken.get(session.envelope)?.values() ?? [])];
-      const bringer = { party: clientKey(session.remoteAddress), isGone: () => gone.has(session) };
-      return intake.take(bringer, content, async (message) => {
-        const mailFrom = mailFromOf(session);
+      const sender = { client: clientKey(session.remoteAddress), isGone: () => gone.has(session) };
+      return intake.take(sender, content, async (message) => {
+        const mailFrom = readMailFrom(session);
         for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
         await mustStillBeTheirs(flow, routes);
         const result = await receive({
           mailFrom,
           routes,
           content: message,
-          client: clientOf(session),
+          client: readClient(session),
           isOwnNotice: mailFrom === '' && isOwn(session),
         });
-        return textOf(result);
+        return formatReply(result);
       });
     },
     closed: (session) => void gone.add(session),
@@ -152,7 +159,7 @@ function mustBeSound(session: Session, { address, args }: PathCommand, known: Re
   throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} was not offered; leave it out`);
 }
 
-function textOf(result: ReceiveResult): string {
+function formatReply(result: ReceiveResult): string {
   switch (result.kind) {
     case 'accepted':
       return `2.0.0 Taken and stored as ${result.id}`;
@@ -173,16 +180,16 @@ function textOf(result: ReceiveResult): string {
   }
 }
 
-function clientOf(session: Session): Arrival['client'] {
+function readClient(session: Session): Arrival['client'] {
   const { remoteAddress: address, hostNameAppearsAs: name } = session;
-  return { address, name: typeof name === 'string' ? name : '', protocol: protocolOf(session) };
+  return { address, name: typeof name === 'string' ? name : '', protocol: readProtocol(session) };
 }
 
-const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
+const readMailFrom = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
 
 /** Greylists mail for teams. Bounces and complaints to us are expected and never greylisted. */
 async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
-  const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
+  const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: readMailFrom(session), recipient });
   if (seconds === undefined) return;
   throw new SmtpReply(451, '4.7.1', `You are not known here yet; come again in ${seconds} seconds`);
 }
@@ -203,12 +210,12 @@ function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route:
 /** While content arrives, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
 async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
   const byDomain = new Map(
-    routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),
+    routes.flatMap((route) => (route.kind === 'team' ? [[extractDomain(route.address), route] as const] : [])),
   );
   for (const { address, teamId } of byDomain.values()) {
     const now = await flow.route(address);
     if (now.kind === 'team' && now.teamId === teamId) continue;
-    throw new SmtpReply(451, '4.3.0', `Where mail for ${domainOf(address)} goes has just changed; send it again`);
+    throw new SmtpReply(451, '4.3.0', `Where mail for ${extractDomain(address)} goes has just changed; send it again`);
   }
 }
 
@@ -218,7 +225,7 @@ function mustNotFlood(mayReturn: (address: string) => boolean, route: Taken): vo
   throw new SmtpReply(451, '4.7.1', say);
 }
 
-function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
+function toRefusalReply(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
   switch (because) {
     case 'malformed':
       return new SmtpReply(553, '5.1.3', 'That is no address that mail can be delivered to');
@@ -231,10 +238,10 @@ function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { addre
   }
 }
 
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).slice(0, 253);
+const extractDomain = (address: string): string => address.slice(address.lastIndexOf('@') + 1).slice(0, 253);
 
 /** The domain in ASCII, as every client can read it. */
 function domainIn(given: string): string {
   const parsed = parseAddress(given, { allowSingleLabel: true });
-  return domainOf(parsed.ok ? parsed.mailbox.address : given).replaceAll(/[^ -~]/g, '?');
+  return extractDomain(parsed.ok ? parsed.mailbox.address : given).replaceAll(/[^ -~]/g, '?');
 }

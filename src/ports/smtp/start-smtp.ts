@@ -3,7 +3,7 @@ import type { ServerTls } from '../../platform/server-tls.ts';
 import type { World } from '../../platform/world.ts';
 import { createRangeCheck } from '../../platform/network/index.ts';
 import { createConnectionLimits } from './connection-limits.ts';
-import type { DoorName, Doors } from './door.ts';
+import type { SmtpServiceName, SmtpHandlers } from './handler.ts';
 import { SmtpListener, type ListenerOptions } from './listener.ts';
 import type { Config } from '../../platform/config/index.ts';
 
@@ -11,7 +11,7 @@ export interface SmtpListening {
   host: string;
   port: number;
   tls: 'starttls' | 'implicit';
-  doors: readonly DoorName[];
+  doors: readonly SmtpServiceName[];
 }
 
 /** A port that is not open, and the reason in one line that says what to do. */
@@ -33,7 +33,7 @@ export interface SmtpPorts {
 
 interface SmtpOptions {
   world: World;
-  doors: Doors;
+  doors: SmtpHandlers;
   tls: ServerTls;
   /** Measures how long clients take; the system clock unless given. */
   waitClock?: Clock | undefined;
@@ -159,10 +159,10 @@ function sharedOptions({ world, doors, waitClock = systemClock }: SmtpOptions): 
 
 function optionsFor(
   { isImplicit, doors: names }: PortPlan,
-  all: Doors,
+  all: SmtpHandlers,
   shared: Omit<ListenerOptions, 'isImplicit' | 'doors'>,
 ): ListenerOptions {
-  const doors: Doors = {
+  const doors: SmtpHandlers = {
     submission: names.includes('submission') ? all.submission : undefined,
     receiving: names.includes('receiving') ? all.receiving : undefined,
   };
@@ -179,7 +179,7 @@ function optionsFor(
 
 /** Describes why a port is not open, in one line that says what to do. */
 function listenFault(error: NodeJS.ErrnoException, plan: PortPlan, host: string): string {
-  const settings = settingsOf(plan);
+  const settings = nameSettings(plan);
   const { port } = plan;
   switch (error.code) {
     case 'EADDRINUSE':
@@ -199,11 +199,11 @@ interface PortPlan {
   port: number;
   /** TLS from the first byte, instead of by STARTTLS. */
   isImplicit: boolean;
-  doors: DoorName[];
+  doors: SmtpServiceName[];
 }
 
 /** Returns the ports to open, and what listens there. A port that two settings name is one listener for both. */
-function planPorts({ submission, receiving }: Config, open: readonly DoorName[]): PortPlan[] {
+function planPorts({ submission, receiving }: Config, open: readonly SmtpServiceName[]): PortPlan[] {
   const wanted = [
     { name: 'submission' as const, isImplicit: false, ports: submission.ports },
     { name: 'submission' as const, isImplicit: true, ports: submission.tls_ports },
@@ -222,5 +222,5 @@ function planPorts({ submission, receiving }: Config, open: readonly DoorName[])
 }
 
 /** The settings that name the port, for error messages. */
-const settingsOf = ({ isImplicit, doors }: PortPlan): string =>
+const nameSettings = ({ isImplicit, doors }: PortPlan): string =>
   doors.map((door) => `${door}.${isImplicit ? 'tls_ports' : 'ports'}`).join(' and ');

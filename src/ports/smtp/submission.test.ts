@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { Content } from './door.ts';
+import type { Content } from './handler.ts';
 import { timedContent } from './submission.ts';
 
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));

@@ -7,15 +7,15 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
 import {
   mustFitCharset,
-  protocolOf,
+  readProtocol,
   SmtpReply,
   type PathCommand,
   type Session,
-  type SubmissionDoor,
+  type SubmissionHandler,
   type Content,
-} from './door.ts';
+} from './handler.ts';
 import { ofKindMax } from './connection-limits.ts';
-import { contentLimitsOf, watchRate, type ContentLimits } from './intake.ts';
+import { buildContentLimits, watchRate, type ContentLimits } from './intake.ts';
 import { createLoginLimits, createLogins, replyTo } from './logins.ts';
 import { tooLarge } from './connection.ts';
 
@@ -33,7 +33,7 @@ const ENVID_MAX = 100;
 const LARGE_BYTES = 1024 * 1024;
 
 /** The listener for applications: a login with an API key, followed by the accept stage of POST /emails. */
-export function createSubmission(world: World, accept: Accept): SubmissionDoor {
+export function createSubmission(world: World, accept: Accept): SubmissionHandler {
   const { clock, mailLog } = world;
   const { smtp, submission } = world.config;
   const logins = createLogins(world);
@@ -54,7 +54,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     },
 
     async mail(session, from) {
-      const ctx = ctxOf(world, session);
+      const ctx = createCtx(world, session);
       mustKnow(from, ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID', 'REQUIRETLS']);
       mustFit(from, 'ENVID', ENVID_MAX);
       mustFitCharset(session, from.address);
@@ -80,14 +80,18 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
     },
 
     async data(session, content) {
-      const ctx = ctxOf(world, session);
+      const ctx = createCtx(world, session);
       const recipients = session.envelope.rcptTo.map(({ address }) => readRecipient(address));
       let spooled: Spooled | undefined;
       try {
-        const message = (spooled = await spoolMessage(world, timedContent(content, contentLimitsOf(world))));
+        const message = (spooled = await spoolMessage(world, timedContent(content, buildContentLimits(world))));
         if (session.user) await logins.mustStillLive(session.user);
         const { id, others = [] } = await inReplies(() =>
-          accept.acceptMessage(ctx, message, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
+          accept.acceptMessage(ctx, message, {
+            recipients,
+            protocol: readProtocol(session),
+            asked: readSessionAsked(session),
+          }),
         );
         return `2.6.0 Accepted as ${listIds([id, ...others])}`;
       } catch (error) {
@@ -109,7 +113,7 @@ function listIds(ids: readonly string[]): string {
   return ids.length > SHOWN_IDS_MAX ? `${shown} and ${ids.length - SHOWN_IDS_MAX} more` : shown;
 }
 
-function ctxOf(world: World, { id, user }: Session): Ctx {
+function createCtx(world: World, { id, user }: Session): Ctx {
   if (!user) throw new SmtpReply(530, '5.7.0', 'Log in first');
   return { store: world, teamId: user.teamId, actor: user.actor, requestId: id };
 }
@@ -138,14 +142,14 @@ function mustFit({ args }: PathCommand, name: string, charsMax: number): void {
 }
 
 /** RFC 3461 §4 and RFC 8689 §2; undefined when the client asked for nothing. */
-function askedOf({ envelope }: Session): Asked | undefined {
+function readSessionAsked({ envelope }: Session): Asked | undefined {
   const { mailFrom, rcptTo } = envelope;
   const { RET: ret, ENVID: envelopeId, REQUIRETLS: requiresTls } = (mailFrom && mailFrom.args) || {};
   const recipients = rcptTo.flatMap(({ address, args }): [string, AskedOfRecipient][] => {
     const { NOTIFY: notify, ORCPT: original } = args || {};
     if (typeof notify !== 'string' && typeof original !== 'string') return [];
     const asked = {
-      ...(typeof notify === 'string' ? { notify: notifyOf(notify) } : {}),
+      ...(typeof notify === 'string' ? { notify: parseNotify(notify) } : {}),
       ...(typeof original === 'string' ? { original } : {}),
     };
     return [[normalizeAddress(readRecipient(address).address), asked]];
@@ -161,7 +165,7 @@ function askedOf({ envelope }: Session): Asked | undefined {
 }
 
 const NOTIFY = ['SUCCESS', 'FAILURE', 'DELAY'] as const;
-const notifyOf = (list: string): Notify[] => NOTIFY.filter((one) => list.toUpperCase().split(',').includes(one));
+const parseNotify = (list: string): Notify[] => NOTIFY.filter((one) => list.toUpperCase().split(',').includes(one));
 
 function readRecipient(address: string): Mailbox {
   const parsed = parseAddress(address);

@@ -13,7 +13,7 @@ const json = (value: unknown, more: Partial<acme.RawAnswer> = {}): acme.RawAnswe
   body: Buffer.from(JSON.stringify(value)),
   ...more,
 });
-const faultOf = (work: () => unknown): string => {
+const catchFault = (work: () => unknown): string => {
   try {
     return JSON.stringify(work());
   } catch (error) {
@@ -70,7 +70,7 @@ describe('the parser of ACME responses', () => {
     ['no newOrder', json({ ...urls, newOrder: undefined }), /newOrder of the directory is missing/],
     ['http', json({ ...urls, newOrder: 'http://ca.example/o' }), /newOrder of the directory must be an https URL/],
   ])('refuses a directory that is %s in one line', (_why, answer, says) => {
-    expect(faultOf(() => acme.readDirectory(answer))).toMatch(says);
+    expect(catchFault(() => acme.readDirectory(answer))).toMatch(says);
   });
 
   it('reads a problem with its subject, cut to one line', () => {
@@ -138,7 +138,7 @@ describe('an ACME order', () => {
     [{ status: 'pending', authorizations: [] }, /0 authorizations/],
     [{ status: 'valid', certificate: 'file:///etc/passwd' }, /must be an https URL/],
   ])('with %j is refused', (fields, says) => {
-    expect(faultOf(() => read(fields))).toMatch(says);
+    expect(catchFault(() => read(fields))).toMatch(says);
   });
 
   const token = 'DGyRejmCefe7v4NfDGDKfA-_x';
@@ -165,7 +165,7 @@ describe('an ACME order', () => {
     [{ status: 'pending', challenges: [{ ...challenge, token: 'short' }] }, /no usable token/],
     [{ status: 'pending', challenges: [{ ...challenge, type: 'dns-01' }] }, /offers no http-01 for a.example/],
   ])('with the authorization %j is refused', (fields, says) => {
-    expect(faultOf(() => acme.readAuthorization(authorization(fields), 'http-01'))).toMatch(says);
+    expect(catchFault(() => acme.readAuthorization(authorization(fields), 'http-01'))).toMatch(says);
   });
 });
 
@@ -230,7 +230,7 @@ describe('a certificate chain', () => {
       /number 2 did not sign number 1/,
     ],
   ])('with %s is refused', (_why, text, says) => {
-    expect(faultOf(() => read(text))).toMatch(says);
+    expect(catchFault(() => read(text))).toMatch(says);
   });
 });
 

@@ -130,12 +130,12 @@ export function readOrder(answer: RawAnswer, names: readonly string[]): OrderSte
   const fields = readFields('the order', answer);
   const { status } = fields;
   if (status === 'invalid') return { kind: 'over', fault: problemFault('the order failed: ', fieldsIn(fields.error)) };
-  const ordered = identifiersOf(fields);
+  const ordered = formatIdentifiers(fields);
   if (ordered !== names.toSorted().join(' '))
     return { kind: 'over', fault: new AcmeFault(`the order is for ${ordered || 'nothing'}, not for what was asked`) };
   switch (status) {
     case 'pending':
-      return { kind: 'prove', authorizations: authorizationsOf(fields) };
+      return { kind: 'prove', authorizations: readAuthorizations(fields) };
     case 'ready':
       return { kind: 'finalize', url: readUrl('finalize of the order', fields.finalize) };
     case 'processing':
@@ -147,7 +147,7 @@ export function readOrder(answer: RawAnswer, names: readonly string[]): OrderSte
   }
 }
 
-function identifiersOf({ identifiers }: Fields): string {
+function formatIdentifiers({ identifiers }: Fields): string {
   const all = Array.isArray(identifiers) ? (identifiers as unknown[]).map(fieldsIn) : [];
   return all
     .map(({ type, value }) => (type === 'dns' && typeof value === 'string' ? value.toLowerCase() : '?'))
@@ -155,7 +155,7 @@ function identifiersOf({ identifiers }: Fields): string {
     .join(' ');
 }
 
-function authorizationsOf({ authorizations }: Fields): string[] {
+function readAuthorizations({ authorizations }: Fields): string[] {
   const all = Array.isArray(authorizations) ? (authorizations as unknown[]) : [];
   if (all.length === 0 || all.length > AUTHORIZATIONS_MAX)
     throw new AcmeFault(`the order has ${all.length} authorizations, where 1 to ${AUTHORIZATIONS_MAX} are the rule`);

@@ -59,7 +59,7 @@ export function formatReturnPath(input: ReturnPathInput): string {
   }
   if (!uuid.test(emailId)) throw new Error(`a return path was requested for ${emailId}, which is not a UUID`);
   const id = Buffer.from(emailId.replaceAll('-', ''), 'hex');
-  return `${prefix}-${base32hex(id, idChars)}-${macOf(prefix, id, mac)}@${domain}`;
+  return `${prefix}-${base32hex(id, idChars)}-${computeMac(prefix, id, mac)}@${domain}`;
 }
 
 /** Parses the local part of a return path in any letter case. It does not check the MAC; `isGenuineReturnPath` does. */
@@ -87,11 +87,11 @@ export function returnPathPrefix(purpose: string, destination: string): string {
 export function isGenuineReturnPath(path: ReturnPath, mac: Mac): boolean {
   const id = Buffer.from(path.emailId.replaceAll('-', ''), 'hex');
   const given = Buffer.from(path.mac);
-  const expected = Buffer.from(macOf(path.prefix, id, mac));
+  const expected = Buffer.from(computeMac(path.prefix, id, mac));
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-function macOf(prefix: string, id: Buffer, mac: Mac): string {
+function computeMac(prefix: string, id: Buffer, mac: Mac): string {
   const digest = mac(Buffer.concat([Buffer.from(prefix), Buffer.of(0), id]));
   if (digest.length < 7) throw new Error('the return path MAC has fewer than seven bytes');
   return base32hex(digest, macChars);

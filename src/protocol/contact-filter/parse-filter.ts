@@ -161,13 +161,13 @@ class Reader {
       return this.#fault(path, `has ${quote(stray)}; a condition is {field, op, value} or {topic, subscription}`);
     const { field, op } = fields;
     if (typeof field !== 'string') return this.#fault(path, 'must name a field');
-    const found = this.#fieldOf(field);
+    const found = this.#findField(field);
     if (found === undefined) return this.#fault(path, unknownField(field, this.#declared));
     const ops = found.ops;
     if (typeof op !== 'string' || !ops.includes(op)) {
       return this.#fault(path, `has the operator ${quote(op)}; ${field} takes ${ops.join(', ')}`);
     }
-    const made = conditionOf(found, op, fields['value']);
+    const made = parseCondition(found, op, fields['value']);
     return 'kind' in made
       ? made
       : this.#fault(path, `has a value that does not suit: ${field} with ${op} ${made.fault}`);
@@ -187,7 +187,7 @@ class Reader {
     return { kind: 'topic', topicId, subscription, isDefault: found.default_subscription === subscription };
   }
 
-  #fieldOf(field: string): Field | undefined {
+  #findField(field: string): Field | undefined {
     const own = OWN_FIELDS[field];
     if (Object.hasOwn(OWN_FIELDS, field) && own) return own;
     if (!field.startsWith(PROPERTIES)) return undefined;
@@ -228,8 +228,8 @@ const OWN_FIELDS: Readonly<Record<string, Field>> = {
 
 type Made = Condition | { fault: string };
 
-function conditionOf(field: Field, op: string, value: unknown): Made {
-  if (field.type === 'date') return createdOf(op as 'gt', value);
+function parseCondition(field: Field, op: string, value: unknown): Made {
+  if (field.type === 'date') return parseCreated(op as 'gt', value);
   if (field.type === 'unsubscribed') {
     if (typeof value !== 'boolean') return { fault: 'takes true or false' };
     return { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value };
@@ -247,16 +247,16 @@ function conditionOf(field: Field, op: string, value: unknown): Made {
   if (!Array.isArray(listed) || listed.length === 0 || listed.length > VALUES_MAX) {
     return { fault: `takes a list of 1 to ${VALUES_MAX} values` };
   }
-  return type === 'number' ? numberOf(place, op as Comparison, listed) : textOf(place, op as 'eq', listed);
+  return type === 'number' ? parseNumbers(place, op as Comparison, listed) : parseTexts(place, op as 'eq', listed);
 }
 
-function createdOf(op: 'gt' | 'gte' | 'lt' | 'lte', value: unknown): Made {
+function parseCreated(op: 'gt' | 'gte' | 'lt' | 'lte', value: unknown): Made {
   const time = typeof value === 'string' ? parseIsoTime(value) : undefined;
   if (!time) return { fault: 'takes an ISO 8601 date or time such as 2027-01-31T12:00:00Z' };
   return { kind: 'created', op, ms: time.ms };
 }
 
-function numberOf(place: Place, op: Comparison, listed: readonly unknown[]): Made {
+function parseNumbers(place: Place, op: Comparison, listed: readonly unknown[]): Made {
   const values: number[] = [];
   for (const one of listed) {
     const read = readNumber(one);
@@ -266,7 +266,7 @@ function numberOf(place: Place, op: Comparison, listed: readonly unknown[]): Mad
   return { kind: 'number', place, op, values };
 }
 
-function textOf(place: Place, op: 'eq' | 'neq' | 'contains' | 'in', listed: readonly unknown[]): Made {
+function parseTexts(place: Place, op: 'eq' | 'neq' | 'contains' | 'in', listed: readonly unknown[]): Made {
   const values: string[] = [];
   for (const one of listed) {
     if (typeof one !== 'string') return { fault: 'takes a string' };

@@ -117,16 +117,16 @@ export type IndexUse =
  * Chooses the access path that is likely to read least; returns undefined if no condition of the filter has an index.
  */
 export function chooseIndex(filter: Filter, dialect: FilterDialect): IndexUse | undefined {
-  return inOrder(filter) ?? idsOf(filter, dialect);
+  return inOrder(filter) ?? buildIdsUse(filter, dialect);
 }
 
-const tableOf = (kind: 'text' | 'number' | 'boolean'): string =>
+const chooseTable = (kind: 'text' | 'number' | 'boolean'): string =>
   kind === 'text' ? 'contact_texts' : 'contact_numbers';
 
 function inOrder(filter: Filter): IndexUse | undefined {
   const parts = filter.kind === 'all' ? filter.of : [filter];
   for (const part of parts) {
-    const found = rangeOf(part);
+    const found = buildRange(part);
     if (!found) continue;
     const rest: Filter = { kind: 'all', of: parts.filter((other) => other !== part) };
     return { kind: 'in order', ...found, rest };
@@ -134,7 +134,7 @@ function inOrder(filter: Filter): IndexUse | undefined {
   return undefined;
 }
 
-function rangeOf(part: Filter): { table: string; where: Rendered } | undefined {
+function buildRange(part: Filter): { table: string; where: Rendered } | undefined {
   if (part.kind === 'member') {
     return { table: 'segment_members', where: { sql: 'segment_id = ?', values: [part.segmentId] } };
   }
@@ -143,35 +143,35 @@ function rangeOf(part: Filter): { table: string; where: Rendered } | undefined {
     where: { sql: 'property_id = ? and value = ?', values: [propertyId, value] },
   });
   if (part.kind === 'boolean') {
-    const propertyId = propertyOf(part.place);
+    const propertyId = toPropertyId(part.place);
     const value = part.value === (part.op === 'eq') ? 1 : 0;
-    return propertyId === undefined ? undefined : range(tableOf('boolean'), propertyId, value);
+    return propertyId === undefined ? undefined : range(chooseTable('boolean'), propertyId, value);
   }
   if ((part.kind !== 'text' && part.kind !== 'number') || part.op !== 'eq') return undefined;
-  const propertyId = propertyOf(part.place);
+  const propertyId = toPropertyId(part.place);
   const [value] = part.values;
-  return propertyId === undefined || value === undefined ? undefined : range(tableOf(part.kind), propertyId, value);
+  return propertyId === undefined || value === undefined ? undefined : range(chooseTable(part.kind), propertyId, value);
 }
 
-const propertyOf = (place: Place | { of: 'unsubscribed' }): string | undefined =>
+const toPropertyId = (place: Place | { of: 'unsubscribed' }): string | undefined =>
   place.of === 'property' ? place.propertyId : undefined;
 
 /** For `all`, one indexed part is enough; for `any`, every part needs an index. */
-function idsOf(filter: Filter, dialect: FilterDialect): IndexUse | undefined {
-  const select = selectOf(filter, dialect);
+function buildIdsUse(filter: Filter, dialect: FilterDialect): IndexUse | undefined {
+  const select = buildSelect(filter, dialect);
   return select && { kind: 'ids', select };
 }
 
-function selectOf(filter: Filter, dialect: FilterDialect): Rendered | undefined {
+function buildSelect(filter: Filter, dialect: FilterDialect): Rendered | undefined {
   if (filter.kind === 'all') {
     for (const part of filter.of) {
-      const select = selectOf(part, dialect);
+      const select = buildSelect(part, dialect);
       if (select) return select;
     }
     return undefined;
   }
   if (filter.kind === 'any') {
-    const selects = filter.of.map((part) => selectOf(part, dialect));
+    const selects = filter.of.map((part) => buildSelect(part, dialect));
     if (selects.length === 0 || !selects.every((select) => select !== undefined)) return undefined;
     return {
       sql: selects.map(({ sql }) => sql).join(' union all '),
@@ -208,7 +208,7 @@ function conditionSelect(filter: Filter, dialect: FilterDialect): Rendered | und
     return from('contact_numbers', filter.place.propertyId, 'value = ?', [is]);
   }
   if (filter.kind === 'exists' && filter.wanted && filter.place.of === 'property') {
-    return from(tableOf(filter.type === 'string' ? 'text' : 'number'), filter.place.propertyId, '1 = 1', []);
+    return from(chooseTable(filter.type === 'string' ? 'text' : 'number'), filter.place.propertyId, '1 = 1', []);
   }
   return undefined;
 }

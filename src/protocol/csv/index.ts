@@ -3,7 +3,7 @@
  * values that no spreadsheet takes for formulas. It never guesses what a value may have meant.
  */
 export {
-  columnsOf,
+  findColumns,
   unclaimedIdLists,
   ID_LISTS,
   OWN_COLUMNS,

@@ -111,23 +111,23 @@ function read(cells: readonly string[], { columns, types, isDamaged }: Table): R
   for (const key in columns.properties) {
     const text = cell(columns.properties[key]);
     // A key without a type was deleted after the file was uploaded: `import-rows.ts` drops its value.
-    if (text !== '') values[key] = propertyOf(key, types.get(key) ?? 'string', undefused(text));
+    if (text !== '') values[key] = parseProperty(key, types.get(key) ?? 'string', undefused(text));
   }
-  const lists = listsOf(columns, cell);
+  const lists = parseLists(columns, cell);
   return {
     ...(lists ? { lists } : {}),
     email,
     emailKey,
-    first_name: nameOf('first name', cell(columns.first_name), columns),
-    last_name: nameOf('last name', cell(columns.last_name), columns),
-    unsubscribed: booleanOf('unsubscribed', cell(columns.unsubscribed).trim()),
+    first_name: parseName('first name', cell(columns.first_name), columns),
+    last_name: parseName('last name', cell(columns.last_name), columns),
+    unsubscribed: parseBoolean('unsubscribed', cell(columns.unsubscribed).trim()),
     values,
   };
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function listsOf({ lists = {} }: Columns, cell: (at: number | undefined) => string): ReadRow['lists'] {
+function parseLists({ lists = {} }: Columns, cell: (at: number | undefined) => string): ReadRow['lists'] {
   let found: ReadRow['lists'];
   for (const list in lists) {
     const ids = cell(lists[list as IdList])
@@ -155,7 +155,7 @@ function readEmail(text: string): { email: string; emailKey: string } {
   return { email: address, emailKey: normalizeAddress(address) };
 }
 
-function nameOf(what: string, text: string, { isExport }: Columns): string | undefined {
+function parseName(what: string, text: string, { isExport }: Columns): string | undefined {
   const name = undefused(isExport ? text : text.trim());
   // Count characters as the API does: an emoji is one.
   if (name.length > NAME_CHARS_MAX && [...name].length > NAME_CHARS_MAX) {
@@ -164,7 +164,7 @@ function nameOf(what: string, text: string, { isExport }: Columns): string | und
   return text === '' || (name === '' && !isExport) ? undefined : name;
 }
 
-function booleanOf(what: string, text: string): boolean | undefined {
+function parseBoolean(what: string, text: string): boolean | undefined {
   if (text === '') return undefined;
   const word = text.toLowerCase();
   if (YES.has(word)) return true;
@@ -175,8 +175,8 @@ function booleanOf(what: string, text: string): boolean | undefined {
 /** Excludes other bases. No digit can match two parts, or a long cell would take quadratic time. */
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-function propertyOf(key: string, type: PropertyType, text: string): PropertyValue {
-  if (type === 'boolean') return booleanOf(key, text.trim()) ?? false;
+function parseProperty(key: string, type: PropertyType, text: string): PropertyValue {
+  if (type === 'boolean') return parseBoolean(key, text.trim()) ?? false;
   const trimmed = text.trim();
   const given = type === 'number' ? (DECIMAL.test(trimmed) ? Number(trimmed) : Number.NaN) : text;
   const result = readValue(type, given);
@@ -246,7 +246,7 @@ const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g
 /**
  * Finds the columns in a header: by the map, or without one by recognized names and the keys of declared properties.
  */
-export function columnsOf(
+export function findColumns(
   header: readonly string[],
   map: ColumnMap | undefined,
   keys: readonly string[],
@@ -270,10 +270,10 @@ export function columnsOf(
     finder.fault = `no column holds addresses: call one "email" or name it in column_map; there are ${listed(names)}`;
   }
   if (finder.fault !== undefined) return { ok: false, fault: finder.fault };
-  return { ok: true, columns, ignored: ignoredOf(names, columns) };
+  return { ok: true, columns, ignored: listIgnored(names, columns) };
 }
 
-function ignoredOf(names: readonly string[], columns: Columns): IgnoredColumn[] {
+function listIgnored(names: readonly string[], columns: Columns): IgnoredColumn[] {
   const { properties, lists, ...own } = columns;
   const taken = new Set([...OWN_FIELDS.map((field) => own[field]), ...Object.values({ ...properties, ...lists })]);
   return names.flatMap((name, at) =>

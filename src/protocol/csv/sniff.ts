@@ -38,7 +38,7 @@ class FileSniffer implements Sniffer {
   readonly #head: Uint8Array[] = [];
   #headBytes = 0;
   #isCut = false;
-  readonly #utf8 = new Utf8Look();
+  readonly #utf8 = new Utf8Detector();
 
   push(chunk: Uint8Array): void {
     const room = SAMPLE_BYTES - this.#headBytes;
@@ -58,7 +58,7 @@ class FileSniffer implements Sniffer {
     const signature = SIGNATURES.find(([bytes]) => hex.startsWith(bytes));
     if (signature) return { ok: false, fault: `the file is ${signature[1]}` };
     const isMarked = head.subarray(0, 3).toString('hex') === 'efbbbf';
-    const encoding = utf16Of(head) ?? (isMarked || this.#utf8.isMost() ? 'utf-8' : 'windows-1252');
+    const encoding = detectUtf16(head) ?? (isMarked || this.#utf8.isMost() ? 'utf-8' : 'windows-1252');
     const isDamaged = encoding === 'utf-8' && !this.#utf8.isWhole();
     const sample = new TextDecoder(encoding).decode(head);
     const fault = textFault(sample, encoding);
@@ -70,23 +70,23 @@ class FileSniffer implements Sniffer {
  * Counts valid and invalid UTF-8 sequences beyond ASCII: a file in another encoding hardly contains valid ones by
  * chance.
  */
-class Utf8Look {
+class Utf8Detector {
   #decoder = new TextDecoder('utf-8', { fatal: true });
   #whole = 0;
   #broken = 0;
 
   push(chunk: Uint8Array): void {
-    this.#look(chunk, true);
+    this.#count(chunk, true);
   }
 
   end(): void {
-    this.#look(new Uint8Array(), false);
+    this.#count(new Uint8Array(), false);
   }
 
   isWhole = (): boolean => this.#broken === 0;
   isMost = (): boolean => this.#broken === 0 || this.#whole > this.#broken;
 
-  #look(chunk: Uint8Array, stream: boolean): void {
+  #count(chunk: Uint8Array, stream: boolean): void {
     if (this.#broken === 0) {
       try {
         this.#whole += chunk.length - this.#decoder.decode(chunk, { stream }).length;
@@ -105,7 +105,7 @@ class Utf8Look {
 }
 
 /** Detects UTF-16 by its byte order mark, or by every second byte being NUL, as in most tables. */
-function utf16Of(head: Buffer): Encoding | undefined {
+function detectUtf16(head: Buffer): Encoding | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
   const pairs = Math.min(head.length >> 1, 1000);

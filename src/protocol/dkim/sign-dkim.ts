@@ -162,7 +162,7 @@ export async function signDkim(message: DkimMessage): Promise<string> {
   const digest = 'body' in message ? (message.bodyHash ?? bodyHash(message.body)) : message.bodyHash;
   const fields = message.keys.map(async (key) => {
     mustFit(key);
-    const unsigned = foldTags(fieldName, [...tagsOf(key, message.at, digest), ...listTag(signed.names)]);
+    const unsigned = foldTags(fieldName, [...buildTags(key, message.at, digest), ...listTag(signed.names)]);
     // The field covers itself with an empty b= and without its CRLF (RFC 6376 §3.7).
     const covered = Buffer.from(`${signed.canonical}${canonicalField('dkim-signature', unsigned)}`, 'utf8');
     return `${fieldName}: ${appendSignature(unsigned, await signBytes(covered, key))}\r\n`;
@@ -170,7 +170,7 @@ export async function signDkim(message: DkimMessage): Promise<string> {
   return (await Promise.all(fields)).join('');
 }
 
-function tagsOf(key: DkimKey, at: Date, digest: string): string[] {
+function buildTags(key: DkimKey, at: Date, digest: string): string[] {
   return [
     'v=1;',
     `a=${key.algorithm};`,

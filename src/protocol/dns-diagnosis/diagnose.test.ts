@@ -4,11 +4,11 @@ import {
   countSpfLookups,
   diagnose,
   furtherQuestions,
-  judgeAnswer,
+  compareAnswer,
   permitsIssuer,
   questionKey,
   shown,
-  textOf,
+  decodeText,
   type Answer,
   type Observations,
   type Wanted,
@@ -157,7 +157,7 @@ describe('for any DNS response, the diagnosis', () => {
 describe('a record that matches what was requested is right', () => {
   it.each(WANTED)('for $record $type', (wanted) => {
     const value = wanted.type === 'MX' ? `10 ${wanted.value}` : wanted.value;
-    expect(judgeAnswer(wanted, found(value))).toEqual({ verdict: 'right', sentence: null });
+    expect(compareAnswer(wanted, found(value))).toEqual({ verdict: 'right', sentence: null });
   });
 
   it.each([
@@ -167,7 +167,7 @@ describe('a record that matches what was requested is right', () => {
     ['DMARC', 'v=DMARC1;p=reject;rua=mailto:x@y.test', 'a stricter policy'],
     ['TrackingCAA', '128 ISSUE "CA.test; account=7"', 'parameters, capitals and the critical flag'],
   ] as [Wanted['record'], string, string][])('for %s: %s (%s)', (record, text) => {
-    expect(judgeAnswer(wantedFor(record), found(text)).verdict).toBe('right');
+    expect(compareAnswer(wantedFor(record), found(text)).verdict).toBe('right');
   });
 });
 
@@ -214,12 +214,12 @@ describe('a wrong record is explained without further queries', () => {
     { wanted: wantedFor('Tracking'), records: ['https://host.test/'], says: 'points to a web address' },
     { wanted: wantedFor('TrackingCAA'), records: ['128 newtag "x"'], says: 'has the critical tag newtag' },
   ])('with the sentence “$says”', ({ wanted, records, says }) => {
-    expect(judgeAnswer(wanted, found(...records)).sentence).toContain(says);
+    expect(compareAnswer(wanted, found(...records)).sentence).toContain(says);
   });
 
   it('and unrelated records next to ours are no fault', () => {
     for (const record of ['SPF', 'DMARC', 'Claim'] as const) {
-      expect(judgeAnswer(wantedFor(record, 'TXT'), found('other-proof=1')).verdict).toBe('absent');
+      expect(compareAnswer(wantedFor(record, 'TXT'), found('other-proof=1')).verdict).toBe('absent');
     }
   });
 });
@@ -264,8 +264,8 @@ it.each([
 it('a quoted value is short, has only whole characters, and contains no control characters', () => {
   expect(shown('a\u001b[31m\u0000\u202eb\u200bc')).toBe('a\uFFFD[31m\uFFFD\uFFFDb\uFFFDc');
   expect(Array.from(shown('😀'.repeat(500)))).toHaveLength(70);
-  expect(textOf(Buffer.from('“é”').toString('latin1'))).toBe('“é”');
-  expect(textOf('\xff\xfe')).toBe('\xff\xfe');
+  expect(decodeText(Buffer.from('“é”').toString('latin1'))).toBe('“é”');
+  expect(decodeText('\xff\xfe')).toBe('\xff\xfe');
 });
 
 const SILENT_WANTED: Wanted = {

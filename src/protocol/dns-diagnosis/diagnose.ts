@@ -1,12 +1,12 @@
-import { forbidsNothing, judgeAnswer, caaOf, isDmarc, tagOf, mxOf } from './judge.ts';
+import { forbidsNothing, compareAnswer, parseCaa, isDmarc, findTag, parseMx } from './compare-records.ts';
 import {
   questionKey,
   listed,
   shown,
   shownTime,
-  textOf,
+  decodeText,
   type Answer,
-  type Judgement,
+  type Comparison,
   type Observations,
   type Wanted,
   type AskedType,
@@ -87,7 +87,7 @@ export function furtherQuestions(wanted: Wanted, zone: string, answer: Answer, w
   if (type === 'MX' && answer.kind === 'found') {
     const hosts = answer.records
       .slice(0, 3)
-      .map((record) => mxOf(record).host)
+      .map((record) => parseMx(record).host)
       .filter((host) => host.length > 1);
     questions.push(...hosts.map((host) => ({ name: host, type: 'CNAME' as const })));
   }
@@ -112,7 +112,7 @@ export function parents(domain: string): string[] {
 function explainUnseen(
   wanted: Wanted,
   seen: Observations,
-  judged: readonly { server: ServerObservation; judgement: Judgement }[],
+  judged: readonly { server: ServerObservation; judgement: Comparison }[],
 ): string {
   const has = judged.filter(({ judgement }) => judgement.verdict === 'right').map(({ server }) => server.host);
   const hasNot = judged.filter(({ judgement }) => judgement.verdict !== 'right').map(({ server }) => server.host);
@@ -120,7 +120,7 @@ function explainUnseen(
     return `The name servers disagree: ${listed(has)} has the ${wanted.type} record at ${wanted.name} as asked for, ${listed(hasNot)} has not; wait until it has reached all of them, or mend the transfer between them.`;
   }
   const { resolver = seen.checked } = seen;
-  if (judgeAnswer(wanted, resolver, seen).verdict === 'right') return publishedByNow(wanted);
+  if (compareAnswer(wanted, resolver, seen).verdict === 'right') return publishedByNow(wanted);
   switch (resolver.kind) {
     case 'failed':
       return unresolvable(wanted, seen, resolver.reason);
@@ -160,7 +160,7 @@ function explainSilence(wanted: Wanted, seen: Observations): string {
       : `What stands at ${wanted.name} is not what was asked for.`;
   }
   if (zone.servers.every(({ state }) => state === 'private')) {
-    return `The name servers of ${zone.name} (${hostsOf(zone.servers)}) have addresses that are not public, so nobody outside can look ${wanted.name} up.`;
+    return `The name servers of ${zone.name} (${formatHosts(zone.servers)}) have addresses that are not public, so nobody outside can look ${wanted.name} up.`;
   }
   if (zone.servers.some(({ state }) => state === 'silent') && !isFailing(resolver)) {
     return explainLateness(wanted, seen, zone);
@@ -186,7 +186,7 @@ function explainLateness(wanted: Wanted, { checked, resolver = checked }: Observ
     : `What our resolver finds at ${wanted.name} is not what was asked for, ${inside}; ask again in a minute.`;
 }
 
-const hostsOf = (servers: readonly ServerObservation[]): string => listed(servers.map(({ host }) => host));
+const formatHosts = (servers: readonly ServerObservation[]): string => listed(servers.map(({ host }) => host));
 
 const FAULTS = {
   silent: ['does not answer', 'do not answer'],
@@ -207,7 +207,7 @@ function explainServers(
   const groups = (Object.keys(FAULTS) as (keyof typeof FAULTS)[])
     .map((state) => ({ state, hosts: servers.filter((server) => server.state === state) }))
     .filter(({ hosts }) => hosts.length > 0)
-    .map(({ state, hosts }) => `${hostsOf(hosts)} ${faults[state][hosts.length === 1 ? 0 : 1]}`);
+    .map(({ state, hosts }) => `${formatHosts(hosts)} ${faults[state][hosts.length === 1 ? 0 : 1]}`);
   const [first = 'none', ...more] = groups;
   return `Of the name servers of ${zone}, ${[first, ...more].join('; ')}`;
 }
@@ -219,8 +219,8 @@ const SENTENCE_CHARS_MAX = 600;
  * Describes the state of one record: the verdict is that of the check, and the sentence is the best explanation of all
  * observations. `word` is the label that the wildcard probe was sent with.
  */
-export function diagnose(wanted: Wanted, seen: Observations, word = ''): Judgement {
-  const checked = judgeAnswer(wanted, seen.checked, seen);
+export function diagnose(wanted: Wanted, seen: Observations, word = ''): Comparison {
+  const checked = compareAnswer(wanted, seen.checked, seen);
   const sentence = checked.verdict === 'right' ? checked.sentence : explain(wanted, seen, word);
   return { verdict: checked.verdict, sentence: sentence === null ? null : shown(sentence, SENTENCE_CHARS_MAX) };
 }
@@ -228,7 +228,7 @@ export function diagnose(wanted: Wanted, seen: Observations, word = ''): Judgeme
 function explain(wanted: Wanted, seen: Observations, word: string): string {
   const judged = (seen.zone?.servers ?? []).flatMap((server) =>
     server.state === 'answers' && server.answer
-      ? [{ server, answer: server.answer, judgement: judgeAnswer(wanted, server.answer, seen) }]
+      ? [{ server, answer: server.answer, judgement: compareAnswer(wanted, server.answer, seen) }]
       : [],
   );
   if (judged.some(({ judgement }) => judgement.verdict === 'right')) return explainUnseen(wanted, seen, judged);
@@ -251,7 +251,7 @@ function explain(wanted: Wanted, seen: Observations, word: string): string {
 function withoutAuthority(wanted: Wanted, seen: Observations): string {
   const isPublic = seen.zone?.servers.some(({ state }) => state !== 'private' && state !== 'nameless') ?? false;
   const { resolver = seen.checked } = seen;
-  const judgement = judgeAnswer(wanted, resolver, seen);
+  const judgement = compareAnswer(wanted, resolver, seen);
   if (isPublic && judgement.verdict === 'wrong' && judgement.sentence !== null && !hasAlias(resolver))
     return judgement.sentence;
   if (isPublic && judgement.verdict === 'right') return publishedByNow(wanted);
@@ -272,7 +272,7 @@ function aliased(wanted: Wanted, seen: Observations, answer: Answer, word: strin
   const probe = probed(wanted, seen, word);
   const isWild = probe !== undefined && probe.kind !== 'failed' && probe.aliases[0] === target;
   if (isWild) {
-    return `Nothing stands at ${wanted.name} itself: the wildcard ${wildcardOf(wanted)} answers for it with an alias (CNAME) of ${shown(target, 100)}; publish the record shown, which goes before the wildcard.`;
+    return `Nothing stands at ${wanted.name} itself: the wildcard ${toWildcard(wanted)} answers for it with an alias (CNAME) of ${shown(target, 100)}; publish the record shown, which goes before the wildcard.`;
   }
   return `${wanted.name} is an alias (CNAME) of ${shown(target, 100)}, and where a CNAME stands no ${wanted.type} record can (RFC 1034 §3.6.2); remove the CNAME record.`;
 }
@@ -282,13 +282,13 @@ function wildcard(wanted: Wanted, seen: Observations, answer: Answer, word: stri
   if (answer.kind !== 'found' || probe?.kind !== 'found') return undefined;
   const sets = [answer, probe].map(({ records }) => [...records].sort().join('\n'));
   if (sets[0] !== sets[1]) return undefined;
-  return `Nothing stands at ${wanted.name} itself: the wildcard ${wildcardOf(wanted)} answers for it with ${listed(
+  return `Nothing stands at ${wanted.name} itself: the wildcard ${toWildcard(wanted)} answers for it with ${listed(
     answer.records.map((record) => `"${shown(record, 40)}"`),
     2,
   )}; publish the record shown, which goes before the wildcard.`;
 }
 
-const wildcardOf = (wanted: Wanted): string => `*.${wanted.name.split('.').slice(1).join('.')}`;
+const toWildcard = (wanted: Wanted): string => `*.${wanted.name.split('.').slice(1).join('.')}`;
 
 const probed = (wanted: Wanted, seen: Observations, word: string): Answer | undefined =>
   word === '' ? undefined : seen.further?.get(questionKey({ name: probeName(wanted, word), type: wanted.type }));
@@ -314,7 +314,7 @@ function misplaced(wanted: Wanted, seen: Observations): string | undefined {
     const answer = answerTo(seen, name, wanted.type);
     // Another record of ours of the same type belongs at that name.
     const isOwn = seen.siblings?.some((sibling) => sibling.wanted.name === name && sibling.wanted.type === wanted.type);
-    return answer !== undefined && !isOwn && judgeAnswer(wanted, answer).verdict === 'right';
+    return answer !== undefined && !isOwn && compareAnswer(wanted, answer).verdict === 'right';
   });
   return place && `The ${wanted.type} record stands at ${place.name} instead of ${wanted.name}: ${place.how}.`;
 }
@@ -347,9 +347,9 @@ function inherited(wanted: Wanted, seen: Observations): string | undefined {
   if (wanted.record !== 'DMARC') return undefined;
   for (const parent of parents(wanted.domain)) {
     const answer = answerTo(seen, `_dmarc.${parent}`, 'TXT');
-    const policy = answer?.kind === 'found' ? answer.records.map(textOf).find(isDmarc) : undefined;
+    const policy = answer?.kind === 'found' ? answer.records.map(decodeText).find(isDmarc) : undefined;
     if (policy === undefined) continue;
-    const p = tagOf(policy, 'sp') ?? tagOf(policy, 'p') ?? 'none';
+    const p = findTag(policy, 'sp') ?? findTag(policy, 'p') ?? 'none';
     return `${wanted.domain} has no DMARC record of its own, so the policy of _dmarc.${parent} holds for it: p=${listed([p])}.`;
   }
   return undefined;
@@ -368,7 +368,7 @@ function unpublished(wanted: Wanted, seen: Observations, answer: Answer): string
   const who = servers.length === 0 ? '' : ` on ${listed(servers)}`;
   const nothing = answer.kind === 'none' && answer.why === 'nodata' ? '; the name has other records' : '';
   if (wanted.record === 'TrackingCAA') {
-    return `There is no CAA record at ${wanted.name}${who} that lets ${caaOf(wanted.value).value} issue certificates; publish the record shown.`;
+    return `There is no CAA record at ${wanted.name}${who} that lets ${parseCaa(wanted.value).value} issue certificates; publish the record shown.`;
   }
   const ttl = seen.resolver?.kind === 'none' ? seen.resolver.ttlSeconds : undefined;
   const memory =

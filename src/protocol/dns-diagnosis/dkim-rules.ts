@@ -1,10 +1,10 @@
-import { quoted, shown, shapeFault, type Judgement, type Observations, type Wanted } from './observations.ts';
+import { quoted, shown, shapeFault, type Comparison, type Observations, type Wanted } from './observations.ts';
 
 /** RFC 6376 §3.6.1. White space inside the key is folding that panels add. */
-export function judgeDkim(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Judgement {
+export function compareDkim(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Comparison {
   const right = texts.filter((text) => publishes(text, wanted.value));
   if (right.length > 0) {
-    const others = texts.filter((text) => !right.includes(text) && 'p' in tagsOf(text));
+    const others = texts.filter((text) => !right.includes(text) && 'p' in parseTags(text));
     if (others.length === 0) return { verdict: 'right', sentence: testMode(wanted, right) };
     const sentence = `There are ${right.length + others.length} keys at ${wanted.name}, and receivers may take either; keep only the one asked for.`;
     return { verdict: 'right', sentence };
@@ -22,7 +22,7 @@ export function judgeDkim(wanted: Wanted, texts: readonly string[], siblings: Ob
 
 type Tags = Partial<Record<string, string>>;
 
-function tagsOf(text: string): Tags {
+function parseTags(text: string): Tags {
   const tags: Tags = Object.create(null) as Tags;
   for (const part of text.split(';')) {
     const at = part.indexOf('=');
@@ -37,31 +37,33 @@ function tagsOf(text: string): Tags {
 function isOdd(text: string): boolean {
   const names = text.split(';').map((part) => (part.split('=', 1)[0] ?? '').trim());
   const at = names.indexOf('v');
-  return at > 0 || (at === 0 && tagsOf(text)['v'] !== 'DKIM1');
+  return at > 0 || (at === 0 && parseTags(text)['v'] !== 'DKIM1');
 }
 
-const keyOf = (text: string): string => (isOdd(text) ? '' : (tagsOf(text)['p'] ?? ''));
-const kindOf = (text: string): string => (tagsOf(text)['k'] ?? 'rsa').toLowerCase();
+const readKey = (text: string): string => (isOdd(text) ? '' : (parseTags(text)['p'] ?? ''));
+const readKeyType = (text: string): string => (parseTags(text)['k'] ?? 'rsa').toLowerCase();
 const holdsKey = (text: string, value: string): boolean =>
-  keyOf(value) !== '' && keyOf(text) === keyOf(value) && kindOf(text) === kindOf(value);
+  readKey(value) !== '' && readKey(text) === readKey(value) && readKeyType(text) === readKeyType(value);
 const publishes = (text: string, value: string): boolean =>
   holdsKey(text, value) && allowsOurHash(text) && isForEmail(text);
 
 /** Returns the values of a colon-separated list; undefined if there is no such tag. */
-const listOf = (text: string, tag: string): string[] | undefined => tagsOf(text)[tag]?.toLowerCase().split(':');
-const allowsOurHash = (text: string): boolean => listOf(text, 'h')?.includes('sha256') ?? true;
+const readTagList = (text: string, tag: string): string[] | undefined => parseTags(text)[tag]?.toLowerCase().split(':');
+const allowsOurHash = (text: string): boolean => readTagList(text, 'h')?.includes('sha256') ?? true;
 const isForEmail = (text: string): boolean =>
-  listOf(text, 's')?.some((service) => service === '*' || service === 'email') ?? true;
+  readTagList(text, 's')?.some((service) => service === '*' || service === 'email') ?? true;
 
 /** Panels that cannot store a string of more than 255 characters create several records from one. */
 function spread(wanted: Wanted, texts: readonly string[]): string | undefined {
   if (texts.length < 2 || texts.length > 6) return undefined;
-  const first = texts.find((text) => 'p' in tagsOf(text));
+  const first = texts.find((text) => 'p' in parseTags(text));
   if (first === undefined) return undefined;
   let joined = first;
   const left = texts.filter((text) => text !== first);
   while (left.length > 0) {
-    const next = left.findIndex((text) => keyOf(wanted.value).startsWith(keyOf(joined + text)) && keyOf(text) === '');
+    const next = left.findIndex(
+      (text) => readKey(wanted.value).startsWith(readKey(joined + text)) && readKey(text) === '',
+    );
     if (next < 0) return undefined;
     joined += left.splice(next, 1)[0] ?? '';
   }
@@ -75,7 +77,7 @@ function shape(wanted: Wanted, text: string): string | undefined {
 }
 
 function wrongTag(wanted: Wanted, text: string): string | undefined {
-  const tags = tagsOf(text);
+  const tags = parseTags(text);
   if (isOdd(text) && 'p' in tags) {
     return `The DKIM record at ${wanted.name} must begin with v=DKIM1 (RFC 6376 §3.6.1), and it begins with ${quoted(text.slice(0, 20))}.`;
   }
@@ -88,15 +90,15 @@ function wrongTag(wanted: Wanted, text: string): string | undefined {
   if (tags['p'] === '') {
     return `The DKIM key at ${wanted.name} is revoked: its p= is empty (RFC 6376 §3.6.1); publish the value shown.`;
   }
-  if (kindOf(text) === kindOf(wanted.value)) return undefined;
-  return `The key at ${wanted.name} is of another kind: k=${quoted(kindOf(text)).slice(1, -1)} where k=${kindOf(wanted.value)} is asked for.`;
+  if (readKeyType(text) === readKeyType(wanted.value)) return undefined;
+  return `The key at ${wanted.name} is of another kind: k=${quoted(readKeyType(text)).slice(1, -1)} where k=${readKeyType(wanted.value)} is asked for.`;
 }
 
 /** RFC 6376 §3.6.1: a receiver ignores such a key, and treats mail signed with it as unsigned. */
 function unusable(wanted: Wanted, text: string): string | undefined {
   if (!holdsKey(text, wanted.value)) return undefined;
-  const h = tagsOf(text)['h'] ?? '';
-  const s = tagsOf(text)['s'] ?? '';
+  const h = parseTags(text)['h'] ?? '';
+  const s = parseTags(text)['s'] ?? '';
   if (!allowsOurHash(text)) {
     return `The DKIM key at ${wanted.name} allows only h=${shown(h)}, and our mail is signed with sha256; take the h= tag out.`;
   }
@@ -107,7 +109,7 @@ function unusable(wanted: Wanted, text: string): string | undefined {
 }
 
 function testMode(wanted: Wanted, texts: readonly string[]): string | null {
-  if (!texts.some((text) => listOf(text, 't')?.includes('y'))) return null;
+  if (!texts.some((text) => readTagList(text, 't')?.includes('y'))) return null;
   return `The DKIM key at ${wanted.name} is in test mode (t=y), in which receivers may treat our mail as unsigned (RFC 6376 §3.6.1); take y out of its t= tag.`;
 }
 
@@ -118,8 +120,8 @@ const cutAdvice = (text: string): string =>
     : 'enter the whole value again';
 
 function wrongKey(wanted: Wanted, text: string, siblings: Observations['siblings']): string | undefined {
-  const found = keyOf(text);
-  const key = keyOf(wanted.value);
+  const found = readKey(text);
+  const key = readKey(wanted.value);
   if (found === '') return undefined;
   if (key.startsWith(found)) {
     return `The DKIM key at ${wanted.name} is cut off: ${found.length} of its ${key.length} characters are there; ${cutAdvice(text)}.`;

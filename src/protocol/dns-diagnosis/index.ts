@@ -4,16 +4,16 @@
  * DNS, it ends soon, never throws, and quotes only short and harmless text. It sends no queries itself.
  */
 export { diagnose, furtherQuestions, parents } from './diagnose.ts';
-export { judgeAnswer, permitsIssuer } from './judge.ts';
+export { compareAnswer, permitsIssuer } from './compare-records.ts';
 export { countSpfLookups, isSpf } from './spf-rules.ts';
 export {
   shown,
-  textOf,
+  decodeText,
   questionKey,
   type Answer,
   type AskedType,
   type FurtherQuestion,
-  type Judgement,
+  type Comparison,
   type Observations,
   type ServerObservation,
   type SpfCost,

@@ -33,7 +33,7 @@ export function shownTime(ms: number): string {
 }
 
 /** Decodes a TXT record, which is read as one character a byte, as UTF-8 if it is valid. */
-export function textOf(bytes: string): string {
+export function decodeText(bytes: string): string {
   if (!/[\x80-\xff]/.test(bytes) || /[^\0-\xff]/.test(bytes)) return bytes;
   const text = Buffer.from(bytes, 'latin1').toString('utf8');
   return text.includes('\uFFFD') ? bytes : text;
@@ -185,7 +185,7 @@ export interface SpfCost {
 /** right: as asked for. wrong: there is another record. absent: there is no record. unknown: no server could say. */
 export type Verdict = 'right' | 'wrong' | 'absent' | 'unknown';
 
-export interface Judgement {
+export interface Comparison {
   verdict: Verdict;
   /** One sentence with what is wrong and what would be right; null if nothing is wrong. */
   sentence: string | null;

@@ -3,7 +3,7 @@ import {
   quoted,
   shown,
   shapeFault,
-  type Judgement,
+  type Comparison,
   type SpfCost,
   type Wanted,
   type Answer,
@@ -19,7 +19,7 @@ const COUNTED_MAX = 3 * SPF_LOOKUPS_MAX;
 export const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
 
 /** Splits an SPF record into its terms in lower case, without the version. Terms are separated by ASCII blanks only. */
-const termsOf = (text: string): string[] =>
+const splitTerms = (text: string): string[] =>
   text
     .toLowerCase()
     .split(/[ \t\r\n]+/)
@@ -35,7 +35,7 @@ export function countSpfLookups(record: string, texts: ReadonlyMap<string, Answe
   const broken = new Map<string, 'absent' | 'several'>();
   let lookups = 0;
   const count = (text: string, depth: number): void => {
-    for (const term of termsOf(text)) {
+    for (const term of splitTerms(text)) {
       if (lookups >= COUNTED_MAX || depth >= COUNTED_MAX) return;
       const { isAsking, next } = readTerm(term);
       if (isAsking) lookups++;
@@ -129,7 +129,7 @@ const MACROS = /%(?:\{[slodiphcrtv]\d*r?[-.+,/_=]*\}|[%_-])/g;
 const macroFault = (text: string): string | undefined =>
   text.replaceAll(MACROS, '').includes('%') ? BAD_MACRO : undefined;
 
-export function judgeSpf(wanted: Wanted, texts: readonly string[], cost: SpfCost | undefined): Judgement {
+export function compareSpf(wanted: Wanted, texts: readonly string[], cost: SpfCost | undefined): Comparison {
   const [spf, ...others] = texts.filter(isSpf);
   if (spf === undefined) return withoutSpf(wanted, texts);
   // RFC 7208 §4.5: two SPF records are a permanent error, so that nothing is permitted, whatever each of them says.
@@ -142,9 +142,9 @@ export function judgeSpf(wanted: Wanted, texts: readonly string[], cost: SpfCost
   return fault === undefined ? { verdict: 'right', sentence: advice(wanted, spf, cost) } : wrong(fault);
 }
 
-const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
+const wrong = (sentence: string): Comparison => ({ verdict: 'wrong', sentence });
 
-function withoutSpf(wanted: Wanted, texts: readonly string[]): Judgement {
+function withoutSpf(wanted: Wanted, texts: readonly string[]): Comparison {
   for (const text of texts) {
     const fault = shapeFault(text, (repaired) => isSpf(repaired) && missingTerms(wanted, repaired).length === 0);
     if (fault) return wrong(`The SPF record at ${wanted.name} ${fault}.`);
@@ -158,10 +158,13 @@ function withoutSpf(wanted: Wanted, texts: readonly string[]): Judgement {
 
 /** RFC 7208 §4.6: one invalid term makes the whole record a permanent error. */
 function unreadable(wanted: Wanted, spf: string): string | undefined {
-  const terms = termsOf(spf);
+  const terms = splitTerms(spf);
   const odd = terms.find((term) => termFault(term) !== undefined);
   if (odd !== undefined) {
-    const shape = shapeFault(spf, (repaired) => isSpf(repaired) && termsOf(repaired).every((term) => !termFault(term)));
+    const shape = shapeFault(
+      spf,
+      (repaired) => isSpf(repaired) && splitTerms(repaired).every((term) => !termFault(term)),
+    );
     if (shape) return `The SPF record at ${wanted.name} ${shape}.`;
     return `The SPF record at ${wanted.name} has the term ${quoted(odd)}, ${termFault(odd)} makes every check fail (RFC 7208 §4.6).`;
   }
@@ -179,8 +182,8 @@ function unreadable(wanted: Wanted, spf: string): string | undefined {
  * `all` have no effect (RFC 7208 §5.1).
  */
 function missingTerms(wanted: Wanted, spf: string): string[] {
-  const present = beforeAll(termsOf(spf));
-  return beforeAll(termsOf(wanted.value)).filter((term) => !present.includes(term));
+  const present = beforeAll(splitTerms(spf));
+  return beforeAll(splitTerms(wanted.value)).filter((term) => !present.includes(term));
 }
 
 function beforeAll(terms: string[]): string[] {
@@ -191,11 +194,11 @@ function beforeAll(terms: string[]): string[] {
 function notOurs(wanted: Wanted, spf: string): string | undefined {
   const missing = missingTerms(wanted, spf);
   if (missing.length === 0) return undefined;
-  const behind = missing.every((term) => termsOf(spf).some((found) => found.replace(/^\+/, '') === term));
+  const behind = missing.every((term) => splitTerms(spf).some((found) => found.replace(/^\+/, '') === term));
   if (behind) {
     return `The SPF record at ${wanted.name} has ${listed(missing)} behind "all", where nothing is read any more (RFC 7208 §5.1); put it before.`;
   }
-  const elsewhere = termsOf(spf).some((term) => /^([-+~?]?include:|redirect=)/.test(term))
+  const elsewhere = splitTerms(spf).some((term) => /^([-+~?]?include:|redirect=)/.test(term))
     ? `; put ${missing.length === 1 ? 'it' : 'them'} into this record itself, because what it includes or redirects to does not count here`
     : '';
   return `The SPF record at ${wanted.name} lacks ${listed(missing)}: it says ${quoted(spf)}${elsewhere}.`;
@@ -213,6 +216,6 @@ function advice(wanted: Wanted, spf: string, cost: SpfCost | undefined): string 
     const what = broken.why === 'absent' ? 'no SPF record' : 'more than one SPF record';
     return `The SPF record at ${wanted.name} includes ${shown(broken.name)}, which has ${what}, so a check that comes to it fails (RFC 7208 §5.2).`;
   }
-  if (!termsOf(spf).some((term) => term === 'all' || term === '+all')) return null;
+  if (!splitTerms(spf).some((term) => term === 'all' || term === '+all')) return null;
   return `The SPF record at ${wanted.name} has +all, which lets everybody send in the name of ${wanted.domain}; end it in ~all or -all.`;
 }

@@ -22,7 +22,7 @@ export {
   type RecordData,
   isSamePlain,
   plainRecord,
-  recordDataOf,
+  toRecordData,
   sameNames,
   type PlainRecord,
   textOfStrings,
@@ -47,4 +47,4 @@ export {
   recordSetIsAbsent,
 } from './message.ts';
 export { signatureError, signMessage, verifyMessage } from './tsig.ts';
-export type { SignedMessage, TsigAlgorithm, TsigKey, TsigVerdict } from './tsig.ts';
+export type { SignedMessage, TsigAlgorithm, TsigKey, TsigResult } from './tsig.ts';

@@ -4,10 +4,10 @@ import { DnsFormatError, nameFromBytes } from './wire.ts';
 import { decodeMessage, decodeWithPlaces, encodeMessage, questionMessage, type DnsMessage } from './message.ts';
 import type { DnsRecord, RecordData } from './record.ts';
 
-const bytesOf = (min: number, max: number) =>
+const anyBytes = (min: number, max: number) =>
   fc.uint8Array({ minLength: min, maxLength: max }).map((bytes) => Buffer.from(bytes).toString('latin1'));
 const anyName = fc
-  .array(fc.oneof(bytesOf(1, 20), fc.constantFrom('example', 'com', 'mail', '_dmarc')), { maxLength: 8 })
+  .array(fc.oneof(anyBytes(1, 20), fc.constantFrom('example', 'com', 'mail', '_dmarc')), { maxLength: 8 })
   .map(nameFromBytes);
 const uint = (bits: number) => fc.integer({ min: 0, max: 2 ** bits - 1 });
 const anyData: fc.Arbitrary<RecordData> = fc.oneof(
@@ -17,12 +17,12 @@ const anyData: fc.Arbitrary<RecordData> = fc.oneof(
     .map((address) => ({ type: 'AAAA' as const, address: new URL(`http://[${address}]`).hostname.slice(1, -1) })),
   fc.record({ type: fc.constantFrom('NS' as const, 'CNAME' as const, 'PTR' as const), target: anyName }),
   fc.record({ type: fc.constant('MX' as const), priority: uint(16), exchange: anyName }),
-  fc.record({ type: fc.constant('TXT' as const), strings: fc.array(bytesOf(0, 255), { minLength: 1, maxLength: 4 }) }),
+  fc.record({ type: fc.constant('TXT' as const), strings: fc.array(anyBytes(0, 255), { minLength: 1, maxLength: 4 }) }),
   fc.record({
     type: fc.constant('CAA' as const),
     flags: uint(8),
     tag: fc.stringMatching(/^[a-z0-9]{1,15}$/),
-    value: bytesOf(0, 80),
+    value: anyBytes(0, 80),
   }),
   fc.record({
     type: fc.constant('SOA' as const),

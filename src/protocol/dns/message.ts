@@ -103,7 +103,7 @@ const ednsRecord = (udpBytesMax: number): DnsRecord => ({
 export function encodeMessage(message: DnsMessage, options: { compress: boolean } = { compress: false }): Buffer {
   const writer = new WireWriter(options);
   writer.uint16(message.id);
-  writer.uint16(flagsOf(message));
+  writer.uint16(encodeFlags(message));
   const sections = [message.answers, message.authorities, message.additionals];
   for (const section of [message.questions, ...sections]) writer.uint16(section.length);
   for (const question of message.questions) {
@@ -157,7 +157,7 @@ export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastReco
 
 const bit = (isSet: boolean, place: number): number => (isSet ? 1 << place : 0);
 
-function flagsOf(message: DnsMessage): number {
+function encodeFlags(message: DnsMessage): number {
   return (
     bit(message.isAnswer, 15) |
     ((message.opcode & 0xf) << 11) |

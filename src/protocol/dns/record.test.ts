@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import {
   isSamePlain,
   plainRecord,
-  recordDataOf,
+  toRecordData,
   textOfStrings,
   recordValue,
   type PlainRecord,
@@ -12,7 +12,7 @@ import {
 } from './record.ts';
 
 const through = (record: PlainRecord): PlainRecord =>
-  plainRecord({ name: record.name, class: 1, ttl: 0, data: recordDataOf(record) });
+  plainRecord({ name: record.name, class: 1, ttl: 0, data: toRecordData(record) });
 
 test('any text can be read back from the strings of a record and from a zone file', () => {
   fc.assert(
@@ -21,7 +21,7 @@ test('any text can be read back from the strings of a record and from a zone fil
       const value = given.toWellFormed().replaceAll('\ufffd', '?');
       const record = { name: 'a.example', type: 'TXT', value, priority: null };
       expect(through(record)).toEqual(record);
-      expect(textOfStrings(recordValue(recordDataOf(record)))).toBe(value);
+      expect(textOfStrings(recordValue(toRecordData(record)))).toBe(value);
     }),
     { numRuns: 60 },
   );

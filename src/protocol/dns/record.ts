@@ -60,7 +60,7 @@ export function byteStrings(text: string): string[] {
  * several strings is in parentheses, one string to a line.
  */
 export function zoneEntry({ name, ttl, data }: DnsRecord): string {
-  const head = `${absolute(name)} ${ttl} IN ${typeName(typeOf(data))}`;
+  const head = `${absolute(name)} ${ttl} IN ${typeName(toTypeNumber(data))}`;
   if (data.type !== 'TXT' || data.strings.length < 2) return `${head} ${recordValue(data)}`;
   return `${head} (\n${data.strings.map((string) => `  ${quoted(string)}`).join('\n')} )`;
 }
@@ -157,7 +157,7 @@ export function sameNames(a: string, b: string): boolean {
 }
 
 /** Converts a record for publication. Callers only pass valid records; anything else is a bug and throws. */
-export function recordDataOf({ type, value, priority }: PlainRecord): RecordData {
+export function toRecordData({ type, value, priority }: PlainRecord): RecordData {
   switch (type) {
     case 'TXT':
       return { type: 'TXT', strings: byteStrings(value) };
@@ -178,7 +178,7 @@ export function recordDataOf({ type, value, priority }: PlainRecord): RecordData
 export function plainRecord({ name, data }: DnsRecord): PlainRecord {
   switch (data.type) {
     case 'TXT':
-      return { name, type: 'TXT', value: utf8Of(data.strings.join('')), priority: null };
+      return { name, type: 'TXT', value: decodeUtf8(data.strings.join('')), priority: null };
     case 'MX':
       return { name, type: 'MX', value: data.exchange, priority: data.priority };
     case 'CNAME':
@@ -193,7 +193,7 @@ export function plainRecord({ name, data }: DnsRecord): PlainRecord {
 }
 
 /** Decodes bytes as UTF-8; invalid UTF-8 stays as it is, one character a byte. */
-function utf8Of(bytes: string): string {
+function decodeUtf8(bytes: string): string {
   const text = Buffer.from(bytes, 'latin1').toString('utf8');
   return text.includes('\ufffd') ? bytes : text;
 }
@@ -227,11 +227,11 @@ export interface DnsRecord {
   data: RecordData;
 }
 
-const typeOf = (data: RecordData): number => (data.type === 'opaque' ? data.number : RECORD_TYPES[data.type]);
+const toTypeNumber = (data: RecordData): number => (data.type === 'opaque' ? data.number : RECORD_TYPES[data.type]);
 
 export function writeRecord(writer: WireWriter, record: DnsRecord): void {
   writer.name(record.name);
-  writer.uint16(typeOf(record.data));
+  writer.uint16(toTypeNumber(record.data));
   writer.uint16(record.class);
   writer.uint32(record.ttl);
   writer.measured(() => writeData(writer, record.data));

@@ -19,7 +19,7 @@ export interface SignedMessage {
   mac: Buffer;
 }
 
-export type TsigVerdict = { ok: true; message: DnsMessage } | { ok: false; fault: string };
+export type TsigResult = { ok: true; message: DnsMessage } | { ok: false; fault: string };
 
 /** RFC 8945 §10: the recommended five minutes. */
 const FUDGE_SECONDS = 300;
@@ -51,7 +51,7 @@ export function signMessage(
     error: RCODES.NOERROR,
     other: Buffer.alloc(0),
   };
-  const mac = macOf(encodeMessage(message), key, fields, requestMac);
+  const mac = computeMac(encodeMessage(message), key, fields, requestMac);
   const signature: DnsRecord = {
     name: key.name,
     class: CLASSES.ANY,
@@ -66,9 +66,9 @@ export function signMessage(
  * `requestMac` (RFC 8945 §5.3). Returns the message without its signature. Bytes that are not a message are reported as
  * a fault, too.
  */
-export function verifyMessage(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac?: Buffer): TsigVerdict {
+export function verifyMessage(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac?: Buffer): TsigResult {
   try {
-    return judge(bytes, key, timeSeconds, requestMac);
+    return verify(bytes, key, timeSeconds, requestMac);
   } catch (error) {
     if (!(error instanceof DnsFormatError)) throw error;
     return { ok: false, fault: error.message };
@@ -81,7 +81,7 @@ export function signatureError(message: DnsMessage): number | undefined {
   return signature && isSignature(signature) ? readTsig(signature).error : undefined;
 }
 
-function judge(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac: Buffer | undefined): TsigVerdict {
+function verify(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac: Buffer | undefined): TsigResult {
   const { message, lastRecordAt } = decodeWithPlaces(bytes);
   const signature = message.additionals.at(-1);
   const all = [...message.answers, ...message.authorities, ...message.additionals].filter(isSignature);
@@ -102,7 +102,7 @@ function judge(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac: Buf
   const unsigned = Buffer.from(bytes.subarray(0, lastRecordAt));
   unsigned.writeUInt16BE(fields.originalId, 0);
   unsigned.writeUInt16BE(message.additionals.length - 1, 10);
-  const mac = macOf(unsigned, key, fields, requestMac);
+  const mac = computeMac(unsigned, key, fields, requestMac);
   // §5.2.2.1 would accept a truncated MAC of half the length; servers send the whole MAC unless configured otherwise.
   if (mac.length !== fields.mac.length || !timingSafeEqual(mac, fields.mac)) {
     return { ok: false, fault: 'Its signature is wrong.' };
@@ -119,7 +119,7 @@ function judge(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac: Buf
 
 const isSignature = ({ data }: DnsRecord): boolean => data.type === 'opaque' && data.number === RECORD_TYPES.TSIG;
 
-function macOf(unsigned: Buffer, key: TsigKey, fields: TsigFields, requestMac: Buffer | undefined): Buffer {
+function computeMac(unsigned: Buffer, key: TsigKey, fields: TsigFields, requestMac: Buffer | undefined): Buffer {
   const hmac = createHmac(key.algorithm.slice('hmac-'.length), key.secret);
   if (requestMac) {
     // §5.3.1: the request's MAC, preceded by its length.

@@ -21,7 +21,7 @@ export function nameLabels(name: string): string[] {
       label = '';
     } else if (char === '\\') {
       const digits = /^\d{3}/.exec(name.slice(at + 1, at + 4))?.[0];
-      label += digits === undefined ? name.charAt(at + 1) : String.fromCharCode(byteOf(digits, name));
+      label += digits === undefined ? name.charAt(at + 1) : String.fromCharCode(parseByte(digits, name));
       at += digits === undefined ? 1 : 3;
     } else {
       label += char;
@@ -79,7 +79,7 @@ function endsWithDot(name: string): boolean {
   return backslashes !== undefined && backslashes.length % 2 === 0;
 }
 
-function byteOf(digits: string, name: string): number {
+function parseByte(digits: string, name: string): number {
   const byte = Number(digits);
   if (byte <= 255) return byte;
   throw new DnsFormatError(`The name ${shown(name)} has \\${digits}; an escaped byte is at most \\255.`);

@@ -31,7 +31,7 @@ const SIGNS: Partial<Record<TokenKind, string>> = {
 };
 
 /** Returns tokens as a line: tags by their names, text as it is, and a sign for everything else. */
-const lineOf = (html: string): string =>
+const formatTokens = (html: string): string =>
   readTokens(html)
     .map(({ kind, start, end, name }) => {
       if (kind === 'text') return JSON.stringify(html.slice(start, end));
@@ -108,7 +108,7 @@ describe('the HTML tokenizer reads tokens as a browser does', () => {
     ['<math><annotation-xml><style><g>', '<math> <annotation-xml> <style> <g>'],
     ['<math><annotation-xml encoding="Text/HTML"><style><g>', '<math> <annotation-xml> <style> "<g>"'],
   ])('%j is read as %s', (html, line) => {
-    expect(lineOf(html)).toBe(line);
+    expect(formatTokens(html)).toBe(line);
   });
 
   it('the first of two equal attributes counts, and values are found where they are written', () => {

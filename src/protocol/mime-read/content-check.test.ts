@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ContentCheck } from './index.ts';
 
-function faultOf(...pieces: string[]): string | undefined {
+function findFault(...pieces: string[]): string | undefined {
   const check = new ContentCheck();
   for (const piece of pieces) check.update(Buffer.from(piece));
   check.end();
@@ -24,7 +24,7 @@ describe('the content of a message', () => {
     ['a\r\n\n', 'line 2 has a LF'],
     ['a\0', 'it has a NUL byte'],
   ])('%j is checked for bare line ends and NUL: %s', (text, says) => {
-    const fault = faultOf(text);
+    const fault = findFault(text);
     if (says === undefined) expect(fault).toBeUndefined();
     else expect(fault).toMatch(new RegExp(`^${says}`));
   });
@@ -34,10 +34,10 @@ describe('the content of a message', () => {
     fc.assert(
       fc.property(bytes, fc.nat(), (text, at) => {
         const cut = at % (text.length + 1);
-        const fault = faultOf(text.slice(0, cut), text.slice(cut));
+        const fault = findFault(text.slice(0, cut), text.slice(cut));
         const isBare = /(^|[^\r])\n|\r(?!\n)/.test(text);
         expect(fault !== undefined).toBe(isBare);
-        expect(faultOf(text)).toBe(fault);
+        expect(findFault(text)).toBe(fault);
       }),
     );
   });

@@ -20,7 +20,7 @@ export class ContentCheck {
 
   update(piece: Buffer): void {
     if (this.#isAscii && !isAscii(piece)) this.#isAscii = false;
-    if (this.#fault === undefined && piece.length > 0) this.#look(piece);
+    if (this.#fault === undefined && piece.length > 0) this.#check(piece);
   }
 
   end(): void {
@@ -50,7 +50,7 @@ export class ContentCheck {
     if (bytes > LINE_BYTES_MAX) this.#longLine ??= tooLong(this.#line, bytes);
   }
 
-  #look(piece: Buffer): void {
+  #check(piece: Buffer): void {
     if (piece.includes(NUL)) {
       this.#fault = 'it has a NUL byte, which mail cannot carry';
       return;

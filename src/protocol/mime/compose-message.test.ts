@@ -3,7 +3,7 @@ import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import { composeMessage, guessContentType, serializeHeaders } from './index.ts';
 import type { MessageInput } from './index.ts';
-import { bodyOf, header, input, mailbox, raw, trimmed } from './sample-message.ts';
+import { composeBody, header, input, mailbox, raw, trimmed } from './sample-message.ts';
 
 const parse = (message: MessageInput) => PostalMime.parse(raw(message));
 
@@ -123,11 +123,11 @@ describe('the MIME structure', () => {
       contentType: guessContentType('m.eml'),
       content: Buffer.from('Subject: x\r\n\r\nhi\r\n'),
     };
-    expect(bodyOf(input({ text: 'a', attachments: [eml] }))).toContain(
+    expect(composeBody(input({ text: 'a', attachments: [eml] }))).toContain(
       'message/rfc822\r\nContent-Transfer-Encoding: 7bit',
     );
     const odd = { ...eml, content: Buffer.from('Subject: ü\n\nhi') };
-    expect(bodyOf(input({ text: 'a', attachments: [odd] }))).toContain(
+    expect(composeBody(input({ text: 'a', attachments: [odd] }))).toContain(
       'application/octet-stream\r\nContent-Transfer-Encoding: base64',
     );
   });
@@ -157,7 +157,7 @@ describe('the recipient headers', () => {
 });
 
 describe('the encoding of text', () => {
-  const encodingOf = (text: string): string | undefined => header(input({ text }), 'Content-Transfer-Encoding');
+  const readEncoding = (text: string): string | undefined => header(input({ text }), 'Content-Transfer-Encoding');
 
   test.each([
     ['plain ASCII', 'Hello\r\nworld\r\n', '7bit'],
@@ -166,11 +166,11 @@ describe('the encoding of text', () => {
     ['some umlauts', 'Viele Grüße aus dem Büro an alle', 'quoted-printable'],
     ['Japanese', 'こんにちは世界', 'base64'],
     ['NUL', 'Hello \0 world, and so on', 'quoted-printable'],
-  ])('is chosen for %s', (_, text, encoding) => expect(encodingOf(text)).toBe(encoding));
+  ])('is chosen for %s', (_, text, encoding) => expect(readEncoding(text)).toBe(encoding));
 
   test('turns every bare CR or LF into CRLF, so that none can end the message early', () => {
-    expect(bodyOf(input({ text: 'a\n.\nb\r.\rc\r\n.\r\n' }))).toBe('a\r\n.\r\nb\r\n.\r\nc\r\n.\r\n');
-    expect(bodyOf(input({ text: 'ü.\n.\r.\r\n.\r\n' + 'long enough to be quoted-printable' }))).toMatch(
+    expect(composeBody(input({ text: 'a\n.\nb\r.\rc\r\n.\r\n' }))).toBe('a\r\n.\r\nb\r\n.\r\nc\r\n.\r\n');
+    expect(composeBody(input({ text: 'ü.\n.\r.\r\n.\r\n' + 'long enough to be quoted-printable' }))).toMatch(
       /^=C3=BC\.\r\n=2E\r\n=2E\r\n=2E\r\n/,
     );
   });
@@ -184,7 +184,7 @@ describe('the encoding of text', () => {
         (parts) => {
           const message = input({ text: `${parts.join('')}é${'x'.repeat(200)}` });
           if (header(message, 'Content-Transfer-Encoding') !== 'quoted-printable') return;
-          for (const line of bodyOf(message).split('\r\n')) {
+          for (const line of composeBody(message).split('\r\n')) {
             expect(line.length).toBeLessThanOrEqual(76);
             expect(line).not.toMatch(/[ \t]$|^\.|^From /);
           }
@@ -197,7 +197,7 @@ describe('the encoding of text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
         const content = Buffer.from(bytes);
-        const body = bodyOf(input({ text: 'a', attachments: [{ filename: 'f', contentType: 'a/b', content }] }));
+        const body = composeBody(input({ text: 'a', attachments: [{ filename: 'f', contentType: 'a/b', content }] }));
         const encoded = /filename="f"\r\n\r\n([A-Za-z0-9+/=\r\n]*?)--=_/.exec(body)?.[1] ?? 'none';
         expect(encoded).toBe(
           (content.toString('base64').match(/.{1,76}/g) ?? []).map((line) => `${line}\r\n`).join(''),
@@ -263,14 +263,14 @@ test('the same input composes the same bytes, and another seed uses other bounda
 
 test('a non-ASCII file name is written twice, by RFC 2231 and in an ASCII form', () => {
   const attachment = { filename: 'Résumé "1" 日本.pdf', contentType: 'application/pdf', content: Buffer.of(1) };
-  expect(bodyOf(input({ text: 'a', attachments: [attachment] }))).toContain(
+  expect(composeBody(input({ text: 'a', attachments: [attachment] }))).toContain(
     'Content-Disposition: attachment;\r\n filename="Resume \\"1\\" __.pdf";\r\n filename*=UTF-8\'\'R%C3%A9sum%C3%A9%20%221%22%20%E6%97%A5%E6%9C%AC.pdf\r\n',
   );
 });
 
 test('a long file name is continued over several parameters, and its ASCII form keeps the extension', () => {
   const attachment = { filename: `${'ü'.repeat(70)}.pdf`, contentType: 'application/pdf', content: Buffer.of(1) };
-  const body = bodyOf(input({ text: 'a', attachments: [attachment] }));
+  const body = composeBody(input({ text: 'a', attachments: [attachment] }));
   expect(body).toMatch(
     /filename="u{56}\.pdf";\r\n filename\*0\*=UTF-8''(?:%C3%BC){8,9};\r\n filename\*1\*=(?:%C3%BC)+;/,
   );

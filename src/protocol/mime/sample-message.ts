@@ -24,7 +24,7 @@ export const raw = (message: MessageInput): Buffer => {
   const { headers, body } = composeMessage(message);
   return Buffer.concat([serializeHeaders(headers), Buffer.from('\r\n'), body]);
 };
-export const bodyOf = (message: MessageInput): string => composeMessage(message).body.toString('latin1');
+export const composeBody = (message: MessageInput): string => composeMessage(message).body.toString('latin1');
 export const header = (message: MessageInput, name: string): string | undefined =>
   composeMessage(message).headers.find(([known]) => known.toLowerCase() === name.toLowerCase())?.[1];
 const lines = (text: string | undefined): string => (text ?? '').replace(/\r\n|\r|\n/g, '\n');

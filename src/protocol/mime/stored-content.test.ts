@@ -5,7 +5,7 @@ import { composeMessage, layOutMessage, surveySevenBit } from './index.ts';
 import type { Attachment, Piece, StoredContent } from './index.ts';
 import { input } from './sample-message.ts';
 
-async function* piecesOf(content: Buffer, cuts: readonly number[]): AsyncGenerator<Buffer> {
+async function* cutPieces(content: Buffer, cuts: readonly number[]): AsyncGenerator<Buffer> {
   const edges = [0, ...cuts.map((cut) => Math.min(cut, content.length)).sort((a, b) => a - b), content.length];
   for (let index = 1; index < edges.length; index += 1) yield content.subarray(edges[index - 1], edges[index]);
 }
@@ -16,16 +16,16 @@ async function whole(content: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-const cutsOf = fc.array(fc.nat(400), { maxLength: 12 });
+const anyCuts = fc.array(fc.nat(400), { maxLength: 12 });
 
 test('the base64 of content that arrives in pieces equals that of the whole, wherever it is cut', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ maxLength: 350 }), cutsOf, async (bytes, cuts) => {
+    fc.asyncProperty(fc.uint8Array({ maxLength: 350 }), anyCuts, async (bytes, cuts) => {
       const content = Buffer.from(bytes);
       const expected = base64Lines(content);
       expect(base64LinesLength(content.length)).toBe(expected.length);
-      expect((await whole(base64Stream(piecesOf(content, cuts)))).equals(expected)).toBe(true);
-      expect((await whole(base64Stream(piecesOf(content, [...content.keys()])))).equals(expected)).toBe(true);
+      expect((await whole(base64Stream(cutPieces(content, cuts)))).equals(expected)).toBe(true);
+      expect((await whole(base64Stream(cutPieces(content, [...content.keys()])))).equals(expected)).toBe(true);
     }),
   );
 });
@@ -53,21 +53,21 @@ const sevenBitPart = fc.constantFrom(
 
 test('content in pieces may be sent unencoded when the whole may', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(sevenBitPart, { maxLength: 6 }), cutsOf, async (parts, cuts) => {
+    fc.asyncProperty(fc.array(sevenBitPart, { maxLength: 6 }), anyCuts, async (parts, cuts) => {
       const text = parts.join('');
-      expect(await surveySevenBit(piecesOf(Buffer.from(text), cuts))).toBe(maySevenBit(text));
+      expect(await surveySevenBit(cutPieces(Buffer.from(text), cuts))).toBe(maySevenBit(text));
     }),
     { numRuns: 5 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
   );
 });
 
 async function stored(content: Buffer, cuts: readonly number[]): Promise<StoredContent> {
-  const read = (): AsyncIterable<Buffer> => piecesOf(content, cuts);
+  const read = (): AsyncIterable<Buffer> => cutPieces(content, cuts);
   return { size: content.length, isSevenBit: await surveySevenBit(read()), read };
 }
 
-const lengthOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, piece) => sum + piece.length, 0);
-async function bytesOf(pieces: readonly Piece[]): Promise<Buffer> {
+const sumLengths = (pieces: readonly Piece[]): number => pieces.reduce((sum, piece) => sum + piece.length, 0);
+async function joinPieces(pieces: readonly Piece[]): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (const piece of pieces) chunks.push(Buffer.isBuffer(piece) ? piece : await whole(piece.read()));
   return Buffer.concat(chunks);
@@ -85,7 +85,7 @@ test('a message has the same bytes on each reading whether its attachments are s
   const files = fc.array(file, { minLength: 1, maxLength: 3 });
   const body = fc.constantFrom({}, { text: 'Text.' }, { html: '<p>Å</p>' }, { text: 'Text.', html: '<p>Html</p>' });
   await fc.assert(
-    fc.asyncProperty(files, body, cutsOf, async (given, texts, cuts) => {
+    fc.asyncProperty(files, body, anyCuts, async (given, texts, cuts) => {
       const attachments = given.map((each, n): Attachment & { content: Buffer } => ({
         ...each,
         filename: `${n}.bin`,
@@ -97,8 +97,8 @@ test('a message has the same bytes on each reading whether its attachments are s
       );
       const layout = layOutMessage(input({ ...texts, attachments: elsewhere }));
       expect(layout.headers).toEqual(kept.headers);
-      expect(lengthOf(layout.pieces)).toBe(kept.body.length);
-      for (const _ of ['first', 'second']) expect((await bytesOf(layout.pieces)).equals(kept.body)).toBe(true);
+      expect(sumLengths(layout.pieces)).toBe(kept.body.length);
+      for (const _ of ['first', 'second']) expect((await joinPieces(layout.pieces)).equals(kept.body)).toBe(true);
     }),
   );
 });

@@ -3,7 +3,7 @@
  * a reading or with the reason why there is none, and every text of a reading can be stored: it has no NUL and no lone
  * surrogate.
  */
-export { signersOf, textOfHtml, type Signer } from './message-text.ts';
+export { listSigners, textOfHtml, type Signer } from './message-text.ts';
 export {
   readMessage,
   type MessageHead,

@@ -14,7 +14,7 @@ const message = (...parts: string[]): Buffer =>
     'latin1',
   );
 
-async function filesOf(raw: Buffer): Promise<Buffer[]> {
+async function readFiles(raw: Buffer): Promise<Buffer[]> {
   const reading = await readMessage(raw, LIMITS);
   if (!reading.isRead) throw new Error(reading.because);
   expect(reading.text?.trim()).toBe('the text');
@@ -25,13 +25,13 @@ test('large files are read byte for byte next to small ones, and the parser neve
   const small = Buffer.from('small');
   const raw = message(file(lined(LARGE)), file(lined(small)), file(lined(OTHER), 'image/png'));
   expect(withoutLargeFiles(raw)?.raw.length).toBeLessThan(1000);
-  const files = await filesOf(raw);
+  const files = await readFiles(raw);
   expect(files.map((one, i) => one.equals([LARGE, small, OTHER][i] ?? small))).toEqual([true, true, true]);
 });
 
 test('a large file that ends the message without a final boundary is read byte for byte', async () => {
   const whole = message(file(lined(LARGE)));
-  const [read] = await filesOf(whole.subarray(0, whole.length - '\r\n--b--\r\n'.length));
+  const [read] = await readFiles(whole.subarray(0, whole.length - '\r\n--b--\r\n'.length));
   expect(read?.equals(LARGE)).toBe(true);
 });
 
@@ -45,7 +45,7 @@ describe('a large file that programs read differently is left to the parser', ()
     const raw = message(file(body));
     const isPlain = what.startsWith('line ends');
     expect(withoutLargeFiles(raw) === undefined).toBe(!isPlain);
-    expect(await filesOf(raw)).toHaveLength(1);
+    expect(await readFiles(raw)).toHaveLength(1);
   });
 
   test.each(['text/csv', 'message/rfc822'])('because of the type %s', (type) => {
@@ -54,7 +54,7 @@ describe('a large file that programs read differently is left to the parser', ()
 
   test('when the message contains the placeholder for files', async () => {
     const word = Buffer.from('A large file, number 0, is put here.');
-    const files = await filesOf(message(file(lined(word)), file(lined(LARGE))));
+    const files = await readFiles(message(file(lined(word)), file(lined(LARGE))));
     expect(files.map(({ length }) => length)).toEqual([word.length, LARGE.length]);
   });
 });

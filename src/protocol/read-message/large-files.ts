@@ -24,7 +24,9 @@ export function withoutLargeFiles(raw: Buffer): Lightened | undefined {
   scanner.update(raw);
   scanner.end();
   if (scanner.fault !== undefined) return undefined;
-  const files = scanner.files.filter((file) => isLarge(raw, file)).map((file, i) => ({ file, word: wordOf(i) }));
+  const files = scanner.files
+    .filter((file) => isLarge(raw, file))
+    .map((file, i) => ({ file, word: formatPlaceholder(i) }));
   if (files.length === 0) return undefined;
   const pieces: Buffer[] = [];
   let at = 0;
@@ -44,7 +46,7 @@ export function withoutLargeFiles(raw: Buffer): Lightened | undefined {
   };
 }
 
-const wordOf = (i: number): Buffer => Buffer.from(`A large file, number ${i}, is put here.`);
+const formatPlaceholder = (i: number): Buffer => Buffer.from(`A large file, number ${i}, is put here.`);
 
 function isLarge(raw: Buffer, { contentType, encoding, start, end }: FilePart): boolean {
   if (encoding !== 'base64' || end - start < LARGE_BYTES || /^\s*(?:text|message|multipart)\//i.test(contentType)) {

@@ -133,7 +133,7 @@ const COLLECT = (PostalMime.prototype as unknown as Pick<MessageParser, 'collect
 function asLeaf(part: Part): void {
   for (const child of part.childNodes) asLeaf(child);
   if (part.contentType.multipart === false || part.childNodes.length > 0) return;
-  const isFile = part.contentDisposition.parsed.value === 'attachment' || typeNameOf(part) || fileNameOf(part);
+  const isFile = part.contentDisposition.parsed.value === 'attachment' || hasTypeName(part) || hasFileName(part);
   part.contentType.multipart = false;
   part.contentType.parsed.value = isFile ? 'application/octet-stream' : 'text/plain';
 }
@@ -142,13 +142,13 @@ function asLeaf(part: Part): void {
 function isNamedFile(part: Part): boolean {
   const { parentNode: parent } = part;
   if (!parent || parent.contentType.multipart === 'alternative') return false;
-  if (parent.childNodes[0] !== part) return typeNameOf(part) || fileNameOf(part);
+  if (parent.childNodes[0] !== part) return hasTypeName(part) || hasFileName(part);
   // Some programs give a name to the text at the beginning.
-  return parent.contentType.multipart === 'mixed' && fileNameOf(part);
+  return parent.contentType.multipart === 'mixed' && hasFileName(part);
 }
 
-const fileNameOf = (part: Part): boolean => (part.contentDisposition.parsed.params['filename'] ?? '') !== '';
-const typeNameOf = (part: Part): boolean => (part.contentType.parsed.params['name'] ?? '') !== '';
+const hasFileName = (part: Part): boolean => (part.contentDisposition.parsed.params['filename'] ?? '') !== '';
+const hasTypeName = (part: Part): boolean => (part.contentType.parsed.params['name'] ?? '') !== '';
 
 /**
  * Joins the lines of a text with `format=flowed` (RFC 3676 §4.1). Quote marks are removed before lines are joined,

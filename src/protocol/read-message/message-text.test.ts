@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signersOf, textOfHtml } from './message-text.ts';
+import { listSigners, textOfHtml } from './message-text.ts';
 
 describe('the text of HTML', () => {
   it.each([
@@ -96,7 +96,7 @@ it('the signatures of a message are read from its header alone, folded or not', 
     '',
     'DKIM-Signature: d=body; s=body; a=none',
   ].join('\r\n');
-  expect(signersOf(Buffer.from(message))).toEqual([
+  expect(listSigners(Buffer.from(message))).toEqual([
     { domain: 'example.com', selector: 'one', algorithm: 'rsa-sha256' },
     { domain: 'example.org', selector: 'two', algorithm: 'ed25519-sha256' },
   ]);

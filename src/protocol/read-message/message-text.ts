@@ -81,7 +81,7 @@ class TextWriter {
 
   #readText(html: string): void {
     // HTML §13.2.6.4.7: a line break directly after the start tag is not content.
-    this.#say(this.#preStart === this.#tokens.start ? html.replace(/^\r?\n/, '') : html);
+    this.#write(this.#preStart === this.#tokens.start ? html.replace(/^\r?\n/, '') : html);
   }
 
   #readStartTag(name: string): void {
@@ -110,7 +110,7 @@ class TextWriter {
   #readImage(): void {
     if (!this.#hasImages) return;
     const alt = decodeAttribute(this.#tokens.readAttribute('alt')).trim();
-    if (this.#link) this.#say(alt);
+    if (this.#link) this.#write(alt);
     else if (alt !== '') this.#pictures.push(alt.replaceAll(/\s+/g, ' '));
   }
 
@@ -155,8 +155,8 @@ class TextWriter {
     this.#line.push(` (${link.address})`);
   }
 
-  #say(html: string): void {
-    if (this.#isPreformatted) return this.#sayLines(decodeText(html).split(/\r\n|\r|\n/));
+  #write(html: string): void {
+    if (this.#isPreformatted) return this.#writeLines(decodeText(html).split(/\r\n|\r|\n/));
     // The no-break space is treated separately from other white space, of which browsers collapse any amount into one
     // space.
     let text = decodeText(html)
@@ -166,7 +166,7 @@ class TextWriter {
     this.#append(text);
   }
 
-  #sayLines(lines: readonly string[]): void {
+  #writeLines(lines: readonly string[]): void {
     for (const [at, line] of lines.entries()) {
       if (at > 0) this.#lines.push(this.#takeLine());
       this.#append(line.replaceAll('\u00A0', ' '));
@@ -200,7 +200,7 @@ export interface Signer {
 }
 
 /** Returns the claimed signers of a message, from the DKIM-Signature fields in its head. It verifies nothing. */
-export function signersOf(message: Buffer): Signer[] {
+export function listSigners(message: Buffer): Signer[] {
   const end = message.indexOf('\r\n\r\n');
   const head = message
     .subarray(0, end === -1 ? undefined : end)

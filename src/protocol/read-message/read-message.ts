@@ -48,7 +48,7 @@ const FIELDS = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject', 'messa
  * Keeps the first field of each kind that names the sender, the recipients, the subject or the message id, and no
  * field that says how to parse the body.
  */
-function headOf(raw: Uint8Array): string {
+function extractHead(raw: Uint8Array): string {
   const top = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, HEAD_BYTES_MAX)).toString('utf8');
   const kept: string[] = [];
   const seen = new Set<string>();
@@ -79,7 +79,7 @@ const NAME_BYTES_MAX = 350;
  * Formats each mailbox as RFC 5322 does, so that every program reads exactly one and the same mailbox. Groups (§3.4)
  * are replaced by their members.
  */
-function mailboxesOf(addresses: readonly Address[] = []): string[] {
+function formatMailboxes(addresses: readonly Address[] = []): string[] {
   const mailboxes = addresses.flatMap((entry) => (entry.group === undefined ? [entry] : entry.group));
   return mailboxes
     .filter(({ name, address }) => name !== '' || address !== '')
@@ -91,7 +91,7 @@ function mailboxesOf(addresses: readonly Address[] = []): string[] {
 function written(mailbox: Mailbox): string {
   const name = shortLine(mailbox.name, NAME_BYTES_MAX);
   const line = oneLine(mailbox.address);
-  const address = addressOf(line);
+  const address = toReadableAddress(line);
   if (address !== undefined) return formatMailbox({ name, address });
   // An invalid address is shown as part of the display name.
   const words = shortLine([name, line].filter((text) => text !== '').join(' '), NAME_BYTES_MAX);
@@ -99,7 +99,7 @@ function written(mailbox: Mailbox): string {
 }
 
 /** The parser removes the quotes around a local part. */
-function addressOf(text: string): string | undefined {
+function toReadableAddress(text: string): string | undefined {
   if (parseAddress(text, { allowSingleLabel: true }).ok) return text;
   const split = splitAddress(text);
   if (!split) return undefined;
@@ -170,14 +170,14 @@ async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageRe
     if (email.attachments.length > limits.partsMax) {
       return await unread(raw, `it has more than ${limits.partsMax} parts`);
     }
-    const text = email.text ?? (email.html === undefined && email.attachments.length === 0 ? bodyOf(raw) : null);
+    const text = email.text ?? (email.html === undefined && email.attachments.length === 0 ? readRawBody(raw) : null);
     return {
       isRead: true,
       ...headFrom(email),
-      headers: headersOf(email),
+      headers: buildHeaders(email),
       html: email.html === undefined ? null : storable(email.html),
       text: text === null ? null : storable(text),
-      parts: email.attachments.map(partOf),
+      parts: email.attachments.map(toPart),
     };
   } catch (error) {
     return unread(raw, error instanceof Error ? error.message : String(error));
@@ -192,7 +192,7 @@ const isWhole = (raw: Uint8Array): raw is Uint8Array<ArrayBuffer> =>
  * Returns the raw body. If no part is found, for example because the boundary never occurs, there may still be text
  * that somebody wrote.
  */
-function bodyOf(raw: Uint8Array): string | null {
+function readRawBody(raw: Uint8Array): string | null {
   const all = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const starts = ['\r\n\r\n', '\n\n'].map((blank) => ({ blank, at: all.indexOf(blank) })).filter(({ at }) => at >= 0);
   const first = starts.sort((a, b) => a.at - b.at)[0];
@@ -204,7 +204,7 @@ function bodyOf(raw: Uint8Array): string | null {
 }
 
 async function unread(raw: Uint8Array, because: string): Promise<MessageReading> {
-  const head = await PostalMime.parse(headOf(raw))
+  const head = await PostalMime.parse(extractHead(raw))
     .then(headFrom)
     .catch(() => NO_HEAD);
   return { isRead: false, because, ...head };
@@ -213,17 +213,17 @@ async function unread(raw: Uint8Array, because: string): Promise<MessageReading>
 const NO_HEAD: MessageHead = { from: '', to: [], cc: [], bcc: [], replyTo: [], subject: '', messageId: '' };
 
 const headFrom = (email: Email): MessageHead => ({
-  from: mailboxesOf(email.from ? [email.from] : [])[0] ?? '',
-  to: mailboxesOf(email.to),
-  cc: mailboxesOf(email.cc),
-  bcc: mailboxesOf(email.bcc),
-  replyTo: mailboxesOf(email.replyTo),
+  from: formatMailboxes(email.from ? [email.from] : [])[0] ?? '',
+  to: formatMailboxes(email.to),
+  cc: formatMailboxes(email.cc),
+  bcc: formatMailboxes(email.bcc),
+  replyTo: formatMailboxes(email.replyTo),
   subject: oneLine(email.subject ?? ''),
   messageId: oneLine(email.messageId ?? ''),
 });
 
 /** Returns an object without a prototype, so that a header called `__proto__` is kept. */
-function headersOf(email: Email): Record<string, string> {
+function buildHeaders(email: Email): Record<string, string> {
   const values = new Map<string, string[]>();
   for (const { key, value } of email.headers) {
     const name = storable(key);
@@ -237,7 +237,7 @@ function headersOf(email: Email): Record<string, string> {
   );
 }
 
-function partOf(part: Attachment): MessagePart {
+function toPart(part: Attachment): MessagePart {
   const { filename, mimeType, disposition, contentId, content } = part;
   const type = mimeType.toLowerCase();
   const name = bounded(fileNameLine(filename ?? ''));
@@ -247,11 +247,11 @@ function partOf(part: Attachment): MessagePart {
     contentType: TYPE_FORM.test(type) ? type : 'application/octet-stream',
     disposition: disposition === 'inline' || disposition === 'attachment' ? disposition : null,
     ...(id === '' ? {} : { contentId: id }),
-    content: bytesOf(content),
+    content: toBytes(content),
   };
 }
 
-const bytesOf = (content: Attachment['content']): Uint8Array =>
+const toBytes = (content: Attachment['content']): Uint8Array =>
   typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
 
 const bounded = (text: string): string => text.slice(0, NAME_CHARS_MAX).toWellFormed();

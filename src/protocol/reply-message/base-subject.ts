@@ -129,7 +129,7 @@ const AUTOMATIC = [
   '자동 회신',
 ];
 
-const anyOf = (words: readonly string[]): string =>
+const joinAlternatives = (words: readonly string[]): string =>
   [...new Set(words.map((word) => word.normalize('NFC').toLowerCase()))].sort((a, b) => b.length - a.length).join('|');
 
 /**
@@ -137,11 +137,11 @@ const anyOf = (words: readonly string[]): string =>
  * French.
  */
 const behind = String.raw`\s{0,4}(?:\[\d{1,4}\]|\(\d{1,4}\)|[\^*]\d{1,4})?\s{0,4}[:：﹕︰]`;
-const REPLY_PREFIX = new RegExp(`^(?:${anyOf(REPLY)})${behind}`, 'u');
-const FORWARD_PREFIX = new RegExp(`^(?:${anyOf(FORWARD)})${behind}`, 'u');
-const AUTOMATIC_PREFIX = new RegExp(String.raw`^(?:${anyOf(AUTOMATIC)})\s{0,4}[:：﹕︰]`, 'u');
+const REPLY_PREFIX = new RegExp(`^(?:${joinAlternatives(REPLY)})${behind}`, 'u');
+const FORWARD_PREFIX = new RegExp(`^(?:${joinAlternatives(FORWARD)})${behind}`, 'u');
+const AUTOMATIC_PREFIX = new RegExp(String.raw`^(?:${joinAlternatives(AUTOMATIC)})\s{0,4}[:：﹕︰]`, 'u');
 /** Matches only the whole subject, or the beginning of a sentence of its own. */
-const AUTOMATIC_ALONE = new RegExp(String.raw`^(?:${anyOf(AUTOMATIC)})(?:$|\s?[-–(])`, 'u');
+const AUTOMATIC_ALONE = new RegExp(String.raw`^(?:${joinAlternatives(AUTOMATIC)})(?:$|\s?[-–(])`, 'u');
 /** Tags that a list or a filter puts before a subject: `[list]`, `{Spam?}`, `***SPAM***`. */
 const TAG = /^(?:\[[^[\]]{1,80}\]|【[^【】]{1,80}】|\{[^{}]{1,80}\}|\*{2,5}[^*]{1,40}\*{2,5})/u;
 const PREFIXES = [
@@ -181,7 +181,7 @@ export function readSubject(subject: string): SubjectRead {
   const found = { isReply: false, isForward: false, isAutomatic: false };
   for (let length = -1; rest.length !== length;) {
     length = rest.length;
-    const { text, kind } = prefixOf(rest);
+    const { text, kind } = matchPrefix(rest);
     if (kind === 'tag' && TAG_WITH_NUMBER.test(text)) numbers.add(text);
     if (kind === 'reply' || kind === 'automatic') found.isReply = true;
     if (kind === 'automatic') found.isAutomatic = true;
@@ -192,7 +192,7 @@ export function readSubject(subject: string): SubjectRead {
   return { base: rest, baseWithNumbers: [...numbers, rest].join(' '), ...found, isAutomatic };
 }
 
-function prefixOf(rest: string): { text: string; kind: 'automatic' | 'reply' | 'forward' | 'tag' | 'none' } {
+function matchPrefix(rest: string): { text: string; kind: 'automatic' | 'reply' | 'forward' | 'tag' | 'none' } {
   for (const [kind, pattern] of PREFIXES) {
     const text = pattern.exec(rest)?.[0];
     // A subject may consist of a tag alone.

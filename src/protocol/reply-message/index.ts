@@ -22,4 +22,4 @@ export {
   type AnsweredMessage,
 } from './reply-fields.ts';
 export { forwardBelow, quoteBelow, signBelow, type QuotedMessage, type Written } from './quote.ts';
-export { newTextOf } from './new-text.ts';
+export { extractNewText } from './new-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newTextOf, quoteBelow } from './index.ts';
+import { extractNewText, quoteBelow } from './index.ts';
 
 const lines = (...all: string[]): string => all.join('\r\n');
 
@@ -187,7 +187,7 @@ const texts: [name: string, text: string][] = [
 
 describe('the new text of a reply', () => {
   it.each(texts)('is separated from the quote of %s', (_name, text) => {
-    expect(newTextOf({ text, html: null })).toBe('Works now.');
+    expect(extractNewText({ text, html: null })).toBe('Works now.');
   });
 
   it.each([
@@ -211,12 +211,12 @@ describe('the new text of a reply', () => {
       '<p>Works now.</p><div style="border-top:solid"><p><b>From:</b> Ann<br><b>Sent:</b> Friday<br><b>To:</b> Us</p></div><p>x</p>',
     ],
   ])('is separated from the quote of %s in HTML', (_name, html) => {
-    expect(newTextOf({ text: null, html })).toBe('Works now.');
+    expect(extractNewText({ text: null, html })).toBe('Works now.');
   });
 
   it('includes every answer between the lines of a quote', () => {
     const text = lines('Hello,', 'On 1 May 2026 Bob wrote:', '> One?', 'Yes.', '', '> Two?', 'No.', '-- ', 'Ann');
-    expect(newTextOf({ text, html: null })).toBe('Hello,\nYes.\n\nNo.');
+    expect(extractNewText({ text, html: null })).toBe('Hello,\nYes.\n\nNo.');
   });
 
   it.each([
@@ -228,7 +228,7 @@ describe('the new text of a reply', () => {
     ['a quote alone', '> Try again.'],
     ['nothing', ''],
   ])('is the whole text of %s', (_name, text) => {
-    expect(newTextOf({ text, html: null })).toBe(text);
+    expect(extractNewText({ text, html: null })).toBe(text);
   });
 
   it.each([
@@ -246,7 +246,7 @@ describe('the new text of a reply', () => {
   ])('is read to the end of a megabyte of %j', (piece) => {
     // Quadratic work would take minutes, which is longer than a test may take.
     const long = piece.repeat(1_000_000 / piece.length);
-    for (const one of [newTextOf({ text: long, html: null }), newTextOf({ text: null, html: long })]) {
+    for (const one of [extractNewText({ text: long, html: null }), extractNewText({ text: null, html: long })]) {
       expect((one ?? '').length).toBeLessThanOrEqual(long.length);
     }
   });

@@ -225,7 +225,7 @@ const SIGNATURE_LINES_MAX = 20;
  * Returns the new text of a reply: without the quoted mail, whichever program quoted it, and without a signature.
  * Replies between the lines of a quote are all kept. If nothing would be left, it returns the whole text.
  */
-export function newTextOf({ text, html }: { text: string | null; html: string | null }): string {
+export function extractNewText({ text, html }: { text: string | null; html: string | null }): string {
   const whole = text ?? (html === null ? '' : textOfHtml(dropsQuoteOfHtml(html.slice(0, CHARS_MAX))));
   const lines = whole.slice(0, CHARS_MAX).replaceAll(/\r\n?/g, '\n').split('\n');
   const own = withoutSignature(withoutQuotes(lines));

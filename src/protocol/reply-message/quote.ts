@@ -34,9 +34,9 @@ const CUT = '[…]';
 export function quoteBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
   const line = `On ${formatDate(quoted.at)}, ${shown(quoted.from)} wrote:`;
   return below(written, signature, {
-    text: () => `${line}\n${quotedLines(textOf(quoted))}`,
+    text: () => `${line}\n${quotedLines(quoteAsText(quoted))}`,
     html: () =>
-      `<p>${escapeHtml(line)}</p>\n<blockquote type="cite" style="${QUOTE_STYLE}">${htmlOf(quoted)}</blockquote>`,
+      `<p>${escapeHtml(line)}</p>\n<blockquote type="cite" style="${QUOTE_STYLE}">${quoteAsHtml(quoted)}</blockquote>`,
   });
 }
 
@@ -57,8 +57,8 @@ export function forwardBelow(written: Written, quoted: QuotedMessage, signature:
     ...(quoted.cc.length === 0 ? [] : [`Cc: ${listed(quoted.cc)}`]),
   ];
   return below(written, signature, {
-    text: () => `${lines.join('\n')}\n\n${textOf(quoted)}`,
-    html: () => `<p>${lines.map(escapeHtml).join('<br>')}</p>\n<div>${htmlOf(quoted)}</div>`,
+    text: () => `${lines.join('\n')}\n\n${quoteAsText(quoted)}`,
+    html: () => `<p>${lines.map(escapeHtml).join('<br>')}</p>\n<div>${quoteAsHtml(quoted)}</div>`,
   });
 }
 
@@ -70,17 +70,17 @@ function below(written: Written, signature: string | null, quote: { text: () => 
   const signHtml = sign === '' ? '' : `<p>-- <br>${lineBreaks(sign)}</p>\n`;
   return {
     text: written.text === null ? null : `${written.text.trimEnd()}\n\n${signText}${quote.text()}`.trimEnd(),
-    html: written.html === null ? null : atEndOf(written.html, `\n<div>${signHtml}${quote.html()}</div>\n`),
+    html: written.html === null ? null : insertAtEnd(written.html, `\n<div>${signHtml}${quote.html()}</div>\n`),
   };
 }
 
 /** Inserts before the end of the body, if the HTML is a whole document. */
-function atEndOf(html: string, addition: string): string {
+function insertAtEnd(html: string, addition: string): string {
   const end = endOfBody(html);
   return `${html.slice(0, end)}${addition}${html.slice(end)}`;
 }
 
-function textOf({ text, html }: QuotedMessage): string {
+function quoteAsText({ text, html }: QuotedMessage): string {
   const whole = text ?? (html === null ? '' : textOfHtml(html.slice(0, QUOTE_CHARS_MAX)));
   const isCut = whole.length > QUOTE_CHARS_MAX;
   const plain = whole
@@ -99,8 +99,8 @@ const quotedLines = (text: string): string =>
     .map((line) => (line === '' || line.startsWith('>') ? `>${line}` : `> ${line}`))
     .join('\n');
 
-function htmlOf(quoted: QuotedMessage): string {
-  if (quoted.html === null) return lineBreaks(textOf(quoted));
+function quoteAsHtml(quoted: QuotedMessage): string {
+  if (quoted.html === null) return lineBreaks(quoteAsText(quoted));
   const isCut = quoted.html.length > QUOTE_CHARS_MAX;
   return `${plainHtml(quoted.html, QUOTE_CHARS_MAX)}${isCut ? `<p>${CUT}</p>` : ''}`;
 }

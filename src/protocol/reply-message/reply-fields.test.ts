@@ -14,16 +14,16 @@ const NOW = Date.UTC(2026, 10, 20);
 const AT = { now: NOW, random: 7 };
 const words = (count: number): string =>
   Array.from({ length: count }, (_, at) => `<id-number-${at}@somewhere.example>`).join(' ');
-const fieldsOf = (messageId: string | null, headers: Record<string, string> = {}) =>
+const buildFields = (messageId: string | null, headers: Record<string, string> = {}) =>
   Object.fromEntries(replyFields({ messageId, headers, subject: 'x' }, AT));
 
 describe('the threading headers of a reply', () => {
   it('contain the first message as the only reference', () => {
-    expect(fieldsOf('<a@x.example>')).toEqual({ 'In-Reply-To': '<a@x.example>', References: '<a@x.example>' });
+    expect(buildFields('<a@x.example>')).toEqual({ 'In-Reply-To': '<a@x.example>', References: '<a@x.example>' });
   });
 
   it('add the message to the References', () => {
-    const { References } = fieldsOf('a@x.example', {
+    const { References } = buildFields('a@x.example', {
       references: '<r1@x.example>\r\n <r2@x.example>',
       'in-reply-to': '<r2@x.example>',
     });
@@ -31,12 +31,12 @@ describe('the threading headers of a reply', () => {
   });
 
   it('use In-Reply-To when References is missing and it names one message', () => {
-    expect(fieldsOf('<a@x>', { 'in-reply-to': '<r@x>' })['References']).toBe('<r@x> <a@x>');
-    expect(fieldsOf('<a@x>', { 'in-reply-to': '<r@x> <s@x>' })['References']).toBe('<a@x>');
+    expect(buildFields('<a@x>', { 'in-reply-to': '<r@x>' })['References']).toBe('<r@x> <a@x>');
+    expect(buildFields('<a@x>', { 'in-reply-to': '<r@x> <s@x>' })['References']).toBe('<a@x>');
   });
 
   it('shorten a megabyte of References to one line: the first, and the last ones before the message', () => {
-    const { References = '' } = fieldsOf('<a@x.example>', { references: words(30_000) });
+    const { References = '' } = buildFields('<a@x.example>', { references: words(30_000) });
     expect(References.length).toBeLessThanOrEqual(900);
     const ids = References.split(' ');
     expect([ids[0], ids.at(-2), ids.at(-1)]).toEqual([
@@ -48,11 +48,11 @@ describe('the threading headers of a reply', () => {
 
   it('are left out for a message without a usable id', () => {
     for (const id of [null, '', 'word', '<ä@x.example>', '<>', `<${'a'.repeat(800)}@x>`])
-      expect(fieldsOf(id)).toEqual({});
+      expect(buildFields(id)).toEqual({});
   });
 
   it('contain no line that the sender made up', () => {
-    const fields = fieldsOf('<a@x>\r\nBcc: <eve@evil.example>', {
+    const fields = buildFields('<a@x>\r\nBcc: <eve@evil.example>', {
       references: '<r@x>\r\nX-Evil: 1\0 <s@x>',
       'thread-index': 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==',
       'thread-topic': 'Printer\r\nBcc: eve@evil.example',
@@ -76,7 +76,7 @@ describe('the threading headers of a reply', () => {
 
   it('append a child block to the Thread-Index of Outlook', () => {
     const root = 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==';
-    const index = fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '';
+    const index = buildFields('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '';
     const before = readThreadIndex(root);
     const after = readThreadIndex(index);
     expect(after?.conversation).toBe(before?.conversation);
@@ -89,11 +89,11 @@ describe('the threading headers of a reply', () => {
   });
 
   it('count a conversation of years in larger units, and one from the future from now', () => {
-    const blockOf = (root: string) =>
-      readThreadIndex(fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '')?.bytes.readUInt32BE(22);
+    const readBlock = (root: string) =>
+      readThreadIndex(buildFields('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '')?.bytes.readUInt32BE(22);
     const rootAt = (hex: string) => Buffer.from(`${hex}00112233445566778899aabbccddeeff`, 'hex').toString('base64');
-    expect((blockOf(rootAt('01d5a0000000')) ?? 0) >>> 31).toBe(1);
-    expect(blockOf(rootAt('01ff00000000'))).toBe(0);
+    expect((readBlock(rootAt('01d5a0000000')) ?? 0) >>> 31).toBe(1);
+    expect(readBlock(rootAt('01ff00000000'))).toBe(0);
   });
 });
 

@@ -42,10 +42,10 @@ export interface IdsTaken {
  */
 export function messageIdsIn(field: string, { first, last }: IdsTaken): string[] {
   const isWhole = field.length <= FRONT_CHARS + END_CHARS;
-  if (isWhole) return ends(idsOf(field), first, last);
+  if (isWhole) return ends(extractIds(field), first, last);
   // Omit an id that the cut goes through, on both sides.
-  const front = idsOf(field.slice(0, FRONT_CHARS).replace(/\S+$/, ''));
-  const end = idsOf(field.slice(-END_CHARS).replace(/^\S+/, ''));
+  const front = extractIds(field.slice(0, FRONT_CHARS).replace(/\S+$/, ''));
+  const end = extractIds(field.slice(-END_CHARS).replace(/^\S+/, ''));
   return [...new Set([...front.slice(0, first), ...(last === 0 ? [] : end.slice(-last))])];
 }
 
@@ -53,7 +53,7 @@ export function messageIdsIn(field: string, { first, last }: IdsTaken): string[]
 const ends = (ids: readonly string[], first: number, last: number): string[] =>
   ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(ids.length - last)];
 
-function idsOf(text: string): string[] {
+function extractIds(text: string): string[] {
   const plain = text.includes('=?') ? decodeWords(text) : text;
   const readable = plain.replaceAll(/&lt;/gi, '<').replaceAll(/&gt;/gi, '>').replaceAll(/<+/g, '<');
   const found: string[] = [];
@@ -155,7 +155,7 @@ export function replyFields(
   const [messageId] = messageIdsIn(answered.messageId ?? '', { first: 1, last: 0 }).filter(isWritable);
   const fields: HeaderField[] = [];
   if (messageId !== undefined) {
-    fields.push(['In-Reply-To', `<${messageId}>`], ['References', referencesOf(answered, messageId)]);
+    fields.push(['In-Reply-To', `<${messageId}>`], ['References', buildReferences(answered, messageId)]);
   }
   const index = readThreadIndex(answered.headers['thread-index'] ?? '');
   if (!index) return fields;
@@ -168,7 +168,7 @@ export function replyFields(
 const isWritable = (id: string): boolean => WRITABLE.test(id) && id.length <= IN_REPLY_TO_BYTES_MAX;
 
 /** Keeps the first id, where the conversation began, and as many of the last ones as fit in one line. */
-function referencesOf({ headers }: AnsweredMessage, messageId: string): string {
+function buildReferences({ headers }: AnsweredMessage, messageId: string): string {
   const named = messageIdsIn(headers['references'] ?? '', PARENT_REFERENCES);
   const answered = messageIdsIn(headers['in-reply-to'] ?? '', { first: 2, last: 0 });
   // RFC 5322 §3.6.4: without References, use In-Reply-To if it names exactly one message.
@@ -239,8 +239,8 @@ export function replyAddress(
   const parts = splitAddress(address);
   if (!parts || !UUID.test(target.threadId)) return undefined;
   const thread = base32hex(Buffer.from(target.threadId.replaceAll('-', ''), 'hex'), ID_CHARS);
-  const day = dayText(dayOf(now));
-  const local = `${parts.local}+r${thread}${day}${macOf(target.inboxId, thread, day, mac)}`;
+  const day = dayText(toDay(now));
+  const local = `${parts.local}+r${thread}${day}${computeMac(target.inboxId, thread, day, mac)}`;
   const isFit = Buffer.byteLength(local) <= LOCAL_CHARS_MAX && !parts.local.includes('"');
   return isFit ? `${local}@${parts.domain}` : undefined;
 }
@@ -257,9 +257,9 @@ export function threadOfReplyAddress(
   const local = splitAddress(address)?.local.toLowerCase() ?? '';
   const [, thread, day, given] = TOKEN.exec(local.slice(local.lastIndexOf('+') + 1)) ?? [];
   if (thread === undefined || day === undefined || given === undefined || !local.includes('+')) return undefined;
-  const expected = macs.map((mac) => Buffer.from(macOf(inboxId, thread, day, mac)));
+  const expected = macs.map((mac) => Buffer.from(computeMac(inboxId, thread, day, mac)));
   if (!expected.some((one) => timingSafeEqual(one, Buffer.from(given)))) return undefined;
-  const age = (dayOf(now) - dayNumber(day) + DAYS_ROUND) % DAYS_ROUND;
+  const age = (toDay(now) - dayNumber(day) + DAYS_ROUND) % DAYS_ROUND;
   return age > REPLY_ADDRESS_DAYS ? undefined : uuidOfBytes(fromBase32hex(thread));
 }
 
@@ -271,11 +271,11 @@ export function withoutReplyToken(address: string): string {
   return `${parts.local.slice(0, plus)}@${parts.domain}`;
 }
 
-function macOf(inboxId: string, thread: string, day: string, mac: Mac): string {
+function computeMac(inboxId: string, thread: string, day: string, mac: Mac): string {
   return base32hex(mac(Buffer.from(`${inboxId} ${thread} ${day}`)), MAC_CHARS);
 }
 
-const dayOf = (now: number): number => Math.floor(now / DAY_MS) % DAYS_ROUND;
+const toDay = (now: number): number => Math.floor(now / DAY_MS) % DAYS_ROUND;
 /** Ten bits: two characters. */
 const dayText = (day: number): string => base32hex(Buffer.of(day >> 2, (day & 3) << 6), DAY_CHARS);
 const dayNumber = (text: string): number => {

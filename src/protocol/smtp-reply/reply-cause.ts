@@ -27,7 +27,7 @@ interface Consequences extends Bounce {
 
 /**
  * Consequences of each cause. `Permanent` suppresses the recipient, so only causes that prove the address invalid have
- * it: a fault of this server, of the message or of the sending domain must not suppress the address. `judgeStage`
+ * it: a fault of this server, of the message or of the sending domain must not suppress the address. `classifyStage`
  * replaces such a cause if the reply is not about the recipient.
  */
 export const CAUSES = {
@@ -143,7 +143,7 @@ export function classifyReply({ providers, rules }: ReplyRules, received: Receiv
       (candidate.enhanced === undefined || (enhanced !== undefined && candidate.enhanced.test(enhanced))) &&
       (candidate.text === undefined || candidate.text.test(candidate.provider === undefined ? words : text)),
   );
-  const cause = rule === undefined ? undefined : judgeStage(rule, { ...received, text, enhanced, isOfRelay });
+  const cause = rule === undefined ? undefined : classifyStage(rule, { ...received, text, enhanced, isOfRelay });
   const stated = cause === 'greylist' || cause === 'rate' || cause === 'recipient_rate' ? readWait(text) : undefined;
   const waitMs = stated ?? rule?.waitMs ?? (cause === 'greylist' ? GREYLIST_WAIT_MS : undefined);
   return { cause, found: rule?.cause, provider, waitMs };
@@ -185,7 +185,7 @@ function findEnhanced(code: number, text: string): string | undefined {
   return found?.startsWith(String(code).charAt(0)) === true ? found : undefined;
 }
 
-interface JudgedReply extends ReceivedReply {
+interface ClassifiedReply extends ReceivedReply {
   text: string;
   enhanced: string | undefined;
   /** The reply is the relay's own; a reply that it quotes is judged as the quoted server's. */
@@ -197,7 +197,7 @@ interface JudgedReply extends ReceivedReply {
  * recipient only in a reply to RCPT TO or a report by mail, or after DATA if the text names the recipient; never
  * because of a code without text.
  */
-function judgeStage(rule: ReplyRule, reply: JudgedReply): ReplyCause {
+function classifyStage(rule: ReplyRule, reply: ClassifiedReply): ReplyCause {
   const { stage, text, recipient } = reply;
   const { cause } = rule;
   const isByCodeAlone = rule.text === undefined && rule.enhanced === undefined;
@@ -227,7 +227,7 @@ const OF_A_NAME: ReadonlySet<ReplyCause> = new Set(['recipient_unknown', 'recipi
  * Reports whether a relay refuses the recipient and not its customer: by a code for recipients, by words about a
  * mailbox, or by naming the recipient.
  */
-function isClearOfRelay(cause: ReplyCause, { text, enhanced = '', recipient }: JudgedReply): boolean {
+function isClearOfRelay(cause: ReplyCause, { text, enhanced = '', recipient }: ClassifiedReply): boolean {
   if (/^5\.(?:1\.(?:[1236]|10)|2\.1)$/.test(enhanced) || namesAddress(text, recipient)) return true;
   if (cause === 'recipient_unknown' || cause === 'recipient_inactive') return true;
   return cause === 'domain_unknown' && findNamedDomain(text) !== undefined;

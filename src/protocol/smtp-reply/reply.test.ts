@@ -81,7 +81,7 @@ test('a reply that is not UTF-8 is read as Latin-1, and unsafe characters are re
 });
 
 describe('a reply that breaks the protocol', () => {
-  const kindOf = (text: string): string => {
+  const catchKind = (text: string): string => {
     try {
       read(text);
     } catch (error) {
@@ -96,7 +96,7 @@ describe('a reply that breaks the protocol', () => {
     [`250 ${'a'.repeat(4093)}\r\n`, 'line_too_long'],
     ['a'.repeat(5000), 'line_too_long'],
     ['250-a\r\n'.repeat(257), 'too_many_lines'],
-  ])('%#: %s is refused as %s', (text, kind) => expect(kindOf(text)).toBe(kind));
+  ])('%#: %s is refused as %s', (text, kind) => expect(catchKind(text)).toBe(kind));
 
   test('as too many replies at once is reported after the first ones, and the remaining ones are not read', () => {
     const parser = new ReplyParser();
@@ -105,7 +105,7 @@ describe('a reply that breaks the protocol', () => {
   });
 
   test('starts beyond the limits, which are accepted themselves', () => {
-    expect(kindOf(`250 ${'a'.repeat(4091)}\r\n`)).toBe('none');
+    expect(catchKind(`250 ${'a'.repeat(4091)}\r\n`)).toBe('none');
     expect(read(`${'250-a\r\n'.repeat(255)}250 a\r\n`)[0]?.lines).toHaveLength(256);
   });
 

@@ -16,7 +16,7 @@ export {
   type TrackedMail,
 } from './token.ts';
 export {
-  startTagsOf,
+  listStartTags,
   type StartTag,
   findTargets,
   HTML_CHARS_MAX,

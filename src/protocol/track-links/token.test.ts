@@ -11,11 +11,11 @@ import {
   type Mac,
 } from './token.ts';
 
-const macOf =
+const createMac =
   (key: string): Mac =>
   (bytes) =>
     createHmac('sha256', key).update(bytes).digest();
-const mac = macOf('click');
+const mac = createMac('click');
 const mail = { emailId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', domainId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e02' };
 const click = { ...mail, target: 'https://example.com/?a=1&b=2#ü' };
 
@@ -66,8 +66,8 @@ describe('a tracking token', () => {
   });
 
   it('is valid for one purpose and one installation only', () => {
-    expect(readClickToken(clickToken(click, mac), macOf('open'))).toBeUndefined();
-    expect(readOpenToken(openToken(mail, mac), macOf('other key'))).toBeUndefined();
+    expect(readClickToken(clickToken(click, mac), createMac('open'))).toBeUndefined();
+    expect(readOpenToken(openToken(mail, mac), createMac('other key'))).toBeUndefined();
     // One kind of token is no token of the other kind, even if one key is used for both.
     expect(readOpenToken(clickToken(click, mac), mac)).toBeUndefined();
     expect(readClickToken(openToken(mail, mac), mac)).toBeUndefined();

@@ -171,7 +171,7 @@ function withoutEdges(text: string): string {
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
 /** Every start tag that a browser would see. */
-export function startTagsOf(html: string): StartTag[] {
+export function listStartTags(html: string): StartTag[] {
   const tags: StartTag[] = [];
   const tokens = new HtmlTokenizer(html);
   for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {

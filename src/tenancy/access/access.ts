@@ -1,5 +1,5 @@
 import {
-  reachOf,
+  checkReach,
   scopeOfFields,
   scopesLacking,
   type CallerKind,
@@ -106,7 +106,7 @@ export interface Ctx<Held extends Store = Store> {
   whenGone?: () => AbortSignal;
 }
 
-/** The context of a call, by the kind of its caller; `callerKindOf` of the contract states the kind of an operation. */
+/** The context of a call, by the kind of its caller; `toCallerKind` of the contract states the kind of an operation. */
 export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, object> {
   team: Ctx<Held>;
   user: UserCtx<Held>;
@@ -119,15 +119,15 @@ export const callerGone = (): Refusal =>
   refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 
 /** Returns the id of the caller's key, sent by HTTP or as the password of SMTP submission. */
-export const keyIdOf = (actor: Actor): string | null =>
+export const readKeyId = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.keyId : null;
 
 /** Returns the one domain that a caller's key may send from; null for any of the team's. */
-export const pinnedDomainOf = (actor: Actor): string | null =>
+export const readPinnedDomain = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
 
 /** Returns the grant of an app; null for any other caller. */
-export const grantIdOf = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
+export const readGrantId = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
 
 /** Returns the number of contacts that a person approved for this call; null if nobody had to approve it. */
 export const readApprovedContacts = (actor: Actor): number | null =>
@@ -138,7 +138,7 @@ export const readApprovedContacts = (actor: Actor): number | null =>
  * runs.
  */
 export function mustReach(actor: Actor, requirement: Requirement): void {
-  switch (reachOf(actor, requirement)) {
+  switch (checkReach(actor, requirement)) {
     case 'reached':
       return;
     case 'sends_only':

@@ -19,8 +19,8 @@ interface Marked {
 /**
  * Returns the effect of one call. An operation without a declared effect counts as the most severe one, except a GET.
  */
-export function effectOf({ method, operation }: Marked, body: unknown, { isOwn = false } = {}): Effect {
-  const rules = rulesOf({ method, operation });
+export function computeEffect({ method, operation }: Marked, body: unknown, { isOwn = false } = {}): Effect {
+  const rules = readEffectRules({ method, operation });
   if (isOwn && rules.own !== undefined) return rules.own;
   const fields = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as object) : {};
   const alone = Object.entries(rules.alone ?? {}).find(
@@ -32,16 +32,16 @@ export function effectOf({ method, operation }: Marked, body: unknown, { isOwn =
 }
 
 /** Returns the least effect that a call of the operation can have: a limit that refuses this one refuses every call. */
-export function leastEffectOf(marked: Marked): Effect {
-  const { usually, alone = {}, own } = rulesOf(marked);
+export function computeLeastEffect(marked: Marked): Effect {
+  const { usually, alone = {}, own } = readEffectRules(marked);
   const all = [usually, ...Object.values(alone), ...(own === undefined ? [] : [own])];
   return EFFECTS.find((effect) => all.includes(effect)) ?? usually;
 }
 
 /** Reports whether the effect of a call depends on who wrote what it changes. */
-export const asksForWriter = (marked: Marked): boolean => rulesOf(marked).own !== undefined;
+export const asksForWriter = (marked: Marked): boolean => readEffectRules(marked).own !== undefined;
 
-function rulesOf({ method, operation }: Marked): EffectRules {
+function readEffectRules({ method, operation }: Marked): EffectRules {
   const marked = operation['x-service-effect'];
   if (marked === undefined) return { usually: method === 'get' ? 'reads' : 'sends_broadcast' };
   return typeof marked === 'string' ? { usually: marked } : marked;

@@ -19,7 +19,7 @@ export type Admission = 'may' | 'waits' | Refusal;
  * Decides whether an app may do something with this effect. The recipients and the number of emails are checked again
  * when mail is accepted.
  */
-export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
+export function decideAdmission(limits: GrantLimits, effect: Effect): Admission {
   if (effect === 'reads') return 'may';
   if (limits.readOnly) return beyond('read_only', 'it has read-only access');
   if (needsApproval(limits, effect)) return 'waits';

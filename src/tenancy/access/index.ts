@@ -13,14 +13,14 @@ export {
   type Ctx,
   type CtxFor,
   callerGone,
-  keyIdOf,
-  pinnedDomainOf,
-  grantIdOf,
+  readKeyId,
+  readPinnedDomain,
+  readGrantId,
   readApprovedContacts,
   mustReach,
   mustReachNamed,
 } from './access.ts';
-export { asksForWriter, effectOf, leastEffectOf } from './effect.ts';
-export { admissionOf, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
+export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
+export { decideAdmission, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
-export { Answered, pageOf, type AllOperations, type OperationResult, type OperationTable } from './operation.ts';
+export { Answered, readPage, type AllOperations, type OperationResult, type OperationTable } from './operation.ts';

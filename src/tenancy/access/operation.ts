@@ -44,7 +44,7 @@ export type OperationTable<Held extends Store = Store, Extra = unknown> = Partia
 const LIMIT_DEFAULT = 20;
 
 /** Returns the requested page of a list. */
-export function pageOf({ limit = LIMIT_DEFAULT, after, before }: Partial<Page> = {}): Page {
+export function readPage({ limit = LIMIT_DEFAULT, after, before }: Partial<Page> = {}): Page {
   if (after !== undefined && before !== undefined) {
     throw refuse('invalid_parameter', { say: 'Give only one of after and before; they exclude each other.' });
   }

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 import type { Permission } from '../access/index.ts';
 
 export interface ApiKeyRow {
@@ -52,7 +52,7 @@ export const findByTokenHash = (db: Executor, tokenHash: string): Promise<Creden
     [tokenHash],
   );
 
-export const findStanding = (
+export const findKeyStatus = (
   db: Executor,
   keyId: string,
 ): Promise<Pick<Credential, 'status' | 'risk_state'> | undefined> =>
@@ -81,14 +81,14 @@ export async function listKeyRows(
   }
   if (filter.search === undefined) {
     const sql = pageSql('api_keys', where.join(' and '), page);
-    return pageOf(await db.all<ApiKeyRow>(sql, [...values, ...pageValues(page)]), page);
+    return cutPage(await db.all<ApiKeyRow>(sql, [...values, ...pageValues(page)]), page);
   }
   // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few keys.
   const wanted = folded(filter.search);
   const everyKey = { ...page, limit: Number.MAX_SAFE_INTEGER - 1 };
   const sql = pageSql('api_keys', where.join(' and '), everyKey);
   const rows = await db.all<ApiKeyRow>(sql, [...values, ...pageValues(everyKey)]);
-  return pageOf(rows.filter((row) => folded(row.name).includes(wanted)).slice(0, page.limit + 1), page);
+  return cutPage(rows.filter((row) => folded(row.name).includes(wanted)).slice(0, page.limit + 1), page);
 }
 
 const folded = (text: string): string => text.normalize('NFC').toLowerCase();

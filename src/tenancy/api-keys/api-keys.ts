@@ -1,7 +1,7 @@
 import { defineHook } from '../../platform/hook.ts';
 import type { CreateApiKeyRequest } from '../../contract/index.ts';
 import { invalidFields, refuse, notFound } from '../../platform/refusal.ts';
-import { keyIdOf, type Ctx, type Permission, type Actor, type Identity } from '../access/index.ts';
+import { readKeyId, type Ctx, type Permission, type Actor, type Identity } from '../access/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store.ts';
@@ -13,7 +13,7 @@ import {
   activateKey,
   findByTokenHash,
   revokeNamedToken,
-  findStanding,
+  findKeyStatus,
   noteUse,
   type ApiKeyRow,
   type KeyFilter,
@@ -101,11 +101,11 @@ export function createAuthentication(store: Store): Authenticate {
   return async (token) => {
     // A program that has moved from Resend may still have its former key.
     if (token.startsWith('re_')) throw refuse('invalid_api_key', { say: KEY_OF_RESEND });
-    return callerOf(await findKey(hashToken(token)));
+    return toCaller(await findKey(hashToken(token)));
   };
 }
 
-function callerOf(key: Credential | undefined): KeyIdentity {
+function toCaller(key: Credential | undefined): KeyIdentity {
   if (!key) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
   if (key.status === 'revoked') {
     throw refuse('restricted_api_key', { status: 403, say: 'This API key has been revoked.' });
@@ -148,9 +148,9 @@ export function createKeyUse(store: Store): (keyId: string, requestId: string | 
 
 /** Reports whether the key of a call would still be accepted: for calls that last, such as streams. */
 export async function keyLives({ db }: Store, actor: Actor): Promise<boolean> {
-  const keyId = keyIdOf(actor);
+  const keyId = readKeyId(actor);
   if (keyId === null) return true;
-  const key = await findStanding(db, keyId);
+  const key = await findKeyStatus(db, keyId);
   return key?.status === 'active' && key.risk_state !== 'suspended';
 }
 

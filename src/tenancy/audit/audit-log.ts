@@ -5,7 +5,7 @@ import type { Page } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids.ts';
 
 /** Names the actor of an entry. The name of a key is looked up when the entry is written. */
-export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'actor_name'> {
+export function describeActor(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'actor_name'> {
   switch (actor.kind) {
     case 'api_key':
     case 'smtp_credential':

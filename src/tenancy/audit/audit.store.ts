@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids.ts';
 
 export interface AuditRow {
@@ -94,7 +94,7 @@ export async function auditPage(
 ): Promise<{ rows: AuditRow[]; hasMore: boolean }> {
   const sql = pageSql('audit_log', teamId === undefined ? '1 = 1' : 'team_id = ?', page);
   const values = [...(teamId === undefined ? [] : [teamId]), ...pageValues(page)];
-  return pageOf(await db.all<AuditRow>(sql, values), page);
+  return cutPage(await db.all<AuditRow>(sql, values), page);
 }
 
 /** Removes up to `limit` old entries; returns how many. */

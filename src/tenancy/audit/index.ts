@@ -5,4 +5,4 @@
  */
 export { audited, type Audited, type AuditNote } from './audited-store.ts';
 export { removeAuditBefore } from './audit.store.ts';
-export { whoActed, listAudit, listOperatorAudit } from './audit-log.ts';
+export { describeActor, listAudit, listOperatorAudit } from './audit-log.ts';

@@ -12,7 +12,7 @@ export {
 } from './backup-notes.ts';
 export {
   bindInstallation,
-  installationOf,
+  loadInstallationId,
   mustBelongTogether,
   mustHaveDatabase,
   mustTakeAnyText,

@@ -33,7 +33,7 @@ import {
 } from './instance.store.ts';
 import os from 'node:os';
 import { isoTime } from '../../platform/clock.ts';
-import { nodeIdOf } from '../../platform/process-mark/index.ts';
+import { loadNodeId } from '../../platform/process-mark/index.ts';
 
 /**
  * Thrown if database, data folder, blobs and key do not belong to one installation, whose id is sealed in the database
@@ -71,7 +71,7 @@ async function mustFindWitness({ db, config, blobs }: Place): Promise<void> {
 export async function leaveWitness(store: Pick<Store, 'config' | 'blobs' | 'db' | 'dataDir' | 'clock'>): Promise<void> {
   const { db, config, blobs, clock, dataDir } = store;
   if (db.dialect !== 'pg' || config.blobs.store !== 'files') return;
-  const node = nodeIdOf(dataDir);
+  const node = loadNodeId(dataDir);
   const host = os.hostname();
   let name: string | undefined;
   for (;;) {
@@ -173,7 +173,7 @@ export async function bindInstallation(store: Store, sealed: BelongingOptions['s
   const isJoining = id !== undefined && readMark(dataDir) === undefined;
   if (id === undefined) {
     await addSetting(db, SETTING, secrets.seal(ids.uuid(), PURPOSE, SETTING), clock.now());
-    id = await installationOf(store);
+    id = await loadInstallationId(store);
   }
   // If the folder was marked at an earlier start, so were the blobs: an unreachable store prevents no start.
   const isMarked = readMark(dataDir) === id;
@@ -196,16 +196,16 @@ interface Mark {
 }
 
 /** Returns the id of the installation that all parts belong to; throws if one does not. */
-export async function installationOf(store: Opened): Promise<string> {
+export async function loadInstallationId(store: Opened): Promise<string> {
   const id = await readId(store);
-  if (id === undefined) throw new InstallationMismatch(`${nameOf(store)} belongs to no installation`);
+  if (id === undefined) throw new InstallationMismatch(`${nameDatabase(store)} belongs to no installation`);
   await mustBearMarks(store, id);
   return id;
 }
 
 /** Seals the id, which is a sealed text too, with the current key; returns whether another key had sealed it. */
 async function sealIdAnew(store: Store): Promise<boolean> {
-  const id = await installationOf(store);
+  const id = await loadInstallationId(store);
   const { db, secrets, clock } = store;
   const sealed = secrets.seal(id, PURPOSE, SETTING);
   if (keyIdIn((await readSetting<string>(db, SETTING)) ?? '') === keyIdIn(sealed)) return false;
@@ -257,7 +257,7 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
   for (const { place, found } of marks) {
     if (found === undefined) continue;
     throw new InstallationMismatch(
-      `${place} belongs to installation ${found}, but ${nameOf(store)} to none: ${LOST_SETTINGS}. ` +
+      `${place} belongs to installation ${found}, but ${nameDatabase(store)} to none: ${LOST_SETTINGS}. ` +
         `If it is an older copy of the right database, remove ${MARK_FILE} from ${dataDir} and from ${blobs.place}`,
     );
   }
@@ -266,7 +266,7 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
     // All sealed texts belong to a team.
     if (await blobs.isEmpty()) return;
     throw new InstallationMismatch(
-      `${nameOf(store)} has no team, but ${dataDir} holds content of mail: ${LOST_SETTINGS}`,
+      `${nameDatabase(store)} has no team, but ${dataDir} holds content of mail: ${LOST_SETTINGS}`,
     );
   }
   let failure: unknown;
@@ -298,17 +298,17 @@ const LOST_SETTINGS =
 
 function otherMark(store: Opened, { place, found }: Mark, id: string) {
   return new InstallationMismatch(
-    `${nameOf(store)} belongs to installation ${id}, but ${place} to installation ${found}: ${LOST_SETTINGS}`,
+    `${nameDatabase(store)} belongs to installation ${id}, but ${place} to installation ${found}: ${LOST_SETTINGS}`,
   );
 }
 
 const wrongKey = (store: Opened, cause: unknown) =>
   new InstallationMismatch(
-    `${instanceKeyPath(store.dataDir)} is not the key of ${nameOf(store)}: copy the file from a node or a backup of that installation, or name the database that belongs to this folder. Nothing was changed`,
+    `${instanceKeyPath(store.dataDir)} is not the key of ${nameDatabase(store)}: copy the file from a node or a backup of that installation, or name the database that belongs to this folder. Nothing was changed`,
     { cause },
   );
 
-const nameOf = ({ config, dataDir }: InstallationPlaces): string => databaseName(config, dataDir);
+const nameDatabase = ({ config, dataDir }: InstallationPlaces): string => databaseName(config, dataDir);
 
 function databaseName({ database }: Config, dataDir: string): string {
   if (database.driver !== 'pg') return `the database ${path.resolve(dataDir, database.path)}`;

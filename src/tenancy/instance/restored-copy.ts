@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store.ts';
 import { databaseIdentity, readSetting, writeSetting } from './instance.store.ts';
 import type { Blobs } from '../../platform/blobs/index.ts';
 import { readCopyMark } from '../../platform/installation-mark/index.ts';
-import { nodeIdOf } from '../../platform/process-mark/index.ts';
+import { loadNodeId } from '../../platform/process-mark/index.ts';
 import { createSendSwitch } from './send-switch.ts';
 
 /** The home of an installation: the database server that holds it, and the nodes that have run on it. */
@@ -47,7 +47,7 @@ export function createCopyCheck({ db, dataDir }: Copied): () => Promise<boolean>
 
 /** Reports the same for commands, even before a server has started on it. */
 export const isUnconfirmedCopy = async (store: Copied): Promise<boolean> =>
-  (await createCopyCheck(store)()) || (await isAway(store, nodeIdOf(store.dataDir)));
+  (await createCopyCheck(store)()) || (await isAway(store, loadNodeId(store.dataDir)));
 
 /**
  * Wraps blobs so that an unconfirmed copy removes none, whatever is deleted there: they belong to the original as well.

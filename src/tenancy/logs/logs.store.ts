@@ -1,5 +1,5 @@
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   prefixPage,
@@ -100,7 +100,7 @@ export async function listLogRows(
     return prefixPage<LogListRow>(db, { ...list, column: 'endpoint', prefix }, page);
   }
   const sql = pageSql('request_logs', `team_id = ? and ${narrowed}`, page, columns);
-  return pageOf(await db.all<LogListRow>(sql, [teamId, ...values, ...pageValues(page)]), page);
+  return cutPage(await db.all<LogListRow>(sql, [teamId, ...values, ...pageValues(page)]), page);
 }
 
 /** Returns which of these teams have a log from before their time. */

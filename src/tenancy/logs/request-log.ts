@@ -49,7 +49,7 @@ export function createRequestLog(store: Store): RequestLog {
     } catch (error) {
       fail(batch, error);
     }
-    sayDropped();
+    logDropped();
     return !isFailing;
   }
 
@@ -61,7 +61,7 @@ export function createRequestLog(store: Store): RequestLog {
     if (!isFailing) store.log.warn({ err: error }, 'request logs wait for the database');
     isFailing = true;
     waiting = [...batch, ...waiting];
-    for (const row of batch) waitingChars += charsOf(row);
+    for (const row of batch) waitingChars += countChars(row);
     dropOldest();
   }
 
@@ -72,7 +72,7 @@ export function createRequestLog(store: Store): RequestLog {
 
   function take(): LogRow[] {
     const batch = waiting.splice(0, BATCH_ROWS);
-    for (const row of batch) waitingChars -= charsOf(row);
+    for (const row of batch) waitingChars -= countChars(row);
     return batch;
   }
 
@@ -80,7 +80,7 @@ export function createRequestLog(store: Store): RequestLog {
     while (waiting.length > WAITING_ROWS_MAX || waitingChars > WAITING_CHARS_MAX) drop(take());
   }
 
-  function sayDropped(): void {
+  function logDropped(): void {
     if (dropped > 0) store.log.warn({ dropped }, 'request logs dropped');
     dropped = 0;
   }
@@ -103,7 +103,7 @@ export function createRequestLog(store: Store): RequestLog {
     add(row) {
       added++;
       waiting.push(row);
-      waitingChars += charsOf(row);
+      waitingChars += countChars(row);
       dropOldest();
       if (waiting.length < BATCH_ROWS || isFailing) flushIn(isFailing ? RETRY_MS : GATHER_MS);
       else if (!writing) void flush();
@@ -121,7 +121,7 @@ export function createRequestLog(store: Store): RequestLog {
   };
 }
 
-const charsOf = (row: LogRow): number =>
+const countChars = (row: LogRow): number =>
   200 +
   row.endpoint.length +
   (row.user_agent?.length ?? 0) +

@@ -29,5 +29,5 @@ export {
   lockAccount,
   teamsOfLastWayIn,
   type AccountRow,
-  withdrawAllInvitationsOf,
+  withdrawAllInvitations,
 } from './members.store.ts';

@@ -1,5 +1,5 @@
 import { ROLES, type Role } from '../../contract/index.ts';
-import { pageOf, pageSql, pageValues, uuidsIn, textsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, textsIn, type Executor, type Page } from '../../platform/db/index.ts';
 
 interface MembershipRow {
   id: string;
@@ -32,7 +32,7 @@ export async function listMemberRows(
   page: Page,
 ): Promise<{ rows: MemberRow[]; hasMore: boolean }> {
   const sql = pageSql('team_members', 'team_id = ?', page);
-  const { rows, hasMore } = pageOf(await db.all<MembershipRow>(sql, [teamId, ...pageValues(page)]), page);
+  const { rows, hasMore } = cutPage(await db.all<MembershipRow>(sql, [teamId, ...pageValues(page)]), page);
   const among = uuidsIn(
     db.dialect,
     'id',
@@ -135,7 +135,7 @@ export const lockAccount = (tx: Executor, userId: string): Promise<AccountRow | 
   );
 
 /** Withdraws the open invitations that a person has sent in a team, except those to the roles that are `kept`. */
-export function withdrawInvitationsOf(
+export function withdrawInvitations(
   tx: Executor,
   { userId, teamId }: { userId: string; teamId: string },
   kept: readonly Role[],
@@ -150,7 +150,7 @@ export function withdrawInvitationsOf(
 }
 
 /** Withdraws the open invitations that a person has sent in all teams; returns how many there were. */
-export const withdrawAllInvitationsOf = (tx: Executor, userId: string): Promise<number> =>
+export const withdrawAllInvitations = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from team_invitations where invited_by = ? and accepted_at is null', [userId]);
 
 /** Withdraws the open invitations to a person who is, or was, in the team. */

@@ -12,7 +12,7 @@ import {
   removeMemberRow,
   setExempt,
   setRole,
-  withdrawInvitationsOf,
+  withdrawInvitations,
   withdrawInvitationsTo,
   listMemberRows,
   findMemberByUser,
@@ -66,7 +66,7 @@ export async function updateTeamMember(
     if (after.sso_exempt !== member.sso_exempt) await setExempt(tx, member.id, after.sso_exempt);
     if (role !== member.role) await setRole(tx, member.id, role);
     if (isWayIn(member) && !isWayIn(after)) await mustLeaveAWayIn(tx, member);
-    if (ROLES.indexOf(role) < ROLES.indexOf(member.role)) await endWhatItGave(tx, member, role);
+    if (ROLES.indexOf(role) < ROLES.indexOf(member.role)) await endAccessOfMember(tx, member, role);
     return presentMember(after);
   });
 }
@@ -90,7 +90,7 @@ export async function removeTeamMember(ctx: Ctx, place: { teamId: string; member
     if (member.role === 'owner') await mustNotBeLastOwner(tx, member);
     await removeMemberRow(tx, member.id);
     if (isWayIn(member)) await mustLeaveAWayIn(tx, member);
-    await endWhatItGave(tx, member, null);
+    await endAccessOfMember(tx, member, null);
     await endSsoSessions(tx, member.team_id, member.user_id);
     await endGrants(tx, member, ctx.store.clock.now());
     await keepOut(tx, ctx.store, member);
@@ -134,10 +134,10 @@ async function keepOut(tx: Executor, { clock, ids }: Store, { team_id: teamId, u
  * Ends what the person's former role gave: sessions in the team, invitations that only that role may send, and
  * invitations to the person.
  */
-async function endWhatItGave(tx: Executor, member: MemberRow, left: Role | null): Promise<void> {
+async function endAccessOfMember(tx: Executor, member: MemberRow, left: Role | null): Promise<void> {
   const { user_id: userId, team_id: teamId } = member;
   await endSessionsInTeam(tx, { userId, teamId });
-  await withdrawInvitationsOf(tx, { userId, teamId }, left === null ? [] : ROLE_RULES[left].invite);
+  await withdrawInvitations(tx, { userId, teamId }, left === null ? [] : ROLE_RULES[left].invite);
   await withdrawInvitationsTo(tx, { userId, teamId });
 }
 
@@ -178,7 +178,7 @@ export function mustBeOwnTeam({ teamId }: Ctx, named: string): void {
 }
 
 /** Returns the account of the calling session. */
-function callerOf({ actor }: Ctx): string {
+function readCallerId({ actor }: Ctx): string {
   if (actor.kind !== 'session') throw new Error('a change of team members was called without a session');
   return actor.userId;
 }
@@ -188,7 +188,7 @@ function callerOf({ actor }: Ctx): string {
  * changed since the request was authorized.
  */
 export async function lockPeople(tx: Executor, ctx: Ctx): Promise<{ userId: string; role: Role }> {
-  const userId = callerOf(ctx);
+  const userId = readCallerId(ctx);
   await lockTeam(tx, ctx.teamId);
   const member = await findMemberByUser(tx, ctx.teamId, userId);
   if (member) return { userId, role: member.role };

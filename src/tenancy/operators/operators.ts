@@ -85,7 +85,7 @@ export function createMachineAuthentication({
     const isOfNow = at !== '' && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
     const isPossible = isOfNow && given.length === MAC_BYTES;
     // A key that was replaced may have leaked: it still reads links in old mail, but opens no session.
-    const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(claim))) : [];
+    const macs = isPossible ? secrets.currentMacs(PURPOSE).map((mac) => mac(Buffer.from(claim))) : [];
     if (!macs.some((mac) => timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
     const typedBy = Buffer.from(name, 'hex').toString();

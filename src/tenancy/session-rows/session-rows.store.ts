@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Role } from '../../contract/index.ts';
 
 /** The transport of its token: a cookie, or the header of a program that its person has approved. */
@@ -122,7 +122,7 @@ export async function sessionPage(
 ): Promise<{ rows: SessionRow[]; hasMore: boolean }> {
   const [more, values] = ssoTeamId === null ? ['', []] : [' and sso_team_id = ?', [ssoTeamId]];
   const sql = pageSql('sessions', `user_id = ? and expires_at > ?${more}`, page);
-  return pageOf(await db.all<SessionRow>(sql, [userId, now, ...values, ...pageValues(page)]), page);
+  return cutPage(await db.all<SessionRow>(sql, [userId, now, ...values, ...pageValues(page)]), page);
 }
 
 export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id' | 'host_cookie'> & {
@@ -176,7 +176,7 @@ export const endSession = (tx: Executor, id: string): Promise<number> =>
  * Ends a session of this person, and only if it began through the provider of the given team, if any; returns whether
  * there was one.
  */
-export async function endSessionOf(
+export async function endOwnSession(
   tx: Executor,
   { id, userId, ssoTeamId }: { id: string; userId: string; ssoTeamId: string | null },
 ): Promise<boolean> {
@@ -190,11 +190,11 @@ export const endSessionOfToken = (tx: Executor, tokenHash: string): Promise<numb
 export const endAllSessions = (tx: Executor): Promise<number> => tx.run('delete from sessions');
 
 /** Ends all sessions of a person. */
-export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
+export const endSessionsOfUser = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
 
 /** Ends all sessions of a person except the current one. */
-export const endOtherSessionsOf = (
+export const endOtherSessions = (
   tx: Executor,
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<number> => tx.run('delete from sessions where user_id = ? and id <> ?', [userId, sessionId]);

@@ -10,7 +10,7 @@ export {
   clearProviderFault,
   connectionById,
   connectionsInUse,
-  connectionsOf,
+  listConnections,
   findConnection,
   insertConnection,
   isEnforced,
@@ -26,11 +26,11 @@ export {
   loseProof,
   ownerOfDomain,
   provenDomains,
-  provenDomainsOf,
+  listProvenDomains,
   removeSsoDomain,
-  removeSsoDomainsOf,
+  removeSsoDomains,
   saveDomainCheck,
-  ssoDomainsOf,
+  listSsoDomains,
   type SsoDomainRow,
   identityOfSubject,
   identityOfUser,
@@ -42,7 +42,7 @@ export {
   noteAnswer,
   removeAnswersBefore,
 } from './sso.store.ts';
-export { statusOf, type SsoStatus } from './status.ts';
+export { deriveSsoStatus, type SsoStatus } from './status.ts';
 
 export const SEALED_SSO_SECRETS: SealedColumn = {
   table: 'sso_connections',

@@ -38,7 +38,7 @@ export const findConnection = (db: Executor, teamId: string): Promise<Connection
 export const connectionById = (db: Executor, id: string): Promise<ConnectionRow | undefined> =>
   db.get<ConnectionRow>('select * from sso_connections where id = ?', [id]);
 
-export async function connectionsOf(db: Executor, teamIds: readonly string[]): Promise<ConnectionRow[]> {
+export async function listConnections(db: Executor, teamIds: readonly string[]): Promise<ConnectionRow[]> {
   if (teamIds.length === 0) return [];
   const among = uuidsIn(db.dialect, 'team_id', teamIds);
   return db.all<ConnectionRow>(`select * from sso_connections where ${among.sql}`, [among.value]);
@@ -140,10 +140,10 @@ const DOMAIN_COLUMNS = [
 export const insertSsoDomain = (tx: Executor, row: Omit<SsoDomainRow, 'lost_at'>): Promise<number> =>
   tx.insertMany('sso_domains', DOMAIN_COLUMNS, [DOMAIN_COLUMNS.map((column) => row[column])]);
 
-export const ssoDomainsOf = (db: Executor, teamId: string): Promise<SsoDomainRow[]> =>
+export const listSsoDomains = (db: Executor, teamId: string): Promise<SsoDomainRow[]> =>
   db.all<SsoDomainRow>('select * from sso_domains where team_id = ? order by domain', [teamId]);
 
-export async function provenDomainsOf(
+export async function listProvenDomains(
   db: Executor,
   teamIds: readonly string[],
 ): Promise<Pick<SsoDomainRow, 'team_id' | 'domain'>[]> {
@@ -192,7 +192,7 @@ export const loseProof = async (tx: Executor, id: string, lost: { diagnosis: str
 export const removeSsoDomain = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sso_domains where id = ?', [id]);
 
-export const removeSsoDomainsOf = (tx: Executor, teamId: string): Promise<number> =>
+export const removeSsoDomains = (tx: Executor, teamId: string): Promise<number> =>
   tx.run('delete from sso_domains where team_id = ?', [teamId]);
 
 export interface IdentityRow {

@@ -59,7 +59,7 @@ export function readTeamName(text: string): string {
       say: "A team's name is one line without control, bidirectional and zero-width characters; remove them.",
     });
   }
-  if (isUuid(slugOf(name))) {
+  if (isUuid(toSlug(name))) {
     throw refuse('validation_error', {
       status: 422,
       say: "A team's name must not have the form of an id, because teams are also named by their ids; choose another.",
@@ -77,7 +77,7 @@ export function readTeamName(text: string): string {
 /**
  * Makes the slug of a name. Letters of every script are kept; otherwise all names in another script would share a slug.
  */
-export function slugOf(name: string): string {
+export function toSlug(name: string): string {
   const slug = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -145,7 +145,7 @@ export async function createTeam(
   const name = readTeamName(input.name);
   const admins = readAdminEmails(input.adminEmails ?? []);
   const teamId = store.ids.uuid();
-  const slug = slugOf(name);
+  const slug = toSlug(name);
   try {
     return await store.db.tx(async (tx) => {
       await insertTeam(tx, {

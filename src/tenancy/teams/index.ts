@@ -28,7 +28,7 @@ export {
   countByPlan,
   listTeams,
   plansOfTeam,
-  slugsOf,
+  loadSlugs,
   type TeamPlan,
   suspendedAmong,
   suspendedTeams,

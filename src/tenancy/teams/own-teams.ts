@@ -4,12 +4,12 @@ import { notFound, refuse } from '../../platform/refusal.ts';
 import type { UserCtx, Ctx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
-import { isEnforced, connectionsOf, provenDomainsOf, statusOf } from '../sso-rows/index.ts';
-import { readTeamName, slugOf } from './administer-team.ts';
+import { isEnforced, listConnections, listProvenDomains, deriveSsoStatus } from '../sso-rows/index.ts';
+import { readTeamName, toSlug } from './administer-team.ts';
 import {
   findTeam,
   insertTeam,
-  teamsOf,
+  listUserTeams,
   changeTeam,
   setMissingAddress,
   type TeamColumns,
@@ -22,7 +22,7 @@ const OWNED_MAX = 20;
 
 export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
   const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
-  const { rows, hasMore } = await teamsOf(store.db, { userId: actor.userId, ssoTeamId }, page);
+  const { rows, hasMore } = await listUserTeams(store.db, { userId: actor.userId, ssoTeamId }, page);
   return { object: 'list' as const, has_more: hasMore, data: await presentTeams(store, rows) };
 }
 
@@ -30,7 +30,7 @@ export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
 export async function foundTeam(ctx: UserCtx, input: { name: string }): Promise<TeamObject> {
   await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
   const name = readTeamName(input.name);
-  const slug = slugOf(name);
+  const slug = toSlug(name);
   try {
     return await insertOwned(ctx, { name, slug });
   } catch (error) {
@@ -132,7 +132,7 @@ export async function getTeam(ctx: Ctx): Promise<TeamObject> {
 
 /** Presents teams in their order. */
 export async function presentTeams({ config, db }: Presenting, rows: readonly TeamRow[]): Promise<TeamObject[]> {
-  const sso = await ssoOf(
+  const sso = await loadSso(
     db,
     rows.map(({ id }) => id),
   );
@@ -148,10 +148,10 @@ export async function presentTeam(store: Presenting, row: TeamRow): Promise<Team
 /** The database may be a transaction. */
 type Presenting = Pick<Store, 'config'> & { db: Executor };
 
-async function ssoOf(db: Executor, teamIds: readonly string[]): Promise<Map<string, TeamObject['sso']>> {
-  const connections = await connectionsOf(db, teamIds);
+async function loadSso(db: Executor, teamIds: readonly string[]): Promise<Map<string, TeamObject['sso']>> {
+  const connections = await listConnections(db, teamIds);
   if (connections.length === 0) return new Map();
-  const proven = await provenDomainsOf(
+  const proven = await listProvenDomains(
     db,
     connections.map(({ team_id: id }) => id),
   );
@@ -159,7 +159,13 @@ async function ssoOf(db: Executor, teamIds: readonly string[]): Promise<Map<stri
     connections.map((row) => {
       const domains = proven.filter(({ team_id: id }) => id === row.team_id).map(({ domain }) => domain);
       const { issuer, client_id } = row;
-      const sso = { status: statusOf(row, domains.length), issuer, client_id, enforced: row.enforced === 1, domains };
+      const sso = {
+        status: deriveSsoStatus(row, domains.length),
+        issuer,
+        client_id,
+        enforced: row.enforced === 1,
+        domains,
+      };
       return [row.team_id, sso];
     }),
   );

@@ -1,5 +1,13 @@
 import { isUuid } from '../../platform/ids.ts';
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  uuidsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
 
 export type RiskState = 'normal' | 'suspended';
 
@@ -62,7 +70,7 @@ export async function countByPlan(db: Executor): Promise<Map<string, number>> {
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');
 
 /** Returns the slugs of these teams, by their ids. */
-export async function slugsOf(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
+export async function loadSlugs(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string; slug: string }>(`select id, slug from teams where ${among.sql}`, [
     among.value,
@@ -71,14 +79,14 @@ export async function slugsOf(db: Executor, ids: readonly string[]): Promise<Map
 }
 
 /** Lists the teams that a person is in. */
-export async function teamsOf(
+export async function listUserTeams(
   db: Executor,
   { userId, ssoTeamId }: { userId: string; ssoTeamId: string | null },
   page: Page,
 ): Promise<{ rows: TeamRow[]; hasMore: boolean }> {
   const [more, values] = ssoTeamId === null ? ['', []] : [' and id = ?', [ssoTeamId]];
   const sql = pageSql('teams', `id in (select team_id from team_members where user_id = ?)${more}`, page);
-  return pageOf(await db.all<TeamRow>(sql, [userId, ...values, ...pageValues(page)]), page);
+  return cutPage(await db.all<TeamRow>(sql, [userId, ...values, ...pageValues(page)]), page);
 }
 
 export const findTeam = (db: Executor, id: string): Promise<TeamRow | undefined> =>

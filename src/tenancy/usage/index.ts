@@ -7,10 +7,10 @@ export {
   addToContactCount,
   countUsage,
   dailyEmails,
-  usageOf,
+  loadUsage,
   type UsageKind,
   addStorage,
   lockStorage,
-  storageOf,
+  loadStorageBytes,
 } from './usage.store.ts';
-export { isAboveQuota, mayShowContent, mustBeWithinQuota, getUsage, planOf } from './usage.ts';
+export { isAboveQuota, mayShowContent, mustBeWithinQuota, getUsage, loadPlan } from './usage.ts';

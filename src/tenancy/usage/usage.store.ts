@@ -9,13 +9,13 @@ interface Usage {
 }
 
 /** Days and months are UTC, so that a quota resets at the same moment for everybody. */
-function periodsOf(at: number): { day: string; month: string } {
+function toPeriods(at: number): { day: string; month: string } {
   const day = new Date(at).toISOString().slice(0, 10);
   return { day, month: day.slice(0, 7) };
 }
 
 /** Returns the code of a team's plan, which the config may not contain. */
-export async function planCodeOf(db: Executor, teamId: string): Promise<string | undefined> {
+export async function findPlanCode(db: Executor, teamId: string): Promise<string | undefined> {
   const row = await db.get<{ plan_code: string }>('select plan_code from teams where id = ?', [teamId]);
   return row?.plan_code;
 }
@@ -25,7 +25,7 @@ export async function countUsage(
   tx: Executor,
   addition: { teamId: string; kind: UsageKind; at: number; count: number },
 ): Promise<{ daily: number; monthly: number }> {
-  const { day, month } = periodsOf(addition.at);
+  const { day, month } = toPeriods(addition.at);
   const { teamId, kind, count } = addition;
   // Always the day first: two nodes that locked the rows in different orders would deadlock.
   const rows = await tx.all<{ period: string; used: number }>(
@@ -38,8 +38,8 @@ export async function countUsage(
   return { daily: usedIn(day), monthly: usedIn(month) };
 }
 
-export async function usageOf(db: Executor, teamId: string, now: number): Promise<Usage> {
-  const { day, month } = periodsOf(now);
+export async function loadUsage(db: Executor, teamId: string, now: number): Promise<Usage> {
+  const { day, month } = toPeriods(now);
   const sql = 'select period, kind, used from usage_counters where team_id = ? and period in (?, ?)';
   const rows = await db.all<{ period: string; kind: UsageKind; used: number }>(sql, [teamId, day, month]);
   const none = (): Counts => ({ transactional: 0, marketing: 0, received: 0, automation_run: 0, ai_answer: 0 });
@@ -78,7 +78,7 @@ export async function lockStorage(tx: Executor, teamId: string): Promise<number>
 export const addStorage = (tx: Executor, teamId: string, bytes: number): Promise<number> =>
   tx.run('update received_storage set bytes = bytes + ? where team_id = ?', [bytes, teamId]);
 
-export async function storageOf(db: Executor, teamId: string): Promise<number> {
+export async function loadStorageBytes(db: Executor, teamId: string): Promise<number> {
   const row = await db.get<{ bytes: number }>('select bytes from received_storage where team_id = ?', [teamId]);
   return Number(row?.bytes ?? 0);
 }

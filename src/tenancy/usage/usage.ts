@@ -1,7 +1,7 @@
 import type { UsageObject } from '../../contract/index.ts';
-import { monthlyLimitOf, planNamed, type Plan } from '../../platform/config/index.ts';
+import { computeMonthlyLimit, planNamed, type Plan } from '../../platform/config/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { storageOf, contactCount, usageOf, planCodeOf, type Counts } from './usage.store.ts';
+import { loadStorageBytes, contactCount, loadUsage, findPlanCode, type Counts } from './usage.store.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
@@ -18,22 +18,22 @@ export async function getUsage(ctx: Ctx, { broadcasts, domains, segments }: Coun
   const { store, teamId } = ctx;
   const now = store.clock.now();
   const [plan, usage, contacts, stored] = await Promise.all([
-    planOf(store, store.db, teamId),
-    usageOf(store.db, teamId, now),
+    loadPlan(store, store.db, teamId),
+    loadUsage(store.db, teamId, now),
     contactCount(store.db, teamId),
-    storageOf(store.db, teamId),
+    loadStorageBytes(store.db, teamId),
   ]);
-  const { day, month } = endsOf(now);
+  const { day, month } = computeEnds(now);
   return {
     object: 'usage',
     emails: {
-      daily: { limit: plan.daily_cap, ...emailsOf(usage.daily), resets_at: day },
-      monthly: { limit: monthlyLimitOf(plan), ...emailsOf(usage.monthly), resets_at: month },
+      daily: { limit: plan.daily_cap, ...presentEmails(usage.daily), resets_at: day },
+      monthly: { limit: computeMonthlyLimit(plan), ...presentEmails(usage.monthly), resets_at: month },
     },
     contacts: { used: contacts, limit: plan.contact_limit },
     segments: { used: segments, limit: null },
     broadcasts: { used: broadcasts, limit: null },
-    ai_credits: aiCreditsOf(plan, usage.monthly, month),
+    ai_credits: presentAiCredits(plan, usage.monthly, month),
     automation_runs: { used: usage.monthly.automation_run, limit: null, resets_at: month },
     domains: { used: domains, limit: plan.domain_limit },
     received_storage: { used: stored, limit: plan.received_storage_mb * 1024 * 1024 },
@@ -42,21 +42,21 @@ export async function getUsage(ctx: Ctx, { broadcasts, domains, segments }: Coun
 }
 
 /** A plan without credits has no next increase. */
-const aiCreditsOf = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, month: string) => ({
+const presentAiCredits = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, month: string) => ({
   used,
   limit,
   next_increase_at: limit === 0 ? null : month,
 });
 
 /** Presents the use of emails. The two limits are those of transactional mail; marketing has a quota of its own. */
-const emailsOf = ({ transactional, marketing, received }: Counts) => ({
+const presentEmails = ({ transactional, marketing, received }: Counts) => ({
   used: transactional,
   sent: transactional + marketing,
   received,
 });
 
 /** Returns when the day and the month of `now` end. */
-function endsOf(now: number): { day: string; month: string } {
+function computeEnds(now: number): { day: string; month: string } {
   const at = new Date(now);
   const year = at.getUTCFullYear();
   const month = at.getUTCMonth();
@@ -75,8 +75,8 @@ export async function isAboveQuota(
   { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
   db: Executor = store.db,
 ): Promise<{ used: number; included: number } | undefined> {
-  const included = monthlyLimitOf(await planOf(store, db, teamId));
-  const used = (await usageOf(db, teamId, store.clock.now())).monthly.transactional;
+  const included = computeMonthlyLimit(await loadPlan(store, db, teamId));
+  const used = (await loadUsage(db, teamId, store.clock.now())).monthly.transactional;
   return used > included ? { used, included } : undefined;
 }
 
@@ -96,6 +96,6 @@ export async function mayShowContent(store: Store, teamId: string): Promise<bool
 }
 
 /** Returns the plan of a team, from the config. */
-export async function planOf(store: Store, db: Executor, teamId: string): Promise<Plan> {
-  return planNamed(store.config, await planCodeOf(db, teamId)).plan;
+export async function loadPlan(store: Store, db: Executor, teamId: string): Promise<Plan> {
+  return planNamed(store.config, await findPlanCode(db, teamId)).plan;
 }

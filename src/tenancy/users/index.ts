@@ -11,7 +11,7 @@ export {
   findNamedUser,
   mustNotBeDisabled,
   type DisabledUser,
-  emailKeyOf,
+  toEmailKey,
   presentUser,
 } from './users.ts';
 export {

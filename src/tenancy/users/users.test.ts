@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { emailKeyOf } from './users.ts';
+import { toEmailKey } from './users.ts';
 
 it.each([
   ['Ada@Example.COM', 'ada@example.com'],
@@ -8,8 +8,8 @@ it.each([
   ['\uff41da@example.com', 'ada@example.com'],
   ['e\u0301@example.com', '\u00e9@example.com'],
   ['ada@b\u00fccher.example', 'ada@xn--bcher-kva.example'],
-])('%s and %s belong to one person', (one, other) => expect(emailKeyOf(one)).toBe(emailKeyOf(other)));
+])('%s and %s belong to one person', (one, other) => expect(toEmailKey(one)).toBe(toEmailKey(other)));
 
 it('different addresses belong to different people', () => {
-  expect(emailKeyOf('ada+1@example.com')).not.toBe(emailKeyOf('ada@example.com'));
+  expect(toEmailKey('ada+1@example.com')).not.toBe(toEmailKey('ada@example.com'));
 });

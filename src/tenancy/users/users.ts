@@ -4,8 +4,8 @@ import { invalidField, invalidFields, notFound, refuse } from '../../platform/re
 import type { Store } from '../../platform/store.ts';
 import { parseMailbox, normalizeAddress } from '../../protocol/address/index.ts';
 import { insertUser, findUserByEmailKey, lockUser, setDisabled, type UserRow } from './users.store.ts';
-import { withdrawAllInvitationsOf } from '../members/index.ts';
-import { endSessionsOf } from '../session-rows/index.ts';
+import { withdrawAllInvitations } from '../members/index.ts';
+import { endSessionsOfUser } from '../session-rows/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 
 const EMAIL_CHARS_MAX = 320;
@@ -46,7 +46,7 @@ export async function createUser(
   const row = {
     id: store.ids.uuid(),
     email: address,
-    email_key: emailKeyOf(address),
+    email_key: toEmailKey(address),
     name,
     created_at,
     password_hash: await store.passwords.hash(password),
@@ -88,7 +88,7 @@ export const presentUser = (row: UserRow) => ({
 });
 
 export async function findNamedUser(db: Executor, email: string): Promise<UserRow> {
-  const user = await findUserByEmailKey(db, emailKeyOf(email));
+  const user = await findUserByEmailKey(db, toEmailKey(email));
   if (!user) throw notFound('User');
   return user;
 }
@@ -129,8 +129,8 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
     await setDisabled(tx, id, at);
     // Sessions end when the person is enabled, too: one that began at the very moment of the disabling must not become
     // valid.
-    await endSessionsOf(tx, id);
-    const withdrawn = await withdrawAllInvitationsOf(tx, id);
+    await endSessionsOfUser(tx, id);
+    const withdrawn = await withdrawAllInvitations(tx, id);
     if (at !== null) await revokeGrants.call(tx, id, at);
     return { ...user, disabled_at: at, invitations_withdrawn: withdrawn };
   });
@@ -141,5 +141,5 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
  * the dotless ı and i, are not two accounts. Mail never goes to this form: it goes to the address as its owner wrote
  * it.
  */
-export const emailKeyOf = (email: string): string =>
+export const toEmailKey = (email: string): string =>
   normalizeAddress(email.trim()).normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');

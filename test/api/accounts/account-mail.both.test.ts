@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createUser } from '../../../src/tenancy/users/index.ts';
 import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
 
@@ -33,7 +33,7 @@ async function mailed(at: Scene, host: Team): Promise<string[]> {
   const known = await person(at);
   const unknown = `new${++people}@mailed.example`;
   const guest = `guest${++people}@mailed.example`;
-  const owner = await peopleOf(at).person({ team: host, role: 'owner' });
+  const owner = await createPeople(at).person({ team: host, role: 'owner' });
   await owner.call('POST', `/teams/${host.id}/invitations`, { email: guest, role: 'admin' });
   await post('/auth/password-reset', { email: known }, {}, at);
   await post('/auth/signup', { email: unknown, password: PASSWORD }, {}, at);
@@ -103,8 +103,8 @@ describe('the team whose domain sends account mail', () => {
     const first = await staging.team();
     const other = await staging.team();
     await first.domain();
-    const viewer = await peopleOf(staging).person({ team: first, role: 'viewer' });
-    const victim = await peopleOf(staging).person({ team: other, role: 'owner' });
+    const viewer = await createPeople(staging).person({ team: first, role: 'viewer' });
+    const victim = await createPeople(staging).person({ team: other, role: 'owner' });
     await post('/auth/password-reset', { email: victim.email }, {}, staging);
     await staging.settled();
     const seen = async (method: string, path: string): Promise<string> =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPasswords } from '../../../src/platform/secrets/index.ts';
-import { emailKeyOf, insertUser } from '../../../src/tenancy/users/index.ts';
+import { toEmailKey, insertUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
@@ -32,7 +32,7 @@ async function pair(): Promise<{ known: string; unknown: string }> {
   const n = String(++pairs).padStart(5, '0');
   const known = `known${n}@pairs.example`;
   const { db, ids, clock } = scene.app.world;
-  const row = { id: ids.uuid(), email: known, email_key: emailKeyOf(known), name: null, password_hash: passwordHash };
+  const row = { id: ids.uuid(), email: known, email_key: toEmailKey(known), name: null, password_hash: passwordHash };
   await db.tx((tx) => insertUser(tx, { ...row, email_verified_at: clock.now(), created_at: clock.now() }));
   return { known, unknown: `other${n}@pairs.example` };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { tokenTo } from '../../rig/mailbox.ts';
-import { peopleOf, type Person } from '../../rig/people.ts';
+import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const PASSWORD = 'correct horse battery staple';
@@ -12,7 +12,7 @@ beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
   await team.domain();
-  owner = await peopleOf(scene).person({ team, role: 'owner' });
+  owner = await createPeople(scene).person({ team, role: 'owner' });
 });
 afterAll(() => scene.close());
 
@@ -28,7 +28,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
   scene.api('POST', path, { body, headers: { origin: scene.url, ...headers } });
 const signUp = (token: string, password = PASSWORD) => post('/invitations/signup', { token, password, name: 'Grace' });
 const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
-const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+const readCookie = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 
 it('sign-up with an invitation creates the account, adds it to the team and signs it in', async () => {
   const { email, token } = await invited();
@@ -38,7 +38,7 @@ it('sign-up with an invitation creates the account, adds it to the team and sign
     body: { object: 'session', user: { email, name: 'Grace' }, current_team: { id: team.id } },
   });
   expect(answer.body.user.email_verified_at).not.toBeNull();
-  const as = { headers: { cookie: cookieOf(answer), origin: scene.url } };
+  const as = { headers: { cookie: readCookie(answer), origin: scene.url } };
   expect((await scene.api('GET', '/api-keys', as)).status).toBe(200);
   expect((await post('/auth/login', { email, password: PASSWORD })).status).toBe(200);
   const { data } = (await owner.call('GET', `/teams/${team.id}/members`)).body;
@@ -68,7 +68,7 @@ it('two sign-ups at once with one invitation create one account and one membersh
 
 it('sign-up with an invitation is refused for an address that has an account; the token does not replace its password', async () => {
   const { email, token } = await invited();
-  await peopleOf(scene).person({ email: email.toUpperCase() });
+  await createPeople(scene).person({ email: email.toUpperCase() });
   const answer = await signUp(token);
   expect(refusal(answer)).toBe('409 resource_locked');
   expect(answer.body.message).toContain('sign in to accept');
@@ -86,7 +86,7 @@ it('sign-up with a withdrawn, expired or unknown invitation is refused and creat
 });
 
 it('sign-up with an invitation ends the previous session of the browser', async () => {
-  const planted = await peopleOf(scene).person();
+  const planted = await createPeople(scene).person();
   const { token } = await invited();
   const answer = await post(
     '/invitations/signup',
@@ -98,7 +98,7 @@ it('sign-up with an invitation ends the previous session of the browser', async 
 });
 
 it('switching to another of a person’s teams is entered in the audit log', async () => {
-  const people = peopleOf(scene);
+  const people = createPeople(scene);
   const person = await people.person({ team, role: 'member' });
   const other = (await person.call('POST', '/teams', { name: 'Elsewhere' })).body;
   expect((await person.call('POST', `/teams/${other.id}/switch`)).status).toBe(200);

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
-import { oauthOf } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createOauth } from '../../rig/oauth.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const PASSWORD = 'correct horse battery staple';
@@ -26,8 +26,8 @@ const ask = (email: string) => post('/auth/password-reset', { email });
 const confirm = (token: string, password = NEW) => post('/auth/password-reset/confirm', { token, password });
 const change = (cookie: string, body: object) => post('/auth/password', body, { cookie });
 const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
-const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
-const statusOf = async (cookie: string): Promise<number> =>
+const readCookie = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+const fetchStatus = async (cookie: string): Promise<number> =>
   (await scene.api('GET', '/auth/session', { headers: { cookie } })).status;
 
 let people = 0;
@@ -54,7 +54,7 @@ const entries = async (action: string): Promise<Record<string, unknown>[]> => {
 describe('a new password', () => {
   it('is set through the link in the mail, ends every session, and is reported by mail', async () => {
     const { id, email } = await person();
-    const cookies = [cookieOf(await logIn(email, PASSWORD)), cookieOf(await logIn(email, PASSWORD))];
+    const cookies = [readCookie(await logIn(email, PASSWORD)), readCookie(await logIn(email, PASSWORD))];
     const token = await reset(email);
     expect(mailsTo(scene, email).at(-1)).toContain(`${scene.url}/reset-password?token=rp_`);
     const rows = await scene.app.world.db.all('select * from password_resets');
@@ -62,7 +62,7 @@ describe('a new password', () => {
     const done = await confirm(token);
     expect(done).toMatchObject({ status: 200, body: { object: 'user', id } });
     expect(done.headers.getSetCookie()).toEqual([]);
-    expect(await Promise.all(cookies.map(statusOf))).toEqual([401, 401]);
+    expect(await Promise.all(cookies.map(fetchStatus))).toEqual([401, 401]);
     expect(refusal(await logIn(email, PASSWORD))).toBe('422 validation_error');
     expect((await logIn(email, NEW)).status).toBe(200);
     await scene.settled();
@@ -76,10 +76,10 @@ describe('a new password', () => {
 
   it('revokes the access of apps', async () => {
     const { id, email } = await person();
-    const oauth = oauthOf(scene);
+    const oauth = createOauth(scene);
     const app = await oauth.register();
     const member = { userId: id, email, memberId: '' };
-    const tokens = await oauth.letIn(await peopleOf(scene).session(member, team.id), app);
+    const tokens = await oauth.letIn(await createPeople(scene).session(member, team.id), app);
     expect((await scene.api('GET', '/team', { key: tokens.access_token })).status).toBe(200);
     await confirm(await reset(email));
     expect((await scene.api('GET', '/team', { key: tokens.access_token })).status).toBe(401);
@@ -191,11 +191,11 @@ describe('the password of a signed-in person', () => {
   it('is changed with the current one, which ends other sessions and links and is reported by mail', async () => {
     const { id, email } = await person();
     const token = await reset(email);
-    const own = cookieOf(await logIn(email, PASSWORD));
-    const other = cookieOf(await logIn(email, PASSWORD));
+    const own = readCookie(await logIn(email, PASSWORD));
+    const other = readCookie(await logIn(email, PASSWORD));
     const done = await change(own, { current_password: PASSWORD, password: NEW });
     expect(done).toMatchObject({ status: 200, body: { object: 'user', id } });
-    expect([await statusOf(own), await statusOf(other)]).toEqual([200, 401]);
+    expect([await fetchStatus(own), await fetchStatus(other)]).toEqual([200, 401]);
     expect(refusal(await confirm(token))).toBe('404 not_found');
     expect((await logIn(email, NEW)).status).toBe(200);
     await scene.settled();
@@ -207,7 +207,7 @@ describe('the password of a signed-in person', () => {
 
   it('is not changed with a wrong password or with none, and wrong guesses are counted', async () => {
     const { email } = await person();
-    const own = cookieOf(await logIn(email, PASSWORD));
+    const own = readCookie(await logIn(email, PASSWORD));
     expect(refusal(await change(own, { password: NEW }))).toBe('422 missing_required_field');
     for (let guess = 0; guess < 10; guess++)
       expect(refusal(await change(own, { current_password: 'wrong', password: NEW }))).toBe('422 validation_error');
@@ -218,7 +218,7 @@ describe('the password of a signed-in person', () => {
   });
 
   it('cannot be changed or set by a program that signed in with a device code', async () => {
-    const people = peopleOf(scene);
+    const people = createPeople(scene);
     const someone = await people.person({ team });
     const key = await people.program(someone, team.id);
     const answer = await scene.api('POST', '/auth/password', { key, body: { password: NEW } });
@@ -228,7 +228,7 @@ describe('the password of a signed-in person', () => {
   });
 
   it('can be set without a current password if the person has none', async () => {
-    const someone = await peopleOf(scene).person({ team });
+    const someone = await createPeople(scene).person({ team });
     const guess = { current_password: PASSWORD, password: NEW };
     expect(refusal(await someone.call('POST', '/auth/password', guess))).toBe('422 validation_error');
     expect((await someone.call('POST', '/auth/password', { password: NEW })).status).toBe(200);

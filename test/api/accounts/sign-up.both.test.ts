@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const PASSWORD = 'correct horse battery staple';
@@ -24,7 +24,7 @@ const post = (path: string, body: unknown, headers: Record<string, string | null
 const signUp = (email: string, password = PASSWORD, at: Scene = scene) =>
   post('/auth/signup', { email, password, name: 'Ada' }, {}, at);
 const verifyElsewhere = (token: string, at: Scene = scene) => post('/auth/verify-email', { token }, {}, at);
-const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+const readCookie = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 
 /** The browser that requested an account, by the token of its mail. */
 const browsers = new Map<string, string>();
@@ -40,7 +40,7 @@ async function asked(email: string, password = PASSWORD): Promise<string> {
   expect(answer.status).toBe(200);
   await scene.settled();
   const token = tokenTo(scene, email);
-  browsers.set(token, cookieOf(answer));
+  browsers.set(token, readCookie(answer));
   return token;
 }
 
@@ -61,7 +61,7 @@ describe('signing up', () => {
     expect(more).toEqual([]);
     expect(mail).toContain(`${scene.url}/verify-email?token=rv_`);
     expect(mail).not.toContain(PASSWORD);
-    browsers.set(tokenTo(scene, email), cookieOf(answer));
+    browsers.set(tokenTo(scene, email), readCookie(answer));
     const verified = await verify(tokenTo(scene, email));
     expect(verified).toMatchObject({ status: 200, body: { object: 'user', id: answer.body.id, has_password: true } });
     expect(verified.body.email_verified_at).not.toBeNull();
@@ -179,7 +179,7 @@ describe('the sign-up token', () => {
   it('does not change an account that was created in the meantime', async () => {
     const email = newAddress();
     const token = await asked(email, 'planted by a stranger');
-    await peopleOf(scene).person({ email });
+    await createPeople(scene).person({ email });
     expect(refusal(await verify(token))).toBe('409 resource_locked');
     expect(refusal(await logIn(email, 'planted by a stranger'))).toBe('422 validation_error');
   });
@@ -204,7 +204,7 @@ describe('a sign-up link opened in another browser than the one that requested i
   });
 
   it.each([
-    ['of another sign-up', async () => cookieOf(await signUp(newAddress()))],
+    ['of another sign-up', async () => readCookie(await signUp(newAddress()))],
     ['that is made up', async () => 'rasket_signup=rs_made-up'],
     ['that is empty', async () => 'rasket_signup='],
   ])('is also one that comes with a cookie %s', async (_what, cookie) => {
@@ -244,7 +244,7 @@ describe('the right to sign up', () => {
     await using one = await startScene();
     const host = await one.team();
     await host.domain();
-    const owner = await peopleOf(one).person({ team: host, role: 'owner' });
+    const owner = await createPeople(one).person({ team: host, role: 'owner' });
     const path = `/teams/${host.id}/invitations`;
     const guest = 'guest@people.example';
     const stranger = 'stranger@people.example';
@@ -296,7 +296,7 @@ describe('pages of other origins', () => {
     ['/auth/password', { password: PASSWORD }],
     ['/invitations/signup', { token: 'ri_any', password: PASSWORD }],
   ])('cannot call %s', async (path, body) => {
-    const person = await peopleOf(scene).person();
+    const person = await createPeople(scene).person();
     for (const origin of [null, 'null', 'https://evil.example', `${scene.url}.evil.example`, scene.url.toUpperCase()]) {
       const answer = await post(path, body, { cookie: person.headers['cookie'] ?? '', origin });
       expect([origin, refusal(answer)]).toEqual([origin, '403 invalid_permission']);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { createRemoval } from '../../../src/features/installation/upkeep/remove-expired.ts';
 import { answerJson, startModelServer, type ModelServer } from '../../rig/model-server.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const SUBJECTS = { suggestions: ['Closed on Friday', 'See you on Monday'] };
@@ -30,11 +30,11 @@ afterAll(async () => {
 
 let team: Team;
 beforeEach(async () => {
-  team = await teamOf(scene);
+  team = await createTeam(scene);
   model.says(SUBJECTS);
 });
 
-async function teamOf(where: Scene, { isOn = true, plan = undefined as string | undefined } = {}): Promise<Team> {
+async function createTeam(where: Scene, { isOn = true, plan = undefined as string | undefined } = {}): Promise<Team> {
   const made = await where.team();
   if (isOn) await where.api('PATCH', '/team', { key: made.key, body: { ai_assist_enabled: true } });
   if (plan !== undefined) await administerTeam(where.app.world, made.id, { plan });
@@ -237,7 +237,7 @@ describe('POST /emails/{email_id}/diagnose', () => {
   });
 
   it('reports without a model what the server knows, and costs nothing', async () => {
-    const own = await teamOf(plain, { plan: 'none' });
+    const own = await createTeam(plain, { plan: 'none' });
     const id = await bounced(plain, own);
     const { status, body } = await diagnose(id, own.key, plain);
     expect([status, body]).toMatchObject([200, { stored: false, credits: { limit: 0, used: 0, remaining: 0 } }]);
@@ -260,14 +260,14 @@ describe('POST /emails/{email_id}/diagnose', () => {
 
   it('returns 404 for an email of another team or an unknown one', async () => {
     const id = await bounced(scene, team);
-    const stranger = await teamOf(scene);
+    const stranger = await createTeam(scene);
     const foreign = await diagnose(id, stranger.key);
     const none = await diagnose(NO_ID, stranger.key);
     expect([foreign.status, foreign.body]).toEqual([404, none.body]);
   });
 
   it('deletes the diagnosis together with its email', async () => {
-    const own = await teamOf(plain);
+    const own = await createTeam(plain);
     const id = await bounced(plain, own);
     await diagnose(id, own.key, plain);
     const count = async () =>
@@ -284,7 +284,7 @@ describe('POST /emails/{email_id}/diagnose', () => {
 
 describe('refusals of AI requests', () => {
   it('a team that has not switched AI on gets 403 before any other check, on all routes', async () => {
-    const off = await teamOf(scene, { isOn: false, plan: 'none' });
+    const off = await createTeam(scene, { isOn: false, plan: 'none' });
     const asked = model.calls.length;
     for (const [path, body] of routes(NO_ID))
       expect(await scene.api('POST', path, { key: off.key, body })).toMatchObject({
@@ -295,13 +295,13 @@ describe('refusals of AI requests', () => {
   });
 
   it('without a model, writing returns 503 with the name of the setting, after the 403 check', async () => {
-    const own = await teamOf(plain);
+    const own = await createTeam(plain);
     for (const [path, body] of routes(NO_ID).slice(0, 2))
       expect(await plain.api('POST', path, { key: own.key, body })).toMatchObject({
         status: 503,
         body: { name: 'service_unavailable', message: expect.stringContaining('ai.url') },
       });
-    const off = await teamOf(plain, { isOn: false });
+    const off = await createTeam(plain, { isOn: false });
     expect((await plain.api('POST', '/ai/subject-lines', { key: off.key, body: {} })).status).toBe(403);
   });
 
@@ -323,7 +323,7 @@ describe('refusals of AI requests', () => {
     const eleventh = await subjects();
     expect(eleventh).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
     expect(Number(eleventh.headers.get('retry-after'))).toBe(60);
-    expect((await subjects((await teamOf(scene)).key)).status).toBe(200);
+    expect((await subjects((await createTeam(scene)).key)).status).toBe(200);
     expect((await credits()).used).toBe(10);
     scene.clock.advance(59_000);
     expect((await subjects()).headers.get('retry-after')).toBe('1');
@@ -332,7 +332,7 @@ describe('refusals of AI requests', () => {
   });
 
   it('fifty requests at once with one credit left use one, and one of them succeeds', async () => {
-    const one = await teamOf(scene, { plan: 'one' });
+    const one = await createTeam(scene, { plan: 'one' });
     const asked = model.calls.length;
     const answers = await Promise.all(Array.from({ length: 50 }, () => subjects(one.key)));
     const statuses = answers.map(({ status }) => status).sort();
@@ -342,7 +342,7 @@ describe('refusals of AI requests', () => {
   });
 
   it('a failed request returns its credit, so that the next one can use it', async () => {
-    const one = await teamOf(scene, { plan: 'one' });
+    const one = await createTeam(scene, { plan: 'one' });
     model.answers((response) => answerJson(response, 500, { error: { type: 'server_error' } }));
     expect(await subjects(one.key)).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
     expect(await credits(one.key)).toMatchObject({ used: 0 });
@@ -351,7 +351,7 @@ describe('refusals of AI requests', () => {
   });
 
   it('a credit reserved by a killed process becomes free again after a while', async () => {
-    const one = await teamOf(scene, { plan: 'one' });
+    const one = await createTeam(scene, { plan: 'one' });
     const now = scene.clock.now();
     const row = [scene.app.world.ids.uuid(), one.id, now, now + 90_000];
     await scene.app.world.db.insertMany('ai_requests', ['id', 'team_id', 'created_at', 'open_until'], [row]);
@@ -363,7 +363,7 @@ describe('refusals of AI requests', () => {
 
 it('AI routes can be called by members, but not by viewers or sending keys', async () => {
   const sending = await team.sendingKey();
-  const { person } = peopleOf(scene);
+  const { person } = createPeople(scene);
   const viewer = await person({ team, role: 'viewer' });
   const member = await person({ team, role: 'member' });
   for (const [path, body] of routes(NO_ID)) {

@@ -10,16 +10,16 @@ afterAll(() => scene.close());
 async function make(team: Team, more: object = {}): Promise<{ id: string; token: string }> {
   return (await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Before', ...more } })).body;
 }
-const rowOf = (id: string) => scene.app.world.db.get('select * from api_keys where id = ?', [id]);
+const loadRow = (id: string) => scene.app.world.db.get('select * from api_keys where id = ?', [id]);
 
 describe('PATCH /api-keys/{id}', () => {
   it('changes only the name', async () => {
     const team = await scene.team();
     const { id } = await make(team);
-    const before = await rowOf(id);
+    const before = await loadRow(id);
     const changed = await scene.api('PATCH', `/api-keys/${id}`, { key: team.key, body: { name: 'After' } });
     expect([changed.status, changed.body]).toEqual([200, { object: 'api_key', id }]);
-    expect(await rowOf(id)).toEqual({ ...before, name: 'After' });
+    expect(await loadRow(id)).toEqual({ ...before, name: 'After' });
   });
 
   it('refuses to change permission and domain, and then leaves the name unchanged too', async () => {
@@ -30,7 +30,7 @@ describe('PATCH /api-keys/{id}', () => {
       status: 400,
       body: { name: 'validation_error', errors: [{ path: 'permission' }, { path: 'domain_id' }] },
     });
-    expect(await rowOf(id)).toMatchObject({ name: 'Before', permission: 'full_access' });
+    expect(await loadRow(id)).toMatchObject({ name: 'Before', permission: 'full_access' });
   });
 
   it('requires a name', async () => {
@@ -48,7 +48,7 @@ describe('PATCH /api-keys/{id}', () => {
     const { id } = await make(team);
     const answer = await scene.api('PATCH', `/api-keys/${id}`, { key: stranger.key, body: { name: 'Mine' } });
     expect(answer).toMatchObject({ status: 404, body: { name: 'not_found' } });
-    expect(await rowOf(id)).toMatchObject({ name: 'Before' });
+    expect(await loadRow(id)).toMatchObject({ name: 'Before' });
   });
 });
 
@@ -63,7 +63,7 @@ describe('DELETE /api-keys/{id}', () => {
       status: 403,
       body: { name: 'restricted_api_key' },
     });
-    expect(await rowOf(id)).toMatchObject({ status: 'revoked', name: 'Before' });
+    expect(await loadRow(id)).toMatchObject({ status: 'revoked', name: 'Before' });
   });
 
   it('is final: a repeated call returns 404, as does a key of another team', async () => {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const create = (team: Team, body: unknown) => scene.api('POST', '/api-keys', { key: team.key, body });
-const rowOf = (id: string) => scene.app.world.db.get('select * from api_keys where id = ?', [id]);
+const loadRow = (id: string) => scene.app.world.db.get('select * from api_keys where id = ?', [id]);
 
 describe('POST /api-keys', () => {
   it('returns the token once, and stores only its hash and its first characters', async () => {
@@ -18,7 +18,7 @@ describe('POST /api-keys', () => {
     expect(Object.keys(made.body).sort()).toEqual(['id', 'object', 'token']);
     const { id, token } = made.body as { id: string; token: string };
     expect(token).toMatch(/^rk_[A-Za-z0-9_-]{32}$/);
-    const row = await rowOf(id);
+    const row = await loadRow(id);
     expect(row?.token_hash).toMatch(/^[0-9a-f]{64}$/);
     expect(JSON.stringify(row)).not.toContain(token.slice(3));
     expect(row?.key_prefix).toBe(token.slice(0, 10));
@@ -136,5 +136,5 @@ it('the id of a domain is accepted in upper case', async () => {
   const body = { name: 'K', permission: 'sending_access', domain_id: domain.id.toUpperCase() };
   const made = await create(team, body);
   expect(made.status).toBe(201);
-  expect((await rowOf(made.body.id))?.domain_id).toBe(domain.id);
+  expect((await loadRow(made.body.id))?.domain_id).toBe(domain.id);
 });

@@ -1,22 +1,22 @@
 // The page of an approval: what a person sees before they decide, and the offered decisions.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
-import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, type Desk } from '../broadcasts/drafting.ts';
 
 let scene: Scene;
 let desk: Desk;
 let people: People;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 beforeAll(async () => {
   scene = await startScene();
   desk = await openDesk(scene);
-  people = peopleOf(scene);
-  oauth = oauthOf(scene);
+  people = createPeople(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
   owner = await people.person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
 });
@@ -32,8 +32,8 @@ async function held(token: string, method: string, path: string, body: object = 
   expect([status, refusal.name], text).toEqual([403, 'invalid_permission']);
   return refusal.details.approval_id;
 }
-const pageOf = (person: Person, id: string) => oauth.visitorOf(person).open(`/account/approvals/one?id=${id}`);
-const buttons = ({ forms }: Awaited<ReturnType<typeof pageOf>>) => forms.map(({ submit }) => submit);
+const openPage = (person: Person, id: string) => oauth.visitorOf(person).open(`/account/approvals/one?id=${id}`);
+const buttons = ({ forms }: Awaited<ReturnType<typeof openPage>>) => forms.map(({ submit }) => submit);
 
 it('the approval page offers the decisions a person may take, and explains the others', async () => {
   const token = await tokenFor('changes');
@@ -42,12 +42,12 @@ it('the approval page offers the decisions a person may take, and explains the o
     ['member', ['Approve', 'Reject']],
     ['viewer', []],
   ] as const) {
-    const page = await pageOf(await people.person({ team: desk.team, role }), id);
+    const page = await openPage(await people.person({ team: desk.team, role }), id);
     expect([page.status, buttons(page)], role).toEqual([200, offered]);
     expect(page.text.includes('You cannot approve this: This needs the role member'), role).toBe(role === 'viewer');
   }
   const ofAdmins = await held(token, 'PATCH', '/team', { ai_assist_enabled: true });
-  const member = await pageOf(await people.person({ team: desk.team, role: 'member' }), ofAdmins);
+  const member = await openPage(await people.person({ team: desk.team, role: 'member' }), ofAdmins);
   expect(buttons(member)).toEqual(['Reject']);
   expect(member.text).toContain('You cannot approve this: This needs the role admin');
 });
@@ -56,11 +56,11 @@ it('the approval page shows the template that is published or sent', async () =>
   const token = await tokenFor('changes');
   const html = '<p>What <b>it</b> says</p>';
   const made = (await desk.call('POST', '/templates', { name: 'Welcome', subject: 'Hello there', html })).body;
-  const page = await pageOf(owner, await held(token, 'POST', `/templates/${made.id}/publish`));
+  const page = await openPage(owner, await held(token, 'POST', `/templates/${made.id}/publish`));
   for (const says of ['Template', 'Welcome', 'Hello there', html]) expect(page.text).toContain(says);
   await desk.call('POST', `/templates/${made.id}/publish`, {});
   const email = await held(token, 'POST', '/emails', sending({ template: { id: made.id } }));
-  expect((await pageOf(owner, email)).text).toContain(html);
+  expect((await openPage(owner, email)).text).toContain(html);
 });
 
 it('the approval page shows the text of a broadcast and the number of its recipients', async () => {
@@ -73,9 +73,9 @@ it('the approval page shows the text of a broadcast and the number of its recipi
   const words = { subject: 'News', html: '<p>Much</p>', name: 'July' };
   const fields = { segment_id: segment.id, from: `a@${desk.domain.name}`, ...words };
   const broadcast = (await desk.call('POST', '/broadcasts', fields)).body;
-  const { text } = await pageOf(owner, await held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
+  const { text } = await openPage(owner, await held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
   for (const says of ['Broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3, of which 2 are subscribed'])
     expect(text).toContain(says);
   const created = await held(token, 'POST', '/broadcasts', { ...fields, send: true });
-  expect((await pageOf(owner, created)).text).toContain('Readers of July');
+  expect((await openPage(owner, created)).text).toContain('Readers of July');
 });

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { expireAllApprovals, removeOldApprovals } from '../../../src/features/identity/approvals/approvals.ts';
 import { CLIENTS } from '../../rig/mcp.ts';
-import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { inboxOf } from '../../rig/inboxes.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createInbox } from '../../rig/inboxes.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { scaled } from '../../rig/scale.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, type Desk } from '../broadcasts/drafting.ts';
@@ -13,14 +13,14 @@ import { openDesk, type Desk } from '../broadcasts/drafting.ts';
 let scene: Scene;
 let desk: Desk;
 let people: People;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 beforeAll(async () => {
   scene = await startScene();
   desk = await openDesk(scene);
-  people = peopleOf(scene);
-  oauth = oauthOf(scene);
+  people = createPeople(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
   owner = await people.person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
 });
@@ -48,7 +48,7 @@ async function propose(token: string, body: object = email(), headers: Record<st
   return refusal.details.approval_id;
 }
 const get = async (id: string, key = desk.team.key) => (await call(key, 'GET', `/approvals/${id}`)).body;
-const refusalOf = ({ status, body }: { status: number; body: { message?: string } }): string =>
+const formatRefusal = ({ status, body }: { status: number; body: { message?: string } }): string =>
   status < 300 ? `${status}` : `${status} ${body.message}`;
 const approve = (id: string, person: Person = owner) => person.call('POST', `/approvals/${id}/approve`, {});
 
@@ -206,7 +206,7 @@ describe('the need for approval', () => {
     const id = await desk.make();
     const { approval_id: waits } = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details;
     const other = { html: '<p>Something else</p>' };
-    expect(refusalOf(await call(token, 'PATCH', `/broadcasts/${id}`, other))).toMatch(
+    expect(formatRefusal(await call(token, 'PATCH', `/broadcasts/${id}`, other))).toMatch(
       /^403 .*until a person has decided/,
     );
     expect((await desk.call('PATCH', `/broadcasts/${id}`, other)).status).toBe(200);
@@ -220,11 +220,11 @@ describe('the need for approval', () => {
 
   it('prevents the app from changing the draft, inbox or template that its pending call names', async () => {
     const token = await tokenFor('sends');
-    const inbox = await inboxOf(scene, desk.team);
+    const inbox = await createInbox(scene, desk.team);
     const at = `/inboxes/${inbox.id}`;
     const draft = { to: [`good@${desk.domain.name}`], subject: 'Harmless', text: 'As it was seen' };
     const { id: draftId } = (await call(token, 'POST', `${at}/drafts`, draft)).body;
-    const waits = refusalOf(await call(token, 'POST', `${at}/drafts/${draftId}/send`, {}));
+    const waits = formatRefusal(await call(token, 'POST', `${at}/drafts/${draftId}/send`, {}));
     expect(waits).toMatch(/^403 Nothing was done yet/);
     const untilDecided = /until a person has decided/;
     const waitsItself = /^403 Nothing was done yet/;
@@ -236,14 +236,14 @@ describe('the need for approval', () => {
       ['PATCH', `/inboxes/${inbox.address}`, { signature: 'Something else' }, waitsItself],
     ];
     for (const [method, path, body, refusal] of changes) {
-      expect(refusalOf(await call(token, method, path, body)), `${method} ${path}`).toMatch(refusal);
+      expect(formatRefusal(await call(token, method, path, body)), `${method} ${path}`).toMatch(refusal);
     }
     const { data } = (await call(token, 'GET', '/approvals?status=pending')).body;
     const id = data.find((one: { operation_id: string }) => one.operation_id === 'sendInboxDraft').id as string;
     expect((await desk.call('PATCH', at, { signature: 'Changed by the team' })).status).toBe(200);
-    expect(refusalOf(await approve(id))).toMatch(/^422 .*has changed/);
+    expect(formatRefusal(await approve(id))).toMatch(/^422 .*has changed/);
     expect((await desk.call('PATCH', at, { signature: '' })).status).toBe(200);
-    expect(refusalOf(await owner.call('POST', `/approvals/${id}/reject`, {}))).toBe('200');
+    expect(formatRefusal(await owner.call('POST', `/approvals/${id}/reject`, {}))).toBe('200');
     expect((await call(token, 'PATCH', `${at}/drafts/${draftId}`, { subject: 'Changed' })).status).toBe(200);
   });
 
@@ -253,9 +253,9 @@ describe('the need for approval', () => {
     const at = `/templates/${made.body.id}`;
     const { approval_id: id } = (await call(token, 'POST', `${at}/publish`)).body.details;
     const other = { html: '<p>Something else</p>' };
-    expect(refusalOf(await call(token, 'PATCH', at, other))).toMatch(/^403 .*until a person has decided/);
+    expect(formatRefusal(await call(token, 'PATCH', at, other))).toMatch(/^403 .*until a person has decided/);
     const asked = (await call(await tokenFor('none'), 'PATCH', at, other)).status;
-    expect([asked, refusalOf(await approve(id))]).toEqual([200, expect.stringMatching(/^422 .*has changed/)]);
+    expect([asked, formatRefusal(await approve(id))]).toEqual([200, expect.stringMatching(/^422 .*has changed/)]);
     expect((await desk.call('GET', at)).body.status).toBe('draft');
     const { approval_id: again } = (await call(token, 'POST', `${at}/publish`)).body.details;
     expect((await approve(again)).body.status).toBe('done');

@@ -2,22 +2,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
-import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { peopleOf, type Person } from '../../rig/people.ts';
+import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, type Desk } from '../broadcasts/drafting.ts';
 
 let scene: Scene;
 let desk: Desk;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 beforeAll(async () => {
   scene = await startScene();
   desk = await openDesk(scene);
-  oauth = oauthOf(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
-  owner = await peopleOf(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+  owner = await createPeople(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
 });
 afterAll(() => scene.close());
 
@@ -35,7 +35,7 @@ const contact = async (more: object = {}): Promise<string> => {
   expect((await desk.call('POST', '/contacts', { email, ...more })).status).toBe(201);
   return email;
 };
-const segmentOf = async (filter?: object): Promise<string> =>
+const createSegment = async (filter?: object): Promise<string> =>
   (await desk.call('POST', '/segments', { name: `Segment ${++count}`, ...(filter && { filter }) })).body.id as string;
 /** Asks to send a broadcast to the segment; returns the ids of the broadcast and of the waiting call. */
 async function waiting(token: string, segment: string, more: object = {}, send: object = {}) {
@@ -49,7 +49,7 @@ const UNTIL_LEFT = /^403 .*has not been sent yet/;
 
 describe('a broadcast that waits for approval', () => {
   it('an app cannot fill a segment through an automation while its broadcast waits for approval or to be sent', async () => {
-    const segment = await segmentOf();
+    const segment = await createSegment();
     const email = await contact({ segments: [segment] });
     const token = await tokenFor('broadcasts');
     const name = `event_${++count}`;
@@ -76,7 +76,7 @@ describe('a broadcast that waits for approval', () => {
     const topic = (await desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' })).body
       .id as string;
     for (const value of ['no', 'no', 'yes']) await contact({ properties: { [key]: value } });
-    const segment = await segmentOf({ not: [{ field: `properties.${key}`, op: 'eq', value: 'no' }] });
+    const segment = await createSegment({ not: [{ field: `properties.${key}`, op: 'eq', value: 'no' }] });
     const token = await tokenFor('broadcasts');
     const { approvalId } = await waiting(token, segment);
     const tries: [string, string, object?][] = [
@@ -98,7 +98,7 @@ describe('a broadcast that waits for approval', () => {
       .id as string;
     const made = { key: `vip_${++count}`, type: 'string', fallback_value: 'reader' };
     const property = (await desk.call('POST', '/contact-properties', made)).body.id as string;
-    const segment = await segmentOf();
+    const segment = await createSegment();
     await contact({ segments: [{ id: segment }] });
     const token = await tokenFor('broadcasts');
     const { approvalId } = await waiting(token, segment, { topic_id: topic, html: `<p>Hi {{{${made.key}}}}</p>` });
@@ -122,7 +122,7 @@ describe('a broadcast that waits for approval', () => {
 
 describe('the approval of a broadcast', () => {
   it('an approval is refused and has to be requested again when the audience has grown by more than a tenth', async () => {
-    const segment = await segmentOf();
+    const segment = await createSegment();
     for (let n = 0; n < 3; n++) await contact({ segments: [{ id: segment }] });
     const token = await tokenFor('broadcasts');
     const { id, approvalId } = await waiting(token, segment);
@@ -138,7 +138,7 @@ describe('the approval of a broadcast', () => {
   });
 
   it('an approval stays valid when a few contacts have signed up or some have left', async () => {
-    const segment = await segmentOf();
+    const segment = await createSegment();
     for (let n = 0; n < 3; n++) await contact({ segments: [{ id: segment }] });
     const token = await tokenFor('broadcasts');
     const { approvalId } = await waiting(token, segment);
@@ -152,7 +152,7 @@ describe('an approved broadcast that has not been sent', () => {
     'an app cannot add contacts to the segment of an approved broadcast that was %s and has not left',
     async (way) => {
       const token = await tokenFor('broadcasts');
-      const segment = await segmentOf();
+      const segment = await createSegment();
       const first = await contact({ segments: [{ id: segment }] });
       const later = { scheduled_at: 'in 2 hours' };
       let id: string;
@@ -180,7 +180,7 @@ describe('an approved broadcast that has not been sent', () => {
 
   it('an app may fill the segment again once its approved broadcast is canceled', async () => {
     const token = await tokenFor('broadcasts');
-    const segment = await segmentOf();
+    const segment = await createSegment();
     await contact({ segments: [{ id: segment }] });
     const { id, approvalId } = await waiting(token, segment, {}, { scheduled_at: 'in 2 hours' });
     expect((await approve(approvalId)).body.status).toBe('done');
@@ -222,7 +222,7 @@ describe('an approved broadcast whose segment has grown', () => {
 
   it('an approved broadcast is held, with a finding, when an automation that was started before has filled its segment', async () => {
     const token = await tokenFor('broadcasts');
-    const segment = await segmentOf();
+    const segment = await createSegment();
     const first = await contact({ segments: [{ id: segment }] });
     const event = await slowFill(token, segment);
     const added = [await start(token, event), await start(token, event)];
@@ -247,7 +247,7 @@ describe('an approved broadcast whose segment has grown', () => {
   });
 
   it("a person's own broadcast is sent to a segment that an automation has filled since", async () => {
-    const segment = await segmentOf();
+    const segment = await createSegment();
     const first = await contact({ segments: [{ id: segment }] });
     const event = await slowFill(desk.team.key, segment);
     const added = [await start(desk.team.key, event), await start(desk.team.key, event)];
@@ -261,7 +261,7 @@ describe('an approved broadcast whose segment has grown', () => {
 
   it('an approved broadcast that is sent slowly is held before it reaches more contacts than were approved', async () => {
     const token = await tokenFor('broadcasts');
-    const segment = await segmentOf();
+    const segment = await createSegment();
     // Older contacts come last, so that they are reached if they are added while it is sent.
     const event = await slowFill(token, segment);
     const added = [await start(token, event), await start(token, event), await start(token, event)];
@@ -280,7 +280,7 @@ describe('an approved broadcast whose segment has grown', () => {
 
   it('an app that resumes a broadcast whose segment has grown needs an approval with the new count', async () => {
     const token = await tokenFor('broadcasts');
-    const segment = await segmentOf();
+    const segment = await createSegment();
     await contact({ segments: [{ id: segment }] });
     const { id, approvalId } = await waiting(token, segment, {}, { scheduled_at: 'in 2 hours' });
     expect((await approve(approvalId)).body.status).toBe('done');

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { ALLOWED, startFileServer } from '../../rig/file-server.ts';
 import { writingInbox } from '../../rig/inbox.ts';
-import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { peopleOf, type Person } from '../../rig/people.ts';
+import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, type Desk } from '../broadcasts/drafting.ts';
 
 let files: Awaited<ReturnType<typeof startFileServer>>;
 let scene: Scene;
 let desk: Desk;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 let served = 'as it was seen';
@@ -28,9 +28,9 @@ beforeAll(async () => {
   });
   scene.dns.set('files.test', 'A', [ALLOWED]);
   desk = await openDesk(scene);
-  oauth = oauthOf(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
-  owner = await peopleOf(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+  owner = await createPeople(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
 });
 afterAll(async () => {
   await scene?.close();
@@ -43,7 +43,7 @@ const tokenFor = async (approval: string): Promise<string> =>
   (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
 const approve = (id: string) => owner.call('POST', `/approvals/${id}/approve`, {});
 const url = () => `https://files.test:${files.port}/a.txt`;
-const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const computeHash = (text: string) => createHash('sha256').update(text).digest('hex');
 
 describe('a file that a call names by a URL', () => {
   const email = (subject: string, to = 'x@example.org') => ({
@@ -58,7 +58,7 @@ describe('a file that a call names by a URL', () => {
     expect([held.status, held.body.name], held.text).toEqual([403, 'invalid_permission']);
     return held.body.details.approval_id;
   };
-  const filesOf = async (emailId: string): Promise<string[]> => {
+  const fetchFiles = async (emailId: string): Promise<string[]> => {
     const { data } = (await desk.call('GET', `/emails/${emailId}/attachments`)).body;
     return Promise.all(
       (data as { download_url: string }[]).map(async ({ download_url: link }) =>
@@ -72,7 +72,7 @@ describe('a file that a call names by a URL', () => {
     served = 'as it was seen';
     const id = await waitsFor(token, '/emails', email('With a file'));
     const seen = (await desk.call('GET', `/approvals/${id}`)).body;
-    const file = { field: 'attachments.0', url: url(), bytes: served.length, sha256: hashOf(served) };
+    const file = { field: 'attachments.0', url: url(), bytes: served.length, sha256: computeHash(served) };
     expect(seen.files).toEqual([file]);
     expect(seen.call.body.attachments).toEqual(email('').attachments);
     const page = await oauth.visitorOf(owner).open(`/account/approvals/one?id=${id}`);
@@ -82,7 +82,7 @@ describe('a file that a call names by a URL', () => {
     expect(done).toMatchObject({ status: 'done', files: [file] });
     // It is fetched once: the compared content is what is sent.
     expect(fetches - before).toBe(1);
-    expect(await filesOf(done.result.id)).toEqual(['as it was seen']);
+    expect(await fetchFiles(done.result.id)).toEqual(['as it was seen']);
   });
 
   it.each(['/emails', '/emails/batch', 'reply'])('is not sent by %s if its content has changed since', async (path) => {
@@ -160,7 +160,7 @@ describe('a file that a call names by a URL', () => {
     expect(seen.call.body).toEqual([{ ...fields, attachments: [{ ...attachments[0], content_id: 'a' }] }]);
     const done = (await approve(id)).body;
     expect(done.status, JSON.stringify(done)).toBe('done');
-    expect(await filesOf(done.result.data[0].id)).toEqual(['with other names']);
+    expect(await fetchFiles(done.result.data[0].id)).toEqual(['with other names']);
   });
 
   it('makes the call fail at once if it cannot be fetched', async () => {

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
-import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { peopleOf, type Person } from '../../rig/people.ts';
+import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { scratchFolder } from '../../rig/scratch.ts';
 import { runInProcess } from '../../cli/in-process.ts';
@@ -12,7 +12,7 @@ import { openDesk, type Desk } from '../broadcasts/drafting.ts';
 
 let scene: Scene;
 let desk: Desk;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 let inbox: WritingInbox;
@@ -20,9 +20,9 @@ const home = scratchFolder('rasket-approvals-');
 beforeAll(async () => {
   scene = await startScene();
   desk = await openDesk(scene);
-  oauth = oauthOf(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
-  owner = await peopleOf(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+  owner = await createPeople(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
   inbox = await writingInbox(scene, desk.team, { signature: 'Ada, Support', from_name: 'Ada' });
 });
 afterAll(async () => {
@@ -40,8 +40,8 @@ async function held(token: string, method: string, path: string, body: object = 
   expect(refusal.details?.approval_id, text).toEqual(expect.any(String));
   return refusal.details.approval_id;
 }
-const contentOf = async (id: string) => (await desk.call('GET', `/approvals/${id}`)).body.content;
-const pageOf = async (id: string) => oauth.visitorOf(owner).open(`/account/approvals/one?id=${id}`);
+const fetchContent = async (id: string) => (await desk.call('GET', `/approvals/${id}`)).body.content;
+const openPage = async (id: string) => oauth.visitorOf(owner).open(`/account/approvals/one?id=${id}`);
 async function shownAtTerminal(id: string): Promise<string> {
   const env = { HOME: home, RASKET_API_KEY: desk.team.key, RASKET_URL: scene.url };
   const { stdout, stderr } = await runInProcess(['approvals', 'get', id], { env, cwd: home });
@@ -51,7 +51,7 @@ async function shownAtTerminal(id: string): Promise<string> {
 const approve = (id: string) => owner.call('POST', `/approvals/${id}/approve`, {});
 /** Expects these texts wherever an approval is shown. */
 async function expectShown(id: string, parts: readonly string[]): Promise<void> {
-  const page = await pageOf(id);
+  const page = await openPage(id);
   const terminal = await shownAtTerminal(id);
   for (const part of parts) {
     expect(page.text).toContain(part);
@@ -82,7 +82,7 @@ describe('the content of an approval', () => {
     };
     const { id: draftId } = (await inbox.call('POST', '/drafts', { body: { ...draft, attachments: [file] } })).body;
     const id = await held(token, 'POST', `${inbox.path}/drafts/${draftId}/send`);
-    expect(await contentOf(id)).toMatchObject({
+    expect(await fetchContent(id)).toMatchObject({
       is_changed: false,
       messages: [
         {
@@ -111,7 +111,7 @@ describe('the content of an approval', () => {
       text: 'Here.',
       bcc: 'attacker@evil.example',
     });
-    expect((await contentOf(reply)).messages[0]).toMatchObject({ kind: 'reply', to: ['Grace <grace@example.net>'] });
+    expect((await fetchContent(reply)).messages[0]).toMatchObject({ kind: 'reply', to: ['Grace <grace@example.net>'] });
     await expectShown(reply, ['grace@example.net', 'attacker@evil.example', 'Re: Invoice 7', 'Where is invoice 7?']);
     const forward = await held(token, 'POST', `${inbox.path}${path}/forward`, { to: 'colleague@example.org' });
     await expectShown(forward, ['colleague@example.org', 'Fwd: Invoice 7', 'Where is invoice 7?']);
@@ -136,7 +136,7 @@ describe('the content of an approval', () => {
       ab: { subjects: ['Other words'], test_percent: 20, wait_minutes: 60 },
     });
     const id = await held(token, 'POST', `/broadcasts/${made}/send`);
-    const content = await contentOf(id);
+    const content = await fetchContent(id);
     expect(content.messages[0]).toMatchObject({
       fallbacks: { vip_level: 'of any kind' },
       subjects: ['What is new', 'Other words'],
@@ -163,7 +163,7 @@ describe('the content of an approval', () => {
     const ids = await Promise.all(htmls.map(template));
     const batch = [...ids, ...ids].map((one) => sending({ template: { id: one } }));
     const id = await held(token, 'POST', '/emails/batch', batch);
-    const { messages } = await contentOf(id);
+    const { messages } = await fetchContent(id);
     expect(messages.map(({ kind }: { kind: string }) => kind)).toEqual([
       ...Array<string>(14).fill('email'),
       ...Array<string>(7).fill('template'),
@@ -196,11 +196,11 @@ describe('the content of an approval', () => {
     const enabling = await held(token, 'PATCH', `/automations/${made}`, { status: 'enabled', name: 'Thanks again' });
     await expectShown(enabling, ['Thank you', 'Welcome to us']);
     await desk.call('PATCH', `/templates/${welcome}`, { html: '<p>EVIL</p>' });
-    expect((await contentOf(id)).is_changed).toBe(false);
+    expect((await fetchContent(id)).is_changed).toBe(false);
     await desk.call('POST', `/templates/${welcome}/publish`, {});
-    expect((await contentOf(id)).is_changed).toBe(true);
+    expect((await fetchContent(id)).is_changed).toBe(true);
     for (const one of [id, enabling]) expect((await approve(one)).status).toBe(422);
-    const page = await pageOf(id);
+    const page = await openPage(id);
     expect(page.forms.map(({ submit }) => submit)).toEqual(['Reject']);
     expect(page.text).toContain('It cannot be approved');
     expect(await shownAtTerminal(id)).toContain('it cannot be approved');
@@ -209,7 +209,7 @@ describe('the content of an approval', () => {
   it('the approval of a change to text in mail shows the values before and after it', async () => {
     const token = await tokenFor('sends');
     const id = await held(token, 'PATCH', inbox.path, { signature: 'NEW BANK DETAILS' });
-    expect((await contentOf(id)).changes).toEqual([
+    expect((await fetchContent(id)).changes).toEqual([
       { field: 'signature', before: 'Ada, Support', after: 'NEW BANK DETAILS' },
     ]);
     await expectShown(id, ['Ada, Support', 'NEW BANK DETAILS']);
@@ -241,8 +241,8 @@ describe('the content of an approval', () => {
     const token = await tokenFor('sends');
     const id = await held(token, 'POST', '/emails', sending({ subject: 'Hello', text: 'It works.' }));
     expect((await call(token, 'GET', `/approvals/${id}`)).body.content).toBeNull();
-    expect((await contentOf(id)).messages).toHaveLength(1);
+    expect((await fetchContent(id)).messages).toHaveLength(1);
     expect((await approve(id)).body.content).toBeNull();
-    expect(await contentOf(id)).toBeNull();
+    expect(await fetchContent(id)).toBeNull();
   });
 });

@@ -16,7 +16,7 @@ describe('the contents of an email are rows of the database up to storage.row_by
   });
   afterAll(() => scene.close());
 
-  const fileOf = (size: number, fill = 'x') => ({
+  const buildFile = (size: number, fill = 'x') => ({
     filename: `${size}.bin`,
     content: Buffer.alloc(size, fill).toString('base64'),
   });
@@ -36,7 +36,7 @@ describe('the contents of an email are rows of the database up to storage.row_by
     { what: 'characters of several bytes', sizes: [], text: 'ü'.repeat(1001), rows: [] },
     { what: 'a short text', sizes: [], text: 'short', rows: [] },
   ])('this holds for $what', async ({ sizes, text, rows }) => {
-    const { id } = await sendOne(scene, team, { text, attachments: sizes.map((size) => fileOf(size)) });
+    const { id } = await sendOne(scene, team, { text, attachments: sizes.map((size) => buildFile(size)) });
     await scene.settled();
     expect(await inRows(id)).toEqual(rows);
     expect(hasFiles(id)).toBe(rows.length === 0 && (sizes.length > 0 || text !== 'short'));
@@ -75,7 +75,7 @@ describe('the contents of an email are rows of the database up to storage.row_by
   it('any bytes and any range of them are read back unchanged from rows and from files', async () => {
     const { world } = scene.app;
     const bytes = Buffer.from(Array.from({ length: 1500 }, (_, i) => i % 256));
-    for (const more of [[], [fileOf(LIMIT)]]) {
+    for (const more of [[], [buildFile(LIMIT)]]) {
       const attachments = [{ filename: 'any.bin', content: bytes.toString('base64') }, ...more];
       const { id } = await sendOne(scene, team, { attachments });
       expect(hasFiles(id)).toBe(more.length > 0);

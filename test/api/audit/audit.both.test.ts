@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepWanted } from '../../../src/features/installation/certificates/certificates.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { inboxOf } from '../../rig/inboxes.ts';
-import { receivingDomainOf } from '../../rig/mx.ts';
-import { oauthOf } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
-import { pngOf } from '../../rig/pictures.ts';
+import { createInbox } from '../../rig/inboxes.ts';
+import { createReceivingDomain } from '../../rig/mx.ts';
+import { createOauth } from '../../rig/oauth.ts';
+import { createPeople } from '../../rig/people.ts';
+import { buildPng } from '../../rig/pictures.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
-import { isOfPeople, labelOf } from '../conventions/sample-calls.ts';
+import { isOfPeople, formatLabel } from '../conventions/sample-calls.ts';
 import { unaudited } from './unaudited.ts';
 
 let scene: Scene;
@@ -89,18 +89,18 @@ const changes: Record<
   }),
   createInbox: async () => ({
     path: '/inboxes',
-    body: { email_address: `audited@${(await receivingDomainOf(scene, team)).name}` },
+    body: { email_address: `audited@${(await createReceivingDomain(scene, team)).name}` },
   }),
   updateInbox: async () => {
-    const { id } = await inboxOf(scene, team);
+    const { id } = await createInbox(scene, team);
     return { path: `/inboxes/${id}`, body: { name: 'Support' } };
   },
   deleteInbox: async () => {
-    const { id, address } = await inboxOf(scene, team);
+    const { id, address } = await createInbox(scene, team);
     return { path: `/inboxes/${id}`, removes: { address } };
   },
   createInboxLabel: async () => ({
-    path: `/inboxes/${(await inboxOf(scene, team)).id}/labels`,
+    path: `/inboxes/${(await createInbox(scene, team)).id}/labels`,
     body: { name: 'Urgent' },
   }),
   updateInboxLabel: async () => {
@@ -112,11 +112,11 @@ const changes: Record<
     return { path: `/inboxes/${id}/labels/${label}`, removes: { name: 'Old' } };
   },
   updateInboxAgent: async () => {
-    const { id } = await inboxOf(scene, team);
+    const { id } = await createInbox(scene, team);
     return { path: `/inboxes/${id}/agent`, body: { tone: null } };
   },
   deleteInboxThread: async () => {
-    const { id, receive, threads } = await inboxOf(scene, team);
+    const { id, receive, threads } = await createInbox(scene, team);
     await receive({ subject: 'Gone' });
     const [thread] = await threads();
     const removes = { subject: 'Gone', sender: 'Ada Lovelace <ada@example.org>' };
@@ -168,7 +168,7 @@ const changes: Record<
     return { path: `/automations/${id}/duplicate`, subject: id };
   },
   deleteImage: async () => {
-    const body = pngOf(1, 1);
+    const body = buildPng(1, 1);
     const { id } = (await scene.api('POST', '/images', { key: team.key, body })).body;
     return { path: `/images/${id}`, removes: { content_type: 'image/png', bytes: body.length } };
   },
@@ -269,19 +269,19 @@ const idOfNew = async (path: string, body: object) =>
 const ownDomain = async () => (await team.domain()).name;
 const newRule = async () => idOfNew('/inbound-rules', { pattern: `box${++made}@${await ownDomain()}`, action: 'drop' });
 async function newGrant(): Promise<string> {
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
-  const oauth = oauthOf(scene);
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
+  const oauth = createOauth(scene);
   await oauth.letIn(owner, await oauth.register());
   return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
 }
 async function newLabel(): Promise<{ id: string; label: string }> {
-  const { id, call } = await inboxOf(scene, team);
+  const { id, call } = await createInbox(scene, team);
   return { id, label: (await call('POST', '/labels', { name: 'Old' })).body.id as string };
 }
 /** Creates an approval with a call that has no audit entry of its own. */
 async function newApproval(): Promise<string> {
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
-  const oauth = oauthOf(scene);
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
+  const oauth = createOauth(scene);
   const scope = { scope: 'emails:send' };
   const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
   const body = { from: `a@${await ownDomain()}`, to: 'x@example.org', subject: 'Hello', text: 'x' };
@@ -317,7 +317,7 @@ const newDomain = async () =>
   (await scene.api('POST', '/domains', { key: team.key, body: { name: `audit${++domains}.example.com` } })).body
     .id as string;
 async function registered(): Promise<string> {
-  const { clientId } = await oauthOf(scene).register();
+  const { clientId } = await createOauth(scene).register();
   return (await scene.api('GET', `/operator/oauth-clients?search=${clientId}`, { key: operator })).body.data[0].id;
 }
 
@@ -336,7 +336,7 @@ describe('audited changes of the contract', () => {
     );
   });
 
-  it.each(audited.filter(({ operationId }) => operationId in changes).map((one) => [labelOf(one), one] as const))(
+  it.each(audited.filter(({ operationId }) => operationId in changes).map((one) => [formatLabel(one), one] as const))(
     'include %s, which writes one entry in the words of the contract',
     async (_, { operationId, method, operation }) => {
       const { path, body, subject, removes = null } = (await changes[operationId]?.()) ?? { path: '' };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { line, start, step, supply, wait, type Supplies } from './graph.ts';
 
@@ -373,11 +373,11 @@ describe('runs of an automation', () => {
     const work = async (): Promise<void> => {
       for (const query of some) expect(await runs(id, query)).not.toEqual([]);
     };
-    const counts = await plansOf(db, async () => void (await get(id)), 'from automation_runs');
+    const counts = await explainQueries(db, async () => void (await get(id)), 'from automation_runs');
     expect(counts).toHaveLength(1);
     if (db.dialect === 'sqlite') expect(counts[0]).toMatch(/automation_runs_automation_id_status_id_index/);
     expect(counts[0]).not.toMatch(/Seq Scan on automation_runs|SCAN automation_runs/);
-    const plans = await plansOf(db, work, 'from automation_runs');
+    const plans = await explainQueries(db, work, 'from automation_runs');
     expect(plans).toHaveLength(5);
     for (const plan of plans) {
       if (db.dialect === 'sqlite') expect(plan).toMatch(/automation_runs_automation_id_(status_)?id_index/);

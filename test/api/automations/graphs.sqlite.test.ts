@@ -14,7 +14,7 @@ afterAll(() => scene.close());
 const create = (graph: Graph) =>
   scene.api('POST', '/automations', { key: has.team.key, body: { name: 'A', ...graph } });
 /** Returns the errors of a refusal by the place they name. */
-async function faultsOf(graph: Graph): Promise<Record<string, string>> {
+async function createAndReadFaults(graph: Graph): Promise<Record<string, string>> {
   const { status, body, text } = await create(graph);
   expect([status, body.name], text).toEqual([422, 'validation_error']);
   const errors = body.errors as { path: string; message: string }[];
@@ -70,14 +70,18 @@ describe('an automation graph', () => {
   it('has at most 150 steps', async () => {
     const steps = Array.from({ length: 149 }, (_, i) => wait(`w${i}`));
     expect((await create(line(start, ...steps))).status).toBe(201);
-    expect(await faultsOf(line(start, ...steps, wait('more')))).toEqual({ steps: 'may be at most 150; got 151.' });
+    expect(await createAndReadFaults(line(start, ...steps, wait('more')))).toEqual({
+      steps: 'may be at most 150; got 151.',
+    });
   });
 
   it('has exactly one trigger, which no connection leads to', async () => {
-    expect(await faultsOf({ steps: [], connections: [] })).toEqual({ steps: expect.stringMatching(/there is none/) });
-    expect(await faultsOf(line(wait('a')))).toEqual({ steps: expect.stringMatching(/exactly one trigger/) });
+    expect(await createAndReadFaults({ steps: [], connections: [] })).toEqual({
+      steps: expect.stringMatching(/there is none/),
+    });
+    expect(await createAndReadFaults(line(wait('a')))).toEqual({ steps: expect.stringMatching(/exactly one trigger/) });
     const second = { ...start, key: 'second' };
-    expect(await faultsOf({ steps: [start, second], connections: [] })).toEqual({
+    expect(await createAndReadFaults({ steps: [start, second], connections: [] })).toEqual({
       'steps.second': 'is a second trigger; exactly one is needed.',
     });
     const back = {
@@ -87,7 +91,7 @@ describe('an automation graph', () => {
         { from: 'a', to: 'start' },
       ],
     };
-    expect(await faultsOf(back)).toEqual({
+    expect(await createAndReadFaults(back)).toEqual({
       'steps.start': 'is a trigger, to which no connection may lead; is on a way that leads back to it.',
       'steps.a': 'is on a way that leads back to it.',
     });
@@ -95,7 +99,7 @@ describe('an automation graph', () => {
 
   it('leads to every step and has no cycles', async () => {
     const { steps, connections } = line(start, wait('a'), wait('b'), wait('c'), wait('d'));
-    expect(await faultsOf({ steps: [...steps, wait('lost')], connections })).toEqual({
+    expect(await createAndReadFaults({ steps: [...steps, wait('lost')], connections })).toEqual({
       'steps.lost': 'is not reached from the trigger.',
     });
     const cycle = [start, step('a', 'condition', rule('email', 'exists')), wait('b'), wait('after')];
@@ -105,7 +109,7 @@ describe('an automation graph', () => {
       { from: 'b', to: 'a' },
       { from: 'a', to: 'after', type: 'condition_not_met' },
     ];
-    expect(await faultsOf({ steps: cycle, connections: ways })).toEqual({
+    expect(await createAndReadFaults({ steps: cycle, connections: ways })).toEqual({
       'steps.a': 'is on a way that leads back to it.',
       'steps.b': 'is on a way that leads back to it.',
     });
@@ -118,11 +122,13 @@ describe('an automation graph', () => {
       { from: 'b', to: 'self' },
       { from: 'self', to: 'self' },
     ];
-    expect(await faultsOf({ steps: between, connections: through })).toEqual({
+    expect(await createAndReadFaults({ steps: between, connections: through })).toEqual({
       'steps.a': 'is on a way that leads back to it.',
       'steps.self': 'is on a way that leads back to it.',
     });
-    expect(await faultsOf({ steps: [start, wait('self')], connections: [{ from: 'self', to: 'self' }] })).toEqual({
+    expect(
+      await createAndReadFaults({ steps: [start, wait('self')], connections: [{ from: 'self', to: 'self' }] }),
+    ).toEqual({
       'steps.self': 'is not reached from the trigger; is on a way that leads back to it.',
     });
     // Two ways that meet again are not a cycle.
@@ -132,7 +138,7 @@ describe('an automation graph', () => {
 
   it('connects only its own steps, with connection types that the steps allow', async () => {
     const { steps, connections } = line(start, wait('a'));
-    const faults = (...more: unknown[]) => faultsOf({ steps, connections: [...connections, ...more] });
+    const faults = (...more: unknown[]) => createAndReadFaults({ steps, connections: [...connections, ...more] });
     expect(await faults({ from: 'a', to: 'nowhere' })).toEqual({
       'steps.a': 'connections.1 leads to "nowhere", which is no step.',
     });
@@ -155,11 +161,11 @@ describe('an automation graph', () => {
       'steps.start': 'may lead on once by each type; it does more often by default.',
     });
     const branch = (type: string) => ({ from: 'start', to: 'a', type });
-    expect(await faultsOf({ steps, connections: [branch('condition_met')] })).toEqual({
+    expect(await createAndReadFaults({ steps, connections: [branch('condition_met')] })).toEqual({
       'steps.start': 'may lead on by default alone; it does by condition_met.',
     });
     const condition = step('a', 'condition', rule('email', 'exists'));
-    expect(await faultsOf(line(start, condition, wait('b')))).toEqual({
+    expect(await createAndReadFaults(line(start, condition, wait('b')))).toEqual({
       'steps.a': 'may lead on by condition_met and condition_not_met alone; it does by default.',
     });
   });
@@ -180,7 +186,7 @@ describe('an automation graph', () => {
     [[start, wait('a'), wait('a')], 'steps.a', 'has the key of another step'],
   ])('with the steps %j is refused with an error for %s', async (steps, path, says) => {
     const connections = [{ from: 'start', to: 'a' }];
-    expect((await faultsOf({ steps, connections }))[path]).toContain(says);
+    expect((await createAndReadFaults({ steps, connections }))[path]).toContain(says);
   });
 
   it('reports all invalid steps at once, with all their errors', async () => {
@@ -191,7 +197,7 @@ describe('an automation graph', () => {
       step('c', 'add_to_segment', { segment_id: 'x', y: 1 }),
     ];
     const { connections } = line(start, wait('a'), wait('b'));
-    expect(await faultsOf({ steps, connections })).toEqual({
+    expect(await createAndReadFaults({ steps, connections })).toEqual({
       'steps.a': expect.stringMatching(/must have a duration/),
       'steps.b': 'must have a template with the id of a template.',
       'steps.c': expect.stringMatching(
@@ -217,7 +223,7 @@ it('a graph cannot contain text that a database would alter: NUL or half a surro
 
 describe('a step of an automation', () => {
   const fault = async (type: string, config: object) =>
-    (await faultsOf(line(start, step('a', type, config))))['steps.a'];
+    (await createAndReadFaults(line(start, step('a', type, config))))['steps.a'];
   const isTaken = async (type: string, config: object) => {
     const { status, text } = await create(line(start, step('a', type, config)));
     expect(status, text).toBe(201);
@@ -226,9 +232,9 @@ describe('a step of an automation', () => {
   it('that is a trigger must name an existing event', async () => {
     const named = (event_name: unknown) => ({ steps: [{ ...start, config: { event_name } }], connections: [] });
     for (const name of ['nothing', 'rasket:contact.deleted', 'rasket:email.sent', 7, '', undefined]) {
-      expect(Object.keys(await faultsOf(named(name)))).toEqual(['steps.start']);
+      expect(Object.keys(await createAndReadFaults(named(name)))).toEqual(['steps.start']);
     }
-    expect((await faultsOf(named('rasket:x')))['steps.start']).toContain(
+    expect((await createAndReadFaults(named('rasket:x')))['steps.start']).toContain(
       'those are rasket:contact.created, rasket:contact.updated, rasket:contact.topic_changed, ' +
         'rasket:contact.added_to_segment, rasket:email.opened, rasket:email.clicked, rasket:email.bounced',
     );
@@ -241,7 +247,8 @@ describe('a step of an automation', () => {
       connections: [],
     });
     const added = 'rasket:contact.added_to_segment';
-    const told = async (graph: Parameters<typeof faultsOf>[0]) => (await faultsOf(graph))['steps.start'];
+    const told = async (graph: Parameters<typeof createAndReadFaults>[0]) =>
+      (await createAndReadFaults(graph))['steps.start'];
     expect(await told(at('rasket:contact.created', has.segment))).toContain(`with the event_name ${added} alone`);
     expect(await told(at('order', has.segment))).toContain(`with the event_name ${added} alone`);
     expect(await told(at(added, 7))).toContain('must have segment_id as the id of a segment');

@@ -39,16 +39,16 @@ export const until = (scene: Scene, at: string): void => scene.clock.advance(Dat
 
 export const closed = (scene: Scene): Promise<number> => closeMonths(scene.app.world);
 
-export const numbersOf = async (scene: Scene): Promise<string[]> =>
+export const listInvoiceNumbers = async (scene: Scene): Promise<string[]> =>
   (await scene.app.world.db.all<{ number: string }>('select number from invoices order by number')).map(
     ({ number }) => number,
   );
 
-export const invoicesOf = async (scene: Scene, { key }: Team) =>
+export const fetchInvoices = async (scene: Scene, { key }: Team) =>
   (await scene.api('GET', '/billing/invoices', { key })).body.data as { id: string; month: string; number: string }[];
 
 export async function onlyInvoice(scene: Scene, team: Team) {
-  const [first, ...more] = await invoicesOf(scene, team);
+  const [first, ...more] = await fetchInvoices(scene, team);
   if (!first || more.length > 0) throw new Error(`there are ${more.length + (first ? 1 : 0)} invoices, not one`);
   return (await scene.api('GET', `/billing/invoices/${first.id}`, { key: team.key })).body;
 }

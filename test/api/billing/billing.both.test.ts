@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startApp } from '../../../src/app.ts';
 import { closeMonths } from '../../../src/features/billing/close-months.ts';
 import { createApi } from '../../rig/api.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
 import { billingScene, givePlan, onlyInvoice, PLANS, send, until } from './billing-scene.ts';
@@ -12,7 +12,7 @@ let people: People;
 let team: Team;
 beforeAll(async () => {
   scene = await billingScene({ self_service: true });
-  people = peopleOf(scene);
+  people = createPeople(scene);
   team = await scene.team();
 });
 afterAll(() => scene.close());
@@ -119,7 +119,7 @@ describe('POST /billing/plan', () => {
   it('is left to the operator unless self_service is on', async () => {
     await using closedScene = await billingScene();
     const own = await closedScene.team();
-    const owner = await peopleOf(closedScene).person({ team: own, role: 'owner' });
+    const owner = await createPeople(closedScene).person({ team: own, role: 'owner' });
     const answer = await owner.call('POST', '/billing/plan', { plan: 'pro' });
     expect(refusal(answer)).toBe('403 invalid_permission');
     expect(answer.body.message).toMatch(/^Plans are changed by the operator of this installation/);
@@ -168,7 +168,7 @@ describe('a plan that was removed from the configuration', () => {
   it('is reported at start-up, still serves and charges its teams, and cannot be chosen', async () => {
     await using first = await billingScene({ self_service: true });
     const own = await first.team();
-    const other = await peopleOf(first).person({ team: await first.team(), role: 'owner' });
+    const other = await createPeople(first).person({ team: await first.team(), role: 'owner' });
     await givePlan(first, own, 'tiny');
     const { clock, config, log } = first.app.world;
     await first.app.close(0);

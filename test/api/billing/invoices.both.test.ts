@@ -9,8 +9,17 @@ import { startApp } from '../../../src/app.ts';
 import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { driver } from '../../rig/database.ts';
-import { peopleOf } from '../../rig/people.ts';
-import { billingScene, closed, givePlan, invoicesOf, numbersOf, onlyInvoice, send, until } from './billing-scene.ts';
+import { createPeople } from '../../rig/people.ts';
+import {
+  billingScene,
+  closed,
+  givePlan,
+  fetchInvoices,
+  listInvoiceNumbers,
+  onlyInvoice,
+  send,
+  until,
+} from './billing-scene.ts';
 
 it('a month is closed an hour after its end, with a line for the plan and one for the extra emails', async () => {
   await using scene = await billingScene({ issuer: 'Mail Ltd, 1 Example Street' });
@@ -19,7 +28,7 @@ it('a month is closed an hour after its end, with a line for the plan and one fo
   await send(scene, team, 1101);
   until(scene, '2026-12-01T00:59:59.999Z');
   await closed(scene);
-  expect(await invoicesOf(scene, team)).toEqual([]);
+  expect(await fetchInvoices(scene, team)).toEqual([]);
   until(scene, '2026-12-01T01:00:00Z');
   await closed(scene);
   const invoice = await onlyInvoice(scene, team);
@@ -144,8 +153,8 @@ it('closing a month repeatedly and concurrently gives one invoice per team witho
   }
   expect(await closed(scene)).toBe(0);
   const wanted = Array.from({ length: 12 }, (_, index) => `INV-${String(index + 1).padStart(6, '0')}`);
-  expect(await numbersOf(scene)).toEqual(wanted);
-  for (const team of teams) expect(await invoicesOf(scene, team)).toHaveLength(1);
+  expect(await listInvoiceNumbers(scene)).toEqual(wanted);
+  for (const team of teams) expect(await fetchInvoices(scene, team)).toHaveLength(1);
 });
 
 it('an invoice number that was rolled back is used again', async () => {
@@ -163,7 +172,7 @@ it('an invoice number that was rolled back is used again', async () => {
   await expect(closed(scene)).rejects.toThrow();
   await db.run("delete from invoices where month = 'none'");
   expect(await closed(scene)).toBe(2);
-  expect(await numbersOf(scene)).toEqual(['INV-000001', 'INV-000002']);
+  expect(await listInvoiceNumbers(scene)).toEqual(['INV-000001', 'INV-000002']);
 });
 
 it('a team whose plan has no price gets no invoice, even if the plan gets a price later', async () => {
@@ -175,7 +184,7 @@ it('a team whose plan has no price gets no invoice, even if the plan gets a pric
   const standard = { ...config.plans['standard'], monthly_price_cents: 100 };
   scene.app.world.config = { ...config, plans: { ...config.plans, standard } } as typeof config;
   expect(await closed(scene)).toBe(0);
-  expect(await invoicesOf(scene, team)).toEqual([]);
+  expect(await fetchInvoices(scene, team)).toEqual([]);
 });
 
 it('months that passed during downtime are closed one after the other', async () => {
@@ -184,7 +193,7 @@ it('months that passed during downtime are closed one after the other', async ()
   await givePlan(scene, team, 'pro');
   until(scene, '2027-02-10T00:00:00Z');
   await closed(scene);
-  const invoices = await invoicesOf(scene, team);
+  const invoices = await fetchInvoices(scene, team);
   expect(invoices.map(({ month, number }) => `${month} ${number}`)).toEqual([
     '2027-01 INV-000003',
     '2026-12 INV-000002',
@@ -247,7 +256,7 @@ it('an invoice is available as CSV and as a printable page, only to its team', a
 });
 
 /** Returns a provider that holds back its answers, so that they come in any order. */
-function providerOf(states: { now: ProviderSubscription | undefined }) {
+function createProvider(states: { now: ProviderSubscription | undefined }) {
   const waiting: (() => void)[] = [];
   const provider: PaymentProvider = {
     name: 'second',
@@ -272,7 +281,7 @@ it('a payment provider can supply its own pages, and events in any order end in 
   const periodStart = Date.parse('2026-11-01T00:00:00Z');
   const periodEnd = Date.parse('2026-12-01T00:00:00Z');
   const states = { now: { status: 'active', plan: 'pro', periodStart, periodEnd } as ProviderSubscription };
-  const { provider, waiting } = providerOf(states);
+  const { provider, waiting } = createProvider(states);
   const asked = async (count: number) => expect.poll(() => waiting.length).toBe(count);
   const first = readSubscription(world, provider, team.id);
   await asked(1);
@@ -305,7 +314,7 @@ it('an answer to an older provider request never replaces a newer one', async ()
   await using scene = await billingScene();
   const team = await scene.team();
   const states = { now: { status: 'active', plan: 'pro', periodStart: 0, periodEnd: 1 } as ProviderSubscription };
-  const { provider, waiting } = providerOf(states);
+  const { provider, waiting } = createProvider(states);
   const older = readSubscription(scene.app.world, provider, team.id);
   await expect.poll(() => waiting.length).toBe(1);
   states.now = { ...states.now, plan: 'tiny' };
@@ -320,10 +329,10 @@ it('an answer to an older provider request never replaces a newer one', async ()
 
 it('checkout and portal return the pages of a provider', async () => {
   await using scene = await billingScene();
-  const { provider } = providerOf({ now: undefined });
+  const { provider } = createProvider({ now: undefined });
   const { config, log, clock } = scene.app.world;
   const team = await scene.team();
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   await scene.app.close(0);
   const settings = { config, log, clock, dataDir: scene.dataDir, version: 'test', roles: ['http'] as const };
   const app = await startApp({ ...settings, payments: provider });

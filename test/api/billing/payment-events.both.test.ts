@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { forgetPaymentEvents, recheckSubscriptions } from '../../../src/features/billing/subscriptions.ts';
 import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
 import { startPaymentProvider, type PaymentProviderRig, type SentEvent } from '../../rig/payment-provider.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { billingScene, givePlan } from './billing-scene.ts';
 
@@ -46,7 +46,7 @@ async function post({ body, headers }: SentEvent) {
   });
   return { status: answer.status, body: (await answer.json()) as { name?: string; message?: string } };
 }
-const planOf = async ({ key } = team): Promise<string> =>
+const fetchPlan = async ({ key } = team): Promise<string> =>
   (await scene.api('GET', '/billing', { key })).body.plan.code as string;
 const planChanges = async (): Promise<unknown[]> => {
   const { data } = (await scene.api('GET', '/audit?limit=100', { key: team.key })).body;
@@ -72,7 +72,7 @@ describe('POST /billing/events', () => {
   it('ignores everything else in the event', async () => {
     pays('tiny');
     await post(signed({ data: { plan: 'pro', status: 'active' } }));
-    expect(await planOf()).toBe('tiny');
+    expect(await fetchPlan()).toBe('tiny');
   });
 
   it('processes an event once, however often it arrives', async () => {
@@ -82,7 +82,7 @@ describe('POST /billing/events', () => {
     const { asked } = rig;
     pays('tiny');
     expect((await post(event)).status).toBe(200);
-    expect([rig.asked, await planOf()]).toEqual([asked, 'pro']);
+    expect([rig.asked, await fetchPlan()]).toEqual([asked, 'pro']);
     // It is signed again, as providers do when they send it again.
     const { id } = JSON.parse(event.body) as { id: string };
     scene.clock.advance(60_000);
@@ -94,10 +94,10 @@ describe('POST /billing/events', () => {
     const event = signed();
     rig.isDown = true;
     expect(await post(event)).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
-    expect(await planOf()).toBe('standard');
+    expect(await fetchPlan()).toBe('standard');
     rig.isDown = false;
     expect((await post(event)).status).toBe(200);
-    expect(await planOf()).toBe('pro');
+    expect(await fetchPlan()).toBe('pro');
   });
 
   const refused: { why: string; event: () => SentEvent }[] = [
@@ -117,7 +117,7 @@ describe('POST /billing/events', () => {
       'validation_error',
       expect.stringContaining('The event is refused.'),
     ]);
-    expect([rig.asked, await planOf()]).toEqual([0, 'standard']);
+    expect([rig.asked, await fetchPlan()]).toEqual([0, 'standard']);
   });
 
   it.each(['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', 'cus_1', "'; drop table teams"])(
@@ -130,23 +130,23 @@ describe('POST /billing/events', () => {
 
   it('ends the plan of a subscription that the provider no longer knows', async () => {
     await post(signed());
-    expect(await planOf()).toBe('pro');
+    expect(await fetchPlan()).toBe('pro');
     rig.subscriptions.clear();
     await post(signed());
-    expect(await planOf()).toBe('standard');
+    expect(await fetchPlan()).toBe('standard');
     const { body } = await scene.api('GET', '/billing', { key: team.key });
     expect(body.subscription).toMatchObject({ status: 'canceled' });
     // A new subscription is valid again.
     pays('tiny');
     await post(signed());
-    expect(await planOf()).toBe('tiny');
+    expect(await fetchPlan()).toBe('tiny');
   });
 
   it('keeps the plan that the operator set for a team the provider never knew', async () => {
     await givePlan(scene, team, 'pro');
     rig.subscriptions.clear();
     expect((await post(signed())).status).toBe(200);
-    expect(await planOf()).toBe('pro');
+    expect(await fetchPlan()).toBe('pro');
     expect(await planChanges()).toEqual([]);
   });
 
@@ -186,14 +186,14 @@ describe('POST /billing/events', () => {
 });
 
 it('nobody can choose a plan without paying for it when a provider is configured', async () => {
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   const answer = await owner.call('POST', '/billing/plan', { plan: 'pro' });
   expect([answer.status, answer.body.name]).toEqual([403, 'invalid_permission']);
   expect(answer.body.message).toContain('POST /billing/checkout');
   expect((await owner.call('POST', '/billing/checkout', { plan: 'pro' })).body.url).toBe(
     `https://pay.example/checkout/${team.id}/pro`,
   );
-  expect(await planOf()).toBe('standard');
+  expect(await fetchPlan()).toBe('standard');
 });
 
 describe('payment events that do not arrive', () => {
@@ -207,11 +207,11 @@ describe('payment events that do not arrive', () => {
     scene.clock.advance(DAY_MS);
     pays('tiny');
     expect(await recheck()).toBe(0);
-    expect(await planOf()).toBe('pro');
+    expect(await fetchPlan()).toBe('pro');
     scene.clock.advance(HOUR_MS);
     const since = new Date(scene.clock.now()).toISOString();
     expect(await recheck()).toBe(1);
-    expect(await planOf()).toBe('tiny');
+    expect(await fetchPlan()).toBe('tiny');
     expect(await missed()).toEqual([
       expect.objectContaining({ severity: 'warning', count: 1, subjects: [`team ${team.id}`], since }),
     ]);
@@ -246,7 +246,7 @@ describe('payment events that do not arrive', () => {
     await setSending(scene.app.world, { isOn: true });
     rig.isDown = true;
     expect(await recheck()).toBe(1);
-    expect(await planOf()).toBe('pro');
+    expect(await fetchPlan()).toBe('pro');
   });
 });
 

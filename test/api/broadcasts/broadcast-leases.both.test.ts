@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { leasesOf } from '../../../src/platform/work-loop/index.ts';
+import { createLeases } from '../../../src/platform/work-loop/index.ts';
 import {
   beginBroadcast,
   claimDueBroadcasts,
@@ -64,7 +64,7 @@ describe('a claim of broadcasts', () => {
   it('lasts while it is renewed, and ends when it is released', async () => {
     const id = await sent();
     await claim('a');
-    const { renew, release, releaseAll } = leasesOf(scene.app.world.db, 'broadcasts');
+    const { renew, release, releaseAll } = createLeases(scene.app.world.db, 'broadcasts');
     const until = now() + 2 * MINUTE;
     expect(await renew([id], { owner: 'b', now: now(), until: until + 7 * MINUTE })).toEqual(new Set());
     expect(await renew([id], { owner: 'a', now: now(), until })).toEqual(new Set([id]));

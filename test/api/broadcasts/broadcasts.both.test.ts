@@ -129,19 +129,19 @@ describe('GET /broadcasts', () => {
     for (const name of ['Überblick', 'zwei', 'drei 100%', 'vier'])
       ids.push(await own.make({ name, subject: `S ${name}` }));
     const listed = async (query: string) => (await own.call('GET', `/broadcasts?${query}`)).body;
-    const idsOf = async (query: string) => (await listed(query)).data.map((one: { id: string }) => one.id);
+    const fetchIds = async (query: string) => (await listed(query)).data.map((one: { id: string }) => one.id);
     const newest = ids.toReversed();
-    expect(await idsOf('')).toEqual(newest);
-    expect(await idsOf('search=%C3%BCBER')).toEqual([ids[0]]);
-    expect(await idsOf('search=s%20ZWEI')).toEqual([ids[1]]);
-    expect(await idsOf('search=%25')).toEqual([ids[2]]);
-    expect(await idsOf(`search=ei&limit=1&after=${ids[2]}`)).toEqual([ids[1]]);
-    expect(await idsOf(`search=ei&limit=1&before=${ids[1]}`)).toEqual([ids[2]]);
+    expect(await fetchIds('')).toEqual(newest);
+    expect(await fetchIds('search=%C3%BCBER')).toEqual([ids[0]]);
+    expect(await fetchIds('search=s%20ZWEI')).toEqual([ids[1]]);
+    expect(await fetchIds('search=%25')).toEqual([ids[2]]);
+    expect(await fetchIds(`search=ei&limit=1&after=${ids[2]}`)).toEqual([ids[1]]);
+    expect(await fetchIds(`search=ei&limit=1&before=${ids[1]}`)).toEqual([ids[2]]);
     expect(await listed('limit=3')).toMatchObject({ has_more: true });
-    expect(await idsOf(`limit=3&after=${ids[1]}`)).toEqual([ids[0]]);
+    expect(await fetchIds(`limit=3&after=${ids[1]}`)).toEqual([ids[0]]);
     await own.call('POST', `/broadcasts/${ids[1]}/send`);
-    expect(await idsOf('status=queued')).toEqual([ids[1]]);
-    expect(await idsOf('status=draft&search=ei')).toEqual([ids[2]]);
+    expect(await fetchIds('status=queued')).toEqual([ids[1]]);
+    expect(await fetchIds('status=draft&search=ei')).toEqual([ids[2]]);
     expect((await listed('limit=1')).data[0]).toEqual({
       id: ids[3],
       name: 'vier',

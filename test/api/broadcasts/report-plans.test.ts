@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countOutcomes } from '../../../src/features/campaigns/broadcast-recipients/outcomes.store.ts';
-import { plansOf } from '../../rig/plans.ts';
+import { explainQueries } from '../../rig/plans.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -14,7 +14,7 @@ describe('the report of a broadcast', () => {
     const { db, ids } = scene.app.world;
     await db.run('analyze');
     const outcome = { emailId: ids.uuid(), type: 'email.delivered' };
-    const plans = await plansOf(db, () => countOutcomes(db, ids, [outcome]), 'update broadcast_recipients');
+    const plans = await explainQueries(db, () => countOutcomes(db, ids, [outcome]), 'update broadcast_recipients');
     expect(plans).not.toEqual([]);
     if (db.dialect === 'sqlite') for (const plan of plans) expect(plan).not.toMatch(/SCAN/);
   });

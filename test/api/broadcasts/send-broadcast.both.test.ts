@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const send = (desk: Desk, id: string, body?: object) => desk.call('POST', `/broadcasts/${id}/send`, body);
-const bodyOf = async (desk: Desk, id: string) => {
+const loadBody = async (desk: Desk, id: string) => {
   const { db } = scene.app.world;
   const row = await findBroadcast(db, desk.team.id, id);
   const body = row?.body_id ? await findSharedBody(db, row.body_id) : undefined;
@@ -237,7 +237,7 @@ describe('content checks of a broadcast', () => {
     const [check] = (await send(desk, id)).body.details.checks;
     expect(check).toMatchObject({ name: 'variables', details: ['{{{CODE}}}'] });
     await send(desk, id, { acknowledge_checks: true });
-    expect((await bodyOf(desk, id)).html).toContain('<p>{{{OFFER|a <gift>}}} {{{CODE}}}</p>');
+    expect((await loadBody(desk, id)).html).toContain('<p>{{{OFFER|a <gift>}}} {{{CODE}}}</p>');
   });
 });
 
@@ -283,7 +283,7 @@ describe('the fixed content of a sent broadcast', () => {
     await desk.call('PATCH', '/templates/v', { html: 'Second' });
     await desk.call('POST', '/templates/v/publish');
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, city: 'Bonn' } });
-    const { html, text } = await bodyOf(desk, id);
+    const { html, text } = await loadBody(desk, id);
     expect(html).toMatch(
       /^<body><div style="display:none[^"]*">A &amp; {{{FIRST_NAME\|b}}}(?:&#847;&zwnj;&nbsp;)+<\/div><p>First<\/p><div [^]*Musterstraße 1<br>10115 Berlin<br>DE[^]*href="{{{UNSUBSCRIBE_URL}}}"[^]*<\/div><\/body>$/,
     );
@@ -299,7 +299,7 @@ describe('the fixed content of a sent broadcast', () => {
     const html = '<a href="{{{ preferences_url }}}">Leave</a>';
     const id = await desk.make({ html, text: 'Hi' });
     await send(desk, id);
-    const body = await bodyOf(desk, id);
+    const body = await loadBody(desk, id);
     expect(body.html).toBe('<a href="{{{PREFERENCES_URL}}}">Leave</a>');
     expect(body.text).toMatch(/^Hi\n\n-- \nExample GmbH/);
   });
@@ -335,7 +335,7 @@ describe('the fixed content of a sent broadcast', () => {
     expect(shown.missing).toEqual([]);
     expect((await send(desk, id)).status).toBe(200);
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: 'Elsewhere 2' } });
-    expect((await bodyOf(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, DE');
+    expect((await loadBody(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, DE');
     await desk.call('POST', '/contact-properties', { key: 'Postal_Address', type: 'string', fallback_value: 'theirs' });
     const own = await desk.make({ html, text });
     expect((await desk.call('POST', `/broadcasts/${own}/preview`, {})).body.html).toContain('Söhne, theirs</p>');
@@ -362,7 +362,7 @@ describe('the fixed content of a sent broadcast', () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<p>Hello</p>', text: '' });
     expect((await send(desk, id)).status).toBe(200);
-    expect(await bodyOf(desk, id)).toMatchObject({ text: '' });
+    expect(await loadBody(desk, id)).toMatchObject({ text: '' });
   });
 
   it.each([
@@ -376,7 +376,7 @@ describe('the fixed content of a sent broadcast', () => {
     const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
     expect(checks.find(({ name }: { name: string }) => name === 'unsubscribe').status).toBe('warn');
     expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
-    expect((await bodyOf(desk, id)).html).toMatch(/<a href="\{\{\{UNSUBSCRIBE_URL\}\}\}"[^>]*>Unsubscribe<\/a>/);
+    expect((await loadBody(desk, id)).html).toMatch(/<a href="\{\{\{UNSUBSCRIBE_URL\}\}\}"[^>]*>Unsubscribe<\/a>/);
   });
 
   it('gets a visible footer despite unclosed elements, and a postal address is not read as a variable', async () => {
@@ -384,7 +384,7 @@ describe('the fixed content of a sent broadcast', () => {
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: '{{{EMAIL}}} <b>' } });
     const id = await desk.make({ html: '<p>Hi</p><!-- never closed' });
     await send(desk, id);
-    const { html } = await bodyOf(desk, id);
+    const { html } = await loadBody(desk, id);
     expect(html).toMatch(/^<p>Hi<\/p><div [^]*\(\(\(EMAIL\)\)\) &lt;b&gt;[^]*UNSUBSCRIBE_URL[^]*<!-- never closed$/);
   });
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { renewCertificates } from '../../../src/features/installation/certificate-renewal/renew-certificates.ts';
-import { CLASSES, OPCODES, recordDataOf } from '../../../src/protocol/dns/index.ts';
+import { CLASSES, OPCODES, toRecordData } from '../../../src/protocol/dns/index.ts';
 import type { DeepPartial, Config } from '../../../src/platform/config/index.ts';
 import { startWithAuthority, trackedDomain, type AuthorityScene } from './authority-scene.ts';
 import { startProofZone, type ProofZone } from './proof-zone.ts';
@@ -46,7 +46,7 @@ it('a certificate with a wildcard is issued, and nothing of the order stays in t
     name: PROOF,
     class: CLASSES.IN,
     ttl: 60,
-    data: recordDataOf({ name: PROOF, type: 'TXT', value: 'of somebody else', priority: null }),
+    data: toRecordData({ name: PROOF, type: 'TXT', value: 'of somebody else', priority: null }),
   });
   await at.look();
   expect(await at.listed()).toMatchObject([{ status: 'issued', last_error: null, names: [`*.${NAME}`, NAME] }]);
@@ -124,7 +124,7 @@ it('a zone that the provider does not have is named in the error', async () => {
 it('an alias at the name of the challenge is named in the error and left alone', async () => {
   await start();
   const alias = { name: PROOF, type: 'CNAME', value: 'proofs.elsewhere.example', priority: null } as const;
-  zone.primary.records.push({ name: PROOF, class: CLASSES.IN, ttl: 60, data: recordDataOf(alias) });
+  zone.primary.records.push({ name: PROOF, class: CLASSES.IN, ttl: 60, data: toRecordData(alias) });
   await at.look();
   expect((await at.listed())[0]?.last_error).toContain(`${PROOF} is a CNAME in the zone ${NAME}`);
   expect(zone.primary.heard.filter(isUpdate)).toEqual([]);

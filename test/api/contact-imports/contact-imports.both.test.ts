@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { leasesOf } from '../../../src/platform/work-loop/index.ts';
+import { createLeases } from '../../../src/platform/work-loop/index.ts';
 import { claimImports } from '../../../src/features/audience/contact-imports/contact-imports.store.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { importedIn, uploadIn, type Given } from './importing.ts';
@@ -14,13 +14,13 @@ const call = (team: Team, method: string, path: string, body?: unknown) =>
   scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
 const upload = (...given: Given) => uploadIn(scene, ...given);
 const imported = (...given: Given) => importedIn(scene, ...given);
-const contactsOf = async (team: Team) =>
+const fetchContacts = async (team: Team) =>
   (await call(team, 'GET', '/contacts?limit=100')).body.data.toReversed() as {
     email: string;
     first_name: string | null;
     unsubscribed: boolean;
   }[];
-const emailsOf = async (team: Team) => (await contactsOf(team)).map(({ email }) => email);
+const loadEmails = async (team: Team) => (await fetchContacts(team)).map(({ email }) => email);
 
 describe('POST /contacts/imports', () => {
   it('reports the columns that are not imported and what happens to existing contacts', async () => {
@@ -162,10 +162,10 @@ describe('POST /contacts/imports', () => {
       'email,first_name,unsubscribed,plan\nA@example.org,New,false,\nb@example.org,B,,y\nB@example.org,B2,true,\n';
     const skipped = await imported(team, file);
     expect(skipped.counts).toEqual({ total: 3, created: 1, updated: 0, skipped: 2, failed: 0 });
-    expect((await contactsOf(team)).map(({ first_name }) => first_name)).toEqual(['Old', 'B']);
+    expect((await fetchContacts(team)).map(({ first_name }) => first_name)).toEqual(['Old', 'B']);
     const upserted = await imported(team, file, { on_conflict: 'upsert' });
     expect(upserted.counts).toEqual({ total: 3, created: 0, updated: 3, skipped: 0, failed: 0 });
-    expect((await contactsOf(team)).map(({ first_name, unsubscribed }) => [first_name, unsubscribed])).toEqual([
+    expect((await fetchContacts(team)).map(({ first_name, unsubscribed }) => [first_name, unsubscribed])).toEqual([
       ['New', true],
       ['B2', true],
     ]);
@@ -178,7 +178,7 @@ describe('POST /contacts/imports', () => {
       on_conflict: 'upsert',
     });
     expect(fresh.counts).toMatchObject({ created: 1, updated: 1 });
-    expect((await contactsOf(again)).map(({ first_name }) => first_name)).toEqual(['Two']);
+    expect((await fetchContacts(again)).map(({ first_name }) => first_name)).toEqual(['Two']);
   });
 
   it('adds contacts to segments and sets topics', async () => {
@@ -206,7 +206,7 @@ describe('POST /contacts/imports', () => {
     const { counts, failures, status } = await imported(team, start + lines.join(end));
     expect([status, counts]).toEqual(['completed', { total: 2, created: 1, updated: 0, skipped: 0, failed: 1 }]);
     expect(failures).toMatchObject([{ row: header + 2, value: 'nobody' }]);
-    expect(await contactsOf(team)).toMatchObject([{ email: 'a@example.org', first_name: 'Ada' }]);
+    expect(await fetchContacts(team)).toMatchObject([{ email: 'a@example.org', first_name: 'Ada' }]);
   });
 
   it.each<[string, (text: string) => Uint8Array, string]>([
@@ -220,7 +220,7 @@ describe('POST /contacts/imports', () => {
     const team = await scene.team();
     const { file, counts } = await imported(team, encode('email\tfirst_name\r\na@example.org\tZoë Müßig\r\n'));
     expect([file.encoding, file.delimiter, counts['created']]).toEqual([encoding, '\t', 1]);
-    expect((await contactsOf(team))[0]?.first_name).toBe('Zoë Müßig');
+    expect((await fetchContacts(team))[0]?.first_name).toBe('Zoë Müßig');
   });
 
   it.each<[string, string, string | null]>([
@@ -240,7 +240,7 @@ describe('POST /contacts/imports', () => {
     const { file: read, counts, failures } = await imported(team, file);
     expect([read.encoding, counts['created'], counts['failed']]).toEqual(['utf-8', 1, 1]);
     expect(failures).toMatchObject([{ row: 3, reason: expect.stringContaining('not UTF-8'), value: 'M\uFFFD' }]);
-    expect((await contactsOf(team))[0]?.first_name).toBe(name ?? 'Zoe');
+    expect((await fetchContacts(team))[0]?.first_name).toBe(name ?? 'Zoe');
   });
 
   it('fails a row with a stray quote, without shifting values to other rows', async () => {
@@ -249,7 +249,7 @@ describe('POST /contacts/imports', () => {
     const { counts, failures } = await imported(team, `email,first_name\n${rows.join('\n')}\n`);
     expect(counts).toMatchObject({ created: 2, failed: 1 });
     expect(failures).toMatchObject([{ row: 3, reason: expect.stringContaining('quote') }]);
-    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+    expect(await loadEmails(team)).toEqual(['a@example.org', 'd@example.org']);
   });
 
   it('accepts names as long as the API does, and decimal numbers', async () => {
@@ -279,7 +279,7 @@ describe('POST /contacts/imports', () => {
     const team = await scene.team();
     await imported(team, 'email,first_name\r"a@example.org","O""Neil, ""A""\r\nB"\r\n');
     await imported(team, "'email'|'first_name'\n'b@example.org'|'a|b'\n");
-    expect((await contactsOf(team)).map(({ first_name }) => first_name)).toEqual(['O"Neil, "A"\nB', 'a|b']);
+    expect((await fetchContacts(team)).map(({ first_name }) => first_name)).toEqual(['O"Neil, "A"\nB', 'a|b']);
   });
 
   it('counts failed rows with row, reason and value, and continues', async () => {
@@ -301,7 +301,7 @@ describe('POST /contacts/imports', () => {
     ];
     const { counts, failures } = await imported(team, `email,first_name,seats\n${rows.join('\n')}`);
     expect(counts).toEqual({ total: 12, created: 3, updated: 0, skipped: 0, failed: 9 });
-    expect(await emailsOf(team)).toEqual(['good@example.org', 'short@example.org', 'last@example.org']);
+    expect(await loadEmails(team)).toEqual(['good@example.org', 'short@example.org', 'last@example.org']);
     expect(failures.map(({ row }) => row)).toEqual([3, 4, 5, 6, 7, 8, 9, 11, 12]);
     expect(failures.map(({ value }) => value)).toEqual([
       'nonsense',
@@ -351,14 +351,14 @@ describe('after a contact import', () => {
     const { id } = await imported(team, 'email\na@example.org\nsomebody’s secret\n');
     const { db } = scene.app.world;
     const sweep = () => scene.app.jobs.find(({ name }) => name === 'remove-import-files')?.run();
-    const valueOf = async () => (await call(team, 'GET', `/contacts/imports/${id}/failures`)).body.data[0].value;
+    const fetchValue = async () => (await call(team, 'GET', `/contacts/imports/${id}/failures`)).body.data[0].value;
     await using refusing = await refuseToForget(db);
     scene.clock.advance(8 * 86_400_000);
     await expect(sweep()).rejects.toThrow('the disk is full');
-    expect(await valueOf()).toBe('somebody’s secret');
+    expect(await fetchValue()).toBe('somebody’s secret');
     await refusing[Symbol.asyncDispose]();
     await sweep();
-    expect(await valueOf()).toBeNull();
+    expect(await fetchValue()).toBeNull();
   });
 
   it('an interrupted import continues where it stopped', async () => {
@@ -386,7 +386,7 @@ it('a lease of an import is held and renewed by one owner, and taken by another 
     (await claimImports(db, { owner, now, until: now + 1000 }, [id])).length;
   expect(await claim(one, 1000)).toBe(1);
   expect(await claim(other, 1999)).toBe(0);
-  const { renew } = leasesOf(db, 'contact_imports');
+  const { renew } = createLeases(db, 'contact_imports');
   expect(await renew([id], { owner: one, now: 1999, until: 3000 })).toEqual(new Set([id]));
   expect(await renew([id], { owner: other, now: 1999, until: 9000 })).toEqual(new Set());
   expect(await claim(other, 2999)).toBe(0);

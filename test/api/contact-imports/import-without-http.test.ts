@@ -14,7 +14,7 @@ const CSV = 'email\na@example.org\n';
 
 type Part = { name: string; text: string } | { name: string; file: string };
 
-const ctxOf = ({ id }: Team): Ctx => ({
+const buildCtx = ({ id }: Team): Ctx => ({
   store: scene.app.world,
   teamId: id,
   actor: { kind: 'job', name: 'test' },
@@ -23,13 +23,13 @@ const ctxOf = ({ id }: Team): Ctx => ({
 
 /** Passes the parts to the operation, the file piece by piece. */
 async function handIn(team: Team, parts: readonly Part[]): Promise<{ object: string; id: string }> {
-  async function* contentOf(file: string): AsyncGenerator<Uint8Array> {
+  async function* streamContent(file: string): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < file.length; at += 5) yield Buffer.from(file.slice(at, at + 5));
   }
   const given = parts.map((part): ImportPart =>
-    'text' in part ? part : { name: part.name, content: contentOf(part.file) },
+    'text' in part ? part : { name: part.name, content: streamContent(part.file) },
   );
-  return importContacts(ctxOf(team), given);
+  return importContacts(buildCtx(team), given);
 }
 
 /** Sends the same parts as a form. */
@@ -140,7 +140,7 @@ describe('a contact import that does not come over HTTP', () => {
   it('is not read while its team has twenty open imports', async () => {
     await using idle = await startScene({ roles: ['http'] });
     const team = await idle.team();
-    const ctx = { ...ctxOf(team), store: idle.app.world };
+    const ctx = { ...buildCtx(team), store: idle.app.world };
     const columns = ['id', 'team_id', 'status', 'options', 'created_at'];
     const open = Array.from({ length: 20 }, () => [ctx.store.ids.uuid(), team.id, 'queued', '{}', 0]);
     await ctx.store.db.insertMany('contact_imports', columns, open);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { formOf } from '../../rig/forms.ts';
+import { buildForm } from '../../rig/forms.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 
 export interface Imported {
@@ -13,7 +13,7 @@ export interface Imported {
 export type Given = [team: Team, file: string | Uint8Array, fields?: Record<string, unknown>];
 
 export const uploadIn = (scene: Scene, ...[team, file, fields = {}]: Given) =>
-  scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, fields) });
+  scene.api('POST', '/contacts/imports', { key: team.key, ...buildForm(file, fields) });
 
 /** Uploads a file, waits until it has been read, and returns the outcome. */
 export async function importedIn(scene: Scene, ...given: Given): Promise<Imported> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formOf } from '../../rig/forms.ts';
+import { buildForm } from '../../rig/forms.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Team } from '../../rig/scene.ts';
 
@@ -9,11 +9,11 @@ const ROWS = driver === 'pg' ? 6000 : 20_000;
 it('many queued imports of one team do not delay another team until all are done', async () => {
   await using scene = await startScene();
   const upload = async (team: Team, file: string): Promise<string> => {
-    const answer = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, {}) });
+    const answer = await scene.api('POST', '/contacts/imports', { key: team.key, ...buildForm(file, {}) });
     expect(answer, answer.text).toMatchObject({ status: 201 });
     return answer.body.id as string;
   };
-  const statusOf = async (team: Team, id: string): Promise<string> =>
+  const fetchStatus = async (team: Team, id: string): Promise<string> =>
     (await scene.api('GET', `/contacts/imports/${id}`, { key: team.key })).body.status;
   const first = await scene.team();
   const second = await scene.team();
@@ -27,11 +27,11 @@ it('many queued imports of one team do not delay another team until all are done
   }
   const mine = await upload(patient, 'email\nada@example.org\n');
   await scene.restart();
-  while ((await statusOf(patient, mine)) !== 'completed') await scene.api('GET', '/health', {});
-  const statuses = await Promise.all(greedy.map(([team, id]) => statusOf(team, id)));
+  while ((await fetchStatus(patient, mine)) !== 'completed') await scene.api('GET', '/health', {});
+  const statuses = await Promise.all(greedy.map(([team, id]) => fetchStatus(team, id)));
   expect(statuses.filter((status) => status === 'queued').length).toBeGreaterThanOrEqual(2);
   await scene.settled();
-  const ended = await Promise.all(greedy.map(([team, id]) => statusOf(team, id)));
+  const ended = await Promise.all(greedy.map(([team, id]) => fetchStatus(team, id)));
   expect(new Set(ended)).toEqual(new Set(['completed']));
 });
 
@@ -41,7 +41,7 @@ it('a long import is paused for another team, resumed later, and counts every ro
   const patient = await scene.team();
   const rows = Array.from({ length: ROWS }, (_, i) => `person${i}@example.org\n`).join('');
   const upload = async ({ key }: Team, file: string): Promise<string> =>
-    (await scene.api('POST', '/contacts/imports', { key, ...formOf(file, {}) })).body.id as string;
+    (await scene.api('POST', '/contacts/imports', { key, ...buildForm(file, {}) })).body.id as string;
   const read = async ({ key }: Team, id: string) => (await scene.api('GET', `/contacts/imports/${id}`, { key })).body;
   const large = await upload(greedy, `email\n${rows}`);
   while ((await read(greedy, large)).counts.total === 0) await scene.api('GET', '/health', {});
@@ -62,7 +62,7 @@ it('a team may have twenty open imports, and another once one of them has ended'
   const team = await scene.team();
   const other = await scene.team();
   const upload = ({ key }: Team) =>
-    scene.api('POST', '/contacts/imports', { key, ...formOf('email\na@b.example\n', {}) });
+    scene.api('POST', '/contacts/imports', { key, ...buildForm('email\na@b.example\n', {}) });
   const made: { id: string }[] = [];
   for (let i = 0; i < 20; i++) made.push((await upload(team)).body as { id: string });
   expect(await upload(team)).toMatchObject({

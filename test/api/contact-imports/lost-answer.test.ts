@@ -13,18 +13,18 @@ it('an import whose commit succeeded but whose answer was lost keeps its file an
   expect((await upload('first@example.org')).status).toBe(201);
   await scene.settled();
   // The fault is planted after one commit after the other, and before each, until the import is queued nevertheless.
-  const idsOf = async (): Promise<string[]> => {
+  const listIds = async (): Promise<string[]> => {
     const rows = await scene.app.world.db.all<{ id: string }>('select id from contact_imports');
     return rows.map(({ id }) => id);
   };
   let lost: string[] = [];
   for (let at = 1; lost.length === 0 && at < 100; at++) {
-    const before = await idsOf();
+    const before = await listIds();
     broken.failAt(at);
     const { status } = await upload(`at${at}@example.org`);
     broken.failAt(undefined);
     await scene.settled();
-    if (status >= 500) lost = (await idsOf()).filter((id) => !before.includes(id));
+    if (status >= 500) lost = (await listIds()).filter((id) => !before.includes(id));
   }
   expect(lost).toHaveLength(1);
   const { body } = await scene.api('GET', `/contacts/imports/${lost[0]}`, { key: team.key });

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formOf } from '../../rig/forms.ts';
+import { buildForm } from '../../rig/forms.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { importedIn, uploadIn, type Given } from './importing.ts';
 
@@ -14,7 +14,7 @@ const call = (team: Team, method: string, path: string, body?: unknown) =>
   scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
 const upload = (...given: Given) => uploadIn(scene, ...given);
 const imported = (...given: Given) => importedIn(scene, ...given);
-const emailsOf = async (team: Team) =>
+const fetchEmails = async (team: Team) =>
   (await call(team, 'GET', '/contacts?limit=100')).body.data.map((one: { email: string }) => one.email).toReversed();
 
 describe('the file of a contact import', () => {
@@ -55,7 +55,7 @@ describe('the file of a contact import', () => {
       const header = `email,${'c'.repeat(64 * 1024 - 'email,'.length - 1)}`;
       const done = await imported(team, `${header}${end}a@example.org,x${end}b@example.org,y${end}`);
       expect(done).toMatchObject({ status: 'completed', counts: { total: 2, created: 2, failed: 0 } });
-      expect((await emailsOf(team)).toSorted()).toEqual(['a@example.org', 'b@example.org']);
+      expect((await fetchEmails(team)).toSorted()).toEqual(['a@example.org', 'b@example.org']);
     },
   );
 
@@ -100,18 +100,18 @@ describe('the file of a contact import', () => {
 
   it('is required: a form without a file, JSON and a broken form are refused', async () => {
     const team = await scene.team();
-    const { headers } = formOf('');
+    const { headers } = buildForm('');
     const empty = { body: Buffer.from('------rasket-test-form--\r\n'), headers };
     expect(await scene.api('POST', '/contacts/imports', { key: team.key, ...empty })).toMatchObject({
       status: 422,
       body: { name: 'missing_required_field' },
     });
     expect(await call(team, 'POST', '/contacts/imports', { file: 'x' })).toMatchObject({ status: 400 });
-    const once = formOf('email\na@example.org\n', { on_conflict: 'skip', segments: 'upsert' });
+    const once = buildForm('email\na@example.org\n', { on_conflict: 'skip', segments: 'upsert' });
     const twice = Buffer.from(once.body.toString('latin1').replace('"segments"', '"on_conflict"'), 'latin1');
     const repeated = await scene.api('POST', '/contacts/imports', { key: team.key, ...once, body: twice });
     expect(repeated).toMatchObject({ status: 400, body: { errors: [{ path: 'on_conflict' }] } });
-    const cut = { ...formOf('email\na@example.org\n') };
+    const cut = { ...buildForm('email\na@example.org\n') };
     const broken = await scene.api('POST', '/contacts/imports', {
       key: team.key,
       body: cut.body.subarray(0, cut.body.length - 30),
@@ -219,7 +219,7 @@ describe('the file of a contact import', () => {
     expect(long.failures[0]?.reason).toContain('1 MB');
     const open = await imported(team, 'email,x\nd@example.org,1\ne@example.org,"y\nf@example.org,1\n');
     expect([open.status, open.counts['created'], open.failures[0]?.row]).toEqual(['failed', 1, 3]);
-    expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
+    expect(await fetchEmails(team)).toEqual(['a@example.org', 'd@example.org']);
   });
 
   it('may have any number of failed rows, and the reason why the import ended is still reported', async () => {

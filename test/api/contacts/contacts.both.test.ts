@@ -236,7 +236,7 @@ describe('GET /contacts', () => {
       const segments = i % 2 === 0 ? [segment] : [];
       ids.unshift(await create(team, { email: `n${i}@example.org`, segments }));
     }
-    const idsOf = async (query: string) => {
+    const fetchIds = async (query: string) => {
       const { body } = await call(team, 'GET', query);
       const fields = query.startsWith('/contacts') ? ['data', 'object'] : ['data', 'has_more', 'object'];
       expect(Object.keys(body).sort()).toEqual(fields);
@@ -248,10 +248,10 @@ describe('GET /contacts', () => {
       [`/segments/${segment}/contacts?`, ids.filter((_, i) => i % 2 === 0)],
       [`/audiences/${segment}/contacts?`, ids.filter((_, i) => i % 2 === 0)],
     ] as const) {
-      expect(await idsOf(`${path}limit=100`)).toEqual(all);
-      expect(await idsOf(`${path}limit=2&after=${all[1]}`)).toEqual(all.slice(2, 4));
-      expect(await idsOf(`${path}limit=2&before=${all[4]}`)).toEqual(all.slice(2, 4));
-      expect(await idsOf(`${path}after=${all.at(-1)}`)).toEqual([]);
+      expect(await fetchIds(`${path}limit=100`)).toEqual(all);
+      expect(await fetchIds(`${path}limit=2&after=${all[1]}`)).toEqual(all.slice(2, 4));
+      expect(await fetchIds(`${path}limit=2&before=${all[4]}`)).toEqual(all.slice(2, 4));
+      expect(await fetchIds(`${path}after=${all.at(-1)}`)).toEqual([]);
     }
     const nowhere = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99';
     expect(await call(team, 'GET', `/contacts?segment_id=${nowhere}`)).toMatchObject({ status: 422 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formOf } from '../../rig/forms.ts';
+import { buildForm } from '../../rig/forms.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -88,7 +88,7 @@ it('an audience that is exported, erased and imported is the same as before', as
   expect(await everybody(team)).toEqual([]);
   // The topic now requires a confirmation, but not again from contacts that the team imports.
   await makeAsking(team, team.topics[2] ?? '');
-  const { body } = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(exported.text) });
+  const { body } = await scene.api('POST', '/contacts/imports', { key: team.key, ...buildForm(exported.text) });
   await scene.settled();
   expect((await call(team, 'GET', `/contacts/imports/${body.id}`)).body.counts).toMatchObject({
     created: PEOPLE.length,
@@ -122,7 +122,7 @@ it('an imported list skips deleted ids, fails rows with invalid ids, and lets th
   ];
   const { body } = await scene.api('POST', '/contacts/imports', {
     key: team.key,
-    ...formOf(rows.join('\n'), { on_conflict: 'upsert', topics: [{ id: offers, subscription: 'opt_in' }] }),
+    ...buildForm(rows.join('\n'), { on_conflict: 'upsert', topics: [{ id: offers, subscription: 'opt_in' }] }),
   });
   await scene.settled();
   const { counts } = (await call(team, 'GET', `/contacts/imports/${body.id}`)).body;
@@ -145,7 +145,7 @@ it('no cell of the CSV export begins like a formula', async () => {
 });
 
 /** Returns the cells of a file as read by a program that takes any of `separators` for one: a quote opens a cell only at its start. */
-function cellsOf(text: string, separators: string): string[] {
+function readCells(text: string, separators: string): string[] {
   const cells: string[] = [];
   for (let at = 0; at <= text.length; at++) {
     let cell = '';
@@ -167,7 +167,7 @@ it.each([',', ';', '\t', ',;', ',;\t'])(
   async (separators) => {
     const team = await audience();
     const { text } = await call(team, 'GET', '/contacts/export?format=csv');
-    const cells = cellsOf(text, separators);
+    const cells = readCells(text, separators);
     expect(cells.length).toBeGreaterThan(PEOPLE.length);
     expect(cells.filter((cell) => /^["\s]*[=+\-@\uFF1D]/.test(cell) && Number.isNaN(Number(cell)))).toEqual([]);
   },

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { exportContacts } from '../../../src/features/audience/contacts/export-contacts.ts';
 import type { Ctx } from '../../../src/tenancy/access/index.ts';
-import { formOf } from '../../rig/forms.ts';
+import { buildForm } from '../../rig/forms.ts';
 import { longestStretch, usedMs } from '../../rig/longest-stretch.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const ctxOf = (team: Team): Ctx => ({
+const buildCtx = (team: Team): Ctx => ({
   store: scene.app.world,
   teamId: team.id,
   actor: { kind: 'job', name: 'test' },
@@ -25,8 +25,8 @@ const exported = (team: Team) => scene.api('GET', '/contacts/export', { key: tea
 
 it('a third concurrent export of a team is refused, and exports of other teams are not', async () => {
   const team = await scene.team();
-  const first = await exportContacts(ctxOf(team), EVERYBODY);
-  const second = await exportContacts(ctxOf(team), EVERYBODY);
+  const first = await exportContacts(buildCtx(team), EVERYBODY);
+  const second = await exportContacts(buildCtx(team), EVERYBODY);
   const third = await exported(team);
   expect([third.status, third.body.name, third.headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '5']);
   expect(third.body.message).toContain('At most 2 exports of a team run at a time');
@@ -34,7 +34,7 @@ it('a third concurrent export of a team is refused, and exports of other teams a
   first.end();
   // The call releases one slot, however often it is repeated.
   first.end();
-  const again = await exportContacts(ctxOf(team), EVERYBODY);
+  const again = await exportContacts(buildCtx(team), EVERYBODY);
   expect((await exported(team)).status).toBe(429);
   second.end();
   again.end();
@@ -70,12 +70,12 @@ const leave = (team: Team, method: string): Promise<number | undefined> =>
 it('an export yields to the event loop while it makes its lines', async () => {
   const team = await scene.team();
   const people = Array.from({ length: 4000 }, (_, n) => `person${n}@example.org,Ada ${n}`).join('\n');
-  const form = formOf(`email,first_name\n${people}\n`);
+  const form = buildForm(`email,first_name\n${people}\n`);
   const sent = await scene.api('POST', '/contacts/imports', { key: team.key, ...form });
   const imported = async () =>
     (await scene.api('GET', `/contacts/imports/${sent.body.id}`, { key: team.key })).body.status;
   await expect.poll(imported).toBe('completed');
-  const { lines } = await exportContacts(ctxOf(team), EVERYBODY);
+  const { lines } = await exportContacts(buildCtx(team), EVERYBODY);
   let text = '';
   const before = usedMs();
   const longest = await longestStretch(async () => {

@@ -22,7 +22,7 @@ const isOut = async (team: Team, contact: string): Promise<boolean> =>
   (await call(team, 'GET', `/contacts/${contact}`)).body.unsubscribed;
 const topic = async (team: Team, name: string): Promise<string> =>
   (await call(team, 'POST', '/topics', { name, default_subscription: 'opt_in', visibility: 'public' })).body.id;
-const topicsOf = async (team: Team, contact: string): Promise<Record<string, string>> => {
+const fetchTopics = async (team: Team, contact: string): Promise<Record<string, string>> => {
   const { data } = (await call(team, 'GET', `/contacts/${contact}/topics`)).body;
   return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
 };
@@ -125,7 +125,7 @@ describe('a contact that unsubscribed and was erased', () => {
     const page = await visit(scene, ofNews.unsubscribe);
     expect(page.text).toContain('You are not on the list');
     expect((await press(scene, page, 'unsubscribe')).text).toContain('If it is added again, it will not receive News');
-    expect(await topicsOf(team, await create(team, { email: EMAIL }))).toEqual({ News: 'opt_out' });
+    expect(await fetchTopics(team, await create(team, { email: EMAIL }))).toEqual({ News: 'opt_out' });
     expect(await isOut(team, EMAIL)).toBe(false);
     await erase(team, EMAIL);
     for (let time = 0; time < 2; time++) await visit(scene, all.unsubscribe, { body: ONE_CLICK });
@@ -148,18 +148,18 @@ describe('a contact that left a topic and was erased', () => {
     });
     await erase(team, id);
     const again = await create(team, { email: EMAIL });
-    expect(await topicsOf(team, again)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
+    expect(await fetchTopics(team, again)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
     expect(await isOut(team, again)).toBe(false);
     expect(await decisions(team, again)).toEqual(['topic_opt_out carried_over']);
     await erase(team, again);
     await imported(team, 'email\nada@example.org\n');
-    expect(await topicsOf(team, EMAIL)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
+    expect(await fetchTopics(team, EMAIL)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
     await erase(team, EMAIL);
     const told = await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_in' }] });
-    expect(await topicsOf(team, told)).toEqual({ News: 'opt_in', Offers: 'opt_in' });
+    expect(await fetchTopics(team, told)).toEqual({ News: 'opt_in', Offers: 'opt_in' });
     await erase(team, told);
     await call(team, 'DELETE', `/topics/${news}`);
-    expect(await topicsOf(team, await create(team, { email: EMAIL }))).toEqual({ Offers: 'opt_in' });
+    expect(await fetchTopics(team, await create(team, { email: EMAIL }))).toEqual({ Offers: 'opt_in' });
   });
 });
 
@@ -172,7 +172,7 @@ describe('a contact whose address changes', () => {
     await erase(team, id);
     const bob = await create(team, { email: 'bob@example.org' });
     await call(team, 'PATCH', `/contacts/${bob}`, { email: EMAIL });
-    expect([await isOut(team, bob), await topicsOf(team, bob)]).toEqual([true, { News: 'opt_out' }]);
+    expect([await isOut(team, bob), await fetchTopics(team, bob)]).toEqual([true, { News: 'opt_out' }]);
     const eve = await create(team, { email: 'eve@example.org' });
     await erase(team, bob);
     await call(team, 'PATCH', `/contacts/${eve}`, { email: EMAIL, unsubscribed: false });
@@ -189,7 +189,7 @@ describe('a contact whose address changes', () => {
     await erase(team, id);
     for (const email of [EMAIL, 'lovelace@example.org']) {
       const again = await create(team, { email });
-      expect([await isOut(team, again), await topicsOf(team, again)]).toEqual([true, { News: 'opt_out' }]);
+      expect([await isOut(team, again), await fetchTopics(team, again)]).toEqual([true, { News: 'opt_out' }]);
     }
   });
 });

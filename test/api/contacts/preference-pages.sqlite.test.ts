@@ -35,7 +35,7 @@ const isOut = async (team: Team, id: string): Promise<boolean> =>
   (await call(team, 'GET', `/contacts/${id}`)).body.unsubscribed;
 
 /** Returns the current subscriptions by topic name. */
-const topicsOf = async (team: Team, id: string): Promise<Record<string, string>> => {
+const fetchTopics = async (team: Team, id: string): Promise<Record<string, string>> => {
   const { data } = (await call(team, 'GET', `/contacts/${id}/topics`)).body;
   return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
 };
@@ -97,7 +97,7 @@ describe('one-click unsubscribe', () => {
     const { unsubscribe } = await linksTo(scene, team, ada, { topicId: news });
     await visit(scene, unsubscribe, { body: ONE_CLICK });
     await visit(scene, unsubscribe, { body: ONE_CLICK });
-    expect(await topicsOf(team, ada.id)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
+    expect(await fetchTopics(team, ada.id)).toEqual({ News: 'opt_out', Offers: 'opt_in' });
     expect(await isOut(team, ada.id)).toBe(false);
     expect(await decisions(team, ada.id)).toEqual(['topic_opt_out one_click']);
   });
@@ -141,7 +141,7 @@ it('requests of a link scanner change nothing', async () => {
     }
   }
   expect(await decisions(team, ada.id)).toEqual([]);
-  expect([await isOut(team, ada.id), await topicsOf(team, ada.id)]).toEqual([false, { News: 'opt_in' }]);
+  expect([await isOut(team, ada.id), await fetchTopics(team, ada.id)]).toEqual([false, { News: 'opt_in' }]);
 });
 
 describe('the unsubscribe page', () => {
@@ -153,10 +153,10 @@ describe('the unsubscribe page', () => {
     expect(page.text).toContain('Unsubscribe from News');
     const left = await press(scene, page, 'unsubscribe');
     expect(left.text).toContain('You are unsubscribed');
-    expect(await topicsOf(team, ada.id)).toEqual({ News: 'opt_out' });
+    expect(await fetchTopics(team, ada.id)).toEqual({ News: 'opt_out' });
     const back = await press(scene, left, 'subscribe');
     expect(back.text).toContain('subscribed again');
-    expect(await topicsOf(team, ada.id)).toEqual({ News: 'opt_in' });
+    expect(await fetchTopics(team, ada.id)).toEqual({ News: 'opt_in' });
     expect(await decisions(team, ada.id)).toEqual(['topic_opt_out preference_page', 'topic_opt_in preference_page']);
   });
 
@@ -209,7 +209,7 @@ describe('the preference page', () => {
     expect(await decisions(team, ada.id)).toEqual(['topic_opt_in api']);
     expect(unchanged.text).toContain('Your preferences were saved.');
     await press(scene, page, 'save', { tick: offers, untick: news });
-    expect(await topicsOf(team, ada.id)).toEqual({
+    expect(await fetchTopics(team, ada.id)).toEqual({
       News: 'opt_out',
       Offers: 'opt_in',
       Beta: 'opt_in',
@@ -230,7 +230,7 @@ describe('the preference page', () => {
     const late = await topic(team, 'Made meanwhile');
     const fields = [hidden, foreign].flatMap((id) => [`shown=${id}`, `topic=${id}`]);
     expect((await visit(scene, preferences, { body: `do=save&${fields.join('&')}` })).status).toBe(200);
-    expect(await topicsOf(team, ada.id)).toEqual({ Hidden: 'opt_out', 'Made meanwhile': 'opt_in' });
+    expect(await fetchTopics(team, ada.id)).toEqual({ Hidden: 'opt_out', 'Made meanwhile': 'opt_in' });
     expect(late).not.toBe('');
     expect(await decisions(team, ada.id)).toEqual([]);
   });
@@ -295,7 +295,7 @@ it('a link to a former address can unsubscribe, but neither subscribe nor reveal
   expect(await decisions(team, bob.id)).toEqual(['unsubscribed preference_page']);
   const heir = await person(team, 'bob@example.org');
   await visit(scene, links.preferences, save);
-  expect(await topicsOf(team, heir.id)).toEqual({ News: 'opt_in' });
+  expect(await fetchTopics(team, heir.id)).toEqual({ News: 'opt_in' });
 });
 
 it('contacts of a suspended team can leave everything and join nothing', async () => {

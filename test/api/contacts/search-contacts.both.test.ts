@@ -3,7 +3,7 @@ import { insertContacts } from '../../../src/features/audience/contacts/contacts
 import { newContact } from '../../../src/features/audience/contacts/write-contact.ts';
 import { addMembers } from '../../../src/features/audience/segments/segments.store.ts';
 import { driver } from '../../rig/database.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -38,7 +38,7 @@ async function fill(team: Team, people: readonly Person[]): Promise<string> {
   return segment;
 }
 
-async function pageOf(team: Team, path: string, query: Record<string, string>) {
+async function fetchPage(team: Team, path: string, query: Record<string, string>) {
   const more = new URLSearchParams(query).toString();
   const answer = await scene.api('GET', `${path}${path.includes('?') ? '&' : '?'}${more}`, { key: team.key });
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -85,12 +85,12 @@ describe.each(PATHS)('search in GET %s', (template) => {
     ['eva@xn--', ['eva@']],
     ['\u{10ffff}', ['last@']],
   ])('finds the right contacts for %j', async (search, starts) => {
-    const found = (await pageOf(team, path, { search })).map(({ email }) => email.slice(0, email.indexOf('@') + 1));
+    const found = (await fetchPage(team, path, { search })).map(({ email }) => email.slice(0, email.indexOf('@') + 1));
     expect(found).toEqual(starts);
   });
 
   it('takes 1 to 200 characters, of which one is not a space', async () => {
-    expect(await pageOf(team, path, { search: '😀'.repeat(200) })).toEqual([]);
+    expect(await fetchPage(team, path, { search: '😀'.repeat(200) })).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `${path}${path.includes('?') ? '&' : '?'}search=${encodeURIComponent(search)}`;
       const { status, body } = await scene.api('GET', at, { key: team.key });
@@ -107,7 +107,7 @@ describe.each(PATHS)('search in GET %s', (template) => {
   it('finds nobody of another team', async () => {
     const other = await scene.team();
     const theirs = path.replace(/[0-9a-f-]{36}/, await fill(other, [{ email: 'theirs@example.org' }]));
-    expect(await pageOf(other, theirs, { search: 'ada' })).toEqual([]);
+    expect(await fetchPage(other, theirs, { search: 'ada' })).toEqual([]);
   });
 });
 
@@ -138,19 +138,19 @@ describe('search among many contacts', () => {
         email.startsWith(search),
       );
       const emails = (rows: { email: string }[]) => rows.map(({ email }) => email);
-      const first = await pageOf(team, path, { search, limit: '100' });
+      const first = await fetchPage(team, path, { search, limit: '100' });
       expect(emails(first)).toEqual(all.slice(0, 100));
-      const next = await pageOf(team, path, { search, limit: '20', after: first.at(-1)?.id ?? '' });
+      const next = await fetchPage(team, path, { search, limit: '20', after: first.at(-1)?.id ?? '' });
       expect(emails(next)).toEqual(all.slice(100, 120));
-      const back = await pageOf(team, path, { search, limit: '7', before: next[0]?.id ?? '' });
+      const back = await fetchPage(team, path, { search, limit: '7', before: next[0]?.id ?? '' });
       expect(emails(back)).toEqual(all.slice(93, 100));
     },
   );
 
   it.each(PATHS)('reads only the contacts it finds, by indexes, in %s', async (template) => {
-    const plans = await plansOf(
+    const plans = await explainQueries(
       scene.app.world.db,
-      () => pageOf(team, template.replace('SEGMENT', segment), { search: 'few' }),
+      () => fetchPage(team, template.replace('SEGMENT', segment), { search: 'few' }),
       ' contacts c',
       'email_key',
     );

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadContract, resolveRef } from '../../../src/contract/index.ts';
-import { formOf } from '../../rig/forms.ts';
-import { pngOf } from '../../rig/pictures.ts';
+import { buildForm } from '../../rig/forms.ts';
+import { buildPng } from '../../rig/pictures.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import {
   dealt,
   keyed,
-  labelOf,
+  formatLabel,
   makers,
   mayBeBareList,
   sampleCall,
@@ -57,7 +57,7 @@ describe('request bodies', () => {
     async (kind, body) => {
       for (const operation of triedWith(NO_JSON, kind, writing)) {
         const { method, path } = sampleCall(operation, own);
-        expect(await scene.api(method, path, { key: team.key, body }), labelOf(operation)).toMatchObject(badBody);
+        expect(await scene.api(method, path, { key: team.key, body }), formatLabel(operation)).toMatchObject(badBody);
       }
     },
   );
@@ -70,8 +70,8 @@ describe('request bodies', () => {
       for (const operation of triedWith(NO_OBJECT, body, whole)) {
         const { method, path } = sampleCall(operation, own);
         const answer = await scene.api(method, path, { key: team.key, body });
-        expect(answer, labelOf(operation)).toMatchObject(badBody);
-        expect(answer.body.errors, labelOf(operation)).toEqual([{ path: '', message: expect.any(String) }]);
+        expect(answer, formatLabel(operation)).toMatchObject(badBody);
+        expect(answer.body.errors, formatLabel(operation)).toEqual([{ path: '', message: expect.any(String) }]);
       }
     },
   );
@@ -90,7 +90,7 @@ describe('request bodies', () => {
     for (const operation of triedWith(TYPES, type, writing)) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const answer = await scene.api(method, path, { key: team.key, body, headers: { 'content-type': type } });
-      expect(answer, labelOf(operation)).toMatchObject(badBody);
+      expect(answer, formatLabel(operation)).toMatchObject(badBody);
       expect(answer.body.message).toContain('application/json');
     }
   });
@@ -101,7 +101,7 @@ describe('request bodies', () => {
       const { method, path, body = {} } = sampleCall(operation, own);
       const headers = { 'content-encoding': coding };
       const answer = await scene.api(method, path, { key: team.key, body, headers });
-      expect(answer, labelOf(operation)).toMatchObject({ status: 415, body: { name: 'validation_error' } });
+      expect(answer, formatLabel(operation)).toMatchObject({ status: 415, body: { name: 'validation_error' } });
       expect(answer.body.message).toMatch(/^Content-Encoding must be left out or be identity; got "/);
     }
   });
@@ -109,10 +109,10 @@ describe('request bodies', () => {
   it('in a coding return 415 for files, forms, pages and OAuth steps too', async () => {
     const { key } = team;
     const gzip = { 'content-encoding': 'gzip' };
-    const form = formOf('email\na@example.org\n');
+    const form = buildForm('email\na@example.org\n');
     const imported = { key, body: form.body, headers: { ...form.headers, ...gzip } };
     expect((await scene.api('POST', '/contacts/imports', imported)).status).toBe(415);
-    const picture = { key, body: pngOf(1, 1), headers: { 'content-type': 'image/png', ...gzip } };
+    const picture = { key, body: buildPng(1, 1), headers: { 'content-type': 'image/png', ...gzip } };
     expect((await scene.api('POST', '/images', picture)).status).toBe(415);
     const fields = { 'content-type': 'application/x-www-form-urlencoded', ...gzip };
     const step = await scene.api('POST', '/oauth/token', { body: 'grant_type=refresh_token', headers: fields });
@@ -148,9 +148,9 @@ describe('request bodies', () => {
       const unknown = { surprise: 1, Name: 'x', '': null, 'a.b': {}, constructor: 1, '\u0000': 1, '\ud800': 1 };
       const text = JSON.stringify({ ...body, ...unknown }).replace('"surprise"', '"__proto__":{"x":1},"surprise"');
       const answer = await scene.api(method, path, { key: team.key, body: text });
-      expect(answer, labelOf(operation)).toMatchObject(badBody);
+      expect(answer, formatLabel(operation)).toMatchObject(badBody);
       const paths = answer.body.errors.map((error: { path: string }) => error.path);
-      expect(paths.sort(), labelOf(operation)).toEqual([...Object.keys(unknown), '__proto__'].sort());
+      expect(paths.sort(), formatLabel(operation)).toEqual([...Object.keys(unknown), '__proto__'].sort());
     }
   });
 
@@ -159,9 +159,9 @@ describe('request bodies', () => {
       const { method, path, body = {} } = sampleCall(operation, own);
       const wrong = Object.fromEntries(Object.keys(body).map((name) => [name, wrongFor(operation, name)]));
       const answer = await scene.api(method, path, { key: team.key, body: wrong });
-      expect(answer, labelOf(operation)).toMatchObject(badBody);
+      expect(answer, formatLabel(operation)).toMatchObject(badBody);
       const paths = answer.body.errors.map((error: { path: string }) => error.path);
-      expect(paths.sort(), labelOf(operation)).toEqual(Object.keys(body).sort());
+      expect(paths.sort(), formatLabel(operation)).toEqual(Object.keys(body).sort());
     }
   });
 
@@ -186,10 +186,10 @@ describe('request bodies', () => {
         '/{draft_id}',
       ].some((end) => operation.path.endsWith(end));
       if (answer.status === 200 || requiresNothing) continue;
-      expect(answer, `${labelOf(operation)} ${JSON.stringify(schema)}`).toMatchObject({ status: 422 });
+      expect(answer, `${formatLabel(operation)} ${JSON.stringify(schema)}`).toMatchObject({ status: 422 });
       if (answer.body.name === 'invalid_parameter') continue;
       const first = Object.keys(body)[0] ?? '';
-      expect(answer.body, labelOf(operation)).toMatchObject({
+      expect(answer.body, formatLabel(operation)).toMatchObject({
         name: 'missing_required_field',
         message: expect.stringContaining(first),
       });
@@ -221,7 +221,7 @@ describe('request bodies', () => {
         if (typeof value !== 'string') continue;
         for (const bad of dealt(['\u0000', '\ud800', '\udfff', 'a\u0000b', 'a\ud83d'], tried++)) {
           const answer = await scene.api(method, path, { key: team.key, body: { ...body, [name]: bad } });
-          expect(answer, `${labelOf(operation)} ${name}`).toMatchObject({
+          expect(answer, `${formatLabel(operation)} ${name}`).toMatchObject({
             ...badBody,
             body: { errors: [{ path: name }] },
           });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { keyed, labelOf, open, operations, sampleCall } from './sample-calls.ts';
+import { keyed, formatLabel, open, operations, sampleCall } from './sample-calls.ts';
 
 // The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
@@ -29,7 +29,7 @@ describe('authentication', () => {
   it.each([null, '', '  ', '\t'])('refuses a User-Agent of %j with code 1010, on every operation', async (agent) => {
     for (const operation of operations) {
       const answer = await call(operation, team.key, { 'user-agent': agent });
-      expect(answer, labelOf(operation)).toMatchObject({
+      expect(answer, formatLabel(operation)).toMatchObject({
         status: 403,
         body: { statusCode: 403, name: 'validation_error', code: 1010 },
       });
@@ -37,14 +37,15 @@ describe('authentication', () => {
   });
 
   it('puts a code in no other refusal', async () => {
-    for (const operation of keyed) expect((await call(operation)).body, labelOf(operation)).not.toHaveProperty('code');
+    for (const operation of keyed)
+      expect((await call(operation)).body, formatLabel(operation)).not.toHaveProperty('code');
   });
 
   it('is not needed, and credentials are ignored, on operations that need no key', async () => {
     // An unsigned link leads nowhere, and a sign-in needs a person; their families test both.
     for (const operation of open.filter(({ path, method }) => method === 'get' && !path.includes('{'))) {
-      expect((await call(operation)).status, labelOf(operation)).toBe(200);
-      expect((await call(operation, 'rk_nobody')).status, labelOf(operation)).toBe(200);
+      expect((await call(operation)).status, formatLabel(operation)).toBe(200);
+      expect((await call(operation, 'rk_nobody')).status, formatLabel(operation)).toBe(200);
     }
   });
 
@@ -63,7 +64,7 @@ describe('authentication', () => {
     async (_, authorization) => {
       for (const operation of keyed) {
         const answer = await call(operation, undefined, { authorization });
-        expect(answer, labelOf(operation)).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
+        expect(answer, formatLabel(operation)).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
       }
     },
   );
@@ -75,7 +76,7 @@ describe('authentication', () => {
         const answer = await call(operation, undefined, {
           authorization: `Bearer ${Buffer.from(token).toString('latin1')}`,
         });
-        expect(answer, labelOf(operation)).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
+        expect(answer, formatLabel(operation)).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
       }
     },
   );
@@ -90,7 +91,7 @@ describe('authentication', () => {
   it('returns 403 restricted_api_key on every operation for a revoked key', async () => {
     for (const operation of keyed) {
       const answer = await call(operation, revokedKey);
-      expect(answer, labelOf(operation)).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } });
+      expect(answer, formatLabel(operation)).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } });
     }
   });
 
@@ -100,7 +101,7 @@ describe('authentication', () => {
     await db.run('update api_keys set status = ? where id = ?', ['suspended', body.id]);
     for (const operation of keyed) {
       const answer = await call(operation, body.token);
-      expect(answer, labelOf(operation)).toMatchObject({ status: 403, body: { name: 'suspended_api_key' } });
+      expect(answer, formatLabel(operation)).toMatchObject({ status: 403, body: { name: 'suspended_api_key' } });
     }
     await db.run('update api_keys set status = ? where id = ?', ['active', body.id]);
     expect((await scene.api('GET', '/domains', { key: body.token })).status).toBe(200);
@@ -113,7 +114,7 @@ describe('authentication', () => {
     await scene.app.world.db.run('update teams set risk_state = ? where id = ?', ['suspended', other.id]);
     for (const operation of keyed) {
       const answer = await call(operation, other.key);
-      expect(answer, labelOf(operation)).toMatchObject({ status: 403, body: { name: 'suspended_api_key' } });
+      expect(answer, formatLabel(operation)).toMatchObject({ status: 403, body: { name: 'suspended_api_key' } });
     }
     const revoked = await scene.api('GET', '/domains', { key: made.body.token });
     expect(revoked).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } });
@@ -123,8 +124,8 @@ describe('authentication', () => {
     for (const operation of keyed) {
       const answer = await call(operation, sendingKey);
       const isForSending = operation.operation['x-service-permission'] === 'sending_access';
-      if (isForSending) expect(answer.body.name, labelOf(operation)).not.toBe('restricted_api_key');
-      else expect(answer, labelOf(operation)).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
+      if (isForSending) expect(answer.body.name, formatLabel(operation)).not.toBe('restricted_api_key');
+      else expect(answer, formatLabel(operation)).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
     }
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { dealt, keyed, labelOf, makers, queryOf, sampleCall } from './sample-calls.ts';
+import { dealt, keyed, formatLabel, makers, buildQuery, sampleCall } from './sample-calls.ts';
 
 /** Ids that no key of a team may name in a path. */
 const OF_OPERATORS: ReadonlySet<string> = new Set(['oauth_client_id']);
@@ -40,12 +40,12 @@ describe('an object of another team gets the same answer, byte for byte, as one 
 
   const taking = keyed.filter((operation) => operation.parameters.some((parameter) => parameter.in === 'path'));
 
-  it.each(taking.map((operation) => [labelOf(operation), operation] as const))('in %s', async (_, operation) => {
+  it.each(taking.map((operation) => [formatLabel(operation), operation] as const))('in %s', async (_, operation) => {
     const ask = async (ids: Record<string, string>): Promise<ApiAnswer> => {
       // The bucket is full again, so that its remaining count does not differ either.
       scene.clock.advance(10_000);
       const { method, path, body } = sampleCall(operation, ids);
-      return scene.api(method, `${path}?${queryOf(operation, '')}`, { key: stranger.key, body });
+      return scene.api(method, `${path}?${buildQuery(operation, '')}`, { key: stranger.key, body });
     };
     const foreign = await ask(theirs);
     const absent = await ask(nobodys);
@@ -61,9 +61,9 @@ describe('an object of another team gets the same answer, byte for byte, as one 
 
   it('under its id in the route of another family, which returns 404', async () => {
     const uuids = Object.entries(theirs).filter(([name]) => !(name in PREFIXES));
-    const ownOf = ({ parameters }: (typeof taking)[number]): string =>
+    const findPathParameter = ({ parameters }: (typeof taking)[number]): string =>
       parameters.find((parameter) => parameter.in === 'path')?.name ?? '';
-    for (const [own, operations] of Map.groupBy(taking, ownOf)) {
+    for (const [own, operations] of Map.groupBy(taking, findPathParameter)) {
       if (own in PREFIXES) continue;
       // An email that an inbox received is the received email itself.
       const same = own === 'received_email_id' ? 'inbox_email_id' : own;
@@ -73,8 +73,8 @@ describe('an object of another team gets the same answer, byte for byte, as one 
         if (name === own || name === same) continue;
         for (const operation of driver === 'pg' ? dealt(operations, at) : operations) {
           const { method, path, body } = sampleCall(operation, { [own]: id });
-          const answer = await scene.api(method, `${path}?${queryOf(operation, '')}`, { key: owner.key, body });
-          expect(answer.status, `${labelOf(operation)} with a ${name}`).toBe(404);
+          const answer = await scene.api(method, `${path}?${buildQuery(operation, '')}`, { key: owner.key, body });
+          expect(answer.status, `${formatLabel(operation)} with a ${name}`).toBe(404);
         }
       }
     }

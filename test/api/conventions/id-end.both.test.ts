@@ -1,11 +1,11 @@
 // Search by the end of an id, in the lists that may grow without limit.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { driver } from '../../rig/database.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
-import { inboxOf, type Inbox } from '../../rig/inboxes.ts';
+import { createInbox, type Inbox } from '../../rig/inboxes.ts';
 import { line, start, wait } from '../automations/graph.ts';
 
 let scene: Scene;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
   other = await scene.team();
-  inbox = await inboxOf(scene, team);
+  inbox = await createInbox(scene, team);
   operator = await scene.operator();
   kept.domain = (await team.domain()).name;
   kept.webhook = await plantWebhook(scene, team, {});
@@ -36,7 +36,7 @@ const post = async (path: string, body: object): Promise<{ id: string }> => {
 const asked = (path: string, query: Record<string, string>, key: string) =>
   scene.api('GET', `${path}?${new URLSearchParams(query)}`, { key });
 const WAITING = '/operator/queue/deliveries';
-const idsOf = ({ body }: { body: { data?: { id: string }[] } }): string[] => (body.data ?? []).map(({ id }) => id);
+const toIds = ({ body }: { body: { data?: { id: string }[] } }): string[] => (body.data ?? []).map(({ id }) => id);
 /** Returns its digits, without prefix and hyphens. */
 const digits = (id: string): string => id.replace(/^[a-z]+_/, '').replaceAll('-', '');
 
@@ -87,7 +87,7 @@ const listed: Listed[] = [
     filter: { status: 'running' },
     make: async (n) => {
       await post('/events/send', { event: 'order', contact_id: await contact(100 + n) });
-      const [newest = ''] = idsOf(await asked(`/automations/${kept.automation}/runs`, { limit: '1' }, team.key));
+      const [newest = ''] = toIds(await asked(`/automations/${kept.automation}/runs`, { limit: '1' }, team.key));
       return newest;
     },
   },
@@ -107,7 +107,7 @@ const listed: Listed[] = [
     key: () => operator,
     make: async (n) => {
       await email(`waits ${n}`);
-      return idsOf(await asked(WAITING, { limit: '1' }, operator))[0] ?? '';
+      return toIds(await asked(WAITING, { limit: '1' }, operator))[0] ?? '';
     },
   },
 ];
@@ -124,10 +124,10 @@ describe.each(listed)('the id_end filter of $family', ({ path, make, filter, key
     for (const id of ids.slice(0, 3)) {
       for (const length of [8, 13, 17, 21, 32]) {
         const end = digits(id).slice(-length);
-        expect(idsOf(await ask(path(), { id_end: end })), end).toEqual([id]);
+        expect(toIds(await ask(path(), { id_end: end })), end).toEqual([id]);
       }
-      expect(idsOf(await ask(path(), { id_end: digits(id).slice(-8).toUpperCase() }))).toEqual([id]);
-      expect(idsOf(await ask(path(), { id_end: digits(id).slice(-4) }))).toContain(id);
+      expect(toIds(await ask(path(), { id_end: digits(id).slice(-8).toUpperCase() }))).toEqual([id]);
+      expect(toIds(await ask(path(), { id_end: digits(id).slice(-4) }))).toContain(id);
     }
     expect(await ask(path(), { id_end: digits(ids[0] ?? '').replace(/^./, 'f') })).toMatchObject({
       status: 200,
@@ -138,9 +138,9 @@ describe.each(listed)('the id_end filter of $family', ({ path, make, filter, key
   it('can be combined with after and before, but with no other filter', async () => {
     const [oldest = '', , middle = ''] = ids;
     const end = digits(middle).slice(-12);
-    expect(idsOf(await ask(path(), { id_end: end, before: oldest }))).toEqual([middle]);
-    expect(idsOf(await ask(path(), { id_end: end, after: oldest }))).toEqual([]);
-    expect(idsOf(await ask(path(), { id_end: end, before: ids[4] ?? '' }))).toEqual([]);
+    expect(toIds(await ask(path(), { id_end: end, before: oldest }))).toEqual([middle]);
+    expect(toIds(await ask(path(), { id_end: end, after: oldest }))).toEqual([]);
+    expect(toIds(await ask(path(), { id_end: end, before: ids[4] ?? '' }))).toEqual([]);
     const [name] = Object.keys(filter ?? {});
     expect(await ask(path(), { id_end: end, ...filter })).toMatchObject({
       status: 422,
@@ -216,7 +216,7 @@ describe('id_end among many requests', () => {
     const [oldest = '', second = ''] = ids;
     // The request log may have written a request of this test after them.
     const found = await asked('/logs', { id_end: digits(ids[100] ?? '').slice(-12) }, other.key);
-    expect(idsOf(found)).toEqual([ids[100]]);
+    expect(toIds(found)).toEqual([ids[100]]);
     const end = digits(oldest).slice(-12);
     expect(await asked('/logs', { id_end: end }, other.key)).toMatchObject({
       status: 422,
@@ -225,13 +225,13 @@ describe('id_end among many requests', () => {
         message: `None of the newest ${FILLED} requests has an id that ends in ${end}; name an older one by its whole id.`,
       },
     });
-    expect(idsOf(await asked('/logs', { id_end: end, after: second }, other.key))).toEqual([oldest]);
+    expect(toIds(await asked('/logs', { id_end: end, after: second }, other.key))).toEqual([oldest]);
   });
 
   it('reads ids in the order of an index', async () => {
     const { db } = scene.app.world;
     const end = digits(ids[FILLED - 50] ?? '').slice(-12);
-    const plans = await plansOf(db, () => asked('/logs', { id_end: end }, other.key), 'request_logs', 'like');
+    const plans = await explainQueries(db, () => asked('/logs', { id_end: end }, other.key), 'request_logs', 'like');
     expect(plans.length).toBeGreaterThan(0);
     for (const plan of plans) {
       expect(plan).not.toMatch(/Seq Scan|SCAN request_logs|Sort|TEMP B-TREE/);

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene } from '../../rig/scene.ts';
 
 it('API responses are not cached by browsers or proxies, and public ones set their own caching', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
-  const person = await peopleOf(scene).person({ team });
+  const person = await createPeople(scene).person({ team });
   const keptBy = async (path: string, init: RequestInit = {}): Promise<[number, string | null]> => {
     const headers = { 'user-agent': 'test', ...(init.headers as Record<string, string>) };
     const answer = await fetch(scene.url + path, { ...init, headers });

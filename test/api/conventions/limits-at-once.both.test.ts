@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { ALLOWED, startFileServer, type FileServer } from '../../rig/file-server.ts';
-import { formOf } from '../../rig/forms.ts';
-import { receivingDomainOf } from '../../rig/mx.ts';
+import { buildForm } from '../../rig/forms.ts';
+import { createReceivingDomain } from '../../rig/mx.ts';
 import { scaled } from '../../rig/scale.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
@@ -61,7 +61,7 @@ const fillProperties = (team: Team) =>
   }));
 
 async function upload(team: Team, column_map: object): Promise<number> {
-  const form = formOf('Mail,Column\na@example.org,x\n', { column_map });
+  const form = buildForm('Mail,Column\na@example.org,x\n', { column_map });
   return (await scene.api('POST', '/contacts/imports', { key: team.key, ...form })).status;
 }
 
@@ -128,7 +128,7 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
   {
     what: 'inbound rules',
     async prepare(team) {
-      const { name } = await receivingDomainOf(scene, team);
+      const { name } = await createReceivingDomain(scene, team);
       await fill('inbound_rules', 200 - LEFT, (n, id) => ({
         id,
         team_id: team.id,

@@ -214,8 +214,8 @@ describe('for two faults in one request, the one of the lower rank is reported',
       const both = await askWith(first, second);
       expect({ status: both.status, error: both.body.name }).toEqual({ status: first.status, error: first.error });
       // Several faults share a name: the text distinguishes them.
-      const textOf = (message: string): string => message.replace(/ in JSON at position.*/, '');
-      expect(textOf(both.body.message)).toBe(textOf(alone.body.message));
+      const readText = (message: string): string => message.replace(/ in JSON at position.*/, '');
+      expect(readText(both.body.message)).toBe(readText(alone.body.message));
     },
   );
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pngOf } from '../../rig/pictures.ts';
+import { buildPng } from '../../rig/pictures.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
-import { labelOf, lists } from './sample-calls.ts';
+import { formatLabel, lists } from './sample-calls.ts';
 
 /** More than the default page of twenty. */
 const COUNT = 25;
@@ -67,7 +67,7 @@ const listed: Listed[] = [
     family: 'images',
     path: '/images',
     make: async (scene, team, i) =>
-      (await scene.api('POST', '/images', { key: team.key, body: pngOf(1, 1, { salt: `${i}` }) })).body.id,
+      (await scene.api('POST', '/images', { key: team.key, body: buildPng(1, 1, { salt: `${i}` }) })).body.id,
   },
   {
     family: 'domains',
@@ -357,7 +357,7 @@ describe('lists of the contract', () => {
       'GET /inboxes/{inbox}/threads/search',
       'GET /inboxes/{inbox}/threads/{thread_id}/emails',
     ];
-    expect(lists.map(labelOf).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
+    expect(lists.map(formatLabel).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
   });
 
   it.each(listed)('have every filter tested in this file: $path', ({ path, half, every = '' }) => {

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { labelOf, lists, makers, operations, pagedLists, queryOf, sampleCall, unsigned } from './sample-calls.ts';
+import {
+  formatLabel,
+  lists,
+  makers,
+  operations,
+  pagedLists,
+  buildQuery,
+  sampleCall,
+  unsigned,
+} from './sample-calls.ts';
 
 // The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
@@ -17,8 +26,8 @@ describe('path and query parameters', () => {
   });
   afterAll(() => scene.close());
 
-  const urlOf = (operation: (typeof operations)[number], query: string): string =>
-    `${sampleCall(operation, own).path}?${queryOf(operation, query)}`;
+  const buildUrl = (operation: (typeof operations)[number], query: string): string =>
+    `${sampleCall(operation, own).path}?${buildQuery(operation, query)}`;
 
   const refused = (name: string | RegExp) => ({
     status: 422,
@@ -30,7 +39,7 @@ describe('path and query parameters', () => {
       const { method, path, body } = sampleCall(operation, own);
       for (const query of ['surprise=1', 'surprise', 'surprise=', '__proto__=1', 'constructor=1']) {
         const answer = await scene.api(method, `${path}?${query}`, { key: team.key, body });
-        expect(answer, labelOf(operation)).toMatchObject(refused(query.split('=')[0] ?? ''));
+        expect(answer, formatLabel(operation)).toMatchObject(refused(query.split('=')[0] ?? ''));
       }
     }
   });
@@ -47,7 +56,7 @@ describe('path and query parameters', () => {
         const { method, path } = sampleCall(operation, own);
         const pair = `${parameter.name}=${encodeURIComponent(String(parameter.example))}`;
         const answer = await scene.api(method, `${path}?${pair}&${pair}`, { key: team.key });
-        expect(answer, `${labelOf(operation)}?${pair}`).toMatchObject(refused(parameter.name));
+        expect(answer, `${formatLabel(operation)}?${pair}`).toMatchObject(refused(parameter.name));
       }
     }
   });
@@ -73,8 +82,8 @@ describe('path and query parameters', () => {
     for (const operation of lists) {
       for (const cursor of ['after', 'before']) {
         for (const value of ['', 'x', '1', '%00', `${randomUUID()}x`]) {
-          const answer = await scene.api('GET', urlOf(operation, `${cursor}=${value}`), { key: team.key });
-          expect(answer, `${labelOf(operation)}?${cursor}=${value}`).toMatchObject({ status: 422 });
+          const answer = await scene.api('GET', buildUrl(operation, `${cursor}=${value}`), { key: team.key });
+          expect(answer, `${formatLabel(operation)}?${cursor}=${value}`).toMatchObject({ status: 422 });
         }
       }
     }
@@ -84,23 +93,23 @@ describe('path and query parameters', () => {
     // Parked events are read in one direction.
     for (const operation of pagedLists.filter(({ parameters }) => parameters.some(({ name }) => name === 'before'))) {
       const cursor = String(operation.parameters.find(({ name }) => name === 'after')?.example);
-      const answer = await scene.api('GET', urlOf(operation, `after=${cursor}&before=${cursor}`), { key: team.key });
-      expect(answer, labelOf(operation)).toMatchObject(refused(/after and before/));
+      const answer = await scene.api('GET', buildUrl(operation, `after=${cursor}&before=${cursor}`), { key: team.key });
+      expect(answer, formatLabel(operation)).toMatchObject(refused(/after and before/));
     }
   });
 
   const badLimits = ['0', '101', '-1', 'abc', '1.5', '', '%20', '1e1', '0x10', '%2B5', '٣', '9'.repeat(30), 'null'];
   it.each(badLimits)('return 422 for limit=%s on every list', async (limit) => {
     for (const operation of lists) {
-      const answer = await scene.api('GET', urlOf(operation, `limit=${encodeURI(limit)}`), { key: team.key });
-      expect(answer, labelOf(operation)).toMatchObject(refused('limit must be a whole number from 1 to 100'));
+      const answer = await scene.api('GET', buildUrl(operation, `limit=${encodeURI(limit)}`), { key: team.key });
+      expect(answer, formatLabel(operation)).toMatchObject(refused('limit must be a whole number from 1 to 100'));
     }
   });
 
   it.each(['1', '100', '20'])('accept limit=%s on every list', async (limit) => {
     for (const operation of lists) {
-      const answer = await scene.api('GET', urlOf(operation, `limit=${limit}`), { key: team.key });
-      expect(answer.status, labelOf(operation)).toBe(200);
+      const answer = await scene.api('GET', buildUrl(operation, `limit=${limit}`), { key: team.key });
+      expect(answer.status, formatLabel(operation)).toBe(200);
     }
   });
 
@@ -110,8 +119,10 @@ describe('path and query parameters', () => {
         const values = (parameter.schema as { enum?: string[] }).enum;
         if (parameter.in !== 'query' || !values) continue;
         for (const value of ['nonsense', '', values[0]?.toUpperCase()]) {
-          const answer = await scene.api('GET', urlOf(operation, `${parameter.name}=${value}`), { key: team.key });
-          expect(answer, `${labelOf(operation)}?${parameter.name}=${value}`).toMatchObject(refused(values[0] ?? ''));
+          const answer = await scene.api('GET', buildUrl(operation, `${parameter.name}=${value}`), { key: team.key });
+          expect(answer, `${formatLabel(operation)}?${parameter.name}=${value}`).toMatchObject(
+            refused(values[0] ?? ''),
+          );
         }
       }
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { connectRaw } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { dealt, keyed, labelOf, operations, queryOf, sampleCall } from './sample-calls.ts';
+import { dealt, keyed, formatLabel, operations, buildQuery, sampleCall } from './sample-calls.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
 
@@ -84,11 +84,11 @@ describe('paths and methods', () => {
       const { method, path, body } = sampleCall(operation);
       const url = `/api/v1${path}`;
       const refused = await scene.api(method, url, { key: team.key, body, headers: { 'user-agent': null } });
-      expect(refused.body.code, labelOf(operation)).toBe(1010);
+      expect(refused.body.code, formatLabel(operation)).toBe(1010);
       const taken = operations.filter((one) => one.path === operation.path).map((one) => one.method.toUpperCase());
       const missing = ['PUT', 'PATCH', 'DELETE'].find((name) => !taken.includes(name)) ?? '';
       const wrong = await scene.api(missing, url, { key: team.key });
-      expect(wrong, labelOf(operation)).toMatchObject({ status: 405, body: { name: 'method_not_allowed' } });
+      expect(wrong, formatLabel(operation)).toMatchObject({ status: 405, body: { name: 'method_not_allowed' } });
     }
     for (const path of ['/api/v1', '/api/v1/', '/api/v1/api/v1/emails', '/api/v1emails', '/api/v1/nothing']) {
       expect(await scene.api('GET', path, { key: team.key }), path).toMatchObject(notFound);
@@ -111,7 +111,7 @@ describe('paths and methods', () => {
       const { path } = sampleCall(operation);
       const get = await scene.api('GET', path, { key: team.key });
       const head = await scene.api('HEAD', path, { key: team.key });
-      expect(head.status, labelOf(operation)).toBe(get.status);
+      expect(head.status, formatLabel(operation)).toBe(get.status);
       expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
       // The duration of a check is part of the answer, and the GET is among the logs: their length may differ.
       if (path !== '/ready' && path !== '/logs')
@@ -137,14 +137,14 @@ describe('paths and methods', () => {
     for (const [at, operation] of taking.entries()) {
       if (!dealt(AT_FAULT, at, 3).includes(id)) continue;
       const { method, body } = sampleCall(operation);
-      const path = `${operation.path.replace(/\{\w+\}/, id)}?${queryOf(operation, '')}`;
+      const path = `${operation.path.replace(/\{\w+\}/, id)}?${buildQuery(operation, '')}`;
       const answer = await scene.api(method, path, { key: team.key, body });
-      expect(answer, labelOf(operation)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+      expect(answer, formatLabel(operation)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
       if (!dealt(AT_FAULT, at, 1).includes(id)) continue;
       const missing = { status: 401, body: { name: 'missing_api_key' } };
-      expect(await scene.api(method, path, { body }), labelOf(operation)).toMatchObject(missing);
+      expect(await scene.api(method, path, { body }), formatLabel(operation)).toMatchObject(missing);
       const agent = await scene.api(method, path, { key: team.key, body, headers: { 'user-agent': null } });
-      expect(agent, labelOf(operation)).toMatchObject({ status: 403, body: { code: 1010 } });
+      expect(agent, formatLabel(operation)).toMatchObject({ status: 403, body: { code: 1010 } });
     }
   });
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/platform/config/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
-const rateOf = ({ status, headers }: ApiAnswer) => ({
+const buildRate = ({ status, headers }: ApiAnswer) => ({
   status,
   limit: headers.get('ratelimit-limit'),
   remaining: headers.get('ratelimit-remaining'),
@@ -27,7 +27,7 @@ describe('the default rate limit', () => {
   it('allows a team ten requests at once, and tells the eleventh when to come back', async () => {
     const { key } = await scene.team();
     for (let left = 9; left >= 0; left--) {
-      expect(rateOf(await scene.api('GET', '/domains', { key }))).toEqual({
+      expect(buildRate(await scene.api('GET', '/domains', { key }))).toEqual({
         status: 200,
         limit: '10',
         remaining: String(left),
@@ -39,17 +39,17 @@ describe('the default rate limit', () => {
     expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded' });
     // The message names the setting for the operator.
     expect(refused.body.message).toContain('rate_limit.burst');
-    expect(rateOf(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
+    expect(buildRate(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
   });
 
   it('gives each person a bucket of their own, so a burst of an application does not lock people out of their team', async () => {
     const team = await scene.team();
-    const { person } = peopleOf(scene);
+    const { person } = createPeople(scene);
     const ada = await person({ team });
     const bob = await person({ team });
     for (let i = 0; i < 11; i++) await scene.api('GET', '/domains', { key: team.key });
     expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(429);
-    expect(rateOf(await ada.call('GET', '/domains'))).toMatchObject({ status: 200, remaining: '9' });
+    expect(buildRate(await ada.call('GET', '/domains'))).toMatchObject({ status: 200, remaining: '9' });
     for (let i = 0; i < 9; i++) await ada.call('GET', '/domains');
     expect((await ada.call('GET', '/domains')).status).toBe(429);
     expect((await bob.call('GET', '/domains')).status).toBe(200);
@@ -122,8 +122,8 @@ describe('the default rate limit', () => {
     const statuses: number[] = [];
     for (let i = 0; i < 11; i++) statuses.push((await scene.api('GET', '/health')).status);
     expect(statuses).toEqual([...Array(10).fill(200), 429]);
-    expect(rateOf(await scene.api('GET', '/openapi.json'))).toMatchObject({ status: 429, retryAfter: '1' });
-    expect(rateOf(await scene.api('GET', '/domains', { key }))).toMatchObject({ status: 200, remaining: '9' });
+    expect(buildRate(await scene.api('GET', '/openapi.json'))).toMatchObject({ status: 429, retryAfter: '1' });
+    expect(buildRate(await scene.api('GET', '/domains', { key }))).toMatchObject({ status: 200, remaining: '9' });
     scene.clock.advance(100);
     expect((await scene.api('GET', '/ready')).status).toBe(200);
   });
@@ -138,10 +138,10 @@ describe('the default rate limit', () => {
   it('counts requests with an invalid credential by their network address', async () => {
     const calls = [{}, { key: 'rk_nobody' }, { headers: { authorization: 'Basic x' } }];
     for (const [i, call] of calls.entries()) {
-      const answer = rateOf(await scene.api('GET', '/emails', call));
+      const answer = buildRate(await scene.api('GET', '/emails', call));
       expect(answer).toMatchObject({ status: 401, limit: '10', remaining: String(9 - i), retryAfter: null });
     }
-    expect(rateOf(await scene.api('GET', '/health'))).toMatchObject({ remaining: '6' });
+    expect(buildRate(await scene.api('GET', '/health'))).toMatchObject({ remaining: '6' });
   });
 
   it('adds its three headers and no retry-after to every other refusal', async () => {
@@ -157,7 +157,7 @@ describe('the default rate limit', () => {
       ['GET', '/%zz', {}],
     ];
     for (const [method, path, call] of calls) {
-      const answer = rateOf(await scene.api(method, path, call));
+      const answer = buildRate(await scene.api(method, path, call));
       expect(answer, `${method} ${path}`).toMatchObject({ limit: '10', retryAfter: null });
       expect(Number(answer.remaining)).toBeGreaterThanOrEqual(0);
       expect(Number(answer.reset)).toBeLessThanOrEqual(1);

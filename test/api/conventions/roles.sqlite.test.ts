@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES } from '../../../src/contract/index.ts';
 import type { HttpPort } from '../../../src/ports/http/index.ts';
-import { audited, whoActed } from '../../../src/tenancy/audit/index.ts';
+import { audited, describeActor } from '../../../src/tenancy/audit/index.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
-import { labelOf, sampleCall, type Operation } from './sample-calls.ts';
+import { formatLabel, sampleCall, type Operation } from './sample-calls.ts';
 
 // No credential of the program stands for a person yet: a cookie that names a role is added to the list of
 // authenticators here. Everything after it, from the rate limit to the answer, is what runs for every caller.
@@ -70,7 +70,7 @@ const operations = contractOperations().filter(
 );
 
 describe.each([...ROLES, null])('a person whose role is %s', (role) => {
-  it.each(operations.map((operation) => [labelOf(operation), operation] as const))(
+  it.each(operations.map((operation) => [formatLabel(operation), operation] as const))(
     'gets the documented decision for %s',
     async (_, operation) => {
       const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
@@ -92,7 +92,7 @@ const unsafe = operations.filter(
 );
 
 // Operations of operators or keys only refuse a cookie before they check the origin.
-it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
+it.each(unsafe.map((operation) => [formatLabel(operation), operation] as const))(
   'a page of another origin cannot call %s with the cookie of an owner',
   async (_, operation) => {
     for (const origin of ['null', 'https://evil.example', scene.app.world.origin().replace(/:\d+$/, ':1')]) {
@@ -187,7 +187,7 @@ describe('the audit log names the kind of actor', () => {
     const { world } = scene.app;
     const nowhere = { address: null, user_agent: null, request_id: null, details: null };
     const subject = { team_id: team.id, action: 'broadcast.canceled', subject_id: null };
-    const audit = audited(world, { ...subject, ...nowhere, ...whoActed({ kind: 'job', name: 'broadcasts' }) });
+    const audit = audited(world, { ...subject, ...nowhere, ...describeActor({ kind: 'job', name: 'broadcasts' }) });
     await audit.write();
     expect(await newest()).toMatchObject({ actor: { kind: 'system', id: null, name: 'broadcasts' } });
   });

@@ -1,9 +1,9 @@
 import { contractOperations } from '../../rig/api.ts';
-import { pngOf } from '../../rig/pictures.ts';
-import { formOf } from '../../rig/forms.ts';
-import { inboxOf } from '../../rig/inboxes.ts';
-import { oauthOf } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { buildPng } from '../../rig/pictures.ts';
+import { buildForm } from '../../rig/forms.ts';
+import { createInbox } from '../../rig/inboxes.ts';
+import { createOauth } from '../../rig/oauth.ts';
+import { createPeople } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { scaled } from '../../rig/scale.ts';
@@ -45,7 +45,7 @@ export function sampleCall(operation: Operation, ids: Record<string, string> = {
 }
 
 /** Returns the parameters that the operation requires, as the contract shows them, and more. */
-export function queryOf(operation: Operation, more: string): string {
+export function buildQuery(operation: Operation, more: string): string {
   const needed = operation.parameters.filter(
     ({ in: place, required, name }) => place === 'query' && required && !more.startsWith(`${name}=`),
   );
@@ -62,7 +62,7 @@ const isWhole = scaled(1) > 1;
 export const dealt = <T>(kinds: readonly T[], at: number, each = 2): readonly T[] =>
   isWhole ? kinds : kinds.filter((_, kind) => (kind + at) % kinds.length < each);
 
-export const labelOf = (operation: Operation): string => `${operation.method.toUpperCase()} ${operation.path}`;
+export const formatLabel = (operation: Operation): string => `${operation.method.toUpperCase()} ${operation.path}`;
 
 const isOperators = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'operator';
 
@@ -134,7 +134,7 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     return body.data[0].attachments[0].id;
   },
   // It is made before the rule below, which drops everything.
-  inbox: async (scene, team) => (await inboxOf(scene, team)).id,
+  inbox: async (scene, team) => (await createInbox(scene, team)).id,
   // It belongs to the inbox made before it, because both are in one path.
   label_id: async (scene, team) => {
     const { id } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
@@ -172,9 +172,10 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     (await scene.api('POST', '/broadcasts', { key: team.key, body: { from: 'a@example.org', subject: 'One' } })).body
       .id,
   invoice_id: (scene, team) => plantInvoice(scene, team),
-  image_id: async (scene, team) => (await scene.api('POST', '/images', { key: team.key, body: pngOf(1, 1) })).body.id,
+  image_id: async (scene, team) =>
+    (await scene.api('POST', '/images', { key: team.key, body: buildPng(1, 1) })).body.id,
   import_id: async (scene, team) =>
-    (await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf('email\none@example.org\n') })).body.id,
+    (await scene.api('POST', '/contacts/imports', { key: team.key, ...buildForm('email\none@example.org\n') })).body.id,
   topic_id: async (scene, team) =>
     (await scene.api('POST', '/topics', { key: team.key, body: { name: 'One', default_subscription: 'opt_in' } })).body
       .id,
@@ -194,19 +195,19 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     return (await scene.api('GET', `/automations/${body.data[0].id}/runs`, { key: team.key })).body.data[0].id;
   },
   oauth_grant_id: async (scene, team) => {
-    const owner = await peopleOf(scene).person({ team, role: 'owner' });
-    const oauth = oauthOf(scene);
+    const owner = await createPeople(scene).person({ team, role: 'owner' });
+    const oauth = createOauth(scene);
     await oauth.letIn(owner, await oauth.register());
     return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
   },
   oauth_client_id: async (scene) => {
-    const { clientId } = await oauthOf(scene).register();
+    const { clientId } = await createOauth(scene).register();
     const key = await scene.operator();
     return (await scene.api('GET', `/operator/oauth-clients?search=${clientId}`, { key })).body.data[0].id;
   },
   approval_id: async (scene, team) => {
-    const owner = await peopleOf(scene).person({ team, role: 'owner' });
-    const oauth = oauthOf(scene);
+    const owner = await createPeople(scene).person({ team, role: 'owner' });
+    const oauth = createOauth(scene);
     const scope = { scope: 'emails:send' };
     const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
     const body = { from: 'a@example.com', to: 'b@example.org', subject: 'Hello', text: 'x' };

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endSlowUploads } from '../../../src/ports/http/slow-clients.ts';
-import { formOf } from '../../rig/forms.ts';
+import { buildForm } from '../../rig/forms.ts';
 import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -39,7 +39,7 @@ describe('a request body on a slow connection', () => {
 
   /** The upload takes three minutes. */
   const long = 18 * STEP_BYTES;
-  const form = formOf(`email,x\na@example.org,1\n,${'x'.repeat(1000)}\n${'\n'.repeat(long)}`);
+  const form = buildForm(`email,x\na@example.org,1\n,${'x'.repeat(1000)}\n${'\n'.repeat(long)}`);
   const email = { from: 'a@nowhere.example', to: 'b@example.org', subject: 'Long', text: 'x'.repeat(long) };
 
   it.each([

@@ -10,22 +10,23 @@ afterAll(() => scene.close());
 
 const call = (team: Team, method: string, path: string, body?: unknown) =>
   scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });
-const idOf = async (team: Team, path: string, body: object): Promise<string> => {
+const createItem = async (team: Team, path: string, body: object): Promise<string> => {
   const answer = await call(team, 'POST', path, body);
   expect(answer.status, answer.text).toBe(201);
   return answer.body.id as string;
 };
-const declare = (team: Team, name: string, schema: object | null = null) => idOf(team, '/events', { name, schema });
-const contact = (team: Team, email = 'ada@example.org') => idOf(team, '/contacts', { email });
+const declare = (team: Team, name: string, schema: object | null = null) =>
+  createItem(team, '/events', { name, schema });
+const contact = (team: Team, email = 'ada@example.org') => createItem(team, '/contacts', { email });
 const automate = (team: Team, event: string, more: object = {}) =>
-  idOf(team, '/automations', {
+  createItem(team, '/automations', {
     name: event,
     status: 'enabled',
     connections: [],
     steps: [{ key: 'start', type: 'trigger', config: { event_name: event } }],
     ...more,
   });
-const runsOf = async (team: Team, automation: string): Promise<{ id: string; status: string }[]> =>
+const fetchRuns = async (team: Team, automation: string): Promise<{ id: string; status: string }[]> =>
   (await call(team, 'GET', `/automations/${automation}/runs`)).body.data;
 const refusal = (status: number, name: string, message: RegExp | string) => ({
   status,
@@ -159,7 +160,7 @@ describe('POST /events/send', () => {
       const answer = await send(team, { event: 'order', ...by, payload: { total: 40 } });
       expect([answer.status, answer.body]).toEqual([202, { object: 'event', event: 'order' }]);
     }
-    const counts = await Promise.all([one, two, off, elsewhere].map(async (a) => (await runsOf(team, a)).length));
+    const counts = await Promise.all([one, two, off, elsewhere].map(async (a) => (await fetchRuns(team, a)).length));
     expect(counts).toEqual([2, 2, 0, 0]);
     const rows = await scene.app.world.db.all(
       'select contact_id, payload, due_at from automation_runs where team_id = ?',
@@ -177,7 +178,7 @@ describe('POST /events/send', () => {
     const body = { event: 'order', contact_id: contactId };
     const headers = { 'idempotency-key': 'once' };
     for (let n = 0; n < 2; n++) await scene.api('POST', '/events/send', { key: team.key, body, headers });
-    expect(await runsOf(team, automation)).toHaveLength(2);
+    expect(await fetchRuns(team, automation)).toHaveLength(2);
   });
 
   it('starts a run for each of any number of concurrent events of one contact', async () => {
@@ -189,7 +190,7 @@ describe('POST /events/send', () => {
       Array.from({ length: 8 }, () => send(team, { event: 'order', contact_id: contactId })),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 202));
-    expect(await runsOf(team, automation)).toHaveLength(8);
+    expect(await fetchRuns(team, automation)).toHaveLength(8);
     // More than the hourly limit of runs for platform events: events of a team are not limited.
     const more = scaled(120);
     for (let sent = 0; sent < more; sent += 8) {
@@ -279,7 +280,7 @@ describe('POST /events/send', () => {
     const hostile = [{ a: '\u0000' }, { a: ['\ud800'] }, { 'a\u0000': 1 }, { a: { '\udfff': 1 } }];
     for (const payload of hostile) expect((await send(team, { ...body, payload })).status).toBe(400);
     for (const event of ['order\u0000', '\ud800']) expect((await send(team, { ...body, event })).status).toBe(400);
-    expect(await runsOf(team, automation)).toEqual([]);
+    expect(await fetchRuns(team, automation)).toEqual([]);
   });
 
   it('accepts keys that are words of JavaScript like any other', async () => {
@@ -303,14 +304,14 @@ describe('POST /events/send', () => {
     await send(team, { event: 'order', contact_id: id });
     await call(team, 'DELETE', '/events/order');
     expect((await send(team, { event: 'order', contact_id: id })).status).toBe(404);
-    expect(await runsOf(team, automation)).toMatchObject([{ status: 'running' }]);
+    expect(await fetchRuns(team, automation)).toMatchObject([{ status: 'running' }]);
     await declare(team, 'order');
     expect((await send(team, { event: 'order', contact_id: id })).status).toBe(202);
-    expect(await runsOf(team, automation)).toHaveLength(1);
+    expect(await fetchRuns(team, automation)).toHaveLength(1);
     const { steps, connections } = (await call(team, 'GET', `/automations/${automation}`)).body;
     await call(team, 'PATCH', `/automations/${automation}`, { steps, connections });
     await send(team, { event: 'order', contact_id: id });
-    expect(await runsOf(team, automation)).toHaveLength(2);
+    expect(await fetchRuns(team, automation)).toHaveLength(2);
   });
 });
 
@@ -323,7 +324,7 @@ describe('platform events of a contact', () => {
     const theirs = await automate(other, 'rasket:contact.created');
     const id = await contact(team);
     await call(team, 'PATCH', `/contacts/${id}`, { first_name: 'Ada' });
-    const count = async (of: Team, automation: string) => (await runsOf(of, automation)).length;
+    const count = async (of: Team, automation: string) => (await fetchRuns(of, automation)).length;
     const counts = await Promise.all([count(team, created), count(team, updated), count(other, theirs)]);
     expect(counts).toEqual([1, 1, 0]);
   });
@@ -335,7 +336,7 @@ describe('platform events of a contact', () => {
     const automation = await automate(team, 'order');
     await call(team, 'POST', '/events/send', { event: 'order', contact_id: id, payload: { secret: 'yes' } });
     await call(team, 'DELETE', `/contacts/${id}`);
-    expect(await runsOf(team, automation)).toMatchObject([{ status: 'cancelled' }]);
+    expect(await fetchRuns(team, automation)).toMatchObject([{ status: 'cancelled' }]);
     const rows = await scene.app.world.db.all('select payload from automation_runs where contact_id = ?', [id]);
     expect(rows).toEqual([{ payload: null }]);
   });

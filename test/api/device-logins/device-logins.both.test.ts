@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashToken } from '../../../src/platform/secrets/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -11,7 +11,7 @@ let ada: Person;
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
-  people = peopleOf(scene);
+  people = createPeople(scene);
   ada = await people.person({ email: 'ada@people.example', team, role: 'admin' });
 });
 // The limits of one test are not those of the next.
@@ -27,7 +27,7 @@ const as = (token: string) => ({ key: token });
 const NOT_FOUND = { status: 404, body: { name: 'not_found', message: 'Code not found.' } };
 
 /** Returns the token of a session that a person has approved. */
-async function tokenOf(person: Person): Promise<string> {
+async function obtainToken(person: Person): Promise<string> {
   const { body } = await begin();
   expect((await approve(person, body.user_code)).status).toBe(200);
   const answer = await poll(body.device_code);
@@ -74,7 +74,7 @@ describe('a device login', () => {
   });
 
   it('creates a session that copies the approving one, except for its own columns', async () => {
-    const token = await tokenOf(ada);
+    const token = await obtainToken(ada);
     const { db } = scene.app.world;
     const [begun] = await db.all('select * from sessions where token_hash = ?', [hashToken(token)]);
     // A new column must be copied by `copySession` or named here: a session must not have more access than the one before it.
@@ -96,9 +96,9 @@ describe('a device login', () => {
   });
 
   it('follows changes of team and role like any other session', async () => {
-    const token = await tokenOf(ada);
+    const token = await obtainToken(ada);
     const other = await scene.team();
-    await peopleOf(scene).person({ team: other });
+    await createPeople(scene).person({ team: other });
     expect((await scene.api('POST', `/teams/${other.id}/switch`, as(token))).status).toBe(404);
     const { db } = scene.app.world;
     await db.run("update team_members set role = 'viewer' where id = ?", [ada.memberId]);
@@ -169,27 +169,27 @@ describe('an approved device login begins no session', () => {
     expect((await approve(person, body.user_code)).status).toBe(200);
     return body.device_code as string;
   };
-  const statusOf = async (code: string): Promise<string> => (await poll(code)).body.status as string;
+  const fetchStatus = async (code: string): Promise<string> => (await poll(code)).body.status as string;
 
   it('if its approving session ended because the person signed out everywhere', async () => {
     const grace = await people.person({ team });
     const code = await approved(grace);
     await grace.call('POST', '/auth/logout', { all: true });
-    expect(await statusOf(code)).toBe('denied');
+    expect(await fetchStatus(code)).toBe('denied');
   });
 
   it('if the person was removed from the team', async () => {
     const grace = await people.person({ team });
     const code = await approved(grace);
     expect((await ada.call('DELETE', `/teams/${team.id}/members/${grace.memberId}`)).status).toBe(200);
-    expect(await statusOf(code)).toBe('denied');
+    expect(await fetchStatus(code)).toBe('denied');
     const { data } = (await scene.api('GET', '/audit?limit=1', { key: team.key })).body;
     expect(data).toMatchObject([{ action: 'team_member.removed' }]);
   });
 
   it('and signing out everywhere ends the session that it began', async () => {
     const grace = await people.person({ team });
-    const token = await tokenOf(grace);
+    const token = await obtainToken(grace);
     expect((await scene.api('GET', '/team', as(token))).status).toBe(200);
     await grace.call('POST', '/auth/logout', { all: true });
     expect((await scene.api('GET', '/team', as(token))).status).toBe(401);
@@ -201,14 +201,14 @@ describe('attacks on device logins', () => {
     const cookie = ada.headers['cookie'] ?? '';
     const value = cookie.slice(cookie.indexOf('=') + 1);
     expect(await scene.api('GET', '/team', as(value))).toMatchObject({ status: 401 });
-    const token = await tokenOf(ada);
+    const token = await obtainToken(ada);
     const { origin } = new URL(scene.url);
     const planted = { headers: { cookie: `rasket_session=${token}`, origin } };
     expect(await scene.api('GET', '/auth/session', planted)).toMatchObject({ status: 401 });
   });
 
   it('a request with a token needs no Origin, whatever page it claims to come from', async () => {
-    const token = await tokenOf(ada);
+    const token = await obtainToken(ada);
     const headers = { origin: 'https://evil.example' };
     const made = await scene.api('POST', '/segments', { key: token, headers, body: { name: 'Elsewhere' } });
     expect(made.status).toBe(201);
@@ -225,7 +225,7 @@ describe('attacks on device logins', () => {
   });
 
   it('a signed-in program cannot approve another one, nor can a key', async () => {
-    const token = await tokenOf(ada);
+    const token = await obtainToken(ada);
     const { body } = await begin();
     const given = { body: { user_code: body.user_code } };
     for (const verb of ['approve', 'deny'])

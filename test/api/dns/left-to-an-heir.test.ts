@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Team } from '../../rig/scene.ts';
-import { claimingOf } from '../domain-claims/claimed.ts';
+import { createClaiming } from '../domain-claims/claiming.ts';
 import { useOffice } from './office.ts';
 
 const office = useOffice();
 const { configure, create, runJob } = office;
-const { claimed, domainOf, prove, verify } = claimingOf(() => office.scene);
+const { claimed, domainOf, prove, verify } = createClaiming(() => office.scene);
 const remove = async (team: Team, id: string) => {
   await office.scene.api('DELETE', `/domains/${id}`, { key: team.key });
   await runJob();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { CLASSES, recordDataOf, type DnsRecord } from '../../../src/protocol/dns/index.ts';
+import { CLASSES, toRecordData, type DnsRecord } from '../../../src/protocol/dns/index.ts';
 import type { AnyBody, ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type SceneOptions, type Team } from '../../rig/scene.ts';
 import { startUpdateServer, type UpdateServer } from '../../rig/update-server.ts';
@@ -78,5 +78,5 @@ export function useOffice(options?: { timeoutMs: number }): Office {
 
 /** Returns a record that somebody else has published, with a TTL that is not ours. */
 function foreignRecord(name: string, type: string, value: string, priority: number | null = null): DnsRecord {
-  return { name, class: CLASSES.IN, ttl: 1234, data: recordDataOf({ name, type, value, priority }) };
+  return { name, class: CLASSES.IN, ttl: 1234, data: toRecordData({ name, type, value, priority }) };
 }

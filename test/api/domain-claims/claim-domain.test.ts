@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { claimingOf, newName } from './claimed.ts';
+import { createClaiming, newName } from './claiming.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const { claim, claimed, domainOf, read } = claimingOf(() => scene);
+const { claim, claimed, domainOf, read } = createClaiming(() => scene);
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 describe('POST /domains/claim creates a claim', () => {

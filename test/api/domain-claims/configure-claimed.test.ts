@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { publish } from '../../rig/scene.ts';
 import { useOffice } from '../dns/office.ts';
-import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
+import { createClaiming, HOUR_MS, MINUTE_MS } from './claiming.ts';
 
 const office = useOffice();
 const { create, configure, runJob } = office;
-const { claim, claimed, domainOf, prove, sweep, verify } = claimingOf(() => office.scene);
+const { claim, claimed, domainOf, prove, sweep, verify } = createClaiming(() => office.scene);
 const lines = () => office.server.lines();
 
 /** Creates a name that its owner had published automatically, and that another team has just claimed. */

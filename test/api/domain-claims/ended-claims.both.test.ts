@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { claimingOf, HOUR_MS, MINUTE_MS, newName } from './claimed.ts';
+import { createClaiming, HOUR_MS, MINUTE_MS, newName } from './claiming.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, verify } = claimingOf(() => scene);
+const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, verify } = createClaiming(() => scene);
 const DAY_MS = 24 * HOUR_MS;
 
 describe('a claim ends without completion', () => {

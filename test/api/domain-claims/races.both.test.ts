@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { composeSwitchedOff, findDomain, switchOff } from '../../../src/mail/domains/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
+import { createClaiming, HOUR_MS, MINUTE_MS } from './claiming.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -10,7 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = claimingOf(() => scene);
+const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = createClaiming(
+  () => scene,
+);
 
 /** Holds queries from now on until the second function is called; queries after the first are answered. */
 function holdQuestions(): [ask: () => void, answer: () => void] {

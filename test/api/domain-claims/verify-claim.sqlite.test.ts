@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimsToCheck, noteTried } from '../../../src/mail/domain-claims/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
+import { createClaiming, HOUR_MS, MINUTE_MS } from './claiming.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -9,10 +9,12 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = claimingOf(() => scene);
+const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = createClaiming(
+  () => scene,
+);
 const DAY_MS = 24 * HOUR_MS;
 
-const typesOf = async (id: string) =>
+const loadTypes = async (id: string) =>
   (await scene.events(id)).map((event) => `${event.type} ${String(event.data?.['status'])}`);
 
 describe('the record of a claim', () => {
@@ -181,7 +183,7 @@ describe('recent activity of the owner', () => {
 
   it('blocks a claim while accepted mail waits for its first attempt', async () => {
     await using still = await startScene({ roles: ['http'] });
-    const { claimed: claimedHere, prove: proveHere, send: sendHere, verify: verifyHere } = claimingOf(() => still);
+    const { claimed: claimedHere, prove: proveHere, send: sendHere, verify: verifyHere } = createClaiming(() => still);
     const { owner, claimant, name, opened } = await claimedHere();
     proveHere(opened);
     expect((await sendHere(owner, name)).status).toBe(200);
@@ -230,7 +232,7 @@ describe('a name that changes hands', () => {
     expect(after).toMatchObject({ status: 'failed', capabilities: { sending: 'pending' } });
     expect(after.records[0].name).not.toBe(before.records[0].name);
     expect((await send(owner, name)).status).toBe(403);
-    expect((await typesOf(held.id)).slice(2)).toEqual(['domain.updated failed']);
+    expect((await loadTypes(held.id)).slice(2)).toEqual(['domain.updated failed']);
     expect((await domainOf(claimant, opened.domain_id)).status).toBe('pending');
     expect((await send(claimant, name)).status).toBe(403);
 
@@ -239,7 +241,7 @@ describe('a name that changes hands', () => {
     await sweep();
     expect((await domainOf(claimant, copy.id)).status).toBe('verified');
     expect((await domainOf(claimant, copy.id)).records[0].name).toBe(copy.records[0].name);
-    expect(await typesOf(copy.id)).toEqual([
+    expect(await loadTypes(copy.id)).toEqual([
       'domain.created not_started',
       'domain.updated pending',
       'domain.updated verified',
@@ -270,7 +272,7 @@ describe('a name that changes hands', () => {
     const again = await scene.api('POST', `/domains/${held.id}/verify`, { key: owner.key });
     expect(again).toMatchObject({ status: 409, body: { claimable: true } });
     expect((await domainOf(owner, held.id)).status).toBe('failed');
-    expect((await typesOf(held.id)).slice(2)).toEqual(['domain.updated failed']);
+    expect((await loadTypes(held.id)).slice(2)).toEqual(['domain.updated failed']);
   });
 
   it('has its old keys deleted from the database', async () => {

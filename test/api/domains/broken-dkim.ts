@@ -1,7 +1,7 @@
 import { relative, text, type BrokenZone, type Ground, type PublishedRecord } from './broken-zone.ts';
 
-const keyOf = (value: string): string => value.replace(/^.*p=/, '');
-const selectorOf = (record: PublishedRecord): string => record.name.split('.')[0] ?? '';
+const readKey = (value: string): string => value.replace(/^.*p=/, '');
+const readSelector = (record: PublishedRecord): string => record.name.split('.')[0] ?? '';
 const dkimSays = (change: (value: string) => string, rest: (ground: Ground) => string) => ({
   of: 'dkim' as const,
   breakIt: ({ dns, dkim }: Ground) => dns.set(dkim.name, 'TXT', text(change(dkim.value))),
@@ -33,7 +33,7 @@ export const BROKEN_DKIM: BrokenZone[] = [
     ...dkimSays(
       (value) => value.slice(0, 255),
       ({ dkim }) =>
-        `The DKIM key at ${dkim.name} is cut off: ${keyOf(dkim.value.slice(0, 255)).length} of its ${keyOf(dkim.value).length} characters are there; this panel ends a text at 255, so split the value into several strings of one record.`,
+        `The DKIM key at ${dkim.name} is cut off: ${readKey(dkim.value.slice(0, 255)).length} of its ${readKey(dkim.value).length} characters are there; this panel ends a text at 255, so split the value into several strings of one record.`,
     ),
   },
   {
@@ -48,7 +48,7 @@ export const BROKEN_DKIM: BrokenZone[] = [
     ...dkimSays(
       (value) => value.replace(/.{12}$/, 'AAAAAAAAAAAA'),
       ({ dkim }) =>
-        `Another DKIM key stands at ${dkim.name}: its p= begins with "${keyOf(dkim.value).slice(0, 24)}" and ends with "AAAAAAAA", ours ends with "${dkim.value.slice(-8)}".`,
+        `Another DKIM key stands at ${dkim.name}: its p= begins with "${readKey(dkim.value).slice(0, 24)}" and ends with "AAAAAAAA", ours ends with "${dkim.value.slice(-8)}".`,
     ),
   },
   {
@@ -144,14 +144,14 @@ export const BROKEN_DKIM: BrokenZone[] = [
   {
     why: 'a name relative to the wrong zone',
     ...movedTo(
-      ({ dkim, zone }) => `${selectorOf(dkim)}._domainkey.${zone}`,
+      ({ dkim, zone }) => `${readSelector(dkim)}._domainkey.${zone}`,
       (g) => `the name there must be ${relative(g, g.dkim)}, because the zone is ${g.zone}`,
     ),
   },
   {
     why: 'a missing underscore',
     ...movedTo(
-      ({ dkim, name }) => `${selectorOf(dkim)}.domainkey.${name}`,
+      ({ dkim, name }) => `${readSelector(dkim)}.domainkey.${name}`,
       (g) => `its name lacks the underscore; enter ${relative(g, g.dkim)}`,
     ),
   },

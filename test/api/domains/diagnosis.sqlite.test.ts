@@ -70,7 +70,7 @@ async function look(id: string, key = team.key): Promise<SeenRecord[]> {
 
 const verify = (id: string) => scene.api('POST', `/domains/${id}/verify`, { key: team.key });
 
-function aboutOf(records: SeenRecord[], ground: Ground, of: BrokenZone['of']): SeenRecord | undefined {
+function findRecord(records: SeenRecord[], ground: Ground, of: BrokenZone['of']): SeenRecord | undefined {
   if (of === 'caa') return records.find((record) => record.record === 'TrackingCAA');
   return records.find((record) => record.name === ground[of].name && record.type === ground[of].type);
 }
@@ -80,7 +80,7 @@ async function examine({ of, breakIt }: BrokenZone): Promise<{ ground: Ground; a
   const ground = await lay();
   breakIt(ground);
   await verify(ground.id);
-  return { ground, about: aboutOf(await look(ground.id), ground, of) };
+  return { ground, about: findRecord(await look(ground.id), ground, of) };
 }
 
 describe('a broken zone', () => {
@@ -122,7 +122,7 @@ describe('a broken zone', () => {
     dns.forget(ground.dkim.name);
     await verify(ground.id);
     publish(dns, { records: [ground.dkim] });
-    const about = aboutOf(await look(ground.id), ground, 'dkim');
+    const about = findRecord(await look(ground.id), ground, 'dkim');
     expect([about?.status, about?.diagnosis]).toEqual([
       'pending',
       `The TXT record at ${ground.dkim.name} is published as asked for by now; verify the domain to have it looked up again.`,
@@ -137,7 +137,7 @@ describe('a broken zone', () => {
     try {
       const ground = await lay();
       await verify(ground.id);
-      expect(aboutOf(await look(ground.id), ground, 'caa')?.diagnosis).toBe(
+      expect(findRecord(await look(ground.id), ground, 'caa')?.diagnosis).toBe(
         'The CAA records at rasket.test let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them.',
       );
     } finally {
@@ -175,7 +175,7 @@ describe('a correct zone', () => {
     const ground = await lay();
     await verify(ground.id);
     const records = await look(ground.id);
-    expect(aboutOf(records, ground, 'mx')?.found).toEqual({ resolver: ['10 rasket.test'], authoritative: [] });
+    expect(findRecord(records, ground, 'mx')?.found).toEqual({ resolver: ['10 rasket.test'], authoritative: [] });
   });
 
   it('is not queried before the domain was verified once', async () => {
@@ -191,7 +191,7 @@ describe('the displayed diagnosis', () => {
     dns.set(ground.mx.name, 'MX', ['10 new.test']);
     dns.remember(ground.mx.name, 'MX', ['10 old.test']);
     await verify(ground.id);
-    const mx = aboutOf(await look(ground.id), ground, 'mx');
+    const mx = findRecord(await look(ground.id), ground, 'mx');
     expect(mx?.found).toEqual({ resolver: ['10 old.test'], authoritative: ['10 new.test'] });
   });
 
@@ -204,7 +204,7 @@ describe('the displayed diagnosis', () => {
       Array.from({ length: 12 }, (_, i) => `v=spf1 ${i} ${hostile}`.match(/.{1,200}/gs) ?? []),
     );
     await verify(ground.id);
-    const spf = aboutOf(await look(ground.id), ground, 'spf');
+    const spf = findRecord(await look(ground.id), ground, 'spf');
     const values = [...(spf?.found?.resolver ?? []), ...(spf?.found?.authoritative ?? []), spf?.diagnosis ?? ''];
     expect(spf?.found?.resolver).toHaveLength(5);
     for (const value of values) {
@@ -297,7 +297,7 @@ describe('the number of DNS queries of a diagnosis', () => {
     const ground = await lay();
     dns.set(ground.dkim.name, 'TXT', text(`v=DKIM1; k=rsa; p=${'B'.repeat(700)}`));
     await verify(ground.id);
-    const about = aboutOf(await look(ground.id), ground, 'dkim');
+    const about = findRecord(await look(ground.id), ground, 'dkim');
     expect(about?.found?.authoritative[0]).toMatch(/^v=DKIM1; k=rsa; p=B+…$/);
     expect(
       dns.queries.some(({ over, recursion, name }) => over === 'tcp' && !recursion && name === ground.dkim.name),

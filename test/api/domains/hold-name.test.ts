@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { claimingOf, HOUR_MS, MINUTE_MS, newName } from '../domain-claims/claimed.ts';
+import { createClaiming, HOUR_MS, MINUTE_MS, newName } from '../domain-claims/claiming.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -8,7 +8,16 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const { claim, claimed, domainOf, prove, publishDomain, read, sweep, verify: verifyClaim } = claimingOf(() => scene);
+const {
+  claim,
+  claimed,
+  domainOf,
+  prove,
+  publishDomain,
+  read,
+  sweep,
+  verify: verifyClaim,
+} = createClaiming(() => scene);
 
 const create = (team: Team, name: string) => scene.api('POST', '/domains', { key: team.key, body: { name } });
 const verify = (team: Team, id: string) => scene.api('POST', `/domains/${id}/verify`, { key: team.key });

@@ -37,13 +37,13 @@ interface Published {
   required: boolean;
   key_status?: string;
 }
-const selectorsOf = (records: Published[]) =>
+const listSelectors = (records: Published[]) =>
   records.filter(({ record }) => record === 'DKIM').map(({ name }) => name.split('.')[0]);
-const bitsOf = ({ value }: Published) => {
+const readBits = ({ value }: Published) => {
   const key = Buffer.from(value.replace(/.*p=/, ''), 'base64');
   return createPublicKey({ key, format: 'der', type: 'spki' }).asymmetricKeyDetails?.modulusLength;
 };
-async function signersOf(to: string): Promise<string[]> {
+async function loadSigners(to: string): Promise<string[]> {
   const message = scene.sink.messages.find(({ rcptTo }) => rcptTo.includes(to));
   const nowhere = () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }));
   const { results } = await dkimVerify(message?.data ?? Buffer.alloc(0), { resolver: nowhere });
@@ -61,10 +61,10 @@ describe('a regenerated key', () => {
       status: 200,
       body: { object: 'domain', id: domain.id, status: 'pending', capabilities: { sending: 'pending' } },
     });
-    const selectors = selectorsOf(answer.body.records);
+    const selectors = listSelectors(answer.body.records);
     expect(selectors).toHaveLength(2);
-    for (const selector of selectorsOf(before.records)) expect(selectors).not.toContain(selector);
-    expect(bitsOf(answer.body.records[0])).toBe(bits);
+    for (const selector of listSelectors(before.records)) expect(selectors).not.toContain(selector);
+    expect(readBits(answer.body.records[0])).toBe(bits);
     expect(answer.text).not.toContain('PRIVATE');
     expect(await scene.app.world.db.all('select 1 from dkim_keys where domain_id = ?', [domain.id])).toHaveLength(2);
     expect(await send(team, domain, 'x@example.org')).toMatchObject({
@@ -73,7 +73,7 @@ describe('a regenerated key', () => {
     });
     const [event] = (await scene.events(domain.id)).slice(-1);
     expect(event).toMatchObject({ type: 'domain.updated', data: { status: 'pending' } });
-    expect(selectorsOf(event?.data?.['records'] as Published[])).toEqual(selectors);
+    expect(listSelectors(event?.data?.['records'] as Published[])).toEqual(selectors);
   });
 
   it('is all that has to be published again, while the other records keep their state', async () => {
@@ -128,7 +128,7 @@ describe('mail that waits for a regenerated key', () => {
     scene.clock.advance(HOUR_MS);
     await scene.settled();
     expect((await scene.account(team, mail.id)).state).toBe('delivered');
-    expect(await signersOf('held@example.org')).toEqual(selectorsOf(body.records).toSorted());
+    expect(await loadSigners('held@example.org')).toEqual(listSelectors(body.records).toSorted());
   });
 
   it('fails as domain_unverified when nobody publishes the new key', async () => {
@@ -172,7 +172,7 @@ describe('the limit of once a minute for regeneration', () => {
     const answers = await Promise.all([1, 2, 3].map(() => regenerate(team, domain.id)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 429, 429]);
     const made = answers.find(({ status }) => status === 200);
-    expect(selectorsOf((await read(team, domain.id)).records)).toEqual(selectorsOf(made?.body.records));
+    expect(listSelectors((await read(team, domain.id)).records)).toEqual(listSelectors(made?.body.records));
   });
 });
 

@@ -11,7 +11,7 @@ const sweep = async () => {
   scene.clock.advance(1);
   await scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
 };
-const statusOf = async (id: string) =>
+const loadStatus = async (id: string) =>
   (await scene.app.world.db.get('select status from domains where id = ?', [id]))?.status;
 async function registered(team: Team, names: string[]): Promise<{ id: string; name: string }[]> {
   const made = [];
@@ -37,7 +37,7 @@ describe('the domain sweep', () => {
     open();
     await sweeping;
     expect(asked()).toBe(12);
-    for (const { id } of domains) expect(await statusOf(id)).toBe('verified');
+    for (const { id } of domains) expect(await loadStatus(id)).toBe('verified');
   });
 
   it('skips a domain that fails with an error, logs it, and tries it again next time', async () => {
@@ -50,13 +50,16 @@ describe('the domain sweep', () => {
     );
     await db.run(`update dkim_keys set private_key_sealed = 'v1.x' where domain_id = ?`, [broken?.id ?? '']);
     await sweep();
-    expect([await statusOf(broken?.id ?? ''), await statusOf(whole?.id ?? '')]).toEqual(['not_started', 'verified']);
+    expect([await loadStatus(broken?.id ?? ''), await loadStatus(whole?.id ?? '')]).toEqual([
+      'not_started',
+      'verified',
+    ]);
     expect(scene.log.filter((line) => line.includes('a domain could not be checked'))).toHaveLength(1);
     for (const { id, private_key_sealed: sealed } of keys) {
       await db.run('update dkim_keys set private_key_sealed = ? where id = ?', [sealed, id]);
     }
     await sweep();
-    expect(await statusOf(broken?.id ?? '')).toBe('verified');
+    expect(await loadStatus(broken?.id ?? '')).toBe('verified');
   });
 
   it('writes nothing and sends no event for unchanged domains', async () => {
@@ -77,7 +80,7 @@ describe('the domain sweep', () => {
     await sweep();
     const sql = `select count(*) as n from domain_records where domain_id = ? and record = 'DMARC'`;
     expect(await db.get(sql, [domain.id])).toEqual({ n: 1 });
-    expect(await statusOf(domain.id)).toBe('verified');
+    expect(await loadStatus(domain.id)).toBe('verified');
   });
 });
 
@@ -96,7 +99,7 @@ describe('a DNS answer that is older than a change', () => {
     expect(replaced.status).toBe(200);
     open();
     expect((await verifying).status).toBe(200);
-    expect(await statusOf(domain.id)).toBe('pending');
+    expect(await loadStatus(domain.id)).toBe('pending');
   });
 
   it('neither verifies nor fails receiving that was enabled meanwhile', async () => {
@@ -116,8 +119,8 @@ describe('a DNS answer that is older than a change', () => {
     ]);
     open();
     await verifying;
-    expect(await statusOf(domain.id)).toBe('partially_verified');
+    expect(await loadStatus(domain.id)).toBe('partially_verified');
     await sweep();
-    expect(await statusOf(domain.id)).toBe('verified');
+    expect(await loadStatus(domain.id)).toBe('verified');
   });
 });

@@ -9,7 +9,7 @@ afterAll(() => scene.close());
 
 const change = (team: Team, id: string, body: unknown) => scene.api('PATCH', `/domains/${id}`, { key: team.key, body });
 const read = async (team: Team, id: string) => (await scene.api('GET', `/domains/${id}`, { key: team.key })).body;
-const caaOf = (body: { records: { record: string }[] }) =>
+const listCaa = (body: { records: { record: string }[] }) =>
   body.records.filter(({ record }) => record === 'TrackingCAA');
 async function verify(team: Team, id: string): Promise<void> {
   scene.clock.advance(60_000);
@@ -27,7 +27,7 @@ describe('the TrackingCAA record', () => {
     const domain = await team.domain(`mail.${zone}`);
     expect((await change(team, domain.id, { open_tracking: true })).status).toBe(200);
     const body = await read(team, domain.id);
-    expect([body.status, caaOf(body)]).toEqual(['verified', []]);
+    expect([body.status, listCaa(body)]).toEqual(['verified', []]);
   });
 
   it('is required at the domain’s own name if the zone above forbids the authority, and stays once it is published', async () => {
@@ -36,7 +36,7 @@ describe('the TrackingCAA record', () => {
     const domain = await team.domain('mail.strict.example');
     await change(team, domain.id, { click_tracking: true });
     const asked = await read(team, domain.id);
-    expect(caaOf(asked)).toMatchObject([
+    expect(listCaa(asked)).toMatchObject([
       {
         type: 'CAA',
         name: 'mail.strict.example',
@@ -51,24 +51,24 @@ describe('the TrackingCAA record', () => {
     for (let look = 0; look < 3; look++) {
       await verify(team, domain.id);
       const seen = await read(team, domain.id);
-      expect(caaOf(seen)).toMatchObject([{ required: true, status: 'verified' }]);
+      expect(listCaa(seen)).toMatchObject([{ required: true, status: 'verified' }]);
     }
     await change(team, domain.id, { click_tracking: false });
-    expect(caaOf(await read(team, domain.id))).toEqual([]);
+    expect(listCaa(await read(team, domain.id))).toEqual([]);
   });
 
   it('becomes required when a later check finds the authority forbidden, with an event', async () => {
     const team = await scene.team();
     const domain = await team.domain('mail.later.example');
     await change(team, domain.id, { click_tracking: true });
-    expect(caaOf(await read(team, domain.id))).toEqual([]);
+    expect(listCaa(await read(team, domain.id))).toEqual([]);
     const before = (await scene.events(domain.id)).length;
     scene.dns.set('later.example', 'CAA', ['0 issue ";"']);
     await verify(team, domain.id);
-    expect(caaOf(await read(team, domain.id))).toHaveLength(1);
+    expect(listCaa(await read(team, domain.id))).toHaveLength(1);
     const told = (await scene.events(domain.id)).slice(before);
     expect(told.map(({ type }) => type)).toEqual(['domain.updated']);
-    expect(caaOf(told[0]?.data as { records: { record: string }[] })).toHaveLength(1);
+    expect(listCaa(told[0]?.data as { records: { record: string }[] })).toHaveLength(1);
   });
 
   it('is not required because a CAA lookup failed', async () => {
@@ -77,6 +77,6 @@ describe('the TrackingCAA record', () => {
     scene.dns.set('silent.example', 'CAA', 'SERVFAIL');
     await change(team, domain.id, { click_tracking: true });
     await verify(team, domain.id);
-    expect(caaOf(await read(team, domain.id))).toEqual([]);
+    expect(listCaa(await read(team, domain.id))).toEqual([]);
   });
 });

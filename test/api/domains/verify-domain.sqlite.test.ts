@@ -42,7 +42,7 @@ async function statuses(team: Team, domain: Domain): Promise<string[]> {
 }
 const storedStatus = async (domain: Domain) =>
   (await scene.app.world.db.get('select status from domains where id = ?', [domain.id]))?.status;
-const eventsOf = async (domain: Domain) =>
+const loadEvents = async (domain: Domain) =>
   (await scene.events(domain.id)).map((event) => `${event.type} ${String(event.data?.['status'])}`);
 const sweep = () => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
 
@@ -56,7 +56,7 @@ describe('verification', () => {
     expect(await statuses(team, domain)).toEqual(['verified', 'verified', 'verified', 'verified']);
     const { body } = await scene.api('GET', `/domains/${domain.id}`, { key: team.key });
     expect(body.capabilities).toEqual({ sending: 'verified', receiving: 'unsupported' });
-    expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.updated verified']);
+    expect(await loadEvents(domain)).toEqual(['domain.created not_started', 'domain.updated verified']);
   });
 
   it('with nothing published leaves the domain pending, and it may not send', async () => {
@@ -69,7 +69,7 @@ describe('verification', () => {
       status: 403,
       body: { name: 'validation_error' },
     });
-    expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.updated pending']);
+    expect(await loadEvents(domain)).toEqual(['domain.created not_started', 'domain.updated pending']);
   });
 
   const cases: { why: string; change: (domain: Domain) => void; after: string[] }[] = [
@@ -275,7 +275,7 @@ describe('the verification sweep', () => {
     scene.clock.advance(HOUR_MS);
     await sweep();
     expect(await storedStatus(domain)).toBe('verified');
-    expect(await eventsOf(domain)).toEqual([
+    expect(await loadEvents(domain)).toEqual([
       'domain.created not_started',
       'domain.updated pending',
       'domain.updated failed',
@@ -312,7 +312,7 @@ describe('the verification sweep', () => {
       await sweep();
       expect(await storedStatus(domain)).toBe('failed');
       // An event is sent when it begins, and when it is over.
-      expect((await eventsOf(domain)).slice(1)).toEqual([
+      expect((await loadEvents(domain)).slice(1)).toEqual([
         'domain.updated verified',
         'domain.updated verified',
         'domain.updated failed',
@@ -367,7 +367,7 @@ describe('the verification sweep', () => {
     scene.clock.advance(HOUR_MS);
     await sweep();
     expect(await storedStatus(domain)).toBe('verified');
-    expect(await eventsOf(domain)).toHaveLength(2);
+    expect(await loadEvents(domain)).toHaveLength(2);
     await forget(team, domain);
   });
 
@@ -400,5 +400,5 @@ it('a domain deleted during a DNS check returns 404, and no event follows its de
   expect((await forget(team, domain)).status).toBe(200);
   open();
   expect((await verifying).status).toBe(404);
-  expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.deleted not_started']);
+  expect(await loadEvents(domain)).toEqual(['domain.created not_started', 'domain.deleted not_started']);
 });

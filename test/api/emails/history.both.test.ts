@@ -29,7 +29,7 @@ async function sender(): Promise<{ team: Team; send: (...to: string[]) => Promis
   };
   return { team, send };
 }
-const attemptsOf = async (team: Team, id: string, query = '') =>
+const fetchAttempts = async (team: Team, id: string, query = '') =>
   (await scene.api('GET', `/emails/${id}/attempts${query}`, { key: team.key })).body as {
     has_more: boolean;
     data: Attempt[];
@@ -41,7 +41,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     const { team, send } = await sender();
     const id = await send('permfail@gone.example', 'Ada <Ada@one.example>', 'eve@one.example');
     const suppressed = async () =>
-      ((await attemptsOf(team, id)) as unknown as { suppressed: { email: string; origin: string }[] }).suppressed;
+      ((await fetchAttempts(team, id)) as unknown as { suppressed: { email: string; origin: string }[] }).suppressed;
     expect(await suppressed()).toEqual([]);
     await scene.settled();
     expect(await suppressed()).toEqual([
@@ -60,7 +60,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     const { team, send } = await sender();
     const id = await send('ada@one.example');
     await scene.settled();
-    const { data, pending, has_more: hasMore } = await attemptsOf(team, id);
+    const { data, pending, has_more: hasMore } = await fetchAttempts(team, id);
     expect([data.length, pending, hasMore]).toEqual([1, [], false]);
     expect(data[0]).toMatchObject({
       attempt: 1,
@@ -91,7 +91,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     await scene.settled();
     const id = await two.send('other@shared.example');
     await scene.settled();
-    const said = (await attemptsOf(two.team, id)).data[0]?.transcript.join('\n') ?? '';
+    const said = (await fetchAttempts(two.team, id)).data[0]?.transcript.join('\n') ?? '';
     expect(said).toContain('other@shared.example');
     expect(said).not.toContain('private');
   });
@@ -100,7 +100,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     const { team, send } = await sender();
     const id = await send('tempfail@slow.example');
     await scene.settled();
-    const first = await attemptsOf(team, id);
+    const first = await fetchAttempts(team, id);
     expect(first.data[0]?.recipients[0]).toMatchObject({ outcome: 'deferred', reason: 'refused_for_now' });
     expect(first.data[0]?.recipients[0]?.['advice']).toContain('tried again');
     expect(first.pending).toMatchObject([
@@ -110,11 +110,11 @@ describe('GET /emails/{email_id}/attempts', () => {
     expect(until).toBeGreaterThan(scene.clock.now());
     scene.clock.advance(until - scene.clock.now() + MINUTE_MS);
     await scene.settled();
-    const both = await attemptsOf(team, id);
+    const both = await fetchAttempts(team, id);
     expect(both.data.map(({ attempt }) => attempt)).toEqual([2, 1]);
-    const page = await attemptsOf(team, id, '?limit=1');
+    const page = await fetchAttempts(team, id, '?limit=1');
     expect([page.has_more, page.data[0]?.attempt]).toEqual([true, 2]);
-    const next = await attemptsOf(team, id, `?limit=1&after=${page.data[0]?.id}`);
+    const next = await fetchAttempts(team, id, `?limit=1&after=${page.data[0]?.id}`);
     expect([next.has_more, next.data[0]?.attempt]).toEqual([false, 1]);
   });
 
@@ -123,7 +123,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     const id = await send('permfail@one.example', 'ada@one.example', 'x@gone.invalid');
     scene.dns.set('gone.invalid', 'ANY', 'NXDOMAIN');
     await scene.settled();
-    const { data } = await attemptsOf(team, id);
+    const { data } = await fetchAttempts(team, id);
     const results = data.flatMap(({ mx, recipients }) =>
       recipients.map(({ email, outcome, explanation }) => ({ mx, email, outcome, explanation })),
     );
@@ -153,7 +153,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     const { team, send } = await sender();
     const id = await send('delivered@simulator.rasket.test');
     await scene.settled();
-    const { data } = await attemptsOf(team, id);
+    const { data } = await fetchAttempts(team, id);
     expect(data).toMatchObject([
       { address: null, transcript: [], recipients: [{ outcome: 'delivered', advice: null }] },
     ]);
@@ -167,7 +167,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'no@one.example' } });
     const id = await send('no@one.example');
     await scene.settled();
-    expect(await attemptsOf(team, id)).toMatchObject({ data: [], pending: [] });
+    expect(await fetchAttempts(team, id)).toMatchObject({ data: [], pending: [] });
   });
 });
 

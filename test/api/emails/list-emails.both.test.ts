@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Db } from '../../../src/platform/db/index.ts';
-import { plansOf } from '../../rig/plans.ts';
+import { explainQueries } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -58,13 +58,13 @@ describe('GET /emails', () => {
 
   const iso = (offsetMs: number) => new Date(scene.clock.now() + offsetMs).toISOString();
   const ALL = ['bcc', 'idn', 'scheduled', 'delayed', 'bounced', 'delivered'];
-  const nameOf = (id: string) => Object.keys(sent).find((name) => sent[name]?.id === id) ?? id;
+  const findName = (id: string) => Object.keys(sent).find((name) => sent[name]?.id === id) ?? id;
 
   async function found(filters: Record<string, string>): Promise<string[]> {
     const answer = await scene.api('GET', `/emails?${new URLSearchParams(filters)}`, { key: team.key });
     expect(answer.status, JSON.stringify(filters)).toBe(200);
     expect(answer.body.has_more).toBe(false);
-    return answer.body.data.map(({ id }: { id: string }) => nameOf(id));
+    return answer.body.data.map(({ id }: { id: string }) => findName(id));
   }
   const at = (name: string, offsetMs = 0) => new Date((sent[name]?.at ?? 0) + offsetMs).toISOString();
 
@@ -104,7 +104,7 @@ describe('GET /emails', () => {
     // PostgreSQL reads a small table whole, whatever its indexes.
     if (db.dialect === 'pg') return expect(await indexesByKey(db)).toHaveLength(2);
     for (const filters of [{}, { status: 'delivered' }] as Record<string, string>[]) {
-      const plans = await plansOf(db, ask(filters), 'from emails', 'api_key_id = ?');
+      const plans = await explainQueries(db, ask(filters), 'from emails', 'api_key_id = ?');
       expect(plans.length).toBeGreaterThan(0);
       for (const plan of plans) expect(plan).toMatch(/USING (?:COVERING )?INDEX emails_team_id_api_key_id/);
     }

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const linesOf = (id: string) =>
+const listLines = (id: string) =>
   scene.log
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ emailId, level }) => emailId === id && level !== 'debug')
@@ -27,7 +27,7 @@ async function sendTo(...to: string[]): Promise<{ id: string; requestId: string 
 
 it('every log line and the history of an email have the request id of the answer that accepted it', async () => {
   const { id, requestId } = await sendTo('reader@one.example');
-  expect(linesOf(id)).toEqual([
+  expect(listLines(id)).toEqual([
     ['email accepted', requestId],
     ['email delivered', requestId],
   ]);
@@ -39,7 +39,7 @@ it('every log line and the history of an email have the request id of the answer
 it('every attempt of a deferred delivery and every bounce have the request id', async () => {
   const { id, requestId } = await sendTo('tempfail@later.example', 'permfail@gone.example');
   await advanceToNextAttempt(scene, id);
-  const lines = linesOf(id);
+  const lines = listLines(id);
   expect(lines).toEqual(lines.map(([msg]) => [msg, requestId]));
   expect(lines.map(([msg]) => msg)).toContain('email bounced');
   expect(lines.filter(([msg]) => msg === 'delivery deferred').length).toBeGreaterThan(1);
@@ -50,6 +50,6 @@ it('mail stored before request ids were has none in logs and attempts', async ()
   await scene.app.world.db.run('update emails set request_id = null where id = ?', [id]);
   await scene.app.world.db.run('update deliveries set request_id = null where email_id = ?', [id]);
   await advanceToNextAttempt(scene, id);
-  expect(linesOf(id).at(-1)).toEqual(['delivery deferred', undefined]);
+  expect(listLines(id).at(-1)).toEqual(['delivery deferred', undefined]);
   expect((await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.request_id).toBeNull();
 });

@@ -38,7 +38,7 @@ async function plant(team: Team, mark: string, from: number, to: number): Promis
   if (driver === 'pg') await db.run('analyze emails, email_bodies');
 }
 
-const idsOf = (body: { data: { subject: string }[] }): number[] =>
+const toIds = (body: { data: { subject: string }[] }): number[] =>
   body.data.map(({ subject }) => Number(/\d+/.exec(subject)?.[0]));
 
 async function indexAll(): Promise<void> {
@@ -56,7 +56,7 @@ const find = async (team: Team, query: Record<string, string>) => {
     key: team.key,
   });
   expect(status).toBe(200);
-  return { found: idsOf(body), hasMore: body.has_more as boolean };
+  return { found: toIds(body), hasMore: body.has_more as boolean };
 };
 
 it('a search finds the same emails as a full scan, in either direction and with other filters', async () => {
@@ -68,7 +68,7 @@ it('a search finds the same emails as a full scan, in either direction and with 
   // These are in no block yet.
   await plant(team, 'bbb', 2601, 2900);
   const numbers = Array.from({ length: 2901 }, (_, n) => n);
-  const textOf = (n: number): string => `order ${n} of bbb${n % 7 === 0 ? ' and äpfel' : ''}\na@example.com`;
+  const formatText = (n: number): string => `order ${n} of bbb${n % 7 === 0 ? ' and äpfel' : ''}\na@example.com`;
   for (const search of [
     'order 12',
     '9',
@@ -86,17 +86,17 @@ it('a search finds the same emails as a full scan, in either direction and with 
   ]) {
     for (const status of [undefined, 'bounced']) {
       const expected = numbers
-        .filter((n) => textOf(n).includes(search.toLowerCase()) && (status === undefined || n % 5 === 0))
+        .filter((n) => formatText(n).includes(search.toLowerCase()) && (status === undefined || n % 5 === 0))
         .reverse();
       const query = { search, ...(status === undefined ? {} : { status }) };
       const first = await find(team, query);
       expect([search, first.found, first.hasMore]).toEqual([search, expected.slice(0, 100), expected.length > 100]);
       if (expected.length <= 100) continue;
-      const idOf = (n: number | undefined): string =>
+      const buildId = (n: number | undefined): string =>
         `019a0000-0000-7000-8bbb-${(n ?? 0).toString(16).padStart(12, '0')}`;
-      const next = await find(team, { ...query, after: idOf(first.found.at(-1)) });
+      const next = await find(team, { ...query, after: buildId(first.found.at(-1)) });
       expect([search, next.found]).toEqual([search, expected.slice(100, 200)]);
-      const back = await find(team, { ...query, before: idOf(next.found[0]) });
+      const back = await find(team, { ...query, before: buildId(next.found[0]) });
       expect([search, back.found]).toEqual([search, expected.slice(0, 100)]);
     }
   }
@@ -110,7 +110,7 @@ it('a search reads as few rows of many emails as of a few, and skips most of the
   await indexAll();
   const { db } = scene.app.world;
   const all = db.all.bind(db);
-  const costOf = async (team: Team, search: string): Promise<number> => {
+  const measureCost = async (team: Team, search: string): Promise<number> => {
     let pieces = 0;
     db.all = ((sql: string, values: never) => {
       if (sql.startsWith('select * from emails where')) pieces++;
@@ -125,8 +125,8 @@ it('a search reads as few rows of many emails as of a few, and skips most of the
   };
   // These match nothing, something rare, something everywhere, and have fewer than three letters.
   for (const search of ['never said', 'order 471 ', 'example.com', 'zq', 'z', '€']) {
-    const few = await costOf(small, search);
-    const many = await costOf(large, search);
+    const few = await measureCost(small, search);
+    const many = await measureCost(large, search);
     expect([search, many]).toEqual([search, expect.toSatisfy((n: number) => n <= 3 * few)]);
     expect(many).toBeLessThanOrEqual(4);
   }
@@ -138,20 +138,20 @@ it('search blocks are deleted with their emails', async () => {
   const team = await scene.team();
   await plant(team, 'abc', 0, 2 * A_BLOCK + A_BLOCK + 10);
   await indexAll();
-  const countOf = async (): Promise<number> =>
+  const loadCount = async (): Promise<number> =>
     Number(
       (await db.get<{ n: number }>('select count(*) as n from email_search_blocks where team_id = ?', [team.id]))?.n,
     );
-  expect(await countOf()).toBe(3);
+  expect(await loadCount()).toBe(3);
   await db.run(`delete from emails where team_id = ? and ${driver === 'pg' ? 'id::text' : 'id'} < ?`, [
     team.id,
     `019a0000-0000-7000-8abc-${(A_BLOCK + 5).toString(16).padStart(12, '0')}`,
   ]);
   await indexAll();
-  expect(await countOf()).toBe(2);
+  expect(await loadCount()).toBe(2);
   await db.run('delete from emails where team_id = ?', [team.id]);
   await indexAll();
-  expect(await countOf()).toBe(0);
+  expect(await loadCount()).toBe(0);
 });
 
 it('a search that scans too many emails without a match is refused with advice', async () => {

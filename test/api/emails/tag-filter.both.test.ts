@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { plansOf } from '../../rig/plans.ts';
+import { explainQueries } from '../../rig/plans.ts';
 import type { AnyBody } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -132,7 +132,7 @@ describe('GET /emails with a tag', () => {
     expect(await ask({ tag: 'all:yes', status: 'delivered' })).toMatchObject([{ id: first }]);
     expect(await ask({ tag: 'rare:yes', status: 'sent' })).toEqual([]);
     for (const query of [{ tag: 'rare:yes' }, { tag: 'all:yes' }, { tag: 'all:yes', status: 'delivered' }]) {
-      const plans = await plansOf(db, () => ask(query as Record<string, string>), 'email_tags');
+      const plans = await explainQueries(db, () => ask(query as Record<string, string>), 'email_tags');
       expect(plans.length).toBeGreaterThan(0);
       for (const plan of plans)
         expect(plan).toMatch(/email_tags_pkey|SEARCH email_tags USING PRIMARY KEY \(team_id=\? AND tag=\?/);

@@ -38,7 +38,7 @@ describe('a sent message', () => {
       '<!doctype html><html><head><style>p{}</style></head><body><!-- x --><p>Hello <a href="https://a.example"><img src="https://a.example/1.png" alt="our shop"></a></p></body></html>';
     const { id, messages } = await arrive({ html, text: undefined });
     const mail = await PostalMime.parse(messages[0]?.data ?? '');
-    expect(headOf(messages[0]!)).toContain('Content-Type: multipart/alternative');
+    expect(readHead(messages[0]!)).toContain('Content-Type: multipart/alternative');
     expect(mail.text?.trim()).toBe('Hello our shop (https://a.example)');
     expect(mail.html?.trim()).toBe(html);
     const { body } = await scene.api('GET', `/emails/${id}`, { key: team.key });
@@ -72,11 +72,11 @@ describe('a sent message', () => {
     ['HTML that shows nothing', { html: '<img src="https://a.example/1.png">', text: undefined }],
   ])('with %s gets no generated text part', async (_, fields) => {
     const { messages } = await arrive(fields);
-    expect(headOf(messages[0]!)).toMatch(/Content-Type: text\/html/);
+    expect(readHead(messages[0]!)).toMatch(/Content-Type: text\/html/);
     expect(String(messages[0]?.data)).not.toContain('text/plain');
   });
 
-  const headOf = (message: SinkMessage): string => message.data.toString('utf8').split('\r\n\r\n', 1)[0] ?? '';
+  const readHead = (message: SinkMessage): string => message.data.toString('utf8').split('\r\n\r\n', 1)[0] ?? '';
   const verify = (data: Buffer) => {
     const dns = new Resolver();
     dns.setServers([scene.dns.server]);
@@ -155,15 +155,15 @@ describe('a sent message', () => {
     for (const name of ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'reply-to']) {
       expect(header(name), name).toHaveLength(1);
     }
-    for (const line of headOf(messages[0] as SinkMessage).split('\r\n'))
+    for (const line of readHead(messages[0] as SinkMessage).split('\r\n'))
       expect(Buffer.byteLength(line)).toBeLessThan(999);
   });
 
   it('has a Reply-To from the headers or reply_to, and never two', async () => {
     const alone = await arrive({ headers: { 'Reply-To': 'h@example.net' } });
-    expect(headOf(alone.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toEqual(['Reply-To: h@example.net']);
+    expect(readHead(alone.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toEqual(['Reply-To: h@example.net']);
     const both = await arrive({ headers: { 'reply-to': 'h@example.net' }, reply_to: 'field@example.net' });
-    expect(headOf(both.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toHaveLength(1);
+    expect(readHead(both.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toHaveLength(1);
   });
 
   it('has its own return path below the domain, which no header names', async () => {
@@ -173,7 +173,7 @@ describe('a sent message', () => {
     for (const path of paths)
       expect(path).toMatch(new RegExp(`^b-[0-9a-v]{8}-[0-9a-v]{26}-[0-9a-v]{10}@send\\.${domain.name}$`));
     expect(new Set(paths).size).toBe(2);
-    expect(headOf(one.messages[0] as SinkMessage)).not.toMatch(/^return-path:/im);
+    expect(readHead(one.messages[0] as SinkMessage)).not.toMatch(/^return-path:/im);
   });
 
   it('has a return path for each destination, and the same bytes for all recipients', async () => {

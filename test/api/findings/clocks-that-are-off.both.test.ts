@@ -1,6 +1,6 @@
 // Nodes with different clocks, and findings for operators before there is one
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lookAtInstallation } from '../../../src/features/installation/findings/look.ts';
+import { loadFindingsReport } from '../../../src/features/installation/findings/findings-report.ts';
 import { reportNode, runningNodes } from '../../../src/features/installation/findings/node-report.ts';
 import { noteBackup } from '../../../src/tenancy/instance/index.ts';
 import { HOUR, mailIn } from '../../flow/mail.ts';
@@ -10,7 +10,7 @@ let scene: Scene;
 beforeAll(async () => void (scene = await startScene({ roles: ['http', 'scheduler'] })));
 afterAll(() => scene.close());
 
-const look = async () => (await lookAtInstallation(scene.app.world)).findings;
+const look = async () => (await loadFindingsReport(scene.app.world)).findings;
 
 describe('a node with a wrong clock', () => {
   it('counts as running while the database hears from it, whatever its clock says', async () => {

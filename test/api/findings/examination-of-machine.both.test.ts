@@ -143,7 +143,7 @@ describe('the check of open files', () => {
     const limited = spawn('bash', ['-c', 'ulimit -n 300 && echo ready && exec sleep 600']);
     await once(limited.stdout, 'data');
     const look25 = () => Promise.resolve({ findings: [] });
-    const doctor = createDoctor(world, { self: { pid: limited.pid, tls: () => undefined }, look: look25 });
+    const doctor = createDoctor(world, { self: { pid: limited.pid, tls: () => undefined }, loadFindings: look25 });
     await doctor.examine();
     const { body } = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
     expect(body.findings).toMatchObject([{ code: 'file_limit_low', severity: 'warning' }]);

@@ -8,7 +8,7 @@ import { reverseName } from '../../../src/protocol/dnsbl.ts';
 import { noteBackup } from '../../../src/tenancy/instance/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';
-import type { Told } from './asked.ts';
+import type { Told } from './read-findings.ts';
 
 export const HOST = 'rasket.test';
 export const ADDRESS = '127.7.7.7';

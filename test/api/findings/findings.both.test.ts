@@ -6,11 +6,11 @@ import { openWorld, closeWorld } from '../../../src/open-world.ts';
 import { createNode } from '../../../src/features/installation/upkeep/node.ts';
 import { refusalFindings } from '../../../src/features/installation/findings/refusal-findings.ts';
 import { driver } from '../../rig/database.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import type { Scene } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startTrouble, type Trouble } from '../../rig/trouble.ts';
-import { askedOf, deliveryRow, NOTHING, type Told } from './asked.ts';
+import { createAsked, deliveryRow, NOTHING, type Told } from './read-findings.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => trouble[Symbol.asyncDispose]());
 
-const { ofTeam, ofOperator, ready, now, all } = askedOf(() => trouble);
+const { ofTeam, ofOperator, ready, now, all } = createAsked(() => trouble);
 const codes = (told: readonly { code: string }[]): string[] => told.map(({ code }) => code);
 
 describe('the findings of a healthy instance', () => {
@@ -341,14 +341,14 @@ describe('the cost of findings', () => {
         ['webhooks', 'webhooks_failing'],
         ['domains', 'domains_losing'],
       ] as const) {
-        const plans = await plansOf(db, () => look(), 'failing_since', `from ${table}`);
+        const plans = await explainQueries(db, () => look(), 'failing_since', `from ${table}`);
         expect(plans).not.toEqual([]);
         for (const plan of plans) {
           expect(plan).toContain(index);
           expect(rowsRead(plan)).toBeLessThanOrEqual(2);
         }
       }
-      const [due = '', ...more] = await plansOf(db, () => look(), 'lane_0');
+      const [due = '', ...more] = await explainQueries(db, () => look(), 'lane_0');
       expect(more).toEqual([]);
       expect(due).not.toMatch(/SCAN deliveries(?! USING)|Seq Scan/);
       expect(rowsRead(due)).toBeLessThanOrEqual(2);

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setSending } from '../../../src/tenancy/instance/index.ts';
 import { campaignIn } from '../../flow/campaign.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import type { Team } from '../../rig/scene.ts';
 import { startTrouble, type Trouble } from '../../rig/trouble.ts';
-import { askedOf, deliveryRow, NOTHING } from './asked.ts';
+import { createAsked, deliveryRow, NOTHING } from './read-findings.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => trouble[Symbol.asyncDispose]());
 
-const { ofTeam, ofOperator, ready, now, all } = askedOf(() => trouble);
+const { ofTeam, ofOperator, ready, now, all } = createAsked(() => trouble);
 
 describe('a finding about holds', () => {
   it('of a team is shown to it and to no other team, and the operator reads the reason', async () => {
@@ -127,7 +127,7 @@ describe('a finding about mail held by its destination', () => {
     await keep(other, 1001);
     await keep(team, 1);
     await db.withKnex((knex) => knex.raw('analyze'));
-    const [plan = '', ...more] = await plansOf(db, () => ofTeam(), 'from queue_holds', 'deliveries');
+    const [plan = '', ...more] = await explainQueries(db, () => ofTeam(), 'from queue_holds', 'deliveries');
     expect(more).toEqual([]);
     expect(plan).toContain('deliveries_held_by_team');
     expect(plan).not.toMatch(/SCAN deliveries|Seq Scan on deliveries/);

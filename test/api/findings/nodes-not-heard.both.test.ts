@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { driver } from '../../rig/database.ts';
 import { startScene } from '../../rig/scene.ts';
 
-const codesOf = (body: { findings: { code: string }[] }): string[] => body.findings.map(({ code }) => code);
+const listCodes = (body: { findings: { code: string }[] }): string[] => body.findings.map(({ code }) => code);
 
 // runs only with PostgreSQL, where there are other nodes to hear
 it.runIf(driver === 'pg')(
@@ -12,7 +12,7 @@ it.runIf(driver === 'pg')(
     const elsewhere = { listen_url: 'postgres://rasket@127.0.0.1:1/rasket' } as never;
     await using scene = await startScene({ roles: ['http', 'delivery'], config: { database: elsewhere } });
     const key = await scene.operator();
-    const told = async () => codesOf((await scene.api('GET', '/operator/findings', { key })).body);
+    const told = async () => listCodes((await scene.api('GET', '/operator/findings', { key })).body);
     expect(await told()).not.toContain('nodes_not_heard');
     scene.clock.advance(5 * 60_000 - 1);
     expect(await told()).not.toContain('nodes_not_heard');
@@ -33,5 +33,5 @@ it('a process that hears the others, or has none, reports nothing', async () => 
   await scene.api('GET', '/operator/findings', { key });
   scene.clock.advance(6 * 60_000);
   const { findings } = (await scene.api('GET', '/operator/findings', { key })).body;
-  expect(codesOf({ findings })).not.toContain('nodes_not_heard');
+  expect(listCodes({ findings })).not.toContain('nodes_not_heard');
 });

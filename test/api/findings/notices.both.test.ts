@@ -183,7 +183,7 @@ describe('a notification command', () => {
     machine.list(['127.0.0.4']);
     await machine.examine();
     const { app, dataDir } = machine.scene;
-    const program = path.join(import.meta.dirname, 'tell-once.ts');
+    const program = path.join(import.meta.dirname, 'send-notices-once.ts');
     const child = spawn(process.execPath, [program, JSON.stringify(app.world.config), dataDir], { stdio: 'inherit' });
     const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
     expect(signal).toBe('SIGKILL');

@@ -1,10 +1,10 @@
 // the provider of a team's single sign-on, and the proof of its domains --> GET /findings of the team, and of the operator
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { Browsing, signInBySso, startUrl, teamWithSso, throughProvider } from '../../rig/sso.ts';
 import { startStandInProvider, type StandInProvider, type Wrongs } from '../../rig/stand-in-provider.ts';
-import type { Told } from './asked.ts';
+import type { Told } from './read-findings.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ const ofSso = ({ body }: { body: { findings: Told[] } }): Told[] =>
 
 let made = 0;
 async function teamAndPerson() {
-  const given = await teamWithSso(scene, peopleOf(scene), provider);
+  const given = await teamWithSso(scene, createPeople(scene), provider);
   const email = `ada${++made}@${given.domain}`;
   provider.person = { sub: `subject ${made}`, email, email_verified: true };
   const told = async (): Promise<Told[]> => ofSso(await given.owner.call('GET', '/findings'));

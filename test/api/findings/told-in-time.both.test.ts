@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
-import { lookAtInstallation } from '../../../src/features/installation/findings/look.ts';
+import { loadFindingsReport } from '../../../src/features/installation/findings/findings-report.ts';
 import { scratchFolder } from '../../rig/scratch.ts';
 import { startMachine, type Machine } from './examined.ts';
 
@@ -39,14 +39,14 @@ const notices = (): string[][] =>
 let isFull: boolean;
 /** Switches a full disk on or off: the required free space is more than any disk has. */
 const fillDisk = (wanted: boolean) => void (isFull = wanted);
-const doctorOf = (isOnFullDisk: boolean) => {
+const createDoctorFor = (isOnFullDisk: boolean) => {
   const { world } = machine.scene.app;
   const doctor = { ...world.config.doctor, disk_free_mb: isOnFullDisk ? 1_000_000_000 : 1 };
   const asItIs = { ...world, config: { ...world.config, doctor } };
   const self = { pid: process.pid, tls: () => undefined };
-  return createDoctor(asItIs, { self, look: () => lookAtInstallation(asItIs) });
+  return createDoctor(asItIs, { self, loadFindings: () => loadFindingsReport(asItIs) });
 };
-const glance = () => doctorOf(isFull).glance();
+const glance = () => createDoctorFor(isFull).glance();
 
 it('the job of every five minutes notices an outdated backup, with one notification', async () => {
   const { schedule } = machine.scene.app.jobs.find(({ name }) => name.startsWith('glance ')) ?? {};
@@ -116,7 +116,7 @@ it('a finding that comes and goes is reported four times an hour, and finally wi
 
 it('two nodes that notice a finding at the same time send one notification', async () => {
   await machine.examine();
-  const nodes = [doctorOf(true), doctorOf(true), doctorOf(true)];
+  const nodes = [createDoctorFor(true), createDoctorFor(true), createDoctorFor(true)];
   await Promise.all([...nodes.map((node) => node.glance()), run('tell-findings')]);
   await run('tell-findings');
   expect(notices().filter((codes) => codes.includes('+disk_low'))).toHaveLength(1);

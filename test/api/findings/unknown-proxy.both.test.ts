@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTrouble, type Trouble } from '../../rig/trouble.ts';
 import { startScene } from '../../rig/scene.ts';
-import { askedOf, NOTHING } from './asked.ts';
+import { createAsked, NOTHING } from './read-findings.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => trouble[Symbol.asyncDispose]());
 
-const { all, now } = askedOf(() => trouble);
+const { all, now } = createAsked(() => trouble);
 const forwarded = { 'x-forwarded-for': '203.0.113.7' };
 
 it('an unknown proxy is reported, once in the log, until an hour after its last request', async () => {

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeOrphanBlobs, sweepBlobs } from '../../../src/features/installation/upkeep/remove-orphan-blobs.ts';
 import { findBroadcast } from '../../../src/features/campaigns/broadcasts/broadcasts.store.ts';
-import { noteImagesOf } from '../../../src/features/templates/images/images.ts';
+import { noteBroadcastImages } from '../../../src/features/templates/images/images.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { driver } from '../../rig/database.ts';
-import { gifOf, jpegOf, pngOf, webps } from '../../rig/pictures.ts';
+import { buildGif, buildJpeg, buildPng, webps } from '../../rig/pictures.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { openDesk, said } from '../broadcasts/drafting.ts';
@@ -29,7 +29,7 @@ const upload = (body: Uint8Array | string, { key = team.key, type = 'image/png' 
   scene.api('POST', '/images', { key, body, headers: { 'content-type': type } });
 const look = (answer: ApiAnswer, init: RequestInit = {}) => fetch(answer.body.url as string, init);
 /** Returns the status of a path as written, which fetch would normalize. */
-const statusOf = (target: string, host: string, method = 'GET'): Promise<number> =>
+const fetchStatus = (target: string, host: string, method = 'GET'): Promise<number> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(scene.url);
     const asked = http.request({ hostname, port, path: target, method, headers: { host, 'user-agent': 'reader' } });
@@ -47,9 +47,9 @@ const hasFile = (id: string) => existsSync(path.join(scene.dataDir, 'blobs', id.
 
 describe('POST /images', () => {
   it.each([
-    { what: 'a PNG', bytes: pngOf(600, 200), type: 'image/png', ending: 'png' },
-    { what: 'a JPEG', bytes: jpegOf(600, 200), type: 'image/jpeg', ending: 'jpg' },
-    { what: 'a GIF', bytes: gifOf(600, 200), type: 'image/gif', ending: 'gif' },
+    { what: 'a PNG', bytes: buildPng(600, 200), type: 'image/png', ending: 'png' },
+    { what: 'a JPEG', bytes: buildJpeg(600, 200), type: 'image/jpeg', ending: 'jpg' },
+    { what: 'a GIF', bytes: buildGif(600, 200), type: 'image/gif', ending: 'gif' },
     { what: 'a lossy WebP', bytes: webps(600, 200).lossy, type: 'image/webp', ending: 'webp' },
     { what: 'a lossless WebP', bytes: webps(600, 200).lossless, type: 'image/webp', ending: 'webp' },
     { what: 'an extended WebP', bytes: webps(600, 200).extended, type: 'image/webp', ending: 'webp' },
@@ -76,12 +76,12 @@ describe('POST /images', () => {
 
   it('detects the type from the bytes, whatever the caller claims', async () => {
     for (const type of ['text/html', 'application/octet-stream', 'application/json', 'image/svg+xml', null]) {
-      const made = await upload(gifOf(3, 4, `${type}`), { type });
+      const made = await upload(buildGif(3, 4, `${type}`), { type });
       expect([made.status, made.body.content_type]).toEqual([201, 'image/gif']);
     }
   });
 
-  const png = pngOf(600, 200);
+  const png = buildPng(600, 200);
   it.each([
     { what: 'nothing', body: '', says: /no PNG, JPEG, GIF or WebP/ },
     { what: 'an SVG', body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', says: /no PNG/ },
@@ -104,11 +104,15 @@ describe('POST /images', () => {
       says: /jpeg/,
     },
     { what: 'a GIF of 6 bytes', body: 'GIF89a', says: /begins as image\/gif/ },
-    { what: 'a GIF of no width', body: gifOf(0, 10), says: /begins as image\/gif/ },
+    { what: 'a GIF of no width', body: buildGif(0, 10), says: /begins as image\/gif/ },
     { what: 'a WebP of 12 bytes', body: Buffer.from('RIFF\x04\0\0\0WEBP', 'latin1'), says: /begins as image\/webp/ },
-    { what: 'a PNG drawn by 2^31 pixels a side', body: pngOf(2 ** 31 - 1, 2 ** 31 - 1), says: /at most 10000 a side/ },
-    { what: 'a GIF of 65,535 a side', body: gifOf(65_535, 65_535), says: /65535 × 65535 pixels/ },
-    { what: 'a picture of 50 million pixels and a line', body: pngOf(10_000, 5001), says: /50000000 in all/ },
+    {
+      what: 'a PNG drawn by 2^31 pixels a side',
+      body: buildPng(2 ** 31 - 1, 2 ** 31 - 1),
+      says: /at most 10000 a side/,
+    },
+    { what: 'a GIF of 65,535 a side', body: buildGif(65_535, 65_535), says: /65535 × 65535 pixels/ },
+    { what: 'a picture of 50 million pixels and a line', body: buildPng(10_000, 5001), says: /50000000 in all/ },
   ])('refuses $what', async ({ body, says }) => {
     const bytes = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body;
     const refused = await upload(bytes);
@@ -116,9 +120,9 @@ describe('POST /images', () => {
   });
 
   it('accepts the size limit, and not one byte more', async () => {
-    const bare = pngOf(1, 1, { salt: 'limit' }).length;
-    expect((await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare }))).status).toBe(201);
-    const refused = await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare + 1 }));
+    const bare = buildPng(1, 1, { salt: 'limit' }).length;
+    expect((await upload(buildPng(1, 1, { salt: 'limit', padding: MAX - bare }))).status).toBe(201);
+    const refused = await upload(buildPng(1, 1, { salt: 'limit', padding: MAX - bare + 1 }));
     expect([...said(refused), refused.body.message]).toEqual([
       413,
       'validation_error',
@@ -127,45 +131,45 @@ describe('POST /images', () => {
   });
 
   it('stores equal bytes of a team once, even when they arrive at once', async () => {
-    const first = await upload(pngOf(5, 5, { salt: 'same' }));
-    const again = await upload(pngOf(5, 5, { salt: 'same' }));
+    const first = await upload(buildPng(5, 5, { salt: 'same' }));
+    const again = await upload(buildPng(5, 5, { salt: 'same' }));
     expect([again.status, again.body]).toEqual([201, first.body]);
-    const large = pngOf(6, 6, { salt: 'at once', padding: ROW_BYTES });
+    const large = buildPng(6, 6, { salt: 'at once', padding: ROW_BYTES });
     const all = await Promise.all(Array.from({ length: 8 }, () => upload(large)));
     const ids = new Set(all.map(({ body }) => body.id as string));
     expect([all.map(({ status }) => status), ids.size]).toEqual([Array(8).fill(201), 1]);
     for (const id of ids) expect([await inRows(id), hasFile(id)]).toEqual([0, true]);
-    const other = await upload(pngOf(5, 5, { salt: 'same' }), { key: (await scene.team()).key });
+    const other = await upload(buildPng(5, 5, { salt: 'same' }), { key: (await scene.team()).key });
     expect(other.body.id).not.toBe(first.body.id);
     expect(other.body.url).not.toBe(first.body.url);
   });
 
   it('writes one audit entry, and none if nothing is stored', async () => {
     const owner = await scene.team();
-    const made = await upload(pngOf(1, 2), { key: owner.key });
-    await upload(pngOf(1, 2), { key: owner.key });
+    const made = await upload(buildPng(1, 2), { key: owner.key });
+    await upload(buildPng(1, 2), { key: owner.key });
     await upload('GIF89a', { key: owner.key });
     const { data } = (await scene.api('GET', '/audit', { key: owner.key })).body;
     expect(data).toMatchObject([{ action: 'image.created', subject_id: made.body.id, details: null }]);
   });
 
   it('requires a key with full access, and no log has the bytes', async () => {
-    expect((await upload(pngOf(1, 3), { key: await team.sendingKey() })).status).toBe(401);
-    const made = await upload(pngOf(1, 3));
+    expect((await upload(buildPng(1, 3), { key: await team.sendingKey() })).status).toBe(401);
+    const made = await upload(buildPng(1, 3));
     const { body } = await scene.api('GET', `/logs/${made.headers.get('x-request-id')}`, { key: team.key });
     expect(body.request_body).toEqual({ unreadable: true, bytes: made.body.bytes });
   });
 
   it('stores small images in rows and large ones in files', async () => {
-    const small = await upload(pngOf(7, 7, { salt: 'small' }));
+    const small = await upload(buildPng(7, 7, { salt: 'small' }));
     expect([await inRows(small.body.id), hasFile(small.body.id)]).toEqual([1, false]);
-    const large = await upload(pngOf(7, 7, { salt: 'large', padding: ROW_BYTES }));
+    const large = await upload(buildPng(7, 7, { salt: 'large', padding: ROW_BYTES }));
     expect([await inRows(large.body.id), hasFile(large.body.id)]).toEqual([0, true]);
   });
 
   it('stops at the storage limit of a team, and leaves nothing of the image beyond it', async () => {
     const owner = await scene.team();
-    const big = (salt: string) => upload(pngOf(9, 9, { salt, padding: MAX - 400 }), { key: owner.key });
+    const big = (salt: string) => upload(buildPng(9, 9, { salt, padding: MAX - 400 }), { key: owner.key });
     const made: ApiAnswer[] = [];
     for (let n = 0; n < 10; n++) made.push(await big(`n${n}`));
     expect(made.map(({ status }) => status)).toEqual(Array(10).fill(201));
@@ -183,7 +187,7 @@ describe('POST /images', () => {
   });
 
   it('keeps files in use when orphans are swept, and removes those without a row', async () => {
-    const kept = await upload(pngOf(8, 8, { salt: 'swept', padding: ROW_BYTES }));
+    const kept = await upload(buildPng(8, 8, { salt: 'swept', padding: ROW_BYTES }));
     const orphan = scene.app.world.ids.uuid();
     await scene.app.world.blobs.put(`${orphan}/image`, Buffer.from('x'));
     scene.clock.advance(3 * 86_400_000);
@@ -197,7 +201,8 @@ describe('GET /images and GET /images/{id}', () => {
   it('list the images of the team, newest first, without those of another team', async () => {
     const owner = await scene.team();
     const made: string[] = [];
-    for (const salt of ['a', 'b', 'c']) made.unshift((await upload(pngOf(2, 2, { salt }), { key: owner.key })).body.id);
+    for (const salt of ['a', 'b', 'c'])
+      made.unshift((await upload(buildPng(2, 2, { salt }), { key: owner.key })).body.id);
     const { body } = await scene.api('GET', '/images?limit=2', { key: owner.key });
     expect([body.has_more, body.data.map(({ id }: { id: string }) => id)]).toEqual([true, made.slice(0, 2)]);
     const rest = await scene.api('GET', `/images?after=${made[1]}`, { key: owner.key });
@@ -212,7 +217,7 @@ describe('DELETE /images/{id}', () => {
     { what: 'in a row', padding: 0 },
     { what: 'in a file', padding: ROW_BYTES },
   ])('stops serving an image $what, and the same bytes get another address', async ({ what, padding }) => {
-    const picture = pngOf(4, 4, { salt: what, padding });
+    const picture = buildPng(4, 4, { salt: what, padding });
     const made = await upload(picture);
     const deleted = await scene.api('DELETE', `/images/${made.body.id}`, { key: team.key });
     expect([deleted.status, deleted.body]).toEqual([200, { object: 'image', id: made.body.id, deleted: true }]);
@@ -226,7 +231,7 @@ describe('DELETE /images/{id}', () => {
   it('is refused while a sent or pending broadcast shows the image, and names it', async () => {
     const desk = await openDesk(scene);
     const mine = { key: desk.team.key };
-    const made = await upload(pngOf(4, 4, { salt: 'shown', padding: ROW_BYTES }), mine);
+    const made = await upload(buildPng(4, 4, { salt: 'shown', padding: ROW_BYTES }), mine);
     const html = `<p>Look at this, dear reader</p><img alt="New" src="${made.body.url}">`;
     const remove = (more = '') => scene.api('DELETE', `/images/${made.body.id}${more}`, mine);
     const draft = await desk.make({ html, name: 'A draft' });
@@ -265,7 +270,7 @@ describe('DELETE /images/{id}', () => {
     const desk = await openDesk(scene);
     const seen = new Set<string>();
     for (let round = 0; round < 20; round++) {
-      const { body } = await upload(pngOf(4, 4, { salt: `round ${round}` }), { key: desk.team.key });
+      const { body } = await upload(buildPng(4, 4, { salt: `round ${round}` }), { key: desk.team.key });
       const id = await desk.make({ html: `<p>Hello, dear reader</p><img alt="" src="${body.url}">` });
       const calls = [
         () => desk.call('POST', `/broadcasts/${id}/send`, { scheduled_at: 'in 2 hours' }),
@@ -282,13 +287,13 @@ describe('DELETE /images/{id}', () => {
   it.runIf(driver === 'pg')('waits for a send that has found the image, and is then refused', async () => {
     const desk = await openDesk(scene);
     const { db } = scene.app.world;
-    const { body } = await upload(pngOf(4, 4, { salt: 'held' }), { key: desk.team.key });
+    const { body } = await upload(buildPng(4, 4, { salt: 'held' }), { key: desk.team.key });
     const id = await desk.make({ html: `<p>Hello, dear reader</p><img alt="" src="${body.url}">`, name: 'Under way' });
     const row = await findBroadcast(db, desk.team.id, id);
     if (!row) throw new Error('the draft is gone');
     let deleting: Promise<ApiAnswer> | undefined;
     await db.tx(async (tx) => {
-      await noteImagesOf(tx, row, row);
+      await noteBroadcastImages(tx, row, row);
       deleting = desk.call('DELETE', `/images/${body.id}`);
       // This is time enough for a call that would not wait.
       for (let n = 0; n < 50; n++) await desk.call('GET', '/images');
@@ -301,7 +306,7 @@ describe('DELETE /images/{id}', () => {
     const desk = await openDesk(scene);
     const urls: string[] = [];
     for (let n = 0; n < 11; n++) {
-      const picture = pngOf(9, 9, { salt: `weighs ${n}`, padding: MAX - 400 });
+      const picture = buildPng(9, 9, { salt: `weighs ${n}`, padding: MAX - 400 });
       const { body, status } = await upload(picture, { key: n < 6 ? desk.team.key : team.key });
       if (status === 201) urls.push(body.url);
     }
@@ -320,7 +325,7 @@ describe('DELETE /images/{id}', () => {
 
 describe('the address of an image', () => {
   it('may be cached for a year, executes nothing, and answers revalidation', async () => {
-    const made = await upload(gifOf(10, 10, '<script>alert(1)</script>'));
+    const made = await upload(buildGif(10, 10, '<script>alert(1)</script>'));
     const served = await look(made, { headers: { cookie: 'session=1' } });
     const shown = Object.fromEntries(served.headers);
     expect(shown).toMatchObject({
@@ -350,7 +355,7 @@ describe('the address of an image', () => {
   });
 
   it('returns 404 with any change to the token, extension or path', async () => {
-    const made = await upload(pngOf(3, 3, { salt: 'address' }));
+    const made = await upload(buildPng(3, 3, { salt: 'address' }));
     const { pathname } = new URL(made.body.url as string);
     const token = pathname.slice(3, 35);
     const flipped = (token.startsWith('A') ? 'B' : 'A') + token.slice(1);
@@ -371,18 +376,18 @@ describe('the address of an image', () => {
       `/i/%2e%2e/${token}.png`,
       `/i/${made.body.id}.png`,
     ]) {
-      expect(await statusOf(other, '127.0.0.1'), other).toBe(404);
+      expect(await fetchStatus(other, '127.0.0.1'), other).toBe(404);
     }
-    expect(await statusOf(pathname, '127.0.0.1', 'POST')).toBe(404);
-    expect(await statusOf(pathname, '127.0.0.1')).toBe(200);
+    expect(await fetchStatus(pathname, '127.0.0.1', 'POST')).toBe(404);
+    expect(await fetchStatus(pathname, '127.0.0.1')).toBe(200);
   });
 
   it('works on our hosts and those of its team, but not on a tracking host of another team', async () => {
     const owner = await openDesk(scene);
     const other = await openDesk(scene);
-    const made = await upload(pngOf(3, 3, { salt: 'host' }), { key: owner.team.key });
+    const made = await upload(buildPng(3, 3, { salt: 'host' }), { key: owner.team.key });
     const { pathname } = new URL(made.body.url as string);
-    const on = (host: string): Promise<number> => statusOf(pathname, host, 'HEAD');
+    const on = (host: string): Promise<number> => fetchStatus(pathname, host, 'HEAD');
     const label = async ({ domain, call }: typeof owner): Promise<string> =>
       `${(await call('GET', `/domains/${domain.id}`)).body.tracking_subdomain}.${domain.name}`;
     const own = await label(owner);

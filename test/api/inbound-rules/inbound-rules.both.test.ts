@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { receivingDomainOf } from '../../rig/mx.ts';
+import { createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -8,7 +8,7 @@ let domain: { id: string; name: string };
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
-  domain = await receivingDomainOf(scene, team);
+  domain = await createReceivingDomain(scene, team);
 });
 afterAll(() => scene.close());
 

@@ -1,7 +1,7 @@
 // Two programs that reply to each other, neither of which says that it is one.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -55,7 +55,7 @@ it('automatic replies stop after ten rounds within an hour, as the thread shows,
   expect(sent.filter((one: { subject: string }) => one.subject === `Re: ${subject}`)).toHaveLength(10);
   // Other threads, and people, are not stopped.
   expect((await reply(await next('Another'))).status).toBe(200);
-  const person = await peopleOf(scene).person({ team });
+  const person = await createPeople(scene).person({ team });
   expect((await person.call('POST', `${inbox.path}${below}/reply`, { text: 'By hand.' })).status).toBe(200);
   scene.clock.advance(Date.parse(paused.until) - scene.clock.now() + 600_000);
   expect((await inbox.call('GET', threadPath)).body.answers_paused).toBeNull();

@@ -4,7 +4,7 @@ import path from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -174,7 +174,7 @@ describe('a reply', () => {
 
   it('of a person has the source dashboard', async () => {
     const { path: below } = await inbox.arrive({});
-    const person = await peopleOf(scene).person({ team });
+    const person = await createPeople(scene).person({ team });
     const sent = await person.call('POST', `${inbox.path}${below}/reply`, { text: 'By hand.' });
     const told = (await scene.events(sent.body.id)).find(({ type }) => type === 'inbox.email.sent');
     expect(told?.data).toMatchObject({ source: 'dashboard' });

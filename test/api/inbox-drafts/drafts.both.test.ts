@@ -99,8 +99,10 @@ describe('a draft', () => {
     expect(mail.text).toContain('Grace\nExample Ltd');
     expect(mail.headers.find(({ key }) => key === 'x-order')?.value).toBe('1041');
     expect(mail.replyTo?.[0]?.address).toMatch(/^support\+r[0-9a-v]+@/);
-    const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-    expect(mail.attachments.map(({ content }) => hashOf(Buffer.from(content as ArrayBuffer)))).toEqual([hashOf(big)]);
+    const computeHash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+    expect(mail.attachments.map(({ content }) => computeHash(Buffer.from(content as ArrayBuffer)))).toEqual([
+      computeHash(big),
+    ]);
     expect((await inbox.call('GET', '/drafts')).body.data.map((one: { id: string }) => one.id)).not.toContain(id);
     expect((await inbox.call('GET', `/drafts/${id}`)).body).toMatchObject({ email_id: emailId });
     const [thread] = await inbox.threads('?folders=sent');

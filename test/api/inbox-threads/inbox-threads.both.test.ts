@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { inboxOf, runJob, type Inbox } from '../../rig/inboxes.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createInbox, runJob, type Inbox } from '../../rig/inboxes.ts';
+import { createPeople } from '../../rig/people.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
@@ -11,12 +11,12 @@ let inbox: Inbox;
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
-  inbox = await inboxOf(scene, team);
+  inbox = await createInbox(scene, team);
 });
 afterAll(() => scene.close());
 
-const own = (more: Record<string, unknown> = {}) => inboxOf(scene, team, more);
-const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
+const own = (more: Record<string, unknown> = {}) => createInbox(scene, team, more);
+const toIds = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
 
 it('a message begins a thread, and its reply continues it', async () => {
   const { receive, threads, call } = await own();
@@ -118,8 +118,8 @@ it('an inbox can be set to match threads by sender and subject', async () => {
 
 it('threads can be moved, read, snoozed, assigned and annotated', async () => {
   const { receive, threads, call } = await own();
-  const answerer = await peopleOf(scene).person({ team });
-  const viewer = await peopleOf(scene).person({ team, role: 'viewer' });
+  const answerer = await createPeople(scene).person({ team });
+  const viewer = await createPeople(scene).person({ team, role: 'viewer' });
   await receive({ id: 'q@example.org', subject: 'Question' });
   const [{ id } = { id: '' }] = await threads();
   const patch = (body: unknown) => call('PATCH', `/threads/${id}`, body);
@@ -138,7 +138,7 @@ it('threads can be moved, read, snoozed, assigned and annotated', async () => {
   expect((await patch({ read: true, folder: 'archive' })).body).toEqual(thread);
   expect((await call('GET', `/threads/${id}`)).body).toEqual(thread);
   expect(await threads('?folders=inbox')).toEqual([]);
-  expect(idsOf(await threads('?folders=archive,trash&read=true'))).toEqual([id]);
+  expect(toIds(await threads('?folders=archive,trash&read=true'))).toEqual([id]);
   expect(await threads('?folders=archive&read=false')).toEqual([]);
   const later = new Date(scene.clock.now() + 3_600_000).toISOString();
   expect(await patch({ snoozed_until: later })).toMatchObject({
@@ -149,7 +149,7 @@ it('threads can be moved, read, snoozed, assigned and annotated', async () => {
     folder: 'inbox',
     snoozed_until: later,
   });
-  expect([await threads('?folders=inbox'), idsOf(await threads('?snoozed=true'))]).toEqual([[], [id]]);
+  expect([await threads('?folders=inbox'), toIds(await threads('?snoozed=true'))]).toEqual([[], [id]]);
   for (const time of ['yesterday', '2001-01-01', new Date(scene.clock.now() + 400 * 86_400_000).toISOString()]) {
     expect((await patch({ snoozed_until: time })).status).toBe(422);
   }
@@ -225,7 +225,7 @@ it('labels can be added, replaced and removed, and threads are listed by them', 
   const b = await label('B');
   await receive({ subject: 'One' });
   await receive({ subject: 'Two', from: 'bob@example.org' });
-  const [two = '', one = ''] = idsOf(await threads());
+  const [two = '', one = ''] = toIds(await threads());
   const shown = (id: string, name: string) => ({ id, name, color: '#8B8D98' });
   expect((await call('POST', `/threads/${one}/labels`, { labels: [a] })).body).toEqual({
     object: 'list',
@@ -236,14 +236,14 @@ it('labels can be added, replaced and removed, and threads are listed by them', 
     shown(b, 'B'),
   ]);
   await call('PUT', `/threads/${two}/labels`, { labels: [b] });
-  expect(idsOf(await threads(`?labels=${a}`))).toEqual([one]);
-  expect(idsOf(await threads(`?labels=${a},${b}`))).toEqual([two, one]);
+  expect(toIds(await threads(`?labels=${a}`))).toEqual([one]);
+  expect(toIds(await threads(`?labels=${a},${b}`))).toEqual([two, one]);
   expect((await call('DELETE', `/threads/${one}/labels/${a}`)).body.data).toEqual([shown(b, 'B')]);
   expect((await call('DELETE', `/threads/${one}/labels/${a}`)).body.data).toEqual([shown(b, 'B')]);
   await call('PATCH', `/threads/${one}`, { folder: 'archive', read: true });
-  expect(idsOf(await threads(`?labels=${b}&folders=inbox`))).toEqual([two]);
-  expect(idsOf(await threads(`?labels=${b}&read=true`))).toEqual([one]);
-  const elsewhere = await inboxOf(scene, await scene.team());
+  expect(toIds(await threads(`?labels=${b}&folders=inbox`))).toEqual([two]);
+  expect(toIds(await threads(`?labels=${b}&read=true`))).toEqual([one]);
+  const elsewhere = await createInbox(scene, await scene.team());
   expect(await elsewhere.threads(`?labels=${b}`)).toEqual([]);
   expect((await call('PUT', `/threads/${one}/labels`, { labels: [] })).body.data).toEqual([]);
   const unknown = await call('POST', `/threads/${one}/labels`, { labels: [inbox.id] });
@@ -257,7 +257,7 @@ it('labels can be added, replaced and removed, and threads are listed by them', 
 it('pages hold every thread once, in both directions, with and without filters', async () => {
   const { receive, threads, call } = await own();
   for (let n = 0; n < 7; n++) await receive({ subject: `Thread ${n}`, from: `person${n}@example.org` });
-  const all = idsOf(await threads());
+  const all = toIds(await threads());
   for (const n of [1, 4]) await call('PATCH', `/threads/${all[n]}`, { folder: 'archive' });
   for (const filter of ['', '&read=false', '&folders=archive,inbox']) {
     const first = (await call('GET', `/threads?limit=3${filter}`)).body;
@@ -266,7 +266,7 @@ it('pages hold every thread once, in both directions, with and without filters',
     expect([...first.data, ...second.data, ...third.data].map((one: { id: string }) => one.id)).toEqual(all);
     expect([first.has_more, second.has_more, third.has_more]).toEqual([true, true, false]);
     const back = (await call('GET', `/threads?limit=2${filter}&before=${all[3]}`)).body;
-    expect([idsOf(back.data), back.has_more]).toEqual([[all[1], all[2]], true]);
+    expect([toIds(back.data), back.has_more]).toEqual([[all[1], all[2]], true]);
   }
 });
 
@@ -328,7 +328,7 @@ it('endpoints get an event for every change in an inbox, with its actor', async 
     (one) => `inbox.thread.${one}`,
   );
   await plantWebhook(scene, team, { events: ['inbox.email.received', 'inbox.updated', 'inbox.deleted', ...types] });
-  const answerer = await peopleOf(scene).person({ team });
+  const answerer = await createPeople(scene).person({ team });
   const email = await receive({ subject: 'Told' });
   const [{ id } = { id: '' }] = await threads();
   await answerer.call('PATCH', `/inboxes/${inboxId}/threads/${id}`, { assignee: answerer.email, folder: 'archive' });

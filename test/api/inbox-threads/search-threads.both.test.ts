@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { inboxOf, plantThreads, runJob, type Inbox, type ThreadItem } from '../../rig/inboxes.ts';
+import { createInbox, plantThreads, runJob, type Inbox, type ThreadItem } from '../../rig/inboxes.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
 let inbox: Inbox;
 beforeAll(async () => {
   scene = await startScene();
-  inbox = await inboxOf(scene, await scene.team());
+  inbox = await createInbox(scene, await scene.team());
 });
 afterAll(() => scene.close());
 
@@ -61,7 +61,7 @@ it('a search covers spam and trash on request, and snoozed threads always', asyn
 
 it('search blocks leave nothing out, and pages join', async () => {
   const team = await scene.team();
-  const own = await inboxOf(scene, team);
+  const own = await createInbox(scene, team);
   const mails = Array.from({ length: 600 }, (_, n) => ({
     subject: `Message ${n % 3 === 0 ? 'needle' : 'hay'} ${n}`,
     from: `p${n % 150}@example.org`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { driver } from '../../rig/database.ts';
-import { inboxOf, plantThreads, type Inbox } from '../../rig/inboxes.ts';
+import { createInbox, plantThreads, type Inbox } from '../../rig/inboxes.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 const THREADS = 20_000;
@@ -16,7 +16,7 @@ let asked: { sql: string; values: readonly unknown[] }[] = [];
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
-  inbox = await inboxOf(scene, team);
+  inbox = await createInbox(scene, team);
   const mails = Array.from({ length: THREADS }, (_, n) => ({
     subject: `Thread ${n}`,
     from: `p${n % 100}@example.org`,
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-async function planOf(query: string, table: string): Promise<string> {
+async function explainQuery(query: string, table: string): Promise<string> {
   asked = [];
   const path = `/threads${query.replace('LABEL', label).replace('MIDDLE', middle)}`;
   expect((await inbox.call('GET', path)).status).toBe(200);
@@ -60,7 +60,7 @@ it.each([
   ['?folders=inbox,archive&read=true', 2],
   ['?snoozed=true', 1],
 ])('a page of threads %j is read by an index', async (query, parts) => {
-  const plan = await planOf(query, 'inbox_threads');
+  const plan = await explainQuery(query, 'inbox_threads');
   if (driver === 'pg') {
     expect(plan).not.toContain('Seq Scan on inbox_threads');
     expect(mostRows(plan)).toBeLessThanOrEqual(21 * parts);
@@ -72,7 +72,7 @@ it.each([
 });
 
 it('a page of threads with a label is read by an index', async () => {
-  const plan = await planOf('?labels=LABEL', 'inbox_thread_labels');
+  const plan = await explainQuery('?labels=LABEL', 'inbox_thread_labels');
   if (driver === 'pg') expect(mostRows(plan)).toBeLessThanOrEqual(63);
   else
     expect(plan).toMatch(
@@ -83,7 +83,7 @@ it('a page of threads with a label is read by an index', async () => {
 it.each(['/search?query=Thread+2999', '/search?query=Thread&folders=archive', '/search?from=p7@&after=MIDDLE'])(
   'a search %j reads one block of the inbox at a time',
   async (query) => {
-    const plan = await planOf(query, 'inbox_emails e join');
+    const plan = await explainQuery(query, 'inbox_emails e join');
     if (driver === 'pg') expect(mostRows(plan)).toBeLessThanOrEqual(1000);
     else {
       expect(plan).toMatch(/SEARCH e USING INDEX sqlite_autoindex_inbox_emails_1 \(inbox_id=\? AND email_id>/);

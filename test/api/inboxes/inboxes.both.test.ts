@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { inboxOf } from '../../rig/inboxes.ts';
-import { oauthOf } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
-import { receivingDomainOf } from '../../rig/mx.ts';
+import { createInbox } from '../../rig/inboxes.ts';
+import { createOauth } from '../../rig/oauth.ts';
+import { createPeople } from '../../rig/people.ts';
+import { createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -11,7 +11,7 @@ let domain: { id: string; name: string };
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
-  domain = await receivingDomainOf(scene, team);
+  domain = await createReceivingDomain(scene, team);
 });
 afterAll(() => scene.close());
 let names = 0;
@@ -92,7 +92,7 @@ it('the domain of an inbox must send, and must receive unless the mail is forwar
   expect((await create({ email_address: address, forwarding: true }, own.key)).body.message).toContain(
     'forwarding needs a domain of this team that receives mail',
   );
-  const receiving = await receivingDomainOf(scene, own);
+  const receiving = await createReceivingDomain(scene, own);
   const { id } = (await create({ email_address: address, forwarding: true }, own.key)).body;
   const { receiving_address: to } = (await call('GET', `/inboxes/${id}`, undefined, own.key)).body;
   expect(to).toMatch(new RegExp(`^inbox-[0-9a-f]{16}@${receiving.name}$`));
@@ -111,8 +111,8 @@ it('fixed fields of an inbox are refused by name, and an empty change changes no
 
 it('GET /inbox/channels lists only the open inboxes, and refuses sending keys', async () => {
   const own = await scene.team();
-  const domain = await receivingDomainOf(scene, own);
-  const keyOf = async (limits: object): Promise<string> =>
+  const domain = await createReceivingDomain(scene, own);
+  const createKey = async (limits: object): Promise<string> =>
     (await call('POST', '/api-keys', { name: 'p', permission: 'sending_access', ...limits }, own.key)).body.token;
   const channels = (key = own.key) => call('GET', '/inbox/channels', undefined, key);
   const empty = await channels();
@@ -126,7 +126,7 @@ it('GET /inbox/channels lists only the open inboxes, and refuses sending keys', 
   const channel = { object: 'inbox_channel', id: open, address: `a@${domain.name}`, name: 'All', restricted: false };
   expect((await channels()).body).toEqual({ object: 'list', data: [channel] });
   for (const limits of [{}, { domain_id: domain.id }]) {
-    const refused = await channels(await keyOf(limits));
+    const refused = await channels(await createKey(limits));
     expect([refused.status, refused.body.name]).toEqual([401, 'restricted_api_key']);
   }
 });
@@ -151,7 +151,7 @@ it.each(['\u001B[31mSupport', 'Sup\u0000port', 'Support\r\nBcc: eve@example.org'
 );
 
 it('ids of an inbox are accepted in either letter case everywhere', async () => {
-  const inbox = await inboxOf(scene, team, { local: 'upper', domain });
+  const inbox = await createInbox(scene, team, { local: 'upper', domain });
   const upper = inbox.id.toUpperCase();
   expect((await call('GET', `/inboxes/${upper}`)).body).toMatchObject({ id: inbox.id });
   expect((await call('PATCH', `/inboxes/${upper}`, { name: 'Upper' })).body).toEqual({ object: 'inbox', id: inbox.id });
@@ -225,7 +225,7 @@ it('the settings of an assistant are stored', async () => {
 
 it('another team cannot see an inbox, and a deleted domain takes its inboxes with it', async () => {
   const own = await scene.team();
-  const inbox = await inboxOf(scene, own);
+  const inbox = await createInbox(scene, own);
   for (const path of ['', '/labels', '/agent', '/threads']) {
     expect((await call('GET', `/inboxes/${inbox.id}${path}`)).status).toBe(404);
     expect((await call('GET', `/inboxes/${inbox.address}${path}`)).status).toBe(404);
@@ -236,16 +236,18 @@ it('another team cannot see an inbox, and a deleted domain takes its inboxes wit
 
 it('owners, admins and keys with full access reach restricted and personal inboxes, and others get 404', async () => {
   const own = await scene.team();
-  const receiving = await receivingDomainOf(scene, own);
+  const receiving = await createReceivingDomain(scene, own);
   const ids: Record<string, string> = {};
   for (const channel of ['open', 'restricted', 'personal']) {
     ids[channel] = (await create({ email_address: `${channel}@${receiving.name}`, channel }, own.key)).body.id;
   }
-  const people = peopleOf(scene);
+  const people = createPeople(scene);
   const admin = await people.person({ team: own, role: 'admin' });
   const member = await people.person({ team: own, role: 'member' });
   const viewer = await people.person({ team: own, role: 'viewer' });
-  const app = await oauthOf(scene).letIn(admin, await oauthOf(scene).register(), { scope: 'inbox:read inbox:write' });
+  const app = await createOauth(scene).letIn(admin, await createOauth(scene).register(), {
+    scope: 'inbox:read inbox:write',
+  });
   const callers: [string, (method: string, path: string) => ReturnType<typeof call>][] = [
     ['member', (method, path) => member.call(method, path)],
     ['viewer', (method, path) => viewer.call(method, path)],

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { withdrawAllInvitationsOf } from '../../../src/tenancy/members/index.ts';
+import { withdrawAllInvitations } from '../../../src/tenancy/members/index.ts';
 import { disableUser, lockUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { joinTeam } from '../../rig/page-people.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -12,7 +12,7 @@ let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene();
-  people = peopleOf(scene);
+  people = createPeople(scene);
 });
 afterAll(() => scene.close());
 
@@ -204,7 +204,7 @@ it.runIf(driver === 'pg')(
     await db.tx(async (tx) => {
       await lockUser(tx, sender.userId);
       await tx.run('update users set disabled_at = ? where id = ?', [clock.now(), sender.userId]);
-      await withdrawAllInvitationsOf(tx, sender.userId);
+      await withdrawAllInvitations(tx, sender.userId);
       answer = sender.call('POST', one.path, { email: newAddress(), role: 'viewer' });
       const isWaiting = async () => {
         const sql = `select 1 as found from pg_stat_activity

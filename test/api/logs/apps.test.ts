@@ -1,8 +1,8 @@
 // What an app that may read the logs sees there: no more than it may call itself.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
-import { oauthOf } from '../../rig/oauth.ts';
-import { peopleOf, type Person } from '../../rig/people.ts';
+import { createOauth } from '../../rig/oauth.ts';
+import { createPeople, type Person } from '../../rig/people.ts';
 import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -14,7 +14,7 @@ const requests = new Map<string, string>();
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
-  owner = await peopleOf(scene).person({ team, role: 'owner' });
+  owner = await createPeople(scene).person({ team, role: 'owner' });
   const { name } = await team.domain();
   const body = { from: `a@${name}`, to: 'x@example.org', subject: 'Hello', text: 'Between us' };
   const { id: email } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
@@ -39,7 +39,7 @@ afterAll(() => scene.close());
 
 /** Returns what an app with these scopes reads of those requests. */
 async function readBy(scopes: readonly string[], person = owner): Promise<string[]> {
-  const oauth = oauthOf(scene);
+  const oauth = createOauth(scene);
   const { access_token: key } = await oauth.letIn(person, await oauth.register(), { scope: scopes.join(' ') });
   const read: string[] = [];
   for (const [what, id] of requests) {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createRequestLog } from '../../../src/tenancy/logs/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { idOf } from './requests.ts';
+import { readRequestId } from './requests.ts';
 
 const GATHER_MS = 250;
 
 const stored = async (scene: Scene): Promise<number> =>
   (await scene.app.world.db.get<{ n: number }>('select count(*) as n from request_logs'))?.n ?? 0;
 
-const rowOf = (scene: Scene, team: Team, size = 10) => ({
+const buildRow = (scene: Scene, team: Team, size = 10) => ({
   id: scene.app.world.ids.uuid(),
   team_id: team.id,
   api_key_id: null,
@@ -26,7 +26,7 @@ describe('request logs in memory', () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const log = createRequestLog(scene.app.world);
-    for (let i = 0; i < 20; i++) log.add(rowOf(scene, team));
+    for (let i = 0; i < 20; i++) log.add(buildRow(scene, team));
     scene.clock.advance(GATHER_MS - 1);
     expect(await stored(scene)).toBe(0);
     scene.clock.advance(1);
@@ -39,7 +39,7 @@ describe('request logs in memory', () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const log = createRequestLog(scene.app.world);
-    for (let i = 0; i < 650; i++) log.add(rowOf(scene, team));
+    for (let i = 0; i < 650; i++) log.add(buildRow(scene, team));
     await expect.poll(() => stored(scene)).toBe(650);
   });
 
@@ -52,7 +52,7 @@ describe('request logs in memory', () => {
     await scene.restart();
     expect(await stored(scene)).toBe(5);
     const { body } = await scene.api('GET', '/logs', { key: team.key });
-    expect(body.data.map((log: { id: string }) => log.id)).toEqual(answers.map(idOf).reverse());
+    expect(body.data.map((log: { id: string }) => log.id)).toEqual(answers.map(readRequestId).reverse());
   });
 
   it('are written before anybody reads the log', async () => {
@@ -60,7 +60,7 @@ describe('request logs in memory', () => {
     const team = await scene.team();
     for (let i = 0; i < 30; i++) {
       const answer = await scene.api('GET', '/domains', { key: team.key });
-      expect((await scene.api('GET', `/logs/${idOf(answer)}`, { key: team.key })).status).toBe(200);
+      expect((await scene.api('GET', `/logs/${readRequestId(answer)}`, { key: team.key })).status).toBe(200);
     }
   });
 });
@@ -85,7 +85,7 @@ describe('request logs while the table cannot be written', () => {
     const team = await scene.team();
     const log = createRequestLog(worldAway(scene, () => isAway));
     let isAway = true;
-    const rows = Array.from({ length: 10_400 }, () => rowOf(scene, team));
+    const rows = Array.from({ length: 10_400 }, () => buildRow(scene, team));
     for (const row of rows) log.add(row);
     await log.settled();
     expect(await stored(scene)).toBe(0);
@@ -104,7 +104,7 @@ describe('request logs while the table cannot be written', () => {
     const team = await scene.team();
     const log = createRequestLog(worldAway(scene, () => isAway));
     let isAway = true;
-    for (let i = 0; i < 400; i++) log.add(rowOf(scene, team, 100_000));
+    for (let i = 0; i < 400; i++) log.add(buildRow(scene, team, 100_000));
     await log.settled();
     isAway = false;
     await log.close();
@@ -118,7 +118,7 @@ describe('request logs while the table cannot be written', () => {
     const team = await scene.team();
     let isAway = true;
     const log = createRequestLog(worldAway(scene, () => isAway));
-    for (let i = 0; i < 250; i++) log.add(rowOf(scene, team));
+    for (let i = 0; i < 250; i++) log.add(buildRow(scene, team));
     await log.settled();
     isAway = false;
     scene.clock.advance(1000);

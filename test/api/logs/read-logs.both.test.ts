@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { idOf, logged } from './requests.ts';
+import { readRequestId, logged } from './requests.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -24,7 +24,7 @@ describe('request logs', () => {
     });
     expect(log).toEqual({
       object: 'log',
-      id: idOf(answer),
+      id: readRequestId(answer),
       created_at: new Date(scene.clock.now()).toISOString(),
       endpoint: '/emails',
       method: 'POST',
@@ -51,7 +51,7 @@ describe('request logs', () => {
 
   it('omit the answers of reads of the log itself, or it would grow by itself', async () => {
     const { answer } = await logged(scene, team, 'GET', '/logs');
-    const { log } = await logged(scene, team, 'GET', `/logs/${idOf(answer)}`);
+    const { log } = await logged(scene, team, 'GET', `/logs/${readRequestId(answer)}`);
     expect(log).toMatchObject({ method: 'GET', response_status: 200, request_body: null, response_body: null });
   });
 
@@ -95,7 +95,7 @@ describe('request logs', () => {
       const sending = await team.sendingKey();
       const { answer, log } = await logged(scene, team, 'GET', '/domains').then(async () => {
         const refused = await scene.api('GET', '/domains', { key: sending });
-        const read = await scene.api('GET', `/logs/${idOf(refused)}`, { key: team.key });
+        const read = await scene.api('GET', `/logs/${readRequestId(refused)}`, { key: team.key });
         expect((await scene.api('GET', '/logs', { key: sending })).status).toBe(401);
         return { answer: refused, log: read.body };
       });
@@ -146,8 +146,8 @@ describe('request logs', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 429, 429]);
     slow.clock.advance(1000);
     const { body } = await slow.api('GET', '/logs?response_status=429', { key: caller.key });
-    expect(body.data.map((log: { id: string }) => log.id)).toEqual([idOf(answers[3]!)]);
-    const { body: log } = await slow.api('GET', `/logs/${idOf(answers[3]!)}`, { key: caller.key });
+    expect(body.data.map((log: { id: string }) => log.id)).toEqual([readRequestId(answers[3]!)]);
+    const { body: log } = await slow.api('GET', `/logs/${readRequestId(answers[3]!)}`, { key: caller.key });
     expect(log).toMatchObject({
       request_body: { truncated: true, bytes: 12 },
       response_body: { name: 'rate_limit_exceeded' },
@@ -184,12 +184,15 @@ describe('request logs', () => {
   it('return the same for a foreign log and an unknown one', async () => {
     const other = await scene.team();
     const { answer } = await logged(scene, other, 'GET', '/domains');
-    for (const id of [idOf(answer), randomUUID()]) {
+    for (const id of [readRequestId(answer), randomUUID()]) {
       const read = await scene.api('GET', `/logs/${id}`, { key: team.key });
       expect(read).toMatchObject({ status: 404, body: { name: 'not_found', message: 'Log not found.' } });
     }
     const { body } = await scene.api('GET', '/logs?limit=100', { key: other.key });
-    expect(body.data.map((log: { endpoint: string }) => log.endpoint)).toEqual([`/logs/${idOf(answer)}`, '/domains']);
+    expect(body.data.map((log: { endpoint: string }) => log.endpoint)).toEqual([
+      `/logs/${readRequestId(answer)}`,
+      '/domains',
+    ]);
   });
 
   describe('have filters', () => {
@@ -198,7 +201,7 @@ describe('request logs', () => {
       scene.clock.advance(DAY_MS - (scene.clock.now() % DAY_MS));
       const ids: string[] = [];
       for (let i = 0; i < 3; i++) {
-        ids.unshift(idOf(await scene.api('GET', `/emails/${randomUUID()}`, { key: caller.key })));
+        ids.unshift(readRequestId(await scene.api('GET', `/emails/${randomUUID()}`, { key: caller.key })));
         await scene.api('GET', '/emails?limit=0', { key: caller.key });
         scene.clock.advance(DAY_MS);
       }
@@ -256,15 +259,15 @@ describe('request logs', () => {
     };
     const first = await scene.api('GET', '/domains', { key: caller.key });
     await scene.app.world.commits.settled();
-    expect(await used()).toBe(idOf(first));
+    expect(await used()).toBe(readRequestId(first));
     scene.clock.advance(59_999);
     await scene.api('GET', '/domains', { key: caller.key });
     await scene.app.world.commits.settled();
-    expect(await used()).toBe(idOf(first));
+    expect(await used()).toBe(readRequestId(first));
     scene.clock.advance(1);
     const later = await scene.api('GET', '/domains', { key: caller.key });
     await scene.app.world.commits.settled();
-    expect(await used()).toBe(idOf(later));
+    expect(await used()).toBe(readRequestId(later));
     expect((await scene.api('GET', `/logs/${await used()}`, { key: caller.key })).body.endpoint).toBe('/domains');
   });
 
@@ -276,6 +279,6 @@ describe('request logs', () => {
     const { body } = await silent.api('GET', '/api-keys', { key: caller.key });
     expect(body.data[0]).toMatchObject({ last_used_at: expect.any(String), last_used_request_log_id: null });
     expect((await silent.api('GET', '/logs', { key: caller.key })).body.data).toEqual([]);
-    expect((await silent.api('GET', `/logs/${idOf(answer)}`, { key: caller.key })).status).toBe(404);
+    expect((await silent.api('GET', `/logs/${readRequestId(answer)}`, { key: caller.key })).status).toBe(404);
   });
 });

@@ -11,11 +11,11 @@ export async function logged(
   call: Omit<ApiCall, 'key'> & { key?: string } = {},
 ): Promise<{ answer: ApiAnswer; log: AnyBody }> {
   const answer = await scene.api(method, path, { key: team.key, ...call });
-  const { body: log } = await scene.api('GET', `/logs/${idOf(answer)}`, { key: team.key });
+  const { body: log } = await scene.api('GET', `/logs/${readRequestId(answer)}`, { key: team.key });
   return { answer, log };
 }
 
-export function idOf(answer: ApiAnswer): string {
+export function readRequestId(answer: ApiAnswer): string {
   const id = answer.headers.get('x-request-id') ?? '';
   if (!isUuid(id) || id[14] !== '7') throw new Error(`x-request-id is ${id}, not a UUIDv7`);
   return id;

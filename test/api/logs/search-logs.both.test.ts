@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertLogs } from '../../../src/tenancy/logs/logs.store.ts';
 import { driver } from '../../rig/database.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -28,12 +28,12 @@ async function fill(team: Team, endpoints: readonly string[]): Promise<void> {
   await db.tx((tx) => insertLogs(tx, rows));
 }
 
-async function pageOf(team: Team, query: Record<string, string>) {
+async function fetchPage(team: Team, query: Record<string, string>) {
   const { status, body } = await scene.api('GET', `/logs?${new URLSearchParams(query)}`, { key: team.key });
   expect(status, JSON.stringify(body)).toBe(200);
   return body as { has_more: boolean; data: { id: string; endpoint: string }[] };
 }
-const endpointsOf = ({ data }: { data: { endpoint: string }[] }): string[] => data.map(({ endpoint }) => endpoint);
+const listEndpoints = ({ data }: { data: { endpoint: string }[] }): string[] => data.map(({ endpoint }) => endpoint);
 
 describe('search of GET /logs', () => {
   let team: Team;
@@ -61,18 +61,18 @@ describe('search of GET /logs', () => {
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
   ])('finds the right requests for %j', async (search, found) => {
-    expect(endpointsOf(await pageOf(team, { search }))).toEqual(found);
+    expect(listEndpoints(await fetchPage(team, { search }))).toEqual(found);
   });
 
   it('finds what was just requested, without the query', async () => {
     const other = await scene.team();
     await scene.api('GET', '/topics?limit=1', { key: other.key });
-    expect(endpointsOf(await pageOf(other, { search: '/topics' }))).toEqual(['/topics']);
-    expect(endpointsOf(await pageOf(other, { search: '/emails' }))).toEqual([]);
+    expect(listEndpoints(await fetchPage(other, { search: '/topics' }))).toEqual(['/topics']);
+    expect(listEndpoints(await fetchPage(other, { search: '/emails' }))).toEqual([]);
   });
 
   it('takes 1 to 200 characters, of which one is not a space', async () => {
-    expect(endpointsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
+    expect(listEndpoints(await fetchPage(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       expect(await scene.api('GET', `/logs?search=${encodeURIComponent(search)}`, { key: team.key })).toMatchObject({
         status: 422,
@@ -112,18 +112,18 @@ describe('search among many requests', () => {
       .filter((n) => query.response_status === undefined || n % 10 === 9)
       .map(endpoint)
       .filter((one) => one.startsWith(query.search));
-    const first = await pageOf(team, { ...query, limit: '100' });
-    expect([first.has_more, endpointsOf(first)]).toEqual([true, all.slice(0, 100)]);
-    const next = await pageOf(team, { ...query, limit: '30', after: first.data.at(-1)?.id ?? '' });
-    expect([next.has_more, endpointsOf(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
-    const back = await pageOf(team, { ...query, limit: '7', before: next.data[0]?.id ?? '' });
-    expect([back.has_more, endpointsOf(back)]).toEqual([true, all.slice(93, 100)]);
-    expect(await pageOf(team, { ...query, ...NEVER })).toMatchObject({ has_more: false, data: [] });
+    const first = await fetchPage(team, { ...query, limit: '100' });
+    expect([first.has_more, listEndpoints(first)]).toEqual([true, all.slice(0, 100)]);
+    const next = await fetchPage(team, { ...query, limit: '30', after: first.data.at(-1)?.id ?? '' });
+    expect([next.has_more, listEndpoints(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
+    const back = await fetchPage(team, { ...query, limit: '7', before: next.data[0]?.id ?? '' });
+    expect([back.has_more, listEndpoints(back)]).toEqual([true, all.slice(93, 100)]);
+    expect(await fetchPage(team, { ...query, ...NEVER })).toMatchObject({ has_more: false, data: [] });
   });
 
   it('reads only the few entries that it finds, by an index', async () => {
     const { db } = scene.app.world;
-    const plans = await plansOf(db, () => pageOf(team, { search: '/few' }), ' request_logs ', 'endpoint ');
+    const plans = await explainQueries(db, () => fetchPage(team, { search: '/few' }), ' request_logs ', 'endpoint ');
     expect(plans).toHaveLength(2);
     for (const plan of plans) {
       expect(plan).toContain('request_logs_endpoint_start');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { everythingStored, idOf, logged } from './requests.ts';
+import { everythingStored, readRequestId, logged } from './requests.ts';
 
 // The table itself is searched here, not the output of GET /logs.
 describe('the request log', () => {
@@ -50,7 +50,7 @@ describe('the request log', () => {
   ])('never stores a token %s', async (_, body) => {
     const answer = await scene.api('POST', '/emails', { key: team.key, body: body() });
     const stored = await everythingStored(scene);
-    expect(stored).toContain(idOf(answer));
+    expect(stored).toContain(readRequestId(answer));
     expect(stored).not.toContain(shortened);
   });
 
@@ -85,7 +85,7 @@ describe('the request log', () => {
     ['percent-encoded', secret.replace('_', '%5F')],
   ])('never stores a token in the path, %s', async (_, segment) => {
     const answer = await scene.api('DELETE', `/suppressions/${segment}@example.org`, { key: team.key });
-    const { body } = await scene.api('GET', `/logs/${idOf(answer)}`, { key: team.key });
+    const { body } = await scene.api('GET', `/logs/${readRequestId(answer)}`, { key: team.key });
     expect(body.endpoint).toContain('[redacted]');
     expect(await everythingStored(scene)).not.toContain(shortened);
   });

@@ -1,20 +1,20 @@
 // Who may call /mcp, from where, with what, and what is stored of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
-import { assistantsOf, CLIENTS } from '../../rig/mcp.ts';
-import { peopleOf, type Person } from '../../rig/people.ts';
+import { createAssistants, CLIENTS } from '../../rig/mcp.ts';
+import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let team: Team;
 let owner: Person;
-let assistants: Awaited<ReturnType<typeof assistantsOf>>;
+let assistants: Awaited<ReturnType<typeof createAssistants>>;
 let token: string;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
-  owner = await peopleOf(scene).person({ team, role: 'owner' });
-  assistants = await assistantsOf(scene, team, owner);
+  owner = await createPeople(scene).person({ team, role: 'owner' });
+  assistants = await createAssistants(scene, team, owner);
   token = await assistants.token();
 });
 afterAll(() => scene.close());
@@ -38,7 +38,7 @@ describe('the credential of /mcp', () => {
   });
 
   it('must not be an API key, a session or an unknown token', async () => {
-    const program = await peopleOf(scene).program(owner, team.id);
+    const program = await createPeople(scene).program(owner, team.id);
     for (const key of [team.key, program, await scene.operator(), 'rko_nonsense', `${token}x`]) {
       const answer = await ask(message('tools/list'), { key });
       expect(answer).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
@@ -54,7 +54,7 @@ describe('the credential of /mcp', () => {
     const whole = await assistants.token(['team:read'], origin());
     expect((await ask(call('getTeam'), { key: whole })).text).toContain(team.id);
     await using other = await startScene({ roles: ['http'] });
-    const elsewhere = await (await assistantsOf(other, await other.team())).token();
+    const elsewhere = await (await createAssistants(other, await other.team())).token();
     expect((await ask(message('tools/list'), { key: elsewhere })).status).toBe(401);
   });
 
@@ -66,8 +66,8 @@ describe('the credential of /mcp', () => {
   });
 
   it('reaches no more than its person, from the moment of a demotion', async () => {
-    const member = await peopleOf(scene).person({ team, role: 'member' });
-    const held = await (await assistantsOf(scene, team, member)).token(['templates:read', 'templates:write']);
+    const member = await createPeople(scene).person({ team, role: 'member' });
+    const held = await (await createAssistants(scene, team, member)).token(['templates:read', 'templates:write']);
     expect((await ask(message('tools/list'), { key: held })).text).toContain('createTemplate');
     const path = `/teams/${team.id}/members/${member.memberId}`;
     expect((await owner.call('PATCH', path, { role: 'viewer' })).status).toBe(200);
@@ -213,7 +213,7 @@ describe('a request to /mcp', () => {
 it('calls of /mcp count toward the rate limit of the team', async () => {
   await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
   const mine = await limited.team();
-  const held = await (await assistantsOf(limited, mine)).token(['team:read']);
+  const held = await (await createAssistants(limited, mine)).token(['team:read']);
   const asked = () => limited.api('POST', '/mcp', { key: held, body: call('getTeam'), headers: ACCEPT });
   for (let i = 0; i < 20; i++) expect((await asked()).status).toBe(200);
   const answer = await asked();

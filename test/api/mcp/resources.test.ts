@@ -1,18 +1,18 @@
 // What the clients of two generations read of the API before they call it, and how they continue an answer that is too long.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
-import { assistantsOf, CLIENTS, type McpClient } from '../../rig/mcp.ts';
+import { createAssistants, CLIENTS, type McpClient } from '../../rig/mcp.ts';
 import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let team: Team;
-let assistants: Awaited<ReturnType<typeof assistantsOf>>;
+let assistants: Awaited<ReturnType<typeof createAssistants>>;
 let everything: string;
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
-  assistants = await assistantsOf(scene, team);
+  assistants = await createAssistants(scene, team);
   everything = await assistants.token();
 });
 afterAll(() => scene.close());

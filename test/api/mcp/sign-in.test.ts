@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { SIGNING_IN } from '../../rig/app-clients.ts';
 import { letInBy } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 
 describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revision, signIn) => {
   it('needs only the address to register, get consent and call tools', async () => {
-    const place = letInBy(scene, await peopleOf(scene).person({ team, role: 'owner' }));
+    const place = letInBy(scene, await createPeople(scene).person({ team, role: 'owner' }));
     await using client = await signIn(place);
     expect(client.revision).toBe(revision);
     const asked = client.kept.asked.map(({ searchParams }) => searchParams);
@@ -29,7 +29,7 @@ describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revisio
   });
 
   it('refreshes an expired token without a person', async () => {
-    await using client = await signIn(letInBy(scene, await peopleOf(scene).person({ team, role: 'owner' })));
+    await using client = await signIn(letInBy(scene, await createPeople(scene).person({ team, role: 'owner' })));
     const before = { ...client.kept.tokens };
     scene.clock.advance(HOUR_MS + 1000);
     expect((await client.call('getTeam')).value()).toMatchObject({ id: team.id });
@@ -39,7 +39,7 @@ describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revisio
   });
 
   it('asks the person again after the grant was revoked', async () => {
-    const person = await peopleOf(scene).person({ team, role: 'owner' });
+    const person = await createPeople(scene).person({ team, role: 'owner' });
     await using client = await signIn(letInBy(scene, person));
     const { body } = await person.call('GET', '/oauth/grants');
     expect((await person.call('DELETE', `/oauth/grants/${body.data[0].id}`)).status).toBe(200);

@@ -4,14 +4,14 @@ import { ROLES, type Role } from '../../../src/contract/index.ts';
 import { hasMembers } from '../../../src/tenancy/members/index.ts';
 import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene();
-  people = peopleOf(scene);
+  people = createPeople(scene);
 });
 afterAll(() => scene.close());
 

@@ -193,13 +193,13 @@ describe('the answer of GET /emails/metrics', () => {
     await scene.settled();
     const body = await metrics(team, { dimensions: 'period', metrics: 'sent,delivered,delivery_rate' });
     expect(body.totals).toEqual({ sent: 4, delivered: 3, delivery_rate: 75 });
-    const dayOf = (before: number): string => new Date(scene.clock.now() - before * DAY).toISOString().slice(0, 10);
+    const formatDay = (before: number): string => new Date(scene.clock.now() - before * DAY).toISOString().slice(0, 10);
     const none = { sent: 0, delivered: 0, delivery_rate: 0 };
     expect(body.data).toEqual([
-      ...[7, 6, 5, 4, 3].map((before) => ({ period: dayOf(before), ...none })),
-      { period: dayOf(2), sent: 1, delivered: 1, delivery_rate: 100 },
-      { period: dayOf(1), ...none },
-      { period: dayOf(0), sent: 3, delivered: 2, delivery_rate: 66.67 },
+      ...[7, 6, 5, 4, 3].map((before) => ({ period: formatDay(before), ...none })),
+      { period: formatDay(2), sent: 1, delivered: 1, delivery_rate: 100 },
+      { period: formatDay(1), ...none },
+      { period: formatDay(0), sent: 3, delivered: 2, delivery_rate: 66.67 },
     ]);
   });
 
@@ -258,20 +258,20 @@ describe('email metrics by email beyond the row limit', () => {
       ids.map((email_id) => ({ email_id, sent: 1 })),
     );
     expect((await metrics(team, { ...byEmail, domain_id: many.id })).data).toEqual([]);
-    const refusalOf = async (query: Record<string, string>): Promise<string> => {
+    const fetchRefusal = async (query: Record<string, string>): Promise<string> => {
       const search = new URLSearchParams({ ...byEmail, ...query }).toString();
       const answer = await scene.api('GET', `/emails/metrics?${search}`, { key: team.key });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
       return answer.body.message as string;
     };
-    expect(await refusalOf({})).toMatch(/at most 1000 emails may/);
-    expect(await refusalOf({ domain_id: `${few.id},${many.id}` })).toMatch(/at most 1000 emails of the domains/);
+    expect(await fetchRefusal({})).toMatch(/at most 1000 emails may/);
+    expect(await fetchRefusal({ domain_id: `${few.id},${many.id}` })).toMatch(/at most 1000 emails of the domains/);
     for (let written = 1002; written < 20_000; written += 1000) {
       await writeEmails(team, many.id, Math.min(1000, 20_000 - written));
     }
     expect((await metrics(team, { ...byEmail, domain_id: few.id })).data).toHaveLength(2);
     await writeEmails(team, many.id, 1);
-    expect(await refusalOf({ domain_id: few.id })).toMatch(/at most 20000 emails of any domain/);
+    expect(await fetchRefusal({ domain_id: few.id })).toMatch(/at most 20000 emails of any domain/);
   });
 });
 

@@ -109,7 +109,7 @@ async function record(world: World, events: readonly Event[]): Promise<void> {
 /** Computes the same counts the slow way, one event of an email at a time. */
 function naive(
   events: readonly Event[],
-  keyOf: (event: Event) => string | undefined,
+  formatKey: (event: Event) => string | undefined,
 ): Record<string, Record<string, number>> {
   const rows: Record<string, Record<string, number>> = {};
   const seen = new Set<string>();
@@ -117,7 +117,7 @@ function naive(
     const name = `${event.subjectId} ${metric}`;
     if (once && seen.has(name)) return;
     seen.add(name);
-    const key = keyOf(event);
+    const key = formatKey(event);
     if (key === undefined) return;
     const row = (rows[key] ??= {});
     row[metric] = (row[metric] ?? 0) + 1;
@@ -225,7 +225,7 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
   ]);
   // Hours of many domains over many days exceed the limit of an answer.
   if (granularity === 'hourly' && dimensions.length > 1 && dimensions.includes('period')) return;
-  const keyOf = (event: Event): string | undefined => {
+  const formatKey = (event: Event): string | undefined => {
     if (!isIn(event) || !isWanted(event)) return undefined;
     if (dimensions.includes('broadcast') && event.broadcastId === undefined) return undefined;
     const parts: Record<string, string | undefined> = {
@@ -238,7 +238,7 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
   };
   const body = await ask(team, { ...query, ...filter, dimensions: dimensions.join(',') });
   const told = JSON.stringify({ query, filter: Object.keys(filter), dimensions });
-  expect(byKey(body.data, dimensions), told).toEqual(naive(events, keyOf));
+  expect(byKey(body.data, dimensions), told).toEqual(naive(events, formatKey));
   const all = naive(events, (event) => (isIn(event) && isWanted(event) ? 'all' : undefined));
   expect(withoutZeros(body.totals), told).toEqual(all.all ?? {});
 }

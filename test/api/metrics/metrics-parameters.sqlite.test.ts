@@ -17,7 +17,7 @@ const ask = (query: Record<string, string>) =>
   scene.api('GET', `/emails/metrics?${new URLSearchParams(query).toString()}`, { key: team.key });
 
 /** Returns the query as the name of a test: every run has the same names. */
-const labelOf = (query: Record<string, string>): string =>
+const formatLabel = (query: Record<string, string>): string =>
   Object.entries(query)
     .map(([name, value]) => `${name}=${UUIDS.test(value) ? `${value.split(',').length} ids` : value.slice(0, 60)}`)
     .join('&');
@@ -62,7 +62,7 @@ describe('an invalid metrics parameter returns 422 with what would be right', ()
         [{ dimensions: 'email', broadcast_id: ids(1) }, /exclude each other/],
         [{ broadcast_id: ids(1), email_id: ids(1) }, /exclude each other/],
       ] as [Record<string, string>, RegExp][]
-    ).map(([query, message]) => [labelOf(query), query, message] as const),
+    ).map(([query, message]) => [formatLabel(query), query, message] as const),
   )('for %s', async (_, query, message) => {
     const answer = await ask(query);
     expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
@@ -105,7 +105,7 @@ describe('valid metrics parameters', () => {
         { timezone: 'America/Argentina/ComodRivadavia' },
         { start_date: '0001-01-01T00:00:00Z', end_date: '9999-12-31T23:59:59.999Z' },
       ] as Record<string, string>[]
-    ).map((query) => [labelOf(query), query] as const),
+    ).map((query) => [formatLabel(query), query] as const),
   )('include %s', async (_, query) => {
     const answer = await ask(query);
     expect(answer.status, answer.text).toBe(200);
@@ -113,7 +113,7 @@ describe('valid metrics parameters', () => {
 });
 
 describe('the range of metrics', () => {
-  const rangeOf = async (query: Record<string, string>): Promise<string[]> => {
+  const fetchRange = async (query: Record<string, string>): Promise<string[]> => {
     const { status, body, text } = await ask(query);
     expect(status, text).toBe(200);
     return [body.start_date, body.end_date];
@@ -121,21 +121,21 @@ describe('the range of metrics', () => {
 
   it('is widened to whole quarters of an hour', async () => {
     const times = { start_date: '2026-03-01T10:14:59.999Z', end_date: '2026-03-01T10:15:00.001Z' };
-    expect(await rangeOf(times)).toEqual(['2026-03-01T10:00:00.000Z', '2026-03-01T10:30:00.000Z']);
+    expect(await fetchRange(times)).toEqual(['2026-03-01T10:00:00.000Z', '2026-03-01T10:30:00.000Z']);
     const exact = { start_date: '2026-03-01T10:15:00Z', end_date: '2026-03-01T11:00:00+00:00' };
-    expect(await rangeOf(exact)).toEqual(['2026-03-01T10:15:00.000Z', '2026-03-01T11:00:00.000Z']);
+    expect(await fetchRange(exact)).toEqual(['2026-03-01T10:15:00.000Z', '2026-03-01T11:00:00.000Z']);
     const moment = { start_date: '2026-03-01T10:15:00Z', end_date: '2026-03-01T10:15:00Z' };
-    expect(await rangeOf(moment)).toEqual(['2026-03-01T10:15:00.000Z', '2026-03-01T10:30:00.000Z']);
+    expect(await fetchRange(moment)).toEqual(['2026-03-01T10:15:00.000Z', '2026-03-01T10:30:00.000Z']);
   });
 
   it('of plain dates covers whole days of the time zone', async () => {
     const dates = { start_date: '2026-03-29', end_date: '2026-03-29' };
-    expect(await rangeOf(dates)).toEqual(['2026-03-29T00:00:00.000Z', '2026-03-30T00:00:00.000Z']);
-    expect(await rangeOf({ ...dates, timezone: 'Europe/Berlin' })).toEqual([
+    expect(await fetchRange(dates)).toEqual(['2026-03-29T00:00:00.000Z', '2026-03-30T00:00:00.000Z']);
+    expect(await fetchRange({ ...dates, timezone: 'Europe/Berlin' })).toEqual([
       '2026-03-28T23:00:00.000Z',
       '2026-03-29T22:00:00.000Z',
     ]);
-    expect(await rangeOf({ ...dates, timezone: 'Asia/Kolkata' })).toEqual([
+    expect(await fetchRange({ ...dates, timezone: 'Asia/Kolkata' })).toEqual([
       '2026-03-28T18:30:00.000Z',
       '2026-03-29T18:30:00.000Z',
     ]);
@@ -143,31 +143,34 @@ describe('the range of metrics', () => {
 
   it('without a start begins 7 × 24 hours before its end, whatever the time zone', async () => {
     const kolkata = { end_date: '2026-03-20', timezone: 'Asia/Kolkata' };
-    expect(await rangeOf(kolkata)).toEqual(['2026-03-13T18:30:00.000Z', '2026-03-20T18:30:00.000Z']);
+    expect(await fetchRange(kolkata)).toEqual(['2026-03-13T18:30:00.000Z', '2026-03-20T18:30:00.000Z']);
     // Berlin moves its clocks forward in these days.
-    expect(await rangeOf({ end_date: '2026-03-30', timezone: 'Europe/Berlin' })).toEqual([
+    expect(await fetchRange({ end_date: '2026-03-30', timezone: 'Europe/Berlin' })).toEqual([
       '2026-03-23T22:00:00.000Z',
       '2026-03-30T22:00:00.000Z',
     ]);
-    expect(await rangeOf({ end_date: '2026-03-20T12:00:00Z' })).toEqual([
+    expect(await fetchRange({ end_date: '2026-03-20T12:00:00Z' })).toEqual([
       '2026-03-13T12:00:00.000Z',
       '2026-03-20T12:00:00.000Z',
     ]);
-    expect(await rangeOf({ end_date: '2026-03-20T12:07:00Z' })).toEqual([
+    expect(await fetchRange({ end_date: '2026-03-20T12:07:00Z' })).toEqual([
       '2026-03-13T12:00:00.000Z',
       '2026-03-20T12:15:00.000Z',
     ]);
-    expect(await rangeOf({ end_date: '1970-01-02' })).toEqual(['1970-01-01T00:00:00.000Z', '1970-01-03T00:00:00.000Z']);
+    expect(await fetchRange({ end_date: '1970-01-02' })).toEqual([
+      '1970-01-01T00:00:00.000Z',
+      '1970-01-03T00:00:00.000Z',
+    ]);
     const now = new Date(scene.clock.now()).toISOString();
-    expect(await rangeOf({ end_date: '9999-12-31' })).toEqual(await rangeOf({}));
-    expect((await rangeOf({}))[1]).toBe(now);
+    expect(await fetchRange({ end_date: '9999-12-31' })).toEqual(await fetchRange({}));
+    expect((await fetchRange({}))[1]).toBe(now);
   });
 
   it('never ends in the future', async () => {
     const now = new Date(scene.clock.now()).toISOString();
     const start = new Date(Math.floor(scene.clock.now() / QUARTER) * QUARTER).toISOString();
-    expect(await rangeOf({ start_date: now })).toEqual([start, now]);
-    expect(await rangeOf({ start_date: now, end_date: '9999-12-31' })).toEqual([start, now]);
+    expect(await fetchRange({ start_date: now })).toEqual([start, now]);
+    expect(await fetchRange({ start_date: now, end_date: '9999-12-31' })).toEqual([start, now]);
   });
 
   it('in rows of days begins on the day a week ago in any time zone', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { codeOf, fromBase32, stepAt } from '../../../src/protocol/totp.ts';
+import { computeCode, fromBase32, stepAt } from '../../../src/protocol/totp.ts';
 import { createUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { createApi } from '../../rig/api.ts';
@@ -41,7 +41,7 @@ export class Browser {
 let people = 0;
 
 /** Creates a person with a password, in the team. */
-export async function personOf(scene: Scene, team?: Team): Promise<{ id: string; email: string }> {
+export async function createPerson(scene: Scene, team?: Team): Promise<{ id: string; email: string }> {
   const { db, clock } = scene.app.world;
   const email = `person${++people}@mfa.example`;
   const { id } = await createUser(scene.app.world, { email, password: PASSWORD, isVerified: true });
@@ -64,7 +64,7 @@ export interface Enrolled {
 
 /** Creates a person whose second factor is on; the code of that step is used. */
 export async function enrolled(scene: Scene, team?: Team): Promise<Enrolled> {
-  const { id, email } = await personOf(scene, team);
+  const { id, email } = await createPerson(scene, team);
   const browser = new Browser(scene);
   expect((await browser.logIn(email)).status).toBe(200);
   const app = await setUp(browser);
@@ -77,7 +77,7 @@ export async function setUp(browser: Browser): Promise<{ secret: string; code(st
   const { status, body } = await browser.call('POST', '/auth/mfa/enrol');
   expect(status).toBe(200);
   const key = fromBase32(body.secret) ?? Buffer.alloc(0);
-  const code = (steps = 0) => codeOf(key, stepAt(browser.scene.clock.now()) + steps);
+  const code = (steps = 0) => computeCode(key, stepAt(browser.scene.clock.now()) + steps);
   return { secret: body.secret, code };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tell } from '../../../src/features/identity/accounts/passwords.ts';
+import { notifyByMail } from '../../../src/features/identity/accounts/passwords.ts';
 import { resetMfa } from '../../../src/features/identity/mfa/mfa.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
 import { startScene } from '../../rig/scene.ts';
@@ -36,7 +36,7 @@ it('a person gets a mail about every change of the second factor, and about a si
   const other = await enrolled(scene, team);
   // Two mails that are due together arrive in any order.
   await scene.settled();
-  await resetMfa(scene.app.world, other.email, tell);
+  await resetMfa(scene.app.world, other.email, notifyByMail);
   await scene.settled();
   const told = mailsTo(scene, other.email).at(-1);
   expect(told).toContain('The operator of this service turned off two-factor authentication');

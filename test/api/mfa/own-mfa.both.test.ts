@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { peopleOf } from '../../rig/people.ts';
-import { Browser, enrolled, PASSWORD, personOf, setUp, STEP_MS, wrongCode } from './authenticator.ts';
+import { createPeople } from '../../rig/people.ts';
+import { Browser, enrolled, PASSWORD, createPerson, setUp, STEP_MS, wrongCode } from './authenticator.ts';
 
 let scene: Scene;
 let team: Team;
@@ -19,7 +19,7 @@ afterAll(() => scene.close());
 const WRONG = { status: 422, body: { name: 'validation_error', errors: [{ path: 'code' }] } };
 
 async function signedIn(): Promise<Browser & { email: string; id: string }> {
-  const person = await personOf(scene, team);
+  const person = await createPerson(scene, team);
   const browser = new Browser(scene);
   await browser.logIn(person.email);
   return Object.assign(browser, person);
@@ -117,7 +117,7 @@ it.each([
   ['disable', { code: '123456' }],
   ['recovery-codes', { code: '123456' }],
 ])('%s is refused for a program, with the reason', async (verb, body) => {
-  const people = peopleOf(scene);
+  const people = createPeople(scene);
   const key = await people.program(await people.person({ team }), team.id);
   const answer = await scene.api('POST', `/auth/mfa/${verb}`, { key, ...(body ? { body } : {}) });
   expect(answer).toMatchObject({
@@ -165,7 +165,7 @@ describe('switching the second factor on', () => {
       body: { errors: [{ path: 'password' }] },
     });
     expect((await confirm({ password: PASSWORD })).status).toBe(200);
-    const without = await peopleOf(scene).person({ team });
+    const without = await createPeople(scene).person({ team });
     expect((await without.call('GET', '/auth/mfa')).body.has_password).toBe(false);
     const theirs = await setUp(Object.assign(new Browser(scene), { call: without.call }));
     const given = { code: theirs.code(), password: 'x' };
@@ -266,7 +266,7 @@ it.each([
   ['recovery', { challenge_token: 'x', recovery_code: '123456' }, 422, 'recovery_code must be'],
   ['recovery', { challenge_token: 'x', recovery_code: 'x'.repeat(65) }, 400, '64'],
 ])('an invalid body of %s gets an error with field and limit: %j', async (path, body, code, says) => {
-  const person = await peopleOf(scene).person({ team });
+  const person = await createPeople(scene).person({ team });
   const answer = await person.call('POST', `/auth/mfa/${path}`, body);
   expect(answer.status).toBe(code);
   expect(JSON.stringify(answer.body)).toContain(says);

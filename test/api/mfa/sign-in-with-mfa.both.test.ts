@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
-import { tell } from '../../../src/features/identity/accounts/passwords.ts';
+import { notifyByMail } from '../../../src/features/identity/accounts/passwords.ts';
 import { resetMfa } from '../../../src/features/identity/mfa/mfa.ts';
 import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
 import { nodeFolder } from '../../rig/node-folder.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { Browser, enrolled, PASSWORD, personOf, STEP_MS, wrongCode, type Enrolled } from './authenticator.ts';
+import { Browser, enrolled, PASSWORD, createPerson, STEP_MS, wrongCode, type Enrolled } from './authenticator.ts';
 
 let scene: Scene;
 let team: Team;
@@ -243,7 +243,7 @@ describe('a second-factor challenge', () => {
 
     const lost = await ready();
     const open = await challenged(lost);
-    await resetMfa(scene.app.world, lost.email, tell);
+    await resetMfa(scene.app.world, lost.email, notifyByMail);
     expect(await open.verify(lost.code())).toMatchObject(ENDED);
     expect(await isSignedIn(lost.browser)).toBe(false);
     expect((await new Browser(scene).logIn(lost.email)).body.object).toBe('session');
@@ -298,7 +298,7 @@ describe('an attacker who knows the password', () => {
 
   it('cannot learn from a wrong password whether there is a second factor', async () => {
     const person = await ready();
-    const without = await personOf(scene, team);
+    const without = await createPerson(scene, team);
     const answers = await Promise.all(
       [person.email, without.email, 'nobody@mfa.example'].map((email) => new Browser(scene).logIn(email, 'wrong')),
     );
@@ -309,7 +309,7 @@ describe('an attacker who knows the password', () => {
 
 describe('a disabled person', () => {
   it('cannot sign in, and every session ends at once for good', async () => {
-    const { email } = await personOf(scene, team);
+    const { email } = await createPerson(scene, team);
     const browser = new Browser(scene);
     expect((await browser.logIn(email)).status).toBe(200);
     await disableUser(scene.app.world, email.toUpperCase());
@@ -331,7 +331,7 @@ describe('a disabled person', () => {
   });
 
   it('has no session, even if one began at the same moment', async () => {
-    const { email, id } = await personOf(scene, team);
+    const { email, id } = await createPerson(scene, team);
     const browser = new Browser(scene);
     await browser.logIn(email);
     await scene.app.world.db.run('update users set disabled_at = ? where id = ?', [scene.clock.now(), id]);

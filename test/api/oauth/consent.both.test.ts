@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockUser } from '../../../src/tenancy/users/index.ts';
-import { newVerifier, oauthOf, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
+import { newVerifier, createOauth, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
 import { PageVisitor, type PageSeen } from '../../rig/page-visitor.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { scaled } from '../../rig/scale.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let team: Team;
 let people: People;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
-  people = peopleOf(scene);
-  oauth = oauthOf(scene);
+  people = createPeople(scene);
+  oauth = createOauth(scene);
   app = await oauth.register({ redirect_uris: [REDIRECT_URI, 'http://[::1]:8080/cb', 'http://127.0.0.1:8080/cb?a=b'] });
   owner = await people.person({ team, role: 'owner' });
 });

@@ -1,23 +1,23 @@
 // a person whose sign-in changes --> what apps may do for them
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tell } from '../../../src/features/identity/accounts/passwords.ts';
+import { notifyByMail } from '../../../src/features/identity/accounts/passwords.ts';
 import { resetMfa } from '../../../src/features/identity/mfa/mfa.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
-import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { createOauth, type OauthApp } from '../../rig/oauth.ts';
 import { codeFor } from '../../rig/page-people.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let team: Team;
 let people: People;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
-  people = peopleOf(scene);
-  oauth = oauthOf(scene);
+  people = createPeople(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
 });
 afterAll(() => scene.close());
@@ -42,7 +42,7 @@ describe('a grant of an app', () => {
       'loses the second factor by the operator',
       async ({ userId, email }) => {
         await scene.app.world.db.run('update users set mfa_enabled_at = 1 where id = ?', [userId]);
-        return resetMfa(scene.app.world, email, tell);
+        return resetMfa(scene.app.world, email, notifyByMail);
       },
       'operator',
     ],

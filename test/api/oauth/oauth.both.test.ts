@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { endAllTokens } from '../../../src/features/identity/oauth/grants.ts';
 import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
-import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { answerIn, newVerifier, createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let team: Team;
 let people: People;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 let owner: Person;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
-  people = peopleOf(scene);
-  oauth = oauthOf(scene);
+  people = createPeople(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
   owner = await people.person({ team, role: 'owner' });
 });

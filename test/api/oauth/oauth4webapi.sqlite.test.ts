@@ -3,7 +3,7 @@ import { WWWAuthenticateChallengeError } from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { oauth4webapiAt } from '../../rig/app-clients.ts';
 import { letInBy } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 it.each(['', '/mcp'])('oauth4webapi completes the whole flow for the resource %j', async (path) => {
-  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const owner = await createPeople(scene).person({ team, role: 'owner' });
   const client = await oauth4webapiAt(letInBy(scene, owner), { path, scope: 'team:read' });
   const { access_token: token, refresh_token: refreshToken = '' } = client.tokens;
   if (path === '') expect(((await (await client.get('/team', token)).json()) as { id: string }).id).toBe(team.id);

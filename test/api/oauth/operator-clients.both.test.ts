@@ -1,29 +1,29 @@
 // The operator sees every registered app, and can disable one in every team at once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
-import { newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { newVerifier, createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
 
 let scene: Scene;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let operator: string;
 beforeAll(async () => {
   scene = await startScene();
-  oauth = oauthOf(scene);
+  oauth = createOauth(scene);
   operator = await scene.operator('Grace');
 });
 afterAll(() => scene.close());
 
-const ownerOf = (team: Team) => peopleOf(scene).person({ team, role: 'owner' });
+const createOwner = (team: Team) => createPeople(scene).person({ team, role: 'owner' });
 const ask = (method: string, path: string, body?: object) =>
   scene.api(method, `/operator/oauth-clients${path}`, { key: operator, ...(body && { body }) });
 const listed = async (query: string): Promise<{ id: string; client_id: string; [more: string]: unknown }[]> =>
   (await ask('GET', `?limit=100&${query}`)).body.data;
-const idOf = async ({ clientId }: OauthApp) => (await listed(`search=${clientId}`))[0]?.id ?? '';
+const fetchId = async ({ clientId }: OauthApp) => (await listed(`search=${clientId}`))[0]?.id ?? '';
 const disable = async (app: OauthApp, reason = 'Pretends to be another app') =>
-  ask('POST', `/${await idOf(app)}/disable`, { reason });
+  ask('POST', `/${await fetchId(app)}/disable`, { reason });
 const DISABLED = 'The operator of this service has disabled this app.';
 
 describe('a disabled app', () => {
@@ -31,7 +31,7 @@ describe('a disabled app', () => {
     const one = await scene.team();
     const other = await scene.team();
     const app = await oauth.register({ client_name: 'Look-alike' });
-    const held = [await oauth.letIn(await ownerOf(one), app), await oauth.letIn(await ownerOf(other), app)];
+    const held = [await oauth.letIn(await createOwner(one), app), await oauth.letIn(await createOwner(other), app)];
     const port = await startSecondPort(scene, {});
     try {
       const apis = [scene.api, createApi(`http://127.0.0.1:${port.port}`)];
@@ -67,13 +67,13 @@ describe('a disabled app', () => {
     const { body: whole } = await scene.api('GET', '/operator/audit', { key: operator });
     const entry = whole.data.find(({ action }: { action: string }) => action === 'oauth_client.disabled');
     expect(entry).toMatchObject({
-      subject_id: await idOf(app),
+      subject_id: await fetchId(app),
       details: { client_name: 'Look-alike', reason: 'Pretends to be another app' },
     });
   });
 
   it('gets no consent page, and no browser is redirected to it', async () => {
-    const owner = await ownerOf(await scene.team());
+    const owner = await createOwner(await scene.team());
     const app = await oauth.register();
     const { visitor, page } = await oauth.asked(owner, app, newVerifier());
     const fresh = await oauth.asked(owner, app, newVerifier());
@@ -89,20 +89,20 @@ describe('a disabled app', () => {
   });
 
   it('gets nothing for an earlier code, even once it is enabled', async () => {
-    const owner = await ownerOf(await scene.team());
+    const owner = await createOwner(await scene.team());
     const app = await oauth.register();
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
     await disable(app);
     expect((await oauth.exchange(app, code, verifier)).body.error).toBe('unauthorized_client');
-    await ask('POST', `/${await idOf(app)}/enable`);
+    await ask('POST', `/${await fetchId(app)}/enable`);
     expect((await oauth.exchange(app, code, verifier)).body.error).toBe('invalid_grant');
   });
 
   it('loses tokens that a code gives at the same moment', async () => {
-    const owner = await ownerOf(await scene.team());
+    const owner = await createOwner(await scene.team());
     const app = await oauth.register();
-    const id = await idOf(app);
+    const id = await fetchId(app);
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
     const [exchanged] = await Promise.all([
@@ -116,10 +116,10 @@ describe('a disabled app', () => {
   });
 
   it('may ask again once it is enabled; ended grants stay ended', async () => {
-    const owner = await ownerOf(await scene.team());
+    const owner = await createOwner(await scene.team());
     const app = await oauth.register();
     const before = await oauth.letIn(owner, app);
-    const id = await idOf(app);
+    const id = await fetchId(app);
     await disable(app, 'first');
     expect((await disable(app, 'second')).body).toMatchObject({ disabled_reason: 'first' });
     const enabled = { disabled_at: null, disabled_reason: null, disabled_by: null, live_grants: 0 };
@@ -135,7 +135,7 @@ describe('a disabled app', () => {
 describe('the list of OAuth clients', () => {
   it('can be searched by name, id and redirect address, in any letter case, and by state', async () => {
     await using own = await startScene({ roles: ['http'] });
-    const there = oauthOf(own);
+    const there = createOauth(own);
     const key = await own.operator();
     const names = ['Ümlaut Mailer', 'Newsletter Desk', 'Other'];
     for (const [at, name] of names.entries()) {

@@ -2,25 +2,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
-import { newVerifier, oauthOf, type OauthApp, type Tokens } from '../../rig/oauth.ts';
-import { peopleOf, type People } from '../../rig/people.ts';
+import { newVerifier, createOauth, type OauthApp, type Tokens } from '../../rig/oauth.ts';
+import { createPeople, type People } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
 let people: People;
-let oauth: ReturnType<typeof oauthOf>;
+let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
 beforeAll(async () => {
   scene = await startScene();
-  people = peopleOf(scene);
-  oauth = oauthOf(scene);
+  people = createPeople(scene);
+  oauth = createOauth(scene);
   app = await oauth.register();
   await (await scene.team()).domain();
 });
 afterAll(() => scene.close());
 
 const SHUT_OUT = 'The access of an app was revoked';
-const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/team', { key })).status;
+const fetchStatus = async (key: string): Promise<number> => (await scene.api('GET', '/team', { key })).status;
 
 describe('an app that uses a single-use token twice', () => {
   it('is reported to the person in one mail, even if it does so repeatedly and at once', async () => {
@@ -84,7 +84,7 @@ describe('a team that begins to enforce single sign-on', () => {
     for (const person of [owner, known, stranger, returned]) tokens.push(await oauth.letIn(person, app));
     const verifier = newVerifier();
     const code = await oauth.codeFor(stranger, app, verifier);
-    const states = () => Promise.all(tokens.map(({ access_token: key }) => statusOf(key)));
+    const states = () => Promise.all(tokens.map(({ access_token: key }) => fetchStatus(key)));
     expect(await states()).toEqual([200, 200, 200, 200]);
     await enforce();
     expect(await states()).toEqual([200, 200, 401, 401]);
@@ -107,8 +107,8 @@ describe('a team that begins to enforce single sign-on', () => {
     const member = await people.person({ team, role: 'member' });
     const { access_token: key } = await oauth.letIn(member, app);
     await enforce();
-    expect(await statusOf(key)).toBe(401);
+    expect(await fetchStatus(key)).toBe(401);
     await stopEnforcingSso(scene.app.world, team.id);
-    expect(await statusOf(key)).toBe(200);
+    expect(await fetchStatus(key)).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { oauthOf } from '../../rig/oauth.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createOauth } from '../../rig/oauth.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -234,13 +234,13 @@ describe('the management of a registration', () => {
   });
 
   it('deletes it with every grant of every team, which get the reason', async () => {
-    const oauth = oauthOf(scene);
+    const oauth = createOauth(scene);
     const { path, token, body } = await made();
     const app = { clientId: body.client_id, registrationToken: token, redirectUri: APP.redirect_uris[0] ?? '' };
     const teams = [await scene.team(), await scene.team()];
     const tokens = [];
     for (const team of teams) {
-      const person = await peopleOf(scene).person({ team, role: 'owner' });
+      const person = await createPeople(scene).person({ team, role: 'owner' });
       tokens.push((await oauth.letIn(person, app)).access_token);
     }
     expect(await manage('DELETE', path, token)).toMatchObject({ status: 200, body: { deleted: true } });
@@ -280,9 +280,9 @@ describe('the management of a registration', () => {
 });
 
 it('an app that nobody has authorized is deleted after a month, and one whose grants have ended after a year', async () => {
-  const oauth = oauthOf(scene);
+  const oauth = createOauth(scene);
   const team = await scene.team();
-  const person = await peopleOf(scene).person({ team, role: 'owner' });
+  const person = await createPeople(scene).person({ team, role: 'owner' });
   const used = await oauth.register();
   await oauth.letIn(person, used);
   const { body } = await register(APP);

@@ -23,7 +23,7 @@ const send = async (body: Record<string, unknown>): Promise<string> => {
 };
 
 const read = (query = '') => scene.api('GET', `/playground/messages${query}`);
-const subjectsOf = (body: { data: { subject: string }[] }): string[] => body.data.map(({ subject }) => subject);
+const listSubjects = (body: { data: { subject: string }[] }): string[] => body.data.map(({ subject }) => subject);
 
 /** Sends a request under a host name of the caller's choice, which may be aborted. */
 function ask(path: string, { host = new URL(scene.url).host, method = 'GET', key = '' } = {}) {
@@ -98,15 +98,18 @@ describe('GET /playground/messages', () => {
     await send({ subject: 'First', text: '1', to: 'Ada@Example.org' });
     const second = await send({ subject: 'Reset your PASSWORD', text: '2', to: ['x@example.org', 'y@example.net'] });
     await send({ subject: 'Third', text: '3', bcc: 'hidden@example.org' });
-    expect(subjectsOf((await read('?to=ada@example.ORG')).body)).toEqual(['First']);
-    expect(subjectsOf((await read('?to=a@example.org')).body)).toEqual([]);
-    expect(subjectsOf((await read('?to=hidden@example.org')).body)).toEqual(['Third']);
-    expect(subjectsOf((await read('?subject=password')).body)).toEqual(['Reset your PASSWORD', 'Reset your PASSWORD']);
+    expect(listSubjects((await read('?to=ada@example.ORG')).body)).toEqual(['First']);
+    expect(listSubjects((await read('?to=a@example.org')).body)).toEqual([]);
+    expect(listSubjects((await read('?to=hidden@example.org')).body)).toEqual(['Third']);
+    expect(listSubjects((await read('?subject=password')).body)).toEqual([
+      'Reset your PASSWORD',
+      'Reset your PASSWORD',
+    ]);
     expect((await read(`?email_id=${second}&to=y@example.net`)).body.data).toMatchObject([
       { email_id: second, envelope: { to: ['y@example.net'] } },
     ]);
     const all = (await read()).body;
-    expect(subjectsOf(all)[0]).toBe('Third');
+    expect(listSubjects(all)[0]).toBe('Third');
     const newest = (await read('?limit=1')).body;
     expect(newest).toMatchObject({ has_more: true, data: [{ subject: 'Third' }] });
     const older = (await read(`?limit=3&after=${newest.data[0].id}`)).body;
@@ -136,12 +139,12 @@ describe('GET /playground/messages with wait', () => {
     const waiting = read('?to=ada@example.org&subject=welcome&wait=30s');
     await send({ subject: 'Other', text: '2', to: 'ada@example.org' });
     await send({ subject: 'Welcome', text: '3', to: 'ada@example.org' });
-    expect(subjectsOf((await waiting).body)).toEqual(['Welcome']);
+    expect(listSubjects((await waiting).body)).toEqual(['Welcome']);
   });
 
   it('answers at once when a matching message is there already', async () => {
     await send({ subject: 'Here', text: '1' });
-    expect(subjectsOf((await read('?subject=here&wait=60s')).body)).toEqual(['Here']);
+    expect(listSubjects((await read('?subject=here&wait=60s')).body)).toEqual(['Here']);
   });
 
   it('waits for a message newer than before', async () => {
@@ -203,7 +206,7 @@ describe('DELETE /playground/messages', () => {
       last_event: 'delivered',
     });
     await send({ subject: 'Three', text: '3' });
-    expect(subjectsOf((await read()).body)).toEqual(['Three']);
+    expect(listSubjects((await read()).body)).toEqual(['Three']);
     expect((await scene.api('DELETE', '/playground/messages')).body.count).toBe(1);
   });
 });

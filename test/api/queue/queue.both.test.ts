@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOperator, listOperators, revokeOperator } from '../../../src/tenancy/operators/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
-import { advanceToNextAttempt, HOUR, mailIn, messagesOf, MINUTE, type Mail } from '../../flow/mail.ts';
+import { advanceToNextAttempt, HOUR, mailIn, listMessages, MINUTE, type Mail } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { keyed, labelOf, operatorOperations, sampleCall } from '../conventions/sample-calls.ts';
+import { keyed, formatLabel, operatorOperations, sampleCall } from '../conventions/sample-calls.ts';
 
 let scene: Scene;
 let mail: Mail;
@@ -30,7 +30,7 @@ let count = 0;
 const freshName = (): string => `q${++count}.example`;
 const ask = async (method: string, path: string, body?: Record<string, unknown>, key = token) =>
   scene.api(method, `/operator/queue${path}`, { key, ...(body ? { body } : {}) });
-const rowOf = async (destination: string) =>
+const fetchRow = async (destination: string) =>
   (await ask('GET', '')).body.destinations.find((row: { destination: string }) => row.destination === destination);
 const listed = async (query: string) => (await ask('GET', `/deliveries?${query}`)).body.data;
 
@@ -57,15 +57,15 @@ describe('access to the queue', () => {
     for (const operation of operatorOperations) {
       const { method, path, body } = sampleCall(operation);
       const as = async (key?: string) => (await scene.api(method, path, { key, body })).body.name;
-      expect(await as(), labelOf(operation)).toBe('missing_api_key');
-      expect(await as('rkop_unknown'), labelOf(operation)).toBe('invalid_api_key');
-      expect(await as(mail.team.key), labelOf(operation)).toBe('invalid_permission');
-      expect(await as(sending), labelOf(operation)).toBe('restricted_api_key');
+      expect(await as(), formatLabel(operation)).toBe('missing_api_key');
+      expect(await as('rkop_unknown'), formatLabel(operation)).toBe('invalid_api_key');
+      expect(await as(mail.team.key), formatLabel(operation)).toBe('invalid_permission');
+      expect(await as(sending), formatLabel(operation)).toBe('restricted_api_key');
     }
     for (const operation of keyed) {
       const { method, path, body } = sampleCall(operation);
       const answer = await scene.api(method, path, { key: token, body });
-      expect(answer, labelOf(operation)).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+      expect(answer, formatLabel(operation)).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
     }
   });
 
@@ -82,7 +82,7 @@ describe('waiting mail', () => {
     const at = scene.clock.now();
     const id = await deferred(destination);
     await mail.send(`x@${destination}`, { scheduled_at: new Date(at + HOUR).toISOString() });
-    const row = await rowOf(destination);
+    const row = await fetchRow(destination);
     expect(row).toMatchObject({
       deliveries: 2,
       oldest_at: new Date(at).toISOString(),
@@ -113,7 +113,7 @@ describe('waiting mail', () => {
     const { world } = scene.app;
     await administerTeam(world, mail.team.id, { riskState: 'suspended' });
     try {
-      expect(await rowOf(destination)).toMatchObject({
+      expect(await fetchRow(destination)).toMatchObject({
         next_attempt_at: null,
         states: { ...NO_STATES, team_suspended: 1 },
       });
@@ -159,8 +159,8 @@ describe('hold and release', () => {
     await advanceToNextAttempt(scene, id);
     scene.clock.advance(40 * HOUR);
     await scene.settled();
-    expect(messagesOf(scene, later)).toEqual([]);
-    const row = await rowOf(destination);
+    expect(listMessages(scene, later)).toEqual([]);
+    const row = await fetchRow(destination);
     expect(row).toMatchObject({ states: { held: 2 }, hold_id: made.body.id, hold_reason: reason });
     for (const one of await listed(`destination=${destination}`)) expect(one).toMatchObject({ hold_reason: reason });
     const { body } = await scene.api('GET', `/emails/${later}/attempts`, { key: mail.team.key });
@@ -170,7 +170,7 @@ describe('hold and release', () => {
     const released = await ask('DELETE', `/holds/${made.body.id}`);
     expect(released.body).toEqual({ object: 'queue_hold', id: made.body.id, deleted: true, deliveries: 2 });
     await scene.settled();
-    expect(messagesOf(scene, later)).toHaveLength(1);
+    expect(listMessages(scene, later)).toHaveLength(1);
     // Two days of retries have passed, none of which counts for this email.
     expect(await mail.account(id)).toMatchObject({ state: 'delivery_delayed', waiting: [`tempfail@${destination}`] });
     expect((await ask('DELETE', `/holds/${made.body.id}`)).status).toBe(404);
@@ -186,12 +186,12 @@ describe('hold and release', () => {
     const two = await mail.send('y@example.net', { scheduled_at });
     scene.clock.advance(MINUTE);
     await scene.settled();
-    expect([theirs, one, two].map((id) => messagesOf(scene, id).length)).toEqual([0, 0, 1]);
+    expect([theirs, one, two].map((id) => listMessages(scene, id).length)).toEqual([0, 0, 1]);
     const holds = (await ask('GET', '/holds')).body.data;
     expect(holds.map((hold: { id: string }) => hold.id)).toEqual([holdOne.body.id, held.body.id]);
     for (const { id } of holds) expect((await ask('DELETE', `/holds/${id}`)).body.deliveries).toBe(1);
     await scene.settled();
-    expect([theirs, one, two].map((id) => messagesOf(scene, id).length)).toEqual([1, 1, 1]);
+    expect([theirs, one, two].map((id) => listMessages(scene, id).length)).toEqual([1, 1, 1]);
   });
 
   it('still let a team cancel or move a held email', async () => {
@@ -208,10 +208,10 @@ describe('hold and release', () => {
     ).toBe(200);
     await ask('DELETE', `/holds/${hold.body.id}`);
     await scene.settled();
-    expect(messagesOf(scene, moved)).toEqual([]);
+    expect(listMessages(scene, moved)).toEqual([]);
     scene.clock.advance(HOUR);
     await scene.settled();
-    expect([messagesOf(scene, gone).length, messagesOf(scene, moved).length]).toEqual([0, 1]);
+    expect([listMessages(scene, gone).length, listMessages(scene, moved).length]).toEqual([0, 1]);
   });
 
   it('release mail of an ended hold by a regular job', async () => {
@@ -223,7 +223,7 @@ describe('hold and release', () => {
     await job?.run();
     scene.app.queue?.wake();
     await scene.settled();
-    expect(messagesOf(scene, id)).toHaveLength(1);
+    expect(listMessages(scene, id)).toHaveLength(1);
   });
 
   it('refuse an unknown or ambiguous target, and name what is required', async () => {
@@ -310,6 +310,6 @@ describe('dropping mail', () => {
     expect(await mail.account(doubtful)).toMatchObject({ waiting: [`drop-after-dot@${destination}`] });
     scene.clock.advance(HOUR);
     await scene.settled();
-    expect(messagesOf(scene, later).map(({ rcptTo }) => rcptTo)).toEqual([['y@elsewhere.example']]);
+    expect(listMessages(scene, later).map(({ rcptTo }) => rcptTo)).toEqual([['y@elsewhere.example']]);
   });
 });

@@ -167,15 +167,15 @@ describe('a received email', () => {
     const untold = await receiveMail(scene, own, { raw: fresh() });
     const path = `/webhooks/${webhook}/events`;
     const { data: events } = (await scene.api('GET', path, { key: own.key })).body;
-    const payloadOf = async (n: number) =>
+    const fetchPayload = async (n: number) =>
       (await scene.api('GET', `${path}/${events[n].id}`, { key: own.key })).body.payload;
-    expect((await payloadOf(1)).data.subject).toBe('A question');
+    expect((await fetchPayload(1)).data.subject).toBe('A question');
     for (const id of [told, untold]) {
       expect((await scene.api('DELETE', `/emails/receiving/${id}`, { key: own.key })).status).toBe(200);
       expect(await scene.events(id)).toEqual([]);
     }
     for (const n of [0, 1]) {
-      expect(await payloadOf(n)).toEqual({
+      expect(await fetchPayload(n)).toEqual({
         type: 'email.received',
         created_at: expect.any(String) as string,
         data: {},

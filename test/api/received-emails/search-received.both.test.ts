@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertReceived } from '../../../src/mail/received-emails/index.ts';
 import { driver } from '../../rig/database.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -11,13 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-async function pageOf(team: Team, query: Record<string, string>) {
+async function fetchPage(team: Team, query: Record<string, string>) {
   const at = `/emails/receiving?${new URLSearchParams(query)}`;
   const { status, body } = await scene.api('GET', at, { key: team.key });
   expect(status, JSON.stringify(body)).toBe(200);
   return body as { has_more: boolean; data: { id: string; from: string; subject: string }[] };
 }
-const subjectsOf = ({ data }: { data: { subject: string }[] }): string[] => data.map(({ subject }) => subject);
+const listSubjects = ({ data }: { data: { subject: string }[] }): string[] => data.map(({ subject }) => subject);
 
 let count = 0;
 /** Receives a message with this From in its header, or none. */
@@ -74,26 +74,26 @@ describe('search of GET /emails/receiving', () => {
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
   ])('finds the right emails for %j', async (search, found) => {
-    expect(subjectsOf(await pageOf(team, { search }))).toEqual(found);
+    expect(listSubjects(await fetchPage(team, { search }))).toEqual(found);
   });
 
   it('finds a sender by the start of an address that is longer than the index', async () => {
     // Characters of three bytes, all different, because PostgreSQL compresses repetition.
     const local = Array.from({ length: 950 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000))).join('');
     await receive(team, 'long', `${local}@example.org`);
-    expect(subjectsOf(await pageOf(team, { search: local.slice(0, 200) }))).toEqual(['long']);
-    expect(subjectsOf(await pageOf(team, { search: `${local.slice(0, 199)}x` }))).toEqual([]);
+    expect(listSubjects(await fetchPage(team, { search: local.slice(0, 200) }))).toEqual(['long']);
+    expect(listSubjects(await fetchPage(team, { search: `${local.slice(0, 199)}x` }))).toEqual([]);
   });
 
   it('does not find deleted emails', async () => {
     const id = await receive(team, 'short-lived', 'gone@example.org');
-    expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual(['short-lived']);
+    expect(listSubjects(await fetchPage(team, { search: 'gone@' }))).toEqual(['short-lived']);
     await scene.api('DELETE', `/emails/receiving/${id}`, { key: team.key });
-    expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual([]);
+    expect(listSubjects(await fetchPage(team, { search: 'gone@' }))).toEqual([]);
   });
 
   it('takes 1 to 200 characters, of which one is not a space', async () => {
-    expect(subjectsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
+    expect(listSubjects(await fetchPage(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `/emails/receiving?search=${encodeURIComponent(search)}`;
       expect(await scene.api('GET', at, { key: team.key })).toMatchObject({
@@ -107,7 +107,7 @@ describe('search of GET /emails/receiving', () => {
   });
 
   it('finds nothing of another team', async () => {
-    expect(subjectsOf(await pageOf(await scene.team(), { search: 'ada' }))).toEqual([]);
+    expect(listSubjects(await fetchPage(await scene.team(), { search: 'ada' }))).toEqual([]);
   });
 });
 
@@ -158,18 +158,18 @@ describe('search among many received emails', () => {
     const { db } = scene.app.world;
     await db.withKnex((knex) => knex.raw(driver === 'pg' ? 'vacuum analyze received_emails' : 'analyze'));
   });
-  const sendersOf = ({ data }: { data: { from: string }[] }): string[] => data.map(({ from }) => from);
+  const listSenders = ({ data }: { data: { from: string }[] }): string[] => data.map(({ from }) => from);
 
   it.each(['few', 'many'])('pages in both directions: %s', async (search) => {
     const all = Array.from({ length: FILLED }, (_, n) => sender(FILLED - 1 - n)).filter((one) =>
       one.startsWith(search),
     );
-    const first = await pageOf(team, { search, limit: '100' });
-    expect([first.has_more, sendersOf(first)]).toEqual([true, all.slice(0, 100)]);
-    const next = await pageOf(team, { search, limit: '30', after: first.data.at(-1)?.id ?? '' });
-    expect([next.has_more, sendersOf(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
-    const back = await pageOf(team, { search, limit: '7', before: next.data[0]?.id ?? '' });
-    expect([back.has_more, sendersOf(back)]).toEqual([true, all.slice(93, 100)]);
+    const first = await fetchPage(team, { search, limit: '100' });
+    expect([first.has_more, listSenders(first)]).toEqual([true, all.slice(0, 100)]);
+    const next = await fetchPage(team, { search, limit: '30', after: first.data.at(-1)?.id ?? '' });
+    expect([next.has_more, listSenders(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
+    const back = await fetchPage(team, { search, limit: '7', before: next.data[0]?.id ?? '' });
+    expect([back.has_more, listSenders(back)]).toEqual([true, all.slice(93, 100)]);
   });
 
   it.each([
@@ -177,7 +177,7 @@ describe('search among many received emails', () => {
     ['nobody', 0],
   ])('for %s reads only matches, by an index', async (search, found) => {
     const { db } = scene.app.world;
-    const plans = await plansOf(db, () => pageOf(team, { search }), ' received_emails ', 'sender_key');
+    const plans = await explainQueries(db, () => fetchPage(team, { search }), ' received_emails ', 'sender_key');
     expect(plans).toHaveLength(2);
     for (const plan of plans) {
       expect(plan).toContain('received_emails_sender_start');
@@ -188,9 +188,9 @@ describe('search among many received emails', () => {
 
   it('reads no more than a page when many match', async () => {
     const { db } = scene.app.world;
-    const plans = await plansOf(
+    const plans = await explainQueries(
       db,
-      () => pageOf(team, { search: 'many', limit: '10' }),
+      () => fetchPage(team, { search: 'many', limit: '10' }),
       ' received_emails ',
       'sender_key',
     );

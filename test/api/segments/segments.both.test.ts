@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { plansOf } from '../../rig/plans.ts';
+import { explainQueries } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -13,7 +13,7 @@ const call = (team: Team, method: string, path: string, body?: unknown) =>
 const make = async (team: Team, body: object): Promise<string> => (await call(team, 'POST', '/segments', body)).body.id;
 const contact = async (team: Team, body: object): Promise<string> =>
   (await call(team, 'POST', '/contacts', body)).body.id;
-const emailsOf = async (team: Team, segment: string): Promise<string[]> =>
+const fetchEmails = async (team: Team, segment: string): Promise<string[]> =>
   (await call(team, 'GET', `/segments/${segment}/contacts`)).body.data.map((one: { email: string }) => one.email);
 const subscribed = { field: 'unsubscribed', op: 'eq', value: false };
 
@@ -240,12 +240,12 @@ describe('segment membership', () => {
     await contact(team, { email: 'a@example.org', properties: { plan: 'Pro' } });
     await contact(team, { email: 'b@example.org', properties: { plan: 'pro' }, unsubscribed: true });
     await contact(team, { email: 'c@example.org' });
-    expect(await emailsOf(team, id)).toEqual(['a@example.org']);
+    expect(await fetchEmails(team, id)).toEqual(['a@example.org']);
     await call(team, 'PATCH', '/contacts/b@example.org', { unsubscribed: false });
     await call(team, 'PATCH', '/contacts/a@example.org', { properties: { plan: 'free' } });
-    expect(await emailsOf(team, id)).toEqual(['b@example.org']);
+    expect(await fetchEmails(team, id)).toEqual(['b@example.org']);
     await call(team, 'DELETE', '/contacts/b@example.org');
-    expect(await emailsOf(team, id)).toEqual([]);
+    expect(await fetchEmails(team, id)).toEqual([]);
   });
 
   it('by hand overrides the filter, can be repeated without harm, and can be removed', async () => {
@@ -257,11 +257,11 @@ describe('segment membership', () => {
     const reference = { object: 'contact_segment', id, contact_id: small, segment_id: id };
     for (let i = 0; i < 2; i++) expect((await call(team, 'POST', path(small))).body).toEqual(reference);
     await call(team, 'POST', path('large@example.org'));
-    expect(await emailsOf(team, id)).toEqual(['large@example.org', 'small@example.org']);
+    expect(await fetchEmails(team, id)).toEqual(['large@example.org', 'small@example.org']);
     expect((await call(team, 'GET', `/contacts/${small}/segments`)).body).toMatchObject({ data: [{ id }] });
     expect((await call(team, 'DELETE', path(small))).body).toEqual({ ...reference, deleted: true });
     await call(team, 'DELETE', path(large));
-    expect(await emailsOf(team, id)).toEqual(['large@example.org']);
+    expect(await fetchEmails(team, id)).toEqual(['large@example.org']);
     expect((await call(team, 'DELETE', path(small))).status).toBe(200);
     const foreign = await make(await scene.team(), { name: 'Foreign' });
     expect(await call(team, 'POST', `/contacts/${small}/segments/${foreign}`)).toMatchObject({ status: 404 });
@@ -274,7 +274,7 @@ describe('segment membership', () => {
     const left = await contact(team, { email: 'left@example.org', unsubscribed: true });
     await contact(team, { email: 'bounced@example.org' });
     await call(team, 'POST', '/suppressions', { email: 'bounced@example.org' });
-    expect(await emailsOf(team, id)).toEqual(['bounced@example.org', 'left@example.org']);
+    expect(await fetchEmails(team, id)).toEqual(['bounced@example.org', 'left@example.org']);
     await call(team, 'POST', `/contacts/${left}/segments/${picked}`);
     await call(team, 'DELETE', `/contacts/${left}/segments/${picked}`);
     expect((await scene.events(left)).map(({ type }) => type)).toEqual(['contact.created']);
@@ -367,7 +367,7 @@ describe('GET /segments?include=counts', () => {
     const { db } = scene.app.world;
     let counts: unknown;
     const ask = async () => void (counts = (await call(team, 'GET', '/segments?include=counts')).body.data);
-    const plans = await plansOf(db, ask, 'as contacts', 'sum(');
+    const plans = await explainQueries(db, ask, 'as contacts', 'sum(');
     expect(counts).toMatchObject([
       { name: 'Both', counts: { contacts: 3, subscribed: 3, unsubscribed: 0 } },
       { name: 'Two', counts: { contacts: 0 } },
@@ -377,7 +377,7 @@ describe('GET /segments?include=counts', () => {
     // SQLite joins in the given order; PostgreSQL may read three rows any way it likes.
     if (db.dialect === 'sqlite')
       for (const plan of plans) expect(plan).toMatch(/SEARCH i USING .*\(segment_id=\?\)\n.*SEARCH c USING .*id=\?\)/);
-    expect(await plansOf(db, ask, 'case when')).toEqual([]);
+    expect(await explainQueries(db, ask, 'case when')).toEqual([]);
   });
 
   it('runs one statement over the contacts, whatever the number of segments', async () => {
@@ -388,7 +388,7 @@ describe('GET /segments?include=counts', () => {
     await contact(team, { email: 'abc@example.org' });
     const ask = () => call(team, 'GET', '/segments?include=counts');
     const { db } = scene.app.world;
-    const plans = await plansOf(db, ask, 'from contacts c', 'sum(');
+    const plans = await explainQueries(db, ask, 'from contacts c', 'sum(');
     // PostgreSQL also returns the plan for any values once it has prepared the statement.
     expect(new Set(plans).size).toBeLessThanOrEqual(db.dialect === 'pg' ? 2 : 1);
     expect(plans[0]).toMatch(/index|primary key \(team_id/i);

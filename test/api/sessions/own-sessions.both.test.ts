@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { peopleOf, type People } from '../../rig/people.ts';
+import { createPeople, type People } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -9,7 +9,7 @@ let people: People;
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team('Analytical Engines');
-  people = peopleOf(scene);
+  people = createPeople(scene);
 });
 afterAll(() => scene.close());
 

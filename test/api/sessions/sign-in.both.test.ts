@@ -30,9 +30,9 @@ async function person(email: string, role?: string): Promise<string> {
 const own = () => ({ origin: scene.app.world.origin() });
 const logIn = (email = 'ada@example.com', password = PASSWORD, headers: Record<string, string | null> = own()) =>
   scene.api('POST', '/auth/login', { body: { email, password }, headers });
-const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+const readCookie = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 const as = (cookie: string) => ({ headers: { cookie, ...own() } });
-const statusOf = async (cookie: string): Promise<number> =>
+const fetchStatus = async (cookie: string): Promise<number> =>
   (await scene.api('GET', '/auth/session', as(cookie))).status;
 
 describe('signing in', () => {
@@ -51,7 +51,7 @@ describe('signing in', () => {
   });
 
   it('allows the person what their role allows in the team, and nothing more', async () => {
-    const cookie = cookieOf(await logIn());
+    const cookie = readCookie(await logIn());
     expect(await scene.api('GET', '/auth/me', as(cookie))).toMatchObject({
       status: 200,
       body: { id: userId, current_team_id: team.id, teams: [{ id: team.id }] },
@@ -65,7 +65,7 @@ describe('signing in', () => {
   });
 
   it('is entered in the audit log under the person’s name, as is signing out', async () => {
-    const cookie = cookieOf(await logIn());
+    const cookie = readCookie(await logIn());
     expect((await scene.api('POST', '/auth/logout', { ...as(cookie), body: {} })).status).toBe(200);
     const { data } = (await scene.api('GET', '/audit?limit=2', { key: team.key })).body;
     const actor = { kind: 'user', id: userId, name: 'Ada@example.com' };
@@ -77,7 +77,7 @@ describe('signing in', () => {
 
   it('without a team gives access to the person’s own data and to no team', async () => {
     await person('alone@example.com');
-    const cookie = cookieOf(await logIn('alone@example.com'));
+    const cookie = readCookie(await logIn('alone@example.com'));
     expect((await scene.api('GET', '/auth/session', as(cookie))).body.current_team).toBeNull();
     expect(await scene.api('GET', '/domains', as(cookie))).toMatchObject({ status: 403 });
   });
@@ -85,26 +85,26 @@ describe('signing in', () => {
 
 describe('a session ends', () => {
   it('when its person signs out, at once, and the cookie is removed', async () => {
-    const one = cookieOf(await logIn());
-    const other = cookieOf(await logIn());
+    const one = readCookie(await logIn());
+    const other = readCookie(await logIn());
     const out = await scene.api('POST', '/auth/logout', { ...as(one), body: {} });
     expect(out).toMatchObject({ status: 200, body: { object: 'session', revoked: true } });
     expect(out.headers.getSetCookie()[0]).toMatch(/^rasket_session=; Max-Age=0; Path=\//);
-    expect([await statusOf(one), await statusOf(other)]).toEqual([401, 200]);
+    expect([await fetchStatus(one), await fetchStatus(other)]).toEqual([401, 200]);
   });
 
   it('everywhere when its person signs out everywhere', async () => {
-    const cookies = [cookieOf(await logIn()), cookieOf(await logIn())];
+    const cookies = [readCookie(await logIn()), readCookie(await logIn())];
     await scene.api('POST', '/auth/logout', { ...as(cookies[0] ?? ''), body: { all: true } });
-    expect(await Promise.all(cookies.map(statusOf))).toEqual([401, 401]);
+    expect(await Promise.all(cookies.map(fetchStatus))).toEqual([401, 401]);
   });
 
   it('after its lifetime, however much it was used, and is then deleted', async () => {
-    const cookie = cookieOf(await logIn());
+    const cookie = readCookie(await logIn());
     scene.clock.advance(30 * 86_400_000 - 1);
-    expect(await statusOf(cookie)).toBe(200);
+    expect(await fetchStatus(cookie)).toBe(200);
     scene.clock.advance(1);
-    expect(await statusOf(cookie)).toBe(401);
+    expect(await fetchStatus(cookie)).toBe(401);
     await scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
     expect(await scene.app.world.db.all('select id from sessions')).toEqual([]);
     expect(await scene.app.world.db.all('select party from sign_in_attempts')).toEqual([]);
@@ -112,7 +112,7 @@ describe('a session ends', () => {
 
   it('with the next request in a team that the person has left or that is suspended', async () => {
     const id = await person('leaver@example.com', 'owner');
-    const cookie = cookieOf(await logIn('leaver@example.com'));
+    const cookie = readCookie(await logIn('leaver@example.com'));
     const { db } = scene.app.world;
     expect((await scene.api('GET', '/team', as(cookie))).status).toBe(200);
     await db.run("update teams set risk_state = 'suspended' where id = ?", [team.id]);
@@ -149,7 +149,7 @@ describe('attacks on sign-in', () => {
   });
 
   it('do not lock a person out of a browser they have used, which allows no more guesses either', async () => {
-    const browserOf = ({ headers }: ApiAnswer): string =>
+    const findBrowser = ({ headers }: ApiAnswer): string =>
       headers
         .getSetCookie()
         .find((one) => one.startsWith('rasket_browser='))
@@ -159,21 +159,21 @@ describe('attacks on sign-in', () => {
     expect(kept).toMatch(
       /^rasket_browser=[\w-]{32}\.[\w-]{43}; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
     );
-    const known = { ...own(), cookie: browserOf(before) };
+    const known = { ...own(), cookie: findBrowser(before) };
     for (let i = 0; i < 10; i++) await logIn('ada@example.com', `guess ${i}`);
     expect((await logIn()).status).toBe(429);
     expect((await logIn(undefined, undefined, known)).status).toBe(200);
     // It does not work for another account, nor after a change; and it is not a session.
     await person('mallory@example.com');
-    const others = { ...own(), cookie: browserOf(await logIn('mallory@example.com')) };
+    const others = { ...own(), cookie: findBrowser(await logIn('mallory@example.com')) };
     expect((await logIn(undefined, undefined, others)).status).toBe(429);
     const changed = known.cookie.replace(/=./, (start) => (start === '=A' ? '=B' : '=A'));
     expect((await logIn(undefined, undefined, { ...own(), cookie: changed })).status).toBe(429);
-    expect(await statusOf(known.cookie)).toBe(401);
+    expect(await fetchStatus(known.cookie)).toBe(401);
     for (let i = 0; i < 10; i++) expect((await logIn(undefined, `guess ${i}`, known)).status).toBe(422);
     expect((await logIn(undefined, undefined, known)).status).toBe(429);
     scene.clock.advance(15 * 60_000);
-    expect(browserOf(await logIn(undefined, undefined, known))).toBe(known.cookie);
+    expect(findBrowser(await logIn(undefined, undefined, known))).toBe(known.cookie);
   });
 
   it('from one address on many accounts are stopped after fifty, and successes do not count', async () => {
@@ -188,11 +188,11 @@ describe('attacks on sign-in', () => {
       const foreign = { origin, host: 'evil.example' };
       const refused = { status: 403, body: { name: 'invalid_permission' } };
       expect(await logIn('ada@example.com', PASSWORD, foreign)).toMatchObject(refused);
-      const cookie = cookieOf(await logIn());
+      const cookie = readCookie(await logIn());
       const headers = { ...foreign, cookie };
       expect(await scene.api('POST', '/auth/logout', { body: {}, headers })).toMatchObject(refused);
       expect(await scene.api('POST', '/segments', { body: { name: 'Planted' }, headers })).toMatchObject(refused);
-      expect(await statusOf(cookie)).toBe(200);
+      expect(await fetchStatus(cookie)).toBe(200);
     },
   );
 
@@ -203,7 +203,7 @@ describe('attacks on sign-in', () => {
   });
 
   it.each(['', 'rks_nobody', '"', 'x'.repeat(5000)])('with the unknown cookie %.12s are refused', async (token) => {
-    expect(await statusOf(`rasket_session=${token}`)).toBe(401);
+    expect(await fetchStatus(`rasket_session=${token}`)).toBe(401);
   });
 });
 
@@ -223,15 +223,15 @@ it.each([
 });
 
 it('a sign-in ends the session that the browser had before', async () => {
-  const first = cookieOf(await logIn());
-  const second = cookieOf(await logIn(undefined, undefined, { ...own(), cookie: first }));
-  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+  const first = readCookie(await logIn());
+  const second = readCookie(await logIn(undefined, undefined, { ...own(), cookie: first }));
+  expect([await fetchStatus(first), await fetchStatus(second)]).toEqual([401, 200]);
 });
 
 it('a session cookie that is sent twice is ignored, since a neighboring host may have set one', async () => {
-  const cookie = cookieOf(await logIn());
-  expect(await statusOf(`${cookie}; rasket_session=other`)).toBe(401);
-  expect(await statusOf(`other=1; ${cookie}`)).toBe(200);
+  const cookie = readCookie(await logIn());
+  expect(await fetchStatus(`${cookie}; rasket_session=other`)).toBe(401);
+  expect(await fetchStatus(`other=1; ${cookie}`)).toBe(200);
 });
 
 it('a server error does not count as a wrong password', async () => {

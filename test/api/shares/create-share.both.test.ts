@@ -20,7 +20,7 @@ describe('POST /emails/{email_id}/share', () => {
 
   const create = (body?: unknown, key = team.key, id = emailId) =>
     scene.api('POST', `/emails/${id}/share`, { key, body });
-  const rowOf = async (path: string) =>
+  const loadRow = async (path: string) =>
     scene.app.world.db.get<{ token_hash: string; email_id: string; created_at: number; expires_at: number }>(
       'select * from email_shares where token_hash = ?',
       [hashToken(path.replace('/share/', ''))],
@@ -43,7 +43,7 @@ describe('POST /emails/{email_id}/share', () => {
     ['no bytes at all', undefined],
     ['an empty object', {}],
   ])('accepts %s as a body, and then the link works for 48 hours', async (_, body) => {
-    const row = await rowOf(await share(scene, team, emailId, body));
+    const row = await loadRow(await share(scene, team, emailId, body));
     expect(row).toMatchObject({ email_id: emailId });
     expect((row?.expires_at ?? 0) - (row?.created_at ?? 0)).toBe(48 * HOUR_MS);
   });
@@ -56,7 +56,7 @@ describe('POST /emails/{email_id}/share', () => {
     ['48 hours', 48 * HOUR_MS],
     ['172800 seconds', 48 * HOUR_MS],
   ])('accepts expires_in %s', async (text, ms) => {
-    const row = await rowOf(await share(scene, team, emailId, { expires_in: text }));
+    const row = await loadRow(await share(scene, team, emailId, { expires_in: text }));
     expect(row?.created_at).toBe(scene.clock.now());
     expect((row?.expires_at ?? 0) - (row?.created_at ?? 0)).toBe(ms);
   });
@@ -101,11 +101,11 @@ describe('POST /emails/{email_id}/share', () => {
     const path = await share(scene, team, emailId);
     expect((await scene.api('GET', path)).status).toBe(200);
     const token = path.replace('/share/', '');
-    const row = await rowOf(path);
+    const row = await loadRow(path);
     expect(row?.token_hash).toMatch(/^[0-9a-f]{64}$/);
     await scene.app.world.commits.settled();
     const { db } = scene.app.world;
-    for (const table of await tablesOf(scene)) {
+    for (const table of await listTables(scene)) {
       const rows = await db.all(`select * from ${table}`);
       expect(JSON.stringify(rows).includes(token), table).toBe(false);
     }
@@ -120,7 +120,7 @@ describe('POST /emails/{email_id}/share', () => {
   });
 });
 
-async function tablesOf(scene: Scene): Promise<string[]> {
+async function listTables(scene: Scene): Promise<string[]> {
   const { db } = scene.app.world;
   const sql =
     db.dialect === 'pg'

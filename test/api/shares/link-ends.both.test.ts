@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetExpiredShares, removeSharesOf } from '../../../src/features/sharing/index.ts';
+import { forgetExpiredShares, removeEmailShares } from '../../../src/features/sharing/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne, share } from './shared.ts';
@@ -16,8 +16,8 @@ describe('the end of a share link', () => {
   });
   afterAll(() => scene.close());
 
-  const statusOf = async (path: string) => (await scene.api('GET', path)).status;
-  const countOf = async (emailId: string): Promise<number> => {
+  const fetchStatus = async (path: string) => (await scene.api('GET', path)).status;
+  const loadCount = async (emailId: string): Promise<number> => {
     const sql = 'select count(*) as n from email_shares where email_id = ?';
     return Number((await scene.app.world.db.get<{ n: number }>(sql, [emailId]))?.n);
   };
@@ -27,18 +27,18 @@ describe('the end of a share link', () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id, { expires_in: '10m' });
     scene.clock.advance(600_000 - 1);
-    expect(await statusOf(path)).toBe(200);
+    expect(await fetchStatus(path)).toBe(200);
     scene.clock.advance(1);
-    expect(await statusOf(path)).toBe(404);
+    expect(await fetchStatus(path)).toBe(404);
   });
 
   it('is after 48 hours by default', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     scene.clock.advance(48 * HOUR_MS - 1);
-    expect(await statusOf(path)).toBe(200);
+    expect(await fetchStatus(path)).toBe(200);
     scene.clock.advance(1);
-    expect(await statusOf(path)).toBe(404);
+    expect(await fetchStatus(path)).toBe(404);
   });
 
   it('can be caused for every link of an email by DELETE /emails/{email_id}/share, and for no other', async () => {
@@ -47,10 +47,10 @@ describe('the end of a share link', () => {
     const paths = [await share(scene, team, id), await share(scene, team, id)];
     const kept = await share(scene, team, other.id);
     expect(await revoke(id)).toMatchObject({ status: 200, body: { object: 'email', id, revoked: 2 } });
-    for (const path of paths) expect(await statusOf(path)).toBe(404);
-    expect(await statusOf(kept)).toBe(200);
+    for (const path of paths) expect(await fetchStatus(path)).toBe(404);
+    expect(await fetchStatus(kept)).toBe(200);
     expect(await revoke(id)).toMatchObject({ status: 200, body: { object: 'email', id, revoked: 0 } });
-    expect(await statusOf(await share(scene, team, id))).toBe(200);
+    expect(await fetchStatus(await share(scene, team, id))).toBe(200);
   });
 
   it('is not counted as a revocation if it was in the past', async () => {
@@ -58,7 +58,7 @@ describe('the end of a share link', () => {
     await share(scene, team, id, { expires_in: '1s' });
     scene.clock.advance(1000);
     expect((await revoke(id)).body.revoked).toBe(0);
-    expect(await countOf(id)).toBe(0);
+    expect(await loadCount(id)).toBe(0);
   });
 
   it('cannot be caused by another team, which does not learn that the email exists', async () => {
@@ -68,7 +68,7 @@ describe('the end of a share link', () => {
     expect(await revoke(id, stranger.key)).toMatchObject({ status: 404, body: { name: 'not_found' } });
     const sending = await revoke(id, await team.sendingKey());
     expect(sending).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
-    expect(await statusOf(path)).toBe(200);
+    expect(await fetchStatus(path)).toBe(200);
   });
 
   it('looks the same as an unknown or revoked link, to programs and to browsers', async () => {
@@ -100,7 +100,7 @@ describe('the end of a share link', () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     await scene.app.world.db.run('delete from emails where id = ?', [id]);
-    expect(await statusOf(path)).toBe(404);
+    expect(await fetchStatus(path)).toBe(404);
   });
 
   it('is in the same transaction as the removal of its email', async () => {
@@ -109,9 +109,9 @@ describe('the end of a share link', () => {
     const kept = await sendOne(scene, team);
     for (const { id } of [one, two, kept]) await share(scene, team, id);
     const { db } = scene.app.world;
-    expect(await removeSharesOf(db, [])).toEqual([]);
-    expect(await db.tx((tx) => removeSharesOf(tx, [one.id, two.id]))).toHaveLength(2);
-    expect([await countOf(one.id), await countOf(two.id), await countOf(kept.id)]).toEqual([0, 0, 1]);
+    expect(await removeEmailShares(db, [])).toEqual([]);
+    expect(await db.tx((tx) => removeEmailShares(tx, [one.id, two.id]))).toHaveLength(2);
+    expect([await loadCount(one.id), await loadCount(two.id), await loadCount(kept.id)]).toEqual([0, 0, 1]);
   });
 
   it('lets the sweep delete the link and nothing else', async () => {
@@ -121,8 +121,8 @@ describe('the end of a share link', () => {
     const path = await share(scene, team, id, { expires_in: '2 hours' });
     scene.clock.advance(HOUR_MS);
     expect(await scene.app.jobs.find((job) => job.name === 'forget-expired-shares')?.run()).toBeGreaterThan(0);
-    expect(await countOf(id)).toBe(1);
-    expect(await statusOf(path)).toBe(200);
+    expect(await loadCount(id)).toBe(1);
+    expect(await fetchStatus(path)).toBe(200);
   });
 });
 

@@ -167,8 +167,8 @@ describe('GET /share/{token}', () => {
       const after = await scene.api('GET', `${path}?images=1`);
       expect(after.status).toBe(200);
       expect(/<dt>Status<\/dt><dd>([^<]*)/.exec(after.text)?.[1]).toBe('Delivered');
-      const contentOf = (page: string): string => framed(page).slice(framed(page).indexOf('</style>'));
-      expect(contentOf(after.text) === contentOf(before[i]?.text ?? '')).toBe(true);
+      const readContent = (page: string): string => framed(page).slice(framed(page).indexOf('</style>'));
+      expect(readContent(after.text) === readContent(before[i]?.text ?? '')).toBe(true);
     }
   });
 

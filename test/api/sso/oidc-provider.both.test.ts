@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startOidcProvider } from '../../rig/oidc-provider.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene } from '../../rig/scene.ts';
 import { asSignedIn, signInBySso, teamWithSso } from '../../rig/sso.ts';
 
@@ -12,7 +12,7 @@ it.each([undefined, 'client_secret_post'] as const)(
       redirectUri: `${scene.url}/auth/sso/callback`,
       ...(auth ? { auth } : {}),
     });
-    const { team, domain } = await teamWithSso(scene, peopleOf(scene), provider);
+    const { team, domain } = await teamWithSso(scene, createPeople(scene), provider);
     const email = `grace@${domain}`;
     // The address is at the userinfo endpoint, and not in the token.
     provider.person = { sub: 'grace-1', email, email_verified: true, name: 'Grace' };

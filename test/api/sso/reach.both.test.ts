@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeSsoDomain } from '../../../src/features/identity/sso/sso-domains.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
-import { oauthOf, type Tokens } from '../../rig/oauth.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createOauth, type Tokens } from '../../rig/oauth.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { asSignedIn, signInBySso, teamWithSso } from '../../rig/sso.ts';
 import { startStandInProvider, type StandInProvider } from '../../rig/stand-in-provider.ts';
@@ -13,7 +13,7 @@ let people: People;
 let provider: StandInProvider;
 beforeAll(async () => {
   scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
-  people = peopleOf(scene);
+  people = createPeople(scene);
   provider = await startStandInProvider(() => scene.clock.now());
 });
 afterAll(async () => {
@@ -40,7 +40,7 @@ async function personOfTwo() {
   return { one, other, bob, browser: done.browser, call: asSignedIn(scene, done.browser) };
 }
 
-const idsOf = async (call: Person['call'], path: string): Promise<string[]> =>
+const fetchIds = async (call: Person['call'], path: string): Promise<string[]> =>
   ((await call('GET', path)).body.data as { id: string }[]).map(({ id }) => id);
 
 describe('a session through the SSO provider of a team', () => {
@@ -51,7 +51,7 @@ describe('a session through the SSO provider of a team', () => {
       current_team: { id: one.team.id },
     });
     expect((await call('GET', '/auth/me')).body.teams).toMatchObject([{ id: one.team.id }]);
-    expect(await idsOf(call, '/teams')).toEqual([one.team.id]);
+    expect(await fetchIds(call, '/teams')).toEqual([one.team.id]);
     const moved = await call('POST', `/teams/${other.id}/switch`);
     expect([moved.status, moved.body.message]).toEqual([403, expect.stringMatching(REFUSED)]);
     // This is the state that an earlier release left.
@@ -65,12 +65,12 @@ describe('a session through the SSO provider of a team', () => {
     expect(page.text).toContain('gives access to this team only');
     expect(page.text).not.toContain(other.id);
     // A sign-in by password reaches both.
-    expect((await idsOf(bob.call, '/teams')).toSorted()).toEqual([one.team.id, other.id].toSorted());
+    expect((await fetchIds(bob.call, '/teams')).toSorted()).toEqual([one.team.id, other.id].toSorted());
   });
 
   it('sees and ends the access of apps in that team alone', async () => {
     const { one, other, bob, browser } = await personOfTwo();
-    const oauth = oauthOf(scene);
+    const oauth = createOauth(scene);
     const app = await oauth.register();
     const here = await people.session({ userId: bob.userId, email: bob.email, memberId: '' }, one.team.id);
     await oauth.letIn(here, app);
@@ -103,9 +103,9 @@ describe('a session through the SSO provider of a team', () => {
 
   it('can neither see nor end the person’s other sessions', async () => {
     const { call, bob } = await personOfTwo();
-    const [own, ...more] = await idsOf(call, '/auth/sessions');
+    const [own, ...more] = await fetchIds(call, '/auth/sessions');
     expect([own, more]).toEqual([expect.any(String), []]);
-    const all = await idsOf(bob.call, '/auth/sessions');
+    const all = await fetchIds(bob.call, '/auth/sessions');
     expect(all).toHaveLength(2);
     const elsewhere = all.find((id) => id !== own);
     expect((await call('DELETE', `/auth/sessions/${elsewhere}`)).status).toBe(404);
@@ -152,7 +152,7 @@ describe('an SSO domain whose record is missing', () => {
     scene.clock.advance(DAY_MS);
     await recheck();
   };
-  const stateOf = async ({ one }: Awaited<ReturnType<typeof personOfTwo>>) =>
+  const fetchState = async ({ one }: Awaited<ReturnType<typeof personOfTwo>>) =>
     (await one.owner.call('GET', `/teams/${one.team.id}/sso`)).body.domains[0];
   const isIn = async ({ call }: Awaited<ReturnType<typeof personOfTwo>>) =>
     (await call('GET', '/auth/session')).status === 200;
@@ -160,30 +160,30 @@ describe('an SSO domain whose record is missing', () => {
   it('stays proven for a grace period, and then its sessions and apps end', async () => {
     const given = await personOfTwo();
     const other = await personOfTwo();
-    const app = await oauthOf(scene).register();
-    const grantsOf = async (teamId: string): Promise<unknown[]> =>
+    const app = await createOauth(scene).register();
+    const listGrants = async (teamId: string): Promise<unknown[]> =>
       scene.app.world.db.all('select id from oauth_grants where team_id = ? and revoked_at is null', [teamId]);
     const member = { userId: given.bob.userId, email: given.bob.email, memberId: '' };
-    await oauthOf(scene).letIn(await people.session(member, given.one.team.id), app);
-    await oauthOf(scene).letIn(given.bob, app);
-    const { record } = await stateOf(given);
+    await createOauth(scene).letIn(await people.session(member, given.one.team.id), app);
+    await createOauth(scene).letIn(given.bob, app);
+    const { record } = await fetchState(given);
     scene.dns.set(record.name, 'TXT', []);
     for (const _day of [1, 2]) await lookAgain();
-    expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: expect.stringContaining('no TXT') });
+    expect(await fetchState(given)).toMatchObject({ status: 'verified', diagnosis: expect.stringContaining('no TXT') });
     scene.dns.set(record.name, 'TXT', [[record.value]]);
     await lookAgain();
-    expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: null });
+    expect(await fetchState(given)).toMatchObject({ status: 'verified', diagnosis: null });
     scene.dns.set(record.name, 'TXT', [['rasket-sso=of somebody else']]);
     for (const _day of [1, 2, 3]) await lookAgain();
-    expect([await isIn(given), (await stateOf(given)).status]).toEqual([true, 'verified']);
+    expect([await isIn(given), (await fetchState(given)).status]).toEqual([true, 'verified']);
     await lookAgain();
-    expect(await stateOf(given)).toMatchObject({
+    expect(await fetchState(given)).toMatchObject({
       status: 'pending',
       diagnosis: expect.stringContaining('another value'),
     });
-    expect([await isIn(given), await isIn(other), (await stateOf(other)).status]).toEqual([false, true, 'verified']);
+    expect([await isIn(given), await isIn(other), (await fetchState(other)).status]).toEqual([false, true, 'verified']);
     expect((await given.bob.call('GET', '/auth/me')).status).toBe(200);
-    expect([(await grantsOf(given.one.team.id)).length, (await grantsOf(given.other.id)).length]).toEqual([0, 1]);
+    expect([(await listGrants(given.one.team.id)).length, (await listGrants(given.other.id)).length]).toEqual([0, 1]);
     const audit = (await given.one.owner.call('GET', '/audit')).body.data as { action: string; details: unknown }[];
     expect(audit.filter(({ action }) => action === 'team_sso.domain_lost')).toMatchObject([
       { details: { domain: given.one.domain } },
@@ -194,19 +194,19 @@ describe('an SSO domain whose record is missing', () => {
 
   it('stays proven while DNS does not answer', async () => {
     const given = await personOfTwo();
-    const { record } = await stateOf(given);
+    const { record } = await fetchState(given);
     scene.dns.set(record.name, 'TXT', 'SERVFAIL');
     for (const _day of [1, 2, 3, 4, 5]) await lookAgain();
-    expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: null });
+    expect(await fetchState(given)).toMatchObject({ status: 'verified', diagnosis: null });
   });
 
   it('can be removed by an operator, and then requires another record', async () => {
     const given = await personOfTwo();
     const { world } = scene.app;
-    const before = await stateOf(given);
+    const before = await fetchState(given);
     await expect(takeSsoDomain(world, given.one.team.id, 'other.example')).rejects.toThrow('not found');
     expect((await takeSsoDomain(world, given.one.team.id, given.one.domain.toUpperCase())).id).toBe(given.one.team.id);
-    expect([await isIn(given), await stateOf(given)]).toEqual([false, undefined]);
+    expect([await isIn(given), await fetchState(given)]).toEqual([false, undefined]);
     const again = await given.one.owner.call('POST', `/teams/${given.one.team.id}/sso/domains`, {
       domain: given.one.domain,
     });
@@ -215,7 +215,7 @@ describe('an SSO domain whose record is missing', () => {
 
   it('loses the apps of a person in this team when the person is unlinked', async () => {
     const { one, bob } = await personOfTwo();
-    const oauth = oauthOf(scene);
+    const oauth = createOauth(scene);
     const app = await oauth.register();
     const here = await people.session({ userId: bob.userId, email: bob.email, memberId: '' }, one.team.id);
     const inOne = await oauth.letIn(here, app);
@@ -223,7 +223,7 @@ describe('an SSO domain whose record is missing', () => {
     const { data } = (await one.owner.call('GET', `/teams/${one.team.id}/members`)).body;
     const id = (data as { id: string; email: string }[]).find(({ email }) => email === bob.email)?.id;
     expect((await one.owner.call('DELETE', `/teams/${one.team.id}/members/${id}/sso`)).status).toBe(200);
-    const statusOf = async ({ access_token: key }: Tokens) => (await scene.api('GET', '/team', { key })).status;
-    expect([await statusOf(inOne), await statusOf(inOther)]).toEqual([401, 200]);
+    const fetchStatus = async ({ access_token: key }: Tokens) => (await scene.api('GET', '/team', { key })).status;
+    expect([await fetchStatus(inOne), await fetchStatus(inOther)]).toEqual([401, 200]);
   });
 });

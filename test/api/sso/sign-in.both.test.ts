@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import {
   asSignedIn,
@@ -17,7 +17,7 @@ let people: People;
 let provider: StandInProvider;
 beforeAll(async () => {
   scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } }, networkWaits: 'by hand' });
-  people = peopleOf(scene);
+  people = createPeople(scene);
 });
 afterAll(() => scene.close());
 beforeEach(async () => {
@@ -36,7 +36,7 @@ async function teamAndPerson(): Promise<Made & { email: string }> {
   return { ...team, email };
 }
 
-const membersOf = async ({ team, owner }: Made): Promise<{ email: string; role: string; id: string }[]> =>
+const fetchMembers = async ({ team, owner }: Made): Promise<{ email: string; role: string; id: string }[]> =>
   (await owner.call('GET', `/teams/${team.id}/members`)).body.data;
 
 const withPassword = async ({ userId }: Person) =>
@@ -66,14 +66,14 @@ describe('a sign-in through SSO', () => {
       current_team: { id: given.team.id, sso: { status: 'active', domains: [given.domain] } },
     });
     expect((await call('GET', '/domains')).status).toBe(200);
-    expect((await membersOf(given)).find(({ email }) => email === given.email)).toMatchObject({ role: 'viewer' });
+    expect((await fetchMembers(given)).find(({ email }) => email === given.email)).toMatchObject({ role: 'viewer' });
     const audit = (await given.owner.call('GET', '/audit')).body.data as { action: string; details: unknown }[];
     expect(audit.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
     // The second time nothing is linked and no person is created.
     expect((await signInBySso(scene, given.email)).location).toBe('/account');
     const after = (await given.owner.call('GET', '/audit')).body.data as { action: string }[];
     expect(after.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
-    expect(await membersOf(given)).toHaveLength(2);
+    expect(await fetchMembers(given)).toHaveLength(2);
     expect(JSON.stringify(scene.log)).not.toContain(provider.secret);
   });
 
@@ -126,7 +126,7 @@ describe('a sign-in through SSO', () => {
     provider.person = { ...provider.person, email: `married${made}@${given.domain}` };
     const { browser } = await signInBySso(scene, given.email);
     expect((await asSignedIn(scene, browser)('GET', '/auth/me')).body.email).toBe(given.email);
-    expect(await membersOf(given)).toHaveLength(2);
+    expect(await fetchMembers(given)).toHaveLength(2);
   });
 
   it('takes the role of an open invitation and uses it up', async () => {
@@ -135,7 +135,7 @@ describe('a sign-in through SSO', () => {
     const path = `/teams/${given.team.id}/invitations`;
     expect((await given.owner.call('POST', path, { email: given.email, role: 'admin' })).status).toBe(201);
     await signInBySso(scene, given.email);
-    expect((await membersOf(given)).find(({ email }) => email === given.email)?.role).toBe('admin');
+    expect((await fetchMembers(given)).find(({ email }) => email === given.email)?.role).toBe('admin');
     expect((await given.owner.call('GET', path)).body.data).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe('a sign-in through SSO', () => {
     const given = await teamAndPerson();
     const both = await Promise.all([signInBySso(scene, given.email), signInBySso(scene, given.email)]);
     expect(both.map(({ status }) => status)).toEqual([303, 303]);
-    expect(await membersOf(given)).toHaveLength(2);
+    expect(await fetchMembers(given)).toHaveLength(2);
   });
 });
 
@@ -244,7 +244,7 @@ describe('an answer of an SSO provider is refused', () => {
     const { browser } = await signInBySso(scene, given.email);
     provider.person = { ...provider.person, sub: 'somebody new' };
     await refusedWith(given.email, /linked to a different identity/, 403);
-    const member = (await membersOf(given)).find(({ email }) => email === given.email);
+    const member = (await fetchMembers(given)).find(({ email }) => email === given.email);
     const place = `/teams/${given.team.id}/members/${member?.id}/sso`;
     const viewer = await people.person({ team: given.team, role: 'member' });
     expect((await viewer.call('DELETE', place)).status).toBe(403);
@@ -333,7 +333,7 @@ describe('an SSO callback', () => {
     const done = await browser.get(back);
     expect([done.status, browser.cookies.has('rasket_session')]).toEqual([502, false]);
     expect([...evil.asked, ...provider.asked]).not.toContain('/token');
-    expect(await membersOf(honest)).toHaveLength(1);
+    expect(await fetchMembers(honest)).toHaveLength(1);
   });
 });
 
@@ -530,7 +530,7 @@ describe('access with SSO', () => {
     await given.team.domain();
     const done = await signInBySso(scene, given.email);
     const call = asSignedIn(scene, done.browser);
-    const member = (await membersOf(given)).find(({ email }) => email === given.email);
+    const member = (await fetchMembers(given)).find(({ email }) => email === given.email);
     await given.owner.call('DELETE', `/teams/${given.team.id}/members/${member?.id}`);
     expect((await call('GET', '/auth/me')).status).toBe(401);
     await refusedWith(given.email, /no longer a member of this team/, 403);

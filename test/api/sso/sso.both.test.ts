@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { teamsOfLastWayIn } from '../../../src/tenancy/members/index.ts';
 import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { disableUser } from '../../../src/tenancy/users/index.ts';
-import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { proveDomain } from '../../rig/sso.ts';
 
@@ -10,7 +10,7 @@ let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
-  people = peopleOf(scene);
+  people = createPeople(scene);
 });
 afterAll(() => scene.close());
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertSuppressions } from '../../../src/mail/suppressions/suppressions.store.ts';
 import { normalizeAddress } from '../../../src/protocol/address/index.ts';
 import { driver } from '../../rig/database.ts';
-import { plansOf, rowsRead } from '../../rig/plans.ts';
+import { explainQueries, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -26,12 +26,12 @@ async function fill(team: Team, emails: readonly string[]): Promise<void> {
   await db.tx((tx) => insertSuppressions(tx, rows));
 }
 
-async function pageOf(team: Team, query: Record<string, string>) {
+async function fetchPage(team: Team, query: Record<string, string>) {
   const { status, body } = await scene.api('GET', `/suppressions?${new URLSearchParams(query)}`, { key: team.key });
   expect(status, JSON.stringify(body)).toBe(200);
   return body as { has_more: boolean; data: { id: string; email: string }[] };
 }
-const emailsOf = ({ data }: { data: { email: string }[] }): string[] => data.map(({ email }) => email);
+const listEmails = ({ data }: { data: { email: string }[] }): string[] => data.map(({ email }) => email);
 
 describe('search of GET /suppressions', () => {
   let team: Team;
@@ -63,19 +63,19 @@ describe('search of GET /suppressions', () => {
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
   ])('finds the right addresses for %j', async (search, found) => {
-    expect(emailsOf(await pageOf(team, { search }))).toEqual(found);
+    expect(listEmails(await fetchPage(team, { search }))).toEqual(found);
   });
 
   it('can be combined with origin', async () => {
-    expect(emailsOf(await pageOf(team, { search: 'b-', origin: 'bounce' }))).toEqual([
+    expect(listEmails(await fetchPage(team, { search: 'b-', origin: 'bounce' }))).toEqual([
       'b-one@example.org',
       'b-a@example.org',
     ]);
-    expect(emailsOf(await pageOf(team, { search: 'b-', origin: 'manual' }))).toEqual([]);
+    expect(listEmails(await fetchPage(team, { search: 'b-', origin: 'manual' }))).toEqual([]);
   });
 
   it('takes 1 to 200 characters, of which one is not a space', async () => {
-    expect(emailsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
+    expect(listEmails(await fetchPage(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `/suppressions?search=${encodeURIComponent(search)}`;
       expect(await scene.api('GET', at, { key: team.key })).toMatchObject({
@@ -89,7 +89,7 @@ describe('search of GET /suppressions', () => {
   });
 
   it('finds nothing of another team', async () => {
-    expect(emailsOf(await pageOf(await scene.team(), { search: 'ada' }))).toEqual([]);
+    expect(listEmails(await fetchPage(await scene.team(), { search: 'ada' }))).toEqual([]);
   });
 });
 
@@ -117,31 +117,31 @@ describe('search among many suppressions', () => {
     const all = Array.from({ length: FILLED }, (_, n) => address(FILLED - 1 - n)).filter((email) =>
       email.startsWith(query.search),
     );
-    const first = await pageOf(team, { ...query, limit: '100' });
-    expect([first.has_more, emailsOf(first)]).toEqual([true, all.slice(0, 100)]);
-    const next = await pageOf(team, { ...query, limit: '30', after: first.data.at(-1)?.id ?? '' });
-    expect([next.has_more, emailsOf(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
-    const back = await pageOf(team, { ...query, limit: '7', before: next.data[0]?.id ?? '' });
-    expect([back.has_more, emailsOf(back)]).toEqual([true, all.slice(93, 100)]);
+    const first = await fetchPage(team, { ...query, limit: '100' });
+    expect([first.has_more, listEmails(first)]).toEqual([true, all.slice(0, 100)]);
+    const next = await fetchPage(team, { ...query, limit: '30', after: first.data.at(-1)?.id ?? '' });
+    expect([next.has_more, listEmails(next)]).toEqual([all.length > 130, all.slice(100, 130)]);
+    const back = await fetchPage(team, { ...query, limit: '7', before: next.data[0]?.id ?? '' });
+    expect([back.has_more, listEmails(back)]).toEqual([true, all.slice(93, 100)]);
   });
 
   it('finds many adjacent matches far from the start', async () => {
     const other = await scene.team();
     const emails = Array.from({ length: FILLED }, (_, n) => `${n < 6000 ? 'old' : 'new'}-${n}@example.org`);
     await fill(other, emails);
-    const page = await pageOf(other, { search: 'old', limit: '3' });
-    expect([page.has_more, emailsOf(page)]).toEqual([true, emails.slice(5997, 6000).reverse()]);
-    const newest = await pageOf(other, { limit: '1' });
-    const oldest = await pageOf(other, { search: 'new', limit: '2', before: page.data[0]?.id ?? '' });
-    expect([oldest.has_more, emailsOf(oldest)]).toEqual([true, emails.slice(6000, 6002).reverse()]);
-    const none = await pageOf(other, { search: 'old', before: newest.data[0]?.id ?? '' });
+    const page = await fetchPage(other, { search: 'old', limit: '3' });
+    expect([page.has_more, listEmails(page)]).toEqual([true, emails.slice(5997, 6000).reverse()]);
+    const newest = await fetchPage(other, { limit: '1' });
+    const oldest = await fetchPage(other, { search: 'new', limit: '2', before: page.data[0]?.id ?? '' });
+    expect([oldest.has_more, listEmails(oldest)]).toEqual([true, emails.slice(6000, 6002).reverse()]);
+    const none = await fetchPage(other, { search: 'old', before: newest.data[0]?.id ?? '' });
     expect(none).toMatchObject({ has_more: false, data: [] });
   });
 
   it('reads only the few that it finds, by an index', async () => {
-    const plans = await plansOf(
+    const plans = await explainQueries(
       scene.app.world.db,
-      () => pageOf(team, { search: 'few' }),
+      () => fetchPage(team, { search: 'few' }),
       ' suppressions ',
       'email_key',
     );

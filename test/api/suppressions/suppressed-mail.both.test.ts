@@ -17,7 +17,7 @@ async function send(team: Team, domain: { name: string }, ...to: string[]): Prom
 const suppressions = async (team: Team) => (await scene.api('GET', '/suppressions', { key: team.key })).body.data;
 const suppress = (team: Team, email: string) => scene.api('POST', '/suppressions', { key: team.key, body: { email } });
 const received = () => scene.sink.messages.flatMap((message) => message.rcptTo);
-const dataOf = async (emailId: string, type: string) =>
+const loadData = async (emailId: string, type: string) =>
   (await scene.events(emailId)).filter((event) => event.type === type).map((event) => event.data);
 
 describe('a suppressed recipient', () => {
@@ -32,7 +32,7 @@ describe('a suppressed recipient', () => {
     expect(account.events.toSorted()).toEqual(
       ['email.queued', 'email.sent', 'email.suppressed', 'email.delivered', 'email.delivered'].toSorted(),
     );
-    expect(await dataOf(id, 'email.suppressed')).toEqual([
+    expect(await loadData(id, 'email.suppressed')).toEqual([
       {
         to: ['stop@quiet.example'],
         suppressed: expect.objectContaining({
@@ -100,7 +100,7 @@ describe('a hard bounce', () => {
     const tried = scene.sink.commands.filter((line) => line.includes('permfail@bounce.example')).length;
     const again = await send(team, domain, 'PERMFAIL@bounce.example');
     expect((await scene.account(team, again)).state).toBe('suppressed');
-    expect(await dataOf(again, 'email.suppressed')).toMatchObject([{ suppressed: { reason: 'previous_bounce' } }]);
+    expect(await loadData(again, 'email.suppressed')).toMatchObject([{ suppressed: { reason: 'previous_bounce' } }]);
     expect(scene.sink.commands.filter((line) => /permfail@bounce\.example/i.test(line))).toHaveLength(tried);
   });
 
@@ -121,7 +121,7 @@ describe('a hard bounce', () => {
     await suppress(team, 'permfail@hand.example');
     scene.sink.openGate();
     await scene.settled();
-    expect(await dataOf(sent.body.id, 'email.bounced')).toHaveLength(1);
+    expect(await loadData(sent.body.id, 'email.bounced')).toHaveLength(1);
     expect(await suppressions(team)).toMatchObject([
       { email: 'permfail@hand.example', origin: 'manual', source_id: null },
     ]);

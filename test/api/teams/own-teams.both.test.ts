@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { peopleOf, type People } from '../../rig/people.ts';
+import { createPeople, type People } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene();
-  people = peopleOf(scene);
+  people = createPeople(scene);
 });
 afterAll(() => scene.close());
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administerTeam, createTeam } from '../../../src/tenancy/teams/index.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -29,7 +29,7 @@ describe('the name of a team', () => {
   });
 
   it('a team name with the form of an id or with invisible characters is refused on every path', async () => {
-    const person = await peopleOf(scene).person({ team: await scene.team() });
+    const person = await createPeople(scene).person({ team: await scene.team() });
     const id = randomUUID();
     for (const name of [id, ` ${id.toUpperCase()} `, id.replaceAll('-', '_'), ...UNSEEN, ...BLANK]) {
       const made = await person.call('POST', '/teams', { name });

@@ -272,12 +272,12 @@ describe('a duplicate of a template', () => {
       created_at: iso(),
       variables: complete.variables,
     });
-    const idsOf = (template: typeof copy) => [
+    const toIds = (template: typeof copy) => [
       template.id,
       template.current_version_id,
       ...template.variables.map((variable: { id: string }) => variable.id),
     ];
-    expect(new Set([...idsOf(before), ...idsOf(copy)]).size).toBe(8);
+    expect(new Set([...toIds(before), ...toIds(copy)]).size).toBe(8);
     await call('PATCH', `/templates/${body.id}`, { html: 'changed' });
     expect((await read(id)).html).toBe('<p>Unpublished</p>');
   });

@@ -58,7 +58,7 @@ async function asking(): Promise<Asking> {
   return { team, templateId, topicId: created.body.id };
 }
 
-const stateOf = async ({ team, topicId }: Asking, contact: string): Promise<string> => {
+const fetchState = async ({ team, topicId }: Asking, contact: string): Promise<string> => {
   const { data } = (await call(team, 'GET', `/contacts/${contact}/topics`)).body;
   const row = data.find((one: { id: string }) => one.id === topicId);
   return `${row.subscription} ${row.confirmation}`;
@@ -93,7 +93,7 @@ describe('an opt-in through the API', () => {
     await call(it.team, 'POST', '/contacts', { email });
     const answer = await optIn(it, email);
     expect(answer.body.topics).toEqual([{ id: it.topicId, subscription: 'opt_out' }]);
-    expect(await stateOf(it, email)).toBe('opt_out pending');
+    expect(await fetchState(it, email)).toBe('opt_out pending');
     const link = await linkTo(email);
     expect(mailsTo(email)[0]).toContain('Subject: Do you want News?');
     const page = await visit(scene, link);
@@ -101,16 +101,16 @@ describe('an opt-in through the API', () => {
       /Subscribe to News .* received a request to send News to ada@example\.org \. What is new/,
     );
     await visit(scene, link, { method: 'HEAD' });
-    expect(await stateOf(it, email)).toBe('opt_out pending');
+    expect(await fetchState(it, email)).toBe('opt_out pending');
     const done = await press(scene, page, 'subscribe');
     expect(done.text).toContain('You are subscribed to News');
-    expect(await stateOf(it, email)).toBe('opt_in null');
+    expect(await fetchState(it, email)).toBe('opt_in null');
     // A second click and a second opt-in change nothing.
     await press(scene, page, 'subscribe');
     await optIn(it, email);
     await scene.settled();
     expect(await decisions(it, email)).toEqual(['topic_opt_in confirmation']);
-    expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_in null', 1]);
+    expect([await fetchState(it, email), mailsTo(email).length]).toEqual(['opt_in null', 1]);
   });
 
   it('together with the contact sends a confirmation mail too, once a day', async () => {
@@ -125,7 +125,7 @@ describe('an opt-in through the API', () => {
     scene.clock.advance(24 * 3_600_000 + 1000);
     await call(it.team, 'POST', '/contacts', body);
     await scene.settled();
-    expect([mailsTo(email).length, await stateOf(it, email)]).toEqual([2, 'opt_out pending']);
+    expect([mailsTo(email).length, await fetchState(it, email)]).toEqual([2, 'opt_out pending']);
   });
 
   it('is withdrawn by an opt-out, an erasure and the end of the topic', async () => {
@@ -135,7 +135,7 @@ describe('an opt-in through the API', () => {
       await optIn(it, email);
     }
     await optIn(it, 'cay@example.org', 'opt_out');
-    expect(await stateOf(it, 'cay@example.org')).toBe('opt_out null');
+    expect(await fetchState(it, 'cay@example.org')).toBe('opt_out null');
     const link = await linkTo('dan@example.org');
     await call(it.team, 'DELETE', '/contacts/dan@example.org');
     expect((await visit(scene, link, { body: 'do=subscribe' })).text).toContain('You are not on the list');
@@ -169,9 +169,9 @@ describe('an opt-in through the API', () => {
     ]);
     scene.clock.advance(24 * 3_600_000 + 1000);
     const own = await linkTo('lea@example.org');
-    expect(await stateOf(it, id)).toBe('opt_out pending');
+    expect(await fetchState(it, id)).toBe('opt_out pending');
     await press(scene, await visit(scene, own), 'subscribe');
-    expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', ['topic_opt_in confirmation']]);
+    expect([await fetchState(it, id), await decisions(it, id)]).toEqual(['opt_in null', ['topic_opt_in confirmation']]);
   });
 
   it('that was confirmed does not count for a later address either', async () => {
@@ -179,15 +179,15 @@ describe('an opt-in through the API', () => {
     const { id } = (await call(it.team, 'POST', '/contacts', { email: 'liv@example.org' })).body;
     await optIn(it, id);
     await press(scene, await visit(scene, await linkTo('liv@example.org')), 'subscribe');
-    expect(await stateOf(it, id)).toBe('opt_in null');
+    expect(await fetchState(it, id)).toBe('opt_in null');
     await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'max@example.org' });
-    expect(await stateOf(it, id)).toBe('opt_out pending');
+    expect(await fetchState(it, id)).toBe('opt_out pending');
     await press(scene, await visit(scene, await linkTo('max@example.org')), 'subscribe');
     const said = ['topic_opt_in confirmation', 'topic_opt_out api', 'topic_opt_in confirmation'];
-    expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', said]);
+    expect([await fetchState(it, id), await decisions(it, id)]).toEqual(['opt_in null', said]);
     // Another letter case is not another address.
     await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'Max@example.org' });
-    expect(await stateOf(it, id)).toBe('opt_in null');
+    expect(await fetchState(it, id)).toBe('opt_in null');
   });
 
   it('sends no mail to people who unsubscribed from everything or are suppressed, and shows that', async () => {
@@ -198,13 +198,13 @@ describe('an opt-in through the API', () => {
     for (const email of ['fay@example.org', 'gus@example.org']) {
       await optIn(it, email);
       await scene.settled();
-      expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_out failed', 0]);
+      expect([await fetchState(it, email), mailsTo(email).length]).toEqual(['opt_out failed', 0]);
     }
     // Another opt-in tries again.
     await call(it.team, 'PATCH', '/contacts/fay@example.org', { unsubscribed: false });
     await optIn(it, 'fay@example.org');
     await linkTo('fay@example.org');
-    expect(await stateOf(it, 'fay@example.org')).toBe('opt_out pending');
+    expect(await fetchState(it, 'fay@example.org')).toBe('opt_out pending');
   });
 
   it('shows that it failed if the mail can no longer be sent', async () => {
@@ -213,7 +213,7 @@ describe('an opt-in through the API', () => {
     await call(it.team, 'POST', '/contacts', { email: 'hal@example.org' });
     await optIn(it, 'hal@example.org');
     await scene.settled();
-    expect(await stateOf(it, 'hal@example.org')).toBe('opt_out failed');
+    expect(await fetchState(it, 'hal@example.org')).toBe('opt_out failed');
     expect(scene.log.join('')).toContain('could not be asked to confirm a topic');
   });
 });
@@ -224,7 +224,7 @@ it('an opt-in on the preference page needs no confirmation', async () => {
   const page = await visit(scene, (await linksTo(scene, it.team, { id, email: 'ida@example.org' })).preferences);
   await press(scene, page, 'save', { tick: it.topicId });
   await scene.settled();
-  expect([await stateOf(it, id), mailsTo('ida@example.org').length]).toEqual(['opt_in null', 0]);
+  expect([await fetchState(it, id), mailsTo('ida@example.org').length]).toEqual(['opt_in null', 0]);
 });
 
 it('a topic that no longer requires confirmation deletes its pending requests', async () => {
@@ -232,9 +232,9 @@ it('a topic that no longer requires confirmation deletes its pending requests', 
   await call(it.team, 'POST', '/contacts', { email: 'jan@example.org' });
   await optIn(it, 'jan@example.org');
   expect((await call(it.team, 'PATCH', `/topics/${it.topicId}`, { confirmation: 'none' })).status).toBe(200);
-  expect(await stateOf(it, 'jan@example.org')).toBe('opt_out null');
+  expect(await fetchState(it, 'jan@example.org')).toBe('opt_out null');
   await optIn(it, 'jan@example.org');
-  expect(await stateOf(it, 'jan@example.org')).toBe('opt_in null');
+  expect(await fetchState(it, 'jan@example.org')).toBe('opt_in null');
 });
 
 describe('the limit of one confirmation mail per address and topic a day, and three in 30 days', () => {
@@ -244,7 +244,7 @@ describe('the limit of one confirmation mail per address and topic a day, and th
   /** Returns how many mails the address has got, and the state of its contact in the API. */
   const outcome = async (it: Asking, email: string): Promise<string> => {
     await scene.settled();
-    return `${mailsTo(email).length} ${await stateOf(it, email)}`;
+    return `${mailsTo(email).length} ${await fetchState(it, email)}`;
   };
 
   it('holds if the contact opts out and in again, or is deleted and created again', async () => {
@@ -272,7 +272,7 @@ describe('the limit of one confirmation mail per address and topic a day, and th
     expect(await outcome(other, email)).toBe('2 opt_out pending');
     // The link of the mail that arrived is still valid.
     await press(scene, await visit(scene, /Yes: (\S+)/.exec(mailsTo(email)[0] ?? '')?.[1] ?? ''), 'subscribe');
-    expect(await stateOf(it, email)).toBe('opt_in null');
+    expect(await fetchState(it, email)).toBe('opt_in null');
   });
 
   it('allows a fourth when the first of the three is 30 days old', async () => {

@@ -1,6 +1,6 @@
 // events --> an endpoint that answers 500, or nothing: what its team reads about it
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { advanceToNextTry, happen, hookAt, outboxOf } from '../../flow/webhook-scene.ts';
+import { advanceToNextTry, happen, hookAt, loadOutbox } from '../../flow/webhook-scene.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../../rig/webhook-receiver.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
@@ -56,7 +56,7 @@ describe('GET /webhooks/{id} shows the health of its endpoint', () => {
 
     receiver.reply(200, '/broken');
     // Each event has its own time for the next attempt.
-    while ((await outboxOf(scene, id)).some(({ due_at: due }) => due !== null)) await advanceToNextTry(scene, id);
+    while ((await loadOutbox(scene, id)).some(({ due_at: due }) => due !== null)) await advanceToNextTry(scene, id);
     expect(await read(id)).toMatchObject({
       failing_since: null,
       last_http_status: 200,

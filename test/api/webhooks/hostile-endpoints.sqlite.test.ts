@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSigningSecret } from '../../../src/features/webhooks/endpoints/webhooks.ts';
-import { happen, hookAt, outboxOf } from '../../flow/webhook-scene.ts';
+import { happen, hookAt, loadOutbox } from '../../flow/webhook-scene.ts';
 import { ALLOWED, PRIVATE_URLS, startDoorbell, type Doorbell } from '../../rig/file-server.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../../rig/webhook-receiver.ts';
@@ -127,7 +127,7 @@ describe('webhook endpoints inside the network', () => {
     await doorbell[Symbol.asyncDispose]();
   });
   const within = (url: string): string => url.replace('PORT', String(doorbell.port));
-  const addressOf = async (id: string): Promise<string> =>
+  const fetchAddress = async (id: string): Promise<string> =>
     (await scene.api('GET', `/webhooks/${id}`, { key: team.key })).body.endpoint as string;
 
   it('would be noticed by the doorbell of these tests', async () => {
@@ -145,7 +145,7 @@ describe('webhook endpoints inside the network', () => {
       const { endpoint } = body;
       const changed = await scene.api('PATCH', `/webhooks/${standing}`, { key: team.key, body: { endpoint } });
       expect(changed).toMatchObject(expected);
-      expect(await addressOf(standing)).toBe(receiver.url());
+      expect(await fetchAddress(standing)).toBe(receiver.url());
       expect(doorbell.rings()).toBe(0);
     };
 
@@ -198,7 +198,7 @@ describe('webhook endpoints inside the network', () => {
       await receiver.until(1, '/real');
       await scene.settled();
       for (const { id, endpoint } of hooks) {
-        const [row] = await outboxOf(scene, id);
+        const [row] = await loadOutbox(scene, id);
         expect(row, endpoint).toMatchObject({ status: 'attempting', attempt_count: 1, last_http_status: null });
         const sql = 'select http_status_code, response, error from webhook_attempts where webhook_id = ?';
         expect(await db.all(sql, [id]), endpoint).toEqual([
@@ -218,7 +218,7 @@ describe('webhook endpoints inside the network', () => {
       await happen(scene, owner);
       await receiver.until(1, path);
       await scene.settled();
-      expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'attempting', last_http_status: status }]);
+      expect(await loadOutbox(scene, hook.id)).toMatchObject([{ status: 'attempting', last_http_status: status }]);
       expect(doorbell.rings()).toBe(0);
     });
   });
@@ -227,7 +227,7 @@ describe('webhook endpoints inside the network', () => {
   describe('with changing DNS answers', () => {
     /** Moves the clock past the time that a look-up is cached. */
     const forget = (): void => scene.clock.advance(301_000);
-    const errorOf = async (webhookId: string): Promise<unknown> => {
+    const loadError = async (webhookId: string): Promise<unknown> => {
       const sql = 'select error from webhook_attempts where webhook_id = ? order by sent_at desc, id desc limit 1';
       return (await scene.app.world.db.get<{ error: string }>(sql, [webhookId]))?.error;
     };
@@ -249,8 +249,8 @@ describe('webhook endpoints inside the network', () => {
       forget();
       await happen(scene, owner);
       await scene.settled();
-      expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
-      expect(await errorOf(hook.id)).toBe('The host of the endpoint has no public address.');
+      expect(await loadOutbox(scene, hook.id)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
+      expect(await loadError(hook.id)).toBe('The host of the endpoint has no public address.');
       expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
       expect(receiver.requests.filter((request) => request.path === '/rebound')).toEqual([]);
     });
@@ -268,8 +268,8 @@ describe('webhook endpoints inside the network', () => {
       forget();
       await happen(scene, owner);
       await scene.settled();
-      expect((await outboxOf(scene, hook.id)).map((row) => row.status)).toEqual(['success', 'attempting']);
-      expect(await errorOf(hook.id)).toBe('The host of the endpoint has no public address.');
+      expect((await loadOutbox(scene, hook.id)).map((row) => row.status)).toEqual(['success', 'attempting']);
+      expect(await loadError(hook.id)).toBe('The host of the endpoint has no public address.');
       expect(receiver.requests.filter((request) => request.path === '/turning')).toHaveLength(1);
       expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
     });
@@ -282,7 +282,7 @@ describe('webhook endpoints inside the network', () => {
       await happen(scene, owner);
       await receiver.until(1, '/mixed');
       await scene.settled();
-      expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'success' }]);
+      expect(await loadOutbox(scene, hook.id)).toMatchObject([{ status: 'success' }]);
       expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
     });
 

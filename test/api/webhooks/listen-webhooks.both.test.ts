@@ -11,7 +11,7 @@ const suppress = async (scene: Scene, team: Team, email: string): Promise<void> 
   const { status } = await scene.api('POST', '/suppressions', { key: team.key, body: { email } });
   expect(status).toBe(201);
 };
-const emailsOf = (frames: readonly Frame[]): string[] =>
+const listEmails = (frames: readonly Frame[]): string[] =>
   frames.map((frame) => (JSON.parse(frame.data.payload as string) as { data: { email: string } }).data.email);
 
 describe('GET /webhooks/listen', () => {
@@ -87,7 +87,7 @@ describe('GET /webhooks/listen', () => {
       await suppress(scene, other, 'b@example.org');
       await others.until(1, 'event');
       expect(stream.frames().map((frame) => frame.data.type as string)).toEqual([undefined, 'suppression.removed']);
-      expect(emailsOf(others.frames().slice(1))).toEqual(['b@example.org']);
+      expect(listEmails(others.frames().slice(1))).toEqual(['b@example.org']);
     });
 
     it('is not opened by HEAD, which returns the headers', async () => {
@@ -121,7 +121,7 @@ describe('GET /webhooks/listen', () => {
       const event = { id: early, teamId: team.id, type: 'suppression.added' as const, subjectId: early };
       const data = { email: 'earlier@example.org' };
       await world.db.tx((tx) => recordEvents(tx, world.ids, [madeUp({ ...event, data, at: world.clock.now() })]));
-      expect(emailsOf(await stream.until(2, 'event'))).toEqual(['later@example.org', 'earlier@example.org']);
+      expect(listEmails(await stream.until(2, 'event'))).toEqual(['later@example.org', 'earlier@example.org']);
     });
 
     // runs only with PostgreSQL: SQLite has one writer, so there is no such transaction
@@ -168,7 +168,7 @@ describe('GET /webhooks/listen', () => {
       });
       expect(stream.frames()).toHaveLength(1);
       scene.clock.advance(500);
-      expect(emailsOf(await stream.until(1, 'event'))).toEqual(['x']);
+      expect(listEmails(await stream.until(1, 'event'))).toEqual(['x']);
     });
 
     it('an interrupted stream resumes where it stopped, with the same secret', async () => {
@@ -184,7 +184,7 @@ describe('GET /webhooks/listen', () => {
       await using second = await listen(team, { lastId: a?.id ?? '' });
       const [again, ...events] = await second.until(4);
       expect(again?.data).toMatchObject({ id: listening?.data.id as string, signing_secret: null, resumed: true });
-      expect(emailsOf(events)).toEqual(['b@example.org', 'c@example.org', 'd@example.org']);
+      expect(listEmails(events)).toEqual(['b@example.org', 'c@example.org', 'd@example.org']);
       const { payload, headers } = events[0]!.data as StreamedEvent;
       const secret = listening?.data.signing_secret as string;
       expect(new StandardWebhook(secret).verify(payload, headers)).toMatchObject({ data: { email: 'b@example.org' } });
@@ -193,7 +193,7 @@ describe('GET /webhooks/listen', () => {
       await second.ended;
       await using third = await listen(team, { lastId: events.at(-1)?.id ?? '' });
       await suppress(scene, team, 'e@example.org');
-      expect(emailsOf(await third.until(1, 'event'))).toEqual(['e@example.org']);
+      expect(listEmails(await third.until(1, 'event'))).toEqual(['e@example.org']);
     });
 
     it('a restart of the server loses nothing', async () => {
@@ -206,7 +206,7 @@ describe('GET /webhooks/listen', () => {
       await using after = await listen(team, { lastId: listening?.id ?? '' });
       const frames = await after.until(2);
       expect(frames[0]?.data.resumed).toBe(true);
-      expect(emailsOf(frames.slice(1))).toEqual(['a@example.org']);
+      expect(listEmails(frames.slice(1))).toEqual(['a@example.org']);
     });
 
     it('a listener is forgotten after five minutes, and the new one says so', async () => {
@@ -241,7 +241,7 @@ describe('GET /webhooks/listen', () => {
       const [first] = await theirs.until(1);
       expect(first?.data.resumed).toBe(false);
       await suppress(scene, team, 'a@example.org');
-      expect(emailsOf(await stream.until(1, 'event'))).toEqual(['a@example.org']);
+      expect(listEmails(await stream.until(1, 'event'))).toEqual(['a@example.org']);
     });
   });
 
@@ -279,7 +279,7 @@ describe('GET /webhooks/listen', () => {
       await using second = await listen(team, { lastId: listening?.id ?? '' });
       await second.until(1);
       await suppress(scene, team, 'a@example.org');
-      expect(emailsOf(await second.until(1, 'event'))).toEqual(['a@example.org']);
+      expect(listEmails(await second.until(1, 'event'))).toEqual(['a@example.org']);
       await first.ended;
       expect(first.frames().slice(1)).toMatchObject(closed('lost'));
     });

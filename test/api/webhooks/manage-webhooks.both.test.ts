@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signingSecretsOf } from '../../../src/features/webhooks/endpoints/webhooks.ts';
+import { openSigningSecrets } from '../../../src/features/webhooks/endpoints/webhooks.ts';
 import { ALLOWED, startFileServer, type FileServer } from '../../rig/file-server.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { plantWebhook, plantWebhookEvent, uuidOf } from '../../rig/webhooks.ts';
+import { plantWebhook, plantWebhookEvent, toUuid } from '../../rig/webhooks.ts';
 
 const HOUR_MS = 3_600_000;
 const NOWHERE = 'wh_019a9c1e7d527c3a9a540b8f4c1f2e03';
@@ -47,16 +47,16 @@ interface Columns {
   deleted_at: number | null;
 }
 
-async function columnsOf(id: string): Promise<Columns> {
+async function loadColumns(id: string): Promise<Columns> {
   const row = await scene.app.world.db.get<Columns>('select * from webhooks where id = ?', [id]);
   if (!row) throw new Error(`${id} has no row`);
   return row;
 }
 
-const eventOf = (webhookId: string, publicId: string) =>
+const loadEvent = (webhookId: string, publicId: string) =>
   scene.app.world.db.get<{ status: string; parked: number; due_at: number | null }>(
     'select status, parked, due_at from webhook_events where webhook_id = ? and event_id = ?',
-    [webhookId, uuidOf(publicId)],
+    [webhookId, toUuid(publicId)],
   );
 
 describe('GET /webhooks', () => {
@@ -150,21 +150,21 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     const later = await plantWebhookEvent(scene, team, id, { status: 'attempting', dueAt: now + HOUR_MS, attempts: 2 });
     const done = await plantWebhookEvent(scene, team, id, { status: 'success', attempts: 1 });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'disabled' });
-    expect(await columnsOf(id)).toMatchObject({ status: 'disabled', disabled_at: now, disabled_reason: 'manual' });
-    expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
-    expect(await eventOf(id, later)).toEqual({ status: 'attempting', parked: 1, due_at: null });
-    expect(await eventOf(id, done)).toEqual({ status: 'success', parked: 0, due_at: null });
+    expect(await loadColumns(id)).toMatchObject({ status: 'disabled', disabled_at: now, disabled_reason: 'manual' });
+    expect(await loadEvent(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
+    expect(await loadEvent(id, later)).toEqual({ status: 'attempting', parked: 1, due_at: null });
+    expect(await loadEvent(id, done)).toEqual({ status: 'success', parked: 0, due_at: null });
     scene.clock.advance(1000);
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'disabled' });
-    expect((await columnsOf(id)).disabled_at).toBe(now);
+    expect((await loadColumns(id)).disabled_at).toBe(now);
     const disabled = { disabled_at: new Date(now).toISOString(), disabled_reason: 'manual' };
     expect(await read(team, id)).toMatchObject(disabled);
     expect((await call(team, 'GET', '/webhooks')).body).toMatchObject({ data: [disabled] });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
     expect(await read(team, id)).not.toHaveProperty('disabled_at');
     // Its five days of failing start again.
-    expect(await columnsOf(id)).toMatchObject({ status: 'enabled', disabled_at: null, failing_since: null });
-    expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
+    expect(await loadColumns(id)).toMatchObject({ status: 'enabled', disabled_at: null, failing_since: null });
+    expect(await loadEvent(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
   });
 
   it('parks remaining due events before it enables an endpoint that was not fully disabled', async () => {
@@ -172,7 +172,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     const id = await plantWebhook(scene, team, { status: 'disabled' });
     const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
-    expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
+    expect(await loadEvent(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
   });
 
   it('keeps due events when it enables an enabled endpoint', async () => {
@@ -180,7 +180,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     const id = await plantWebhook(scene, team);
     const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
-    expect(await eventOf(id, due)).toMatchObject({ parked: 0, due_at: scene.clock.now() });
+    expect(await loadEvent(id, due)).toMatchObject({ parked: 0, due_at: scene.clock.now() });
   });
 
   it('parks more events than one statement takes', async () => {
@@ -200,9 +200,9 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     const made = await create(team);
     await scene.app.world.db.run('update webhooks set failing_since = 5 where id = ?', [made.id]);
     await call(team, 'PATCH', `/webhooks/${made.id}`, { endpoint: at(), events: ['email.failed'] });
-    expect((await columnsOf(made.id)).failing_since).toBe(5);
+    expect((await loadColumns(made.id)).failing_since).toBe(5);
     await call(team, 'PATCH', `/webhooks/${made.id}`, { endpoint: at('new.test') });
-    expect((await columnsOf(made.id)).failing_since).toBeNull();
+    expect((await loadColumns(made.id)).failing_since).toBeNull();
   });
 });
 
@@ -228,29 +228,30 @@ describe('DELETE /webhooks/{webhook_id}', () => {
     ] as const) {
       expect(await call(team, method, `/webhooks/${id}${path}`, body), path).toMatchObject({ status: 404 });
     }
-    expect((await columnsOf(id)).deleted_at).toBe(scene.clock.now());
+    expect((await loadColumns(id)).deleted_at).toBe(scene.clock.now());
   });
 });
 
 describe('the signing secret of an endpoint', () => {
-  const secretsOf = async (id: string) => signingSecretsOf(scene.app.world, await columnsOf(id), scene.clock.now());
+  const loadSecrets = async (id: string) =>
+    openSigningSecrets(scene.app.world, await loadColumns(id), scene.clock.now());
 
   it.each(['rotate-secret', 'signing-secret/rotate'])(
     'is replaced by %s: both sign for 24 hours, then only the new one',
     async (path) => {
       const team = await scene.team();
       const made = await create(team);
-      expect(await secretsOf(made.id)).toEqual([made.signing_secret]);
+      expect(await loadSecrets(made.id)).toEqual([made.signing_secret]);
       const { status, body } = await call(team, 'POST', `/webhooks/${made.id}/${path}`);
       expect([status, Object.keys(body).sort()]).toEqual([200, ['id', 'object', 'signing_secret']]);
       expect(body.signing_secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
       expect(body.signing_secret).not.toBe(made.signing_secret);
       expect((await read(team, made.id)).signing_secret).toBe(`whsec_****${body.signing_secret.slice(-4)}`);
-      expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
+      expect(await loadSecrets(made.id)).toEqual([body.signing_secret, made.signing_secret]);
       scene.clock.advance(24 * HOUR_MS - 1);
-      expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
+      expect(await loadSecrets(made.id)).toEqual([body.signing_secret, made.signing_secret]);
       scene.clock.advance(1);
-      expect(await secretsOf(made.id)).toEqual([body.signing_secret]);
+      expect(await loadSecrets(made.id)).toEqual([body.signing_secret]);
     },
   );
 
@@ -259,7 +260,7 @@ describe('the signing secret of an endpoint', () => {
     const made = await create(team);
     const second = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret;
     const third = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret;
-    expect(await secretsOf(made.id)).toEqual([third, second]);
+    expect(await loadSecrets(made.id)).toEqual([third, second]);
   });
 
   it('is rotated without a body', async () => {
@@ -275,7 +276,7 @@ describe('the signing secret of an endpoint', () => {
     const team = await scene.team();
     const made = await create(team);
     const rotated = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret as string;
-    const row = JSON.stringify(await columnsOf(made.id));
+    const row = JSON.stringify(await loadColumns(made.id));
     const { body: logs } = await call(team, 'GET', '/logs?limit=100');
     const kept: string[] = [row, scene.log.join('\n')];
     for (const { id } of logs.data) kept.push((await call(team, 'GET', `/logs/${id}`)).text);
@@ -290,7 +291,7 @@ describe('the signing secret of an endpoint', () => {
   it('is sealed for its purpose and endpoint, and cannot be opened as another', async () => {
     const { world } = scene.app;
     const id = await plantWebhook(scene, await scene.team());
-    const { secret_sealed: sealed } = await columnsOf(id);
+    const { secret_sealed: sealed } = await loadColumns(id);
     expect(() => world.secrets.open(sealed, 'dkim key', id)).toThrow();
     expect(() => world.secrets.open(sealed, 'webhook signing secret', 'wh_other')).toThrow();
     expect(world.secrets.open(sealed, 'webhook signing secret', id)).toMatch(/^whsec_/);

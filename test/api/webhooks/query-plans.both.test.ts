@@ -59,9 +59,9 @@ describe('the events of an endpoint are read in the order of an index', () => {
     const [read, ...more] = asked.filter(({ sql }) => sql.includes('from webhook_events'));
     expect(more).toEqual([]);
     if (!read) throw new Error('no statement read webhook_events');
-    const plan = await planOf(read.sql, read.values);
+    const plan = await explainQuery(read.sql, read.values);
     const steps = plan.filter((line) => /(SEARCH|Scan) .*webhook_events/.test(line));
-    const ranges = rangesOf(query);
+    const ranges = computeRanges(query);
     expect(steps).toHaveLength(ranges);
     if (driver === 'pg') {
       expect(plan.join('\n')).not.toMatch(/Filter|Seq Scan|Bitmap/);
@@ -82,14 +82,14 @@ describe('the events of an endpoint are read in the order of an index', () => {
   });
 
   /** Returns the number of ranges of the index: one for a type and a status, and one for each possible value of an open field. */
-  function rangesOf(query: string): number {
+  function computeRanges(query: string): number {
     const hasType = query.includes('type=');
     const hasStatus = query.includes('status=');
     if (hasType === hasStatus) return 1;
     return hasType ? 4 : EVENT_TYPES.length;
   }
 
-  async function planOf(sql: string, values: readonly unknown[]): Promise<string[]> {
+  async function explainQuery(sql: string, values: readonly unknown[]): Promise<string[]> {
     const explain =
       driver === 'pg' ? 'explain (analyze, buffers, costs off, timing off, summary off)' : 'explain query plan';
     const rows = await scene.app.world.db.all<Record<string, string>>(`${explain} ${sql}`, values as never);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { plantWebhook, plantWebhookEvent, uuidOf, type PlantedEvent } from '../../rig/webhooks.ts';
+import { plantWebhook, plantWebhookEvent, toUuid, type PlantedEvent } from '../../rig/webhooks.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ async function endpoint(team: Team, status: 'enabled' | 'disabled' = 'enabled') 
     plantWebhookEvent(scene, team, id, wishes);
   const replay = (event: string) => scene.api('POST', `/webhooks/${id}/events/${event}/replay`, { key: team.key });
   const row = (event: string) =>
-    scene.app.world.db.get('select * from webhook_events where webhook_id = ? and event_id = ?', [id, uuidOf(event)]);
+    scene.app.world.db.get('select * from webhook_events where webhook_id = ? and event_id = ?', [id, toUuid(event)]);
   return { id, add, replay, row };
 }
 

@@ -1,4 +1,4 @@
-import type { Field } from '../beside-attacks.ts';
+import type { Field } from '../accept-under-attack.ts';
 
 const BATCH = 100;
 

@@ -1,4 +1,4 @@
-import type { Attack } from '../beside-attacks.ts';
+import type { Attack } from '../accept-under-attack.ts';
 import { postBatches } from './attack.ts';
 
 const MESSAGES = 100_000;

@@ -1,5 +1,5 @@
 import { startSink } from '../../rig/sink.ts';
-import type { Attack } from '../beside-attacks.ts';
+import type { Attack } from '../accept-under-attack.ts';
 
 const HOST = '127.0.0.2';
 const EMAILS = 4;

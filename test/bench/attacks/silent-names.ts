@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
-import type { Attack } from '../beside-attacks.ts';
+import type { Attack } from '../accept-under-attack.ts';
 import { postBatches } from './attack.ts';
 
 const HOST = '127.0.3.1';

@@ -15,7 +15,8 @@ const INSTALL = `npm install --prefix .cache/peers --no-save --ignore-scripts Ha
 export const haraka: PeerKind = {
   name: 'Haraka with its DKIM plugin',
   missing() {
-    if (versionOf('Haraka') !== HARAKA || versionOf('haraka-plugin-dkim') !== DKIM) return `not installed: ${INSTALL}`;
+    if (readVersion('Haraka') !== HARAKA || readVersion('haraka-plugin-dkim') !== DKIM)
+      return `not installed: ${INSTALL}`;
     return missingPrograms(['/usr/sbin/smtp-source', '/usr/sbin/smtp-sink']);
   },
   async start(bench, sinkPort) {
@@ -56,7 +57,7 @@ exports.hook_rcpt = (next) => next(OK);
 exports.hook_get_mx = (next) => next(OK, { priority: 0, exchange: '127.0.0.1', port: ${sinkPort} });
 `;
 
-function versionOf(name: string): string | undefined {
+function readVersion(name: string): string | undefined {
   const file = path.join(installed, name, 'package.json');
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version : undefined;
 }

@@ -10,28 +10,28 @@ interface Content {
   attachments?: { filename: string; content: string; content_type: string }[];
 }
 
-export const smallLetter = (dir: string): Letter => letterOf(dir, '4 KB', smallLoad(4096));
-export const largeLetter = (dir: string): Letter => letterOf(dir, '100 KB', attachmentLoad(100 * 1024));
+export const smallLetter = (dir: string): Letter => buildLetter(dir, '4 KB', smallLoad(4096));
+export const largeLetter = (dir: string): Letter => buildLetter(dir, '100 KB', attachmentLoad(100 * 1024));
 /** Just under the 50 MiB that rasket takes, on the wire. */
-export const hugeLetter = (dir: string): Letter => letterOf(dir, '50 MB', attachmentLoad(49_000_000));
+export const hugeLetter = (dir: string): Letter => buildLetter(dir, '50 MB', attachmentLoad(49_000_000));
 
 /** Returns a letter with the same content for all peers: rasket composes it from the body, the others get it ready. */
-function letterOf(dir: string, name: string, { bodies }: Load): Letter {
+function buildLetter(dir: string, name: string, { bodies }: Load): Letter {
   const content = JSON.parse(bodies[0] ?? '{}') as Content;
   const file = path.join(dir, `${name.replace(' ', '-')}.eml`);
-  writeFileSync(file, messageOf(content));
+  writeFileSync(file, buildMessage(content));
   return { name, file, bodies };
 }
 
 /** Returns the message with LF line ends, which smtp-source turns into CRLF. */
-function messageOf({ subject, html, text, attachments = [] }: Content): string {
-  const alternative = partOf('multipart/alternative; boundary="alternative"', [
-    `--alternative\n${partOf('text/plain; charset=us-ascii', [text])}`,
-    `--alternative\n${partOf('text/html; charset=us-ascii', [html.replace('©', '&copy;').replace('–', '-')])}`,
+function buildMessage({ subject, html, text, attachments = [] }: Content): string {
+  const alternative = formatPart('multipart/alternative; boundary="alternative"', [
+    `--alternative\n${formatPart('text/plain; charset=us-ascii', [text])}`,
+    `--alternative\n${formatPart('text/html; charset=us-ascii', [html.replace('©', '&copy;').replace('–', '-')])}`,
     '--alternative--\n',
   ]);
   const files = attachments.map((file) =>
-    partOf(
+    formatPart(
       `${file.content_type}; name="${file.filename}"\nContent-Disposition: attachment; filename="${file.filename}"\nContent-Transfer-Encoding: base64`,
       [file.content.replaceAll(/.{76}/g, '$&\n')],
     ),
@@ -39,7 +39,7 @@ function messageOf({ subject, html, text, attachments = [] }: Content): string {
   const body =
     files.length === 0
       ? alternative
-      : partOf('multipart/mixed; boundary="mixed"', [
+      : formatPart('multipart/mixed; boundary="mixed"', [
           ...[alternative, ...files].map((part) => `--mixed\n${part}`),
           '--mixed--\n',
         ]);
@@ -55,4 +55,4 @@ function messageOf({ subject, html, text, attachments = [] }: Content): string {
   return `${headers.join('\n')}\n${body}`;
 }
 
-const partOf = (type: string, lines: string[]): string => `Content-Type: ${type}\n\n${lines.join('\n')}\n`;
+const formatPart = (type: string, lines: string[]): string => `Content-Type: ${type}\n\n${lines.join('\n')}\n`;

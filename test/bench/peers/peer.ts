@@ -102,10 +102,10 @@ export async function runSource({ into, port, amount, letter, to, sessions = 20 
 }
 
 /** Returns the bytes in memory of a peer's processes, with shared pages counted once. */
-export function memoryOf({ roots }: Peer): number {
+export function readMemory({ roots }: Peer): number {
   const children = new Map<number, number[]>();
   for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
-    const parent = Number(fieldsOf(pid)[1]);
+    const parent = Number(readFields(pid)[1]);
     children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
   const own = [...roots];
@@ -114,15 +114,15 @@ export function memoryOf({ roots }: Peer): number {
   return own.reduce((sum, pid) => sum + proportionalBytes(pid), 0);
 }
 
-function fieldsOf(pid: number): string[] {
-  return readOf(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? [];
+function readFields(pid: number): string[] {
+  return readIfPresent(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? [];
 }
 
 const proportionalBytes = (pid: number): number =>
-  Number(/^Pss:\s+(\d+) kB/m.exec(readOf(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
+  Number(/^Pss:\s+(\d+) kB/m.exec(readIfPresent(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
 
 /** Returns an empty text for a process that ended meanwhile. */
-function readOf(file: string): string {
+function readIfPresent(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch {

@@ -4,7 +4,7 @@ import { pause, type Bench } from '../bench.ts';
 import { median, shown } from '../figures.ts';
 import { forgetPeak, inMib, peakRssBytes, rssBytes } from '../process-usage.ts';
 import { hugeLetter, largeLetter, smallLetter } from './letters.ts';
-import { memoryOf, runSource, type Letter } from './peer.ts';
+import { readMemory, runSource, type Letter } from './peer.ts';
 import { missingForReceiving, startPostfixKeeping, type Keeping } from './postfix-peers.ts';
 
 const DOMAIN = 'inbox.reader.test';
@@ -65,12 +65,12 @@ async function keptPerSecond({ port, kept, empty }: Keeping, letter: Letter, amo
 type Run = (amount: number) => Promise<number>;
 
 async function compare(bench: Bench, { name }: Letter, ours: Run, theirs: Run): Promise<void> {
-  const amountOf = async (run: Run): Promise<number> => {
+  const measureAmount = async (run: Run): Promise<number> => {
     await run(bench.quick ? 50 : 150);
     return Math.round((await run(bench.quick ? 100 : 300)) * (bench.quick ? 1 : 4));
   };
-  const amount = await amountOf(ours);
-  const theirAmount = await amountOf(theirs);
+  const amount = await measureAmount(ours);
+  const theirAmount = await measureAmount(theirs);
   const [value, baseline]: [number[], number[]] = [[], []];
   for (let i = 0; i < (bench.quick ? 2 : 5); i++) {
     value.push(await ours(amount));
@@ -105,9 +105,9 @@ async function measureHuge(bench: Bench, { appliance, port, postfix, letter }: H
     added.push(peakRssBytes(appliance.pid) - before);
   }
   const peer = { name: 'Postfix', roots: [postfix.pid], load: () => Promise.resolve() };
-  const before = memoryOf(peer);
+  const before = readMemory(peer);
   let highest = before;
-  const looking = setInterval(() => (highest = Math.max(highest, memoryOf(peer))), 50);
+  const looking = setInterval(() => (highest = Math.max(highest, readMemory(peer))), 50);
   await keptPerSecond(postfix, letter, 1).finally(() => clearInterval(looking));
   bench.add({
     name: 'memory that a message of 50 MB takes, received',

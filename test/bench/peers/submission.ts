@@ -6,7 +6,7 @@ import { median, shown } from '../figures.ts';
 import { inMib } from '../process-usage.ts';
 import { haraka } from './haraka.ts';
 import { largeLetter, smallLetter } from './letters.ts';
-import { memoryOf, type Letter, type Peer, type PeerKind } from './peer.ts';
+import { readMemory, type Letter, type Peer, type PeerKind } from './peer.ts';
 import { postfixWithOpendkim, postfixWithRspamd } from './postfix-peers.ts';
 import { startSmtpSink, type SmtpSink } from './smtp-sink.ts';
 
@@ -124,7 +124,7 @@ async function measureMemory(bench: Bench, round: Round): Promise<void> {
     const isOwn = peer === own;
     bench.add({
       name: `memory of ${peer.name}, idle after ${isOwn ? `${amount} messages more` : 'the rounds'}`,
-      value: inMib(memoryOf(peer)),
+      value: inMib(readMemory(peer)),
       unit: 'MiB',
       ...(isOwn ? { target: { is: 'at most', value: 190.7, of: 'value' } } : {}),
     });

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createUser } from '../../../src/tenancy/users/index.ts';
 import { freePort } from '../../rig/free-port.ts';
 import type { AnyBody } from '../../rig/api.ts';
-import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
-import { peopleOf } from '../../rig/people.ts';
+import { bringMail, createReceivingDomain } from '../../rig/mx.ts';
+import { createPeople } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSink, type Sink } from '../../rig/sink.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
@@ -86,7 +86,7 @@ describe('account email to an address that is received here', () => {
     await plantWebhook(scene, team, { events: ['email.received'] });
     const rule = { pattern: `guest@${domain}`, action: 'forward', forward_to: ['else@away.example.org'] };
     expect((await scene.api('POST', '/inbound-rules', { key: team.key, body: rule })).status).toBe(201);
-    const owner = await peopleOf(scene).person({ team: host, role: 'owner' });
+    const owner = await createPeople(scene).person({ team: host, role: 'owner' });
     await owner.call('POST', `/teams/${host.id}/invitations`, { email: `guest@${domain}`, role: 'admin' });
     await post('/auth/signup', { email: `new@${domain}`, password: PASSWORD });
     expect(await reset(`ada@${domain}`)).toMatchObject({ last_event: 'delivered' });
@@ -147,7 +147,7 @@ describe('account email to an address that is received here', () => {
       config: { accounts: { sign_up: 'open' }, delivery: { capture: true }, instance: { host: 'localhost' } },
     });
     const own = await one.team();
-    const { name } = await receivingDomainOf(one, own);
+    const { name } = await createReceivingDomain(one, own);
     await one.api('POST', '/auth/signup', {
       body: { email: `new@${name}`, password: PASSWORD },
       headers: { origin: one.url },

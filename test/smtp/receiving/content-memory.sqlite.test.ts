@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { dotted, mxPort, receivingDomainOf } from '../../rig/mx.ts';
+import { dotted, mxPort, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDialogue, type Dialogue } from '../../rig/smtp-dialogue.ts';
 import { hearGreeting, openTransaction } from './opened.ts';
@@ -34,7 +34,7 @@ describe('the memory for incoming messages', () => {
       config: { receiving: { memory_bytes: 16 * MB, spool_bytes: 16 * MB, judge_seconds: 5 } },
     });
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     const greedy: Dialogue[] = [];
     for (let i = 0; i < 6; i++) {
       const client = await open(scene, `g${i}@${name}`, GREEDY);
@@ -63,7 +63,7 @@ describe('the memory for incoming messages', () => {
       config: { receiving: { memory_bytes: 2 * MB, judge_seconds: 5 } },
     });
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     const clients = await Promise.all(
       Array.from({ length: 8 }, (_, i) => open(scene, `l${i}@${name}`, `127.0.0.${i + 2}`)),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inboxOf } from '../../rig/inboxes.ts';
-import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { createInbox } from '../../rig/inboxes.ts';
+import { bringMail, callMx, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openTransaction } from './opened.ts';
 
@@ -88,7 +88,7 @@ const THREADED: Record<string, string> = {
 
 it('mail to an inbox with ids that are costly to read delays nobody else', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
-  const inbox = await inboxOf(scene, await scene.team());
+  const inbox = await createInbox(scene, await scene.team());
   for (const [what, field] of Object.entries(THREADED)) {
     for (const name of ['Message-ID', 'In-Reply-To', 'References']) {
       const raw = `From: a@evil.example\r\n${name}: ${field}\r\nSubject: ${what}\r\n\r\nx\r\n`;
@@ -102,8 +102,8 @@ it('mail to an inbox with ids that are costly to read delays nobody else', { tim
 
 it('content of stuffed dots costs the main thread little more than other content', async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
-  const { name } = await receivingDomainOf(scene, await scene.team());
-  const costOf = async (line: string): Promise<number> => {
+  const { name } = await createReceivingDomain(scene, await scene.team());
+  const measureCost = async (line: string): Promise<number> => {
     const client = await callMx(scene);
     await openTransaction(client, `a@${name}`);
     const block = Buffer.from(line.repeat(65_536 / line.length));
@@ -115,15 +115,15 @@ it('content of stuffed dots costs the main thread little more than other content
     return user + system;
   };
   // The first message opens files and starts threads, so it is not measured.
-  await costOf('xx\r\n');
-  const plain = await costOf('xx\r\n');
-  expect((await costOf('..\r\n')) / plain).toBeLessThan(10);
+  await measureCost('xx\r\n');
+  const plain = await measureCost('xx\r\n');
+  expect((await measureCost('..\r\n')) / plain).toBeLessThan(10);
 });
 
 it('texts and files of 5 MB in short lines are read', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   const team = await scene.team();
-  const to = [`a@${(await receivingDomainOf(scene, team)).name}`];
+  const to = [`a@${(await createReceivingDomain(scene, team)).name}`];
   const log = '1234,\r\n'.repeat(700_000);
   const part = `--b\r\nContent-Type: text/csv\r\nContent-Disposition: attachment\r\n\r\n${log}--b--\r\n`;
   for (const [what, raw] of Object.entries({
@@ -139,7 +139,7 @@ it('texts and files of 5 MB in short lines are read', { timeout: 480_000 }, asyn
 
 it('messages with very many lines delay no other message', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'], config: { receiving: { read_seconds: 4 } } });
-  const { name } = await receivingDomainOf(scene, await scene.team());
+  const { name } = await createReceivingDomain(scene, await scene.team());
   const to = [`a@${name}`];
   await bringMail(scene, { to, raw: 'From: a@example.org\r\n\r\nx\r\n' });
   const ended: string[] = [];
@@ -161,7 +161,7 @@ describe('messages that are costly to authenticate', () => {
       config: { receiving: { judge_seconds: 2 } },
     });
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     await bringMail(scene, { to: [`a@${name}`], raw: 'From: a@example.org\r\n\r\nx\r\n' });
     for (const [what, raw] of Object.entries(COSTLY)) {
       const bringing = bringMail(scene, { to: [`a@${name}`], raw });
@@ -179,7 +179,7 @@ describe('messages that are costly to authenticate', () => {
       config: { receiving: { judge_seconds: 2, dmarc: 'refuse' } },
     });
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     scene.dns.set('_dmarc.evil.example', 'TXT', [['v=DMARC1; p=reject']]);
     const [costly = ''] = Object.values(COSTLY);
     const many = `${'DKIM-Signature: v=1; a=rsa-sha256; d=evil.example\r\n'.repeat(21)}From: a@evil.example\r\n\r\nx\r\n`;

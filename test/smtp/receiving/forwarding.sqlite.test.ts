@@ -5,7 +5,7 @@ import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setSending } from '../../../src/tenancy/instance/index.ts';
 import type { AnyBody } from '../../rig/api.ts';
-import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, callMx, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import type { SinkMessage } from '../../rig/sink.ts';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 beforeEach(async () => {
   team = await scene.team();
-  domain = await receivingDomainOf(scene, team);
+  domain = await createReceivingDomain(scene, team);
 });
 
 const rule = async (pattern: string, action: string, more: object = {}): Promise<string> =>
@@ -296,7 +296,7 @@ describe('other inbound rules', () => {
     await forward(`*@${domain.name}`, 'all@dest.example.org');
     await forward(`support+*@${domain.name}`, 'tagged@dest.example.org');
     await rule(`support+spam@${domain.name}`, 'drop');
-    const other = await receivingDomainOf(scene, team);
+    const other = await createReceivingDomain(scene, team);
     const to = async (address: string) => (await bring(message(), [address])).onward.flatMap(({ rcptTo }) => rcptTo);
     expect(await to(`x@${other.name}`)).toEqual([]);
     expect(await received()).toEqual([]);
@@ -318,7 +318,7 @@ it.each([
 ])('forwarding without quota: %s', async (_, plan, says, kept) => {
   await using small = await startScene({ roles: ['http', 'receiving'], config: { plans: { standard: plan } } });
   const { key, ...owner } = await small.team();
-  const { name } = await receivingDomainOf(small, { key, ...owner });
+  const { name } = await createReceivingDomain(small, { key, ...owner });
   const body = { pattern: '*', action: 'forward', forward_to: ['office@dest.example.org'] };
   await small.api('POST', '/inbound-rules', { key, body });
   const raw = (n: number) => `From: a@good.example\r\nMessage-ID: <${n}@good.example>\r\n\r\nHello\r\n`;
@@ -330,7 +330,7 @@ it.each([
 });
 
 it('while sending is switched off, mail to be forwarded is deferred, and other mail is accepted', async () => {
-  const { name } = await receivingDomainOf(scene, await scene.team());
+  const { name } = await createReceivingDomain(scene, await scene.team());
   await forward('*', 'office@dest.example.org');
   await setSending(scene.app.world, { isOn: false });
   expect((await bring(message())).reply).toBe(

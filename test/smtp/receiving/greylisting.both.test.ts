@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 const MINUTE = 60_000;
@@ -12,7 +12,7 @@ beforeAll(async () => {
     roles: ['http', 'receiving'],
     config: { receiving: { greylist_minutes: 5, greylist_max: 3 } },
   });
-  address = `a@${(await receivingDomainOf(scene, await scene.team())).name}`;
+  address = `a@${(await createReceivingDomain(scene, await scene.team())).name}`;
 });
 afterAll(() => scene.close());
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, callMx, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { dice } from '../../rig/seed.ts';
 import { hostileMessages } from './hostile-messages.ts';
@@ -15,7 +15,7 @@ describe('hostile messages at the receiving port', () => {
   beforeAll(async () => {
     scene = await startScene({ roles: ['http', 'receiving'] });
     team = await scene.team();
-    domain = (await receivingDomainOf(scene, team)).name;
+    domain = (await createReceivingDomain(scene, team)).name;
   });
   afterAll(() => scene.close());
 
@@ -37,7 +37,7 @@ describe('hostile messages at the receiving port', () => {
         }
         const id = /^250 2\.0\.0 Taken and stored as ([0-9a-f-]{36})/.exec(reply)?.[1];
         if (!id) failed.push(`${name}: ${reply}`);
-        else failed.push(...(await faultsOf(id, { name, raw, to: `n${n}@${domain}` }, reasons)));
+        else failed.push(...(await fetchFaults(id, { name, raw, to: `n${n}@${domain}` }, reasons)));
         rss = Math.max(rss, process.memoryUsage().rss);
       }
     };
@@ -51,7 +51,7 @@ describe('hostile messages at the receiving port', () => {
     expect(data[0]).toMatchObject({ subject: 'ordinary', dropped_reason: null });
   });
 
-  async function faultsOf(
+  async function fetchFaults(
     id: string,
     sent: { name: string; raw: Buffer; to: string },
     reasons: Map<string, number>,

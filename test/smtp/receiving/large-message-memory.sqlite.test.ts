@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { callMx, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene } from '../../rig/scene.ts';
 import { openTransaction } from './opened.ts';
 
@@ -20,7 +20,7 @@ it.skipIf(!existsSync(PEAK))(
   async () => {
     await using scene = await startScene({ roles: ['http', 'receiving'] });
     const team = await scene.team();
-    const { name } = await receivingDomainOf(scene, team);
+    const { name } = await createReceivingDomain(scene, team);
     const block = Buffer.from(`${'QUJD'.repeat(19)}\r\n`.repeat(1000));
     const client = await callMx(scene);
     await openTransaction(client, `b@${name}`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -11,7 +11,7 @@ beforeAll(async () => {
     config: { receiving: { postmaster: 'hostmaster@ours.example.com' } },
   });
   team = await scene.team();
-  domain = (await receivingDomainOf(scene, team)).name;
+  domain = (await createReceivingDomain(scene, team)).name;
 });
 afterAll(() => scene.close());
 

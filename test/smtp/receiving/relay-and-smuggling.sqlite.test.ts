@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { callMx, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { ENDINGS, hasBareLineEnd, hiddenMessage } from '../endings.ts';
 import { hearGreeting, openTransaction } from './opened.ts';
@@ -10,7 +10,7 @@ let domain: string;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http', 'delivery', 'receiving'] });
   team = await scene.team();
-  domain = (await receivingDomainOf(scene, team)).name;
+  domain = (await createReceivingDomain(scene, team)).name;
 });
 afterAll(() => scene.close());
 

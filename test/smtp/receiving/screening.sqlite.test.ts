@@ -4,7 +4,7 @@ import net from 'node:net';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AnyBody } from '../../rig/api.ts';
-import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 /** Starts a clamd that records what it is sent; the messages decide what it answers. */
@@ -71,7 +71,7 @@ describe('the screening of a message', () => {
       },
     });
     team = await scene.team();
-    domain = (await receivingDomainOf(scene, team)).name;
+    domain = (await createReceivingDomain(scene, team)).name;
     const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
     scene.dns.set('good.example', 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
     scene.dns.set('s1._domainkey.good.example', 'TXT', [`v=DKIM1; k=rsa; p=${key}`.match(/.{1,250}/g) ?? []]);
@@ -234,7 +234,7 @@ describe('a clamd that is down', () => {
         roles: ['http', 'receiving'],
         config: { receiving: { clamd: `127.0.0.1:${closed.port}`, clamd_down: setting } },
       });
-      const { name } = await receivingDomainOf(scene, await scene.team());
+      const { name } = await createReceivingDomain(scene, await scene.team());
       expect(await bringMail(scene, { to: [`b@${name}`], raw: 'Subject: x\r\n\r\nx\r\n' })).toMatch(expected);
     }
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callMx, receivingDomainOf } from '../../rig/mx.ts';
+import { callMx, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { TRANSCRIPTS } from './transcripts.ts';
 
@@ -11,7 +11,7 @@ describe('the dialogue with the MX port', () => {
   beforeAll(async () => {
     scene = await startScene({ roles: ['http', 'receiving'] });
     team = await scene.team();
-    domain = (await receivingDomainOf(scene, team)).name;
+    domain = (await createReceivingDomain(scene, team)).name;
     other = (await team.domain()).name;
   });
   afterAll(() => scene.close());
@@ -61,7 +61,7 @@ describe('the dialogue with the MX port', () => {
 
   it('defers a message whose domain is deleted meanwhile', async () => {
     const own = await scene.team();
-    const { id, name } = await receivingDomainOf(scene, own);
+    const { id, name } = await createReceivingDomain(scene, own);
     const client = await callMx(scene);
     await client.hear();
     await client.say('EHLO mx.example.org');
@@ -78,7 +78,7 @@ describe('the dialogue with the MX port', () => {
 
   it('stores an accepted message byte for byte and for its recipients', async () => {
     const own = await scene.team();
-    const { name } = await receivingDomainOf(scene, own);
+    const { name } = await createReceivingDomain(scene, own);
     const client = await callMx(scene);
     await client.hear();
     await client.say('EHLO mx.example.org');

@@ -2,7 +2,7 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import type { AnyBody } from '../../rig/api.ts';
-import { bringMail, mxPort, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, mxPort, createReceivingDomain } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 const RAW = 'From: a@good.example\r\nSubject: Round\r\nMessage-ID: <round@good.example>\r\n\r\nHello\r\n';
@@ -37,7 +37,7 @@ async function open(host: string, onwardPort: number) {
     },
   });
   const team = await scene.team();
-  return { scene, team, domain: (await receivingDomainOf(scene, team)).name };
+  return { scene, team, domain: (await createReceivingDomain(scene, team)).name };
 }
 
 const forward = (at: Awaited<ReturnType<typeof open>>, to: string) =>

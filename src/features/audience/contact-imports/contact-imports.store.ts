@@ -1,5 +1,5 @@
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   withoutCommitNotice,
@@ -51,7 +51,7 @@ export async function listImportRows(
   const where = status === undefined ? 'team_id = ?' : 'team_id = ? and status = ?';
   const values = status === undefined ? [teamId] : [teamId, status];
   const rows = await db.all<ImportRow>(pageSql('contact_imports', where, page), [...values, ...pageValues(page)]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 /** Reports whether the team has at least `count` imports that are waiting or in progress. */
@@ -147,13 +147,16 @@ export async function finishImport(
     where id = ? and lease_owner = ?`;
   if ((await tx.run(sql, [status, at, id, owner])) === 0 || !failure) return;
   // Keep the reason for the end: if the import already has the maximum number of failures, delete the last one.
-  const kept = await failuresOf(tx, id);
+  const kept = await listFailures(tx, id);
   const last = kept.length < FAILURES_KEPT_MAX ? undefined : kept.at(-1);
   if (last) await tx.run('delete from contact_import_failures where import_id = ? and row = ?', [id, last.row]);
   await insertFailures(tx, id, [failure]);
 }
 
-export function failuresOf(db: Executor, id: string): Promise<{ row: number; reason: string; value: string | null }[]> {
+export function listFailures(
+  db: Executor,
+  id: string,
+): Promise<{ row: number; reason: string; value: string | null }[]> {
   return db.all('select row, reason, value from contact_import_failures where import_id = ? order by row limit ?', [
     id,
     FAILURES_KEPT_MAX,

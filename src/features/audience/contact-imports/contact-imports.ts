@@ -1,7 +1,7 @@
 import { refuse, notFound, invalidFields } from '../../../platform/refusal.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
 import {
-  columnsOf,
+  findColumns,
   ID_LISTS,
   type ColumnMap,
   type Columns,
@@ -18,7 +18,7 @@ import { readChoices, type Choice } from '../topics/topics.ts';
 import {
   hasOpenImports,
   insertImport,
-  failuresOf,
+  listFailures,
   findImport,
   listImportRows,
   type ImportRow,
@@ -213,7 +213,7 @@ export async function queueImport({ store, teamId }: Ctx, id: string, file: Impo
 }
 
 function mustFind(header: readonly string[], map: ColumnMap | undefined, keys: readonly string[]) {
-  const found = columnsOf(header, map, keys);
+  const found = findColumns(header, map, keys);
   if (found.ok) return found;
   throw refuse('validation_error', { status: 422, say: `file: ${found.fault}.` });
 }
@@ -234,7 +234,7 @@ export async function listContactImports(
 export async function getContactImportFailures(ctx: Ctx, id: string) {
   const row = await importNamed(ctx, id);
   const { encoding, delimiter } = JSON.parse(row.options) as ImportOptions;
-  const data = await failuresOf(ctx.store.db, id);
+  const data = await listFailures(ctx.store.db, id);
   return { object: 'contact_import_failures' as const, import_id: id, file: { encoding, delimiter }, data };
 }
 

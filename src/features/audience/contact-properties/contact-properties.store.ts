@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 
 export interface PropertyRow {
@@ -45,7 +45,7 @@ export async function listPropertyRows(
   teamId: string,
   page: Page,
 ): Promise<{ rows: PropertyRow[]; hasMore: boolean }> {
-  return pageOf(
+  return cutPage(
     await db.all<PropertyRow>(pageSql('contact_properties', LIVE, page), [teamId, ...pageValues(page)]),
     page,
   );

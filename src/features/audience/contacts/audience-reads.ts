@@ -1,5 +1,5 @@
-import { nextTurn, rest, stopwatch } from '../../../platform/clock.ts';
-import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
+import { nextTurn, pauseFor, stopwatch } from '../../../platform/clock.ts';
+import { underlyingDatabase, type Executor } from '../../../platform/db/index.ts';
 import { createSemaphore, type Semaphore } from '../../../platform/limits/index.ts';
 import { refuse } from '../../../platform/refusal.ts';
 
@@ -10,11 +10,11 @@ const WAITING_MAX = 20;
 
 const executors = new WeakMap<Executor, Semaphore>();
 
-function executorOf(db: Executor): Semaphore {
-  const database = databaseBehind(db);
+function findOrCreateExecutor(db: Executor): Semaphore {
+  const database = underlyingDatabase(db);
   const executor =
     executors.get(database) ??
-    createSemaphore(CONCURRENCY[db.dialect], ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
+    createSemaphore(CONCURRENCY[db.dialect], ({ tookMs, isWaiting }) => (isWaiting ? pauseFor(tookMs) : nextTurn()));
   executors.set(database, executor);
   return executor;
 }
@@ -24,7 +24,7 @@ function executorOf(db: Executor): Semaphore {
  * its end.
  */
 export function mustBeBelowReaderLimit(db: Executor, teamId: string): void {
-  if (executorOf(db).waitingOf(teamId) < WAITING_MAX) return;
+  if (findOrCreateExecutor(db).countWaiting(teamId) < WAITING_MAX) return;
   throw refuse('service_unavailable', {
     say: `${WAITING_MAX} requests of your team look for contacts just now; try again when some have been answered.`,
   });
@@ -43,5 +43,5 @@ export function readAudienceBatch<T>(
     const elapsedMs = stopwatch();
     return { answer: await read(), tookMs: elapsedMs() };
   };
-  return executorOf(db).run(readTimed, { tenant: teamId });
+  return findOrCreateExecutor(db).run(readTimed, { tenant: teamId });
 }

@@ -60,13 +60,14 @@ export async function audienceRows<Row>(
   page: Page,
   columns: string,
 ): Promise<Row[]> {
-  const source = search === undefined ? await sourceOf(db, teamId, filter) : await searched(db, teamId, filter, search);
+  const source =
+    search === undefined ? await chooseSource(db, teamId, filter) : await searched(db, teamId, filter, search);
   const isBack = page.before !== undefined;
   const order = isBack ? 'asc' : 'desc';
   const found: Row[] = [];
   let edge = page.after ?? page.before;
   for (let batchSize = Math.max(FIRST_BATCH, page.limit); ;) {
-    const bounds = boundsOf(db, source, { edge, order, batchSize });
+    const bounds = buildBounds(db, source, { edge, order, batchSize });
     const sql = `select ${columns} from ${source.from} where ${source.where.sql} ${bounds.sql} and ${source.rest.sql}
       order by ${source.id} ${order} limit ?`;
     const values = [...source.where.values, ...bounds.values, ...source.rest.values, page.limit - found.length];
@@ -90,7 +91,7 @@ interface AudienceCount {
 /** Counts the contacts that match a filter. */
 export async function countAudience(db: Executor, teamId: string, filter: Filter): Promise<AudienceCount> {
   mustBeBelowReaderLimit(db, teamId);
-  const source = await sourceOf(db, teamId, filter);
+  const source = await chooseSource(db, teamId, filter);
   const sum: AudienceCount = { contacts: 0, unsubscribed: 0 };
   let edge: string | undefined;
   for (let batchSize = FIRST_BATCH; ;) {
@@ -125,7 +126,7 @@ export async function countAudiences(
   mustBeBelowReaderLimit(db, teamId);
   const others = filters.filter(({ kind }) => kind !== 'member');
   const counted = new Map<Filter, AudienceCount>();
-  for (const group of groupsOf(others, db.dialect)) {
+  for (const group of groupFilters(others, db.dialect)) {
     const sums = await countGroup(
       db,
       teamId,
@@ -141,7 +142,7 @@ export async function countAudiences(
 const NOBODY: AudienceCount = { contacts: 0, unsubscribed: 0 };
 
 /** Splits the filters into as few groups as the limit of values allows. */
-function groupsOf(filters: readonly Filter[], dialect: Dialect): { filter: Filter; rendered: Rendered }[][] {
+function groupFilters(filters: readonly Filter[], dialect: Dialect): { filter: Filter; rendered: Rendered }[][] {
   const groups: { filter: Filter; rendered: Rendered }[][] = [];
   let valueCount = Infinity;
   for (const filter of filters) {
@@ -155,7 +156,7 @@ function groupsOf(filters: readonly Filter[], dialect: Dialect): { filter: Filte
 }
 
 async function countGroup(db: Executor, teamId: string, conditions: readonly Rendered[]): Promise<AudienceCount[]> {
-  const source = allOf(teamId, { sql: '1 = 1', values: [] });
+  const source = buildFullSource(teamId, { sql: '1 = 1', values: [] });
   const meets = conditions.map(({ sql }, at) => `case when ${sql} then 1 else 0 end as m${at}`);
   const counted = conditions.map((_, at) => `sum(m${at}) as c${at}, sum(m${at} * unsubscribed) as u${at}`);
   const met = conditions.flatMap(({ values }) => values);
@@ -190,18 +191,18 @@ interface Batch {
  * Returns the condition for a batch that begins after `edge`. '~' sorts after every id, and the empty text before every
  * id.
  */
-function boundsOf(db: Executor, source: Source, { edge, order, batchSize }: Batch): Rendered {
+function buildBounds(db: Executor, source: Source, { edge, order, batchSize }: Batch): Rendered {
   const [beyond, within, last] = order === 'asc' ? ['>', '<=', '~'] : ['<', '>=', ''];
   const begin = edge === undefined ? { sql: '', values: [] } : { sql: `and ${source.id} ${beyond} ?`, values: [edge] };
   if (db.dialect === 'pg') return begin;
-  const end = endOf(source, { edge, order, batchSize });
+  const end = buildEndQuery(source, { edge, order, batchSize });
   return {
     sql: `${begin.sql} and ${source.id} ${within} coalesce((${end.sql}), '${last}')`,
     values: [...begin.values, ...end.values],
   };
 }
 
-function endOf({ ids }: Source, { edge, order, batchSize }: Batch): Rendered {
+function buildEndQuery({ ids }: Source, { edge, order, batchSize }: Batch): Rendered {
   const beyond = edge === undefined ? '' : `and id ${order === 'asc' ? '>' : '<'} ?`;
   return {
     sql: `${ids.sql} ${beyond} order by id ${order} limit 1 offset ?`,
@@ -212,14 +213,14 @@ function endOf({ ids }: Source, { edge, order, batchSize }: Batch): Rendered {
 /** Returns the last id of the batch that begins after `edge`; undefined if it is the last batch. */
 async function batchEnd(db: Executor, source: Source, batch: Batch): Promise<string | undefined> {
   if (db.dialect === 'pg') return undefined;
-  const { sql, values } = endOf(source, batch);
+  const { sql, values } = buildEndQuery(source, batch);
   return (await db.get<{ id: string }>(sql, values))?.id;
 }
 
-async function sourceOf(db: Executor, teamId: string, filter: Filter): Promise<Source> {
+async function chooseSource(db: Executor, teamId: string, filter: Filter): Promise<Source> {
   const use = chooseIndex(filter, db.dialect);
   if (use?.kind === 'in order') return inOrder(db.dialect, teamId, use);
-  const all = allOf(teamId, renderFilter(filter, db.dialect));
+  const all = buildFullSource(teamId, renderFilter(filter, db.dialect));
   if (!use || !(await findsFew(db, use.select))) return all;
   const { sql, values } = use.select;
   return among(all, { sql: `c.id in (${sql})`, values });
@@ -231,15 +232,15 @@ async function searched(db: Executor, teamId: string, filter: Filter, search: st
   if (await findsFew(db, ids)) {
     // With an array, PostgreSQL looks up each id; a subquery it tends to join with all contacts of the team.
     const few = db.dialect === 'pg' ? `c.id = any(array(${ids.sql}))` : `c.id in (${ids.sql})`;
-    return among(allOf(teamId, renderFilter(filter, db.dialect)), { sql: few, values: ids.values });
+    return among(buildFullSource(teamId, renderFilter(filter, db.dialect)), { sql: few, values: ids.values });
   }
-  const source = await sourceOf(db, teamId, filter);
+  const source = await chooseSource(db, teamId, filter);
   const found = isFound(db.dialect, search);
   const rest = { sql: `${source.rest.sql} and ${found.sql}`, values: [...source.rest.values, ...found.values] };
   return { ...source, rest };
 }
 
-const allOf = (teamId: string, rest: Rendered): Source => ({
+const buildFullSource = (teamId: string, rest: Rendered): Source => ({
   from: 'contacts c',
   id: 'c.id',
   where: { sql: 'c.team_id = ?', values: [teamId] },
@@ -271,7 +272,7 @@ function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind
 }
 
 /** Returns the conditions for a search by the start of the address or of a name; each has an index. */
-function rangesOf(dialect: Dialect, search: string): Rendered[] {
+function buildSearchRanges(dialect: Dialect, search: string): Rendered[] {
   const name = foldText(search);
   const address = normalizeAddressStart(search);
   return [
@@ -283,7 +284,7 @@ function rangesOf(dialect: Dialect, search: string): Rendered[] {
 
 /** Selects the ids of the contacts that a search finds, unordered and possibly with duplicates. */
 function foundIds(dialect: Dialect, teamId: string, search: string): Rendered {
-  const ranges = rangesOf(dialect, search);
+  const ranges = buildSearchRanges(dialect, search);
   return {
     sql: ranges.map(({ sql }) => `select c.id from contacts c where c.team_id = ? and ${sql}`).join(' union all '),
     values: ranges.flatMap(({ values }) => [teamId, ...values]),
@@ -292,7 +293,7 @@ function foundIds(dialect: Dialect, teamId: string, search: string): Rendered {
 
 /** Returns the condition that a search finds the row `c`. */
 function isFound(dialect: Dialect, search: string): Rendered {
-  const ranges = rangesOf(dialect, search);
+  const ranges = buildSearchRanges(dialect, search);
   return {
     sql: `(${ranges.map(({ sql }) => sql).join(' or ')})`,
     values: ranges.flatMap(({ values }) => values),

@@ -12,11 +12,11 @@ import {
 } from '../contact-properties/contact-properties.store.ts';
 import { readSegmentIds } from '../segments/segments.ts';
 import { removeMemberships, removeMembersOfDeleted } from '../segments/segments.store.ts';
-import { liveTopics, removeChoicesOf, type TopicRow } from '../topics/topics.store.ts';
+import { liveTopics, removeChoices, type TopicRow } from '../topics/topics.store.ts';
 import { readChoices, type Choice } from '../topics/topics.ts';
-import { removeConfirmationsOf } from '../topics/confirmations.store.ts';
-import { addToContactCount, planOf } from '../../../tenancy/usage/index.ts';
-import { chooseByApi, carryOptOuts, askAnew, carryToAddress } from './consent.ts';
+import { removeConfirmations } from '../topics/confirmations.store.ts';
+import { addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
+import { chooseByApi, applyErasedOptOuts, askAnew, copyToAddress } from './consent.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContact, insertContacts, removeContactRow, type ContactRow } from './contacts.store.ts';
 import {
@@ -26,12 +26,12 @@ import {
   readEmail,
   contactNamed,
   contactOfSegment,
-  valuesOf,
+  readPropertyValues,
 } from './find-contact.ts';
 import { joinSegments } from './segment-members.ts';
-import { newContact, tellOf, writeChange, contactData } from './write-contact.ts';
+import { newContact, recordContactEvent, writeChange, contactData } from './write-contact.ts';
 import { addValues, removeValues, removeSomeValues } from './values.store.ts';
-import { eraseEventsOf, recordEvents } from '../../../mail/events/index.ts';
+import { eraseEvents, recordEvents } from '../../../mail/events/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 
 /** Few enough that the work waiting for a batch does not notice the delay. */
@@ -70,12 +70,12 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     const row = await contactNamed(tx, teamId, name, true);
     const data = await contactData(tx, row);
     if (!(await removeContactRow(tx, teamId, row.id))) throw notFound('Contact');
-    await removeValues(tx, indexedValues(row.id, valuesOf(row), await declaredProperties(tx, teamId)));
+    await removeValues(tx, indexedValues(row.id, readPropertyValues(row), await declaredProperties(tx, teamId)));
     await removeMemberships(tx, row.id);
-    await removeChoicesOf(tx, row.id);
-    await removeConfirmationsOf(tx, row.id);
+    await removeChoices(tx, row.id);
+    await removeConfirmations(tx, row.id);
     await eraseContactElsewhere.call(tx, { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() });
-    await eraseEventsOf(tx, teamId, row.id);
+    await eraseEvents(tx, teamId, row.id);
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },
     ]);
@@ -106,10 +106,10 @@ export async function updateContact(
       source: 'api',
     });
     if (after.email_key !== before.email_key) {
-      after = await carryToAddress(store, tx, after, { hasConsent: input.unsubscribed === false });
+      after = await copyToAddress(store, tx, after, { hasConsent: input.unsubscribed === false });
       await askAnew(store, tx, after);
     }
-    await tellOf(store, tx, 'contact.updated', after);
+    await recordContactEvent(store, tx, 'contact.updated', after);
     return before.id;
   });
   return { object: 'contact' as const, id };
@@ -165,7 +165,7 @@ async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted
   const row = before ? await update(store, tx, before, wanted) : await begin(store, tx, fresh, wanted);
   await joinSegments(store, tx, row, wanted.segmentIds);
   await chooseByApi(store, tx, row, wanted);
-  await tellOf(store, tx, before ? 'contact.updated' : 'contact.created', row);
+  await recordContactEvent(store, tx, before ? 'contact.updated' : 'contact.created', row);
   if (!before) await mustHaveRoom(store, tx, teamId);
   return row.id;
 }
@@ -174,7 +174,7 @@ async function begin(store: Store, tx: Executor, row: ContactRow, { input, decla
   await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
   if (row.unsubscribed === 1)
     await recordConsent(store, tx, { source: 'api' }, [{ contact: row, action: 'unsubscribed' }]);
-  const [begun = row] = await carryOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false });
+  const [begun = row] = await applyErasedOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false });
   return begun;
 }
 
@@ -185,7 +185,7 @@ function update(store: Store, tx: Executor, before: ContactRow, { input, declare
 }
 
 async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
-  const { contact_limit: limit } = await planOf(store, tx, teamId);
+  const { contact_limit: limit } = await loadPlan(store, tx, teamId);
   if ((await addToContactCount(tx, teamId, 1)) <= limit) return;
   throw refuse('validation_error', {
     status: 422,

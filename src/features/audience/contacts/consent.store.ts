@@ -65,7 +65,7 @@ export async function recordConsent(
 }
 
 /** Returns a contact's records, newest first. */
-export function consentsOf(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
+export function listConsents(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
   const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
     where contact_id = ? order by id desc limit ?`;
   return db.all<ConsentRow>(sql, [contactId, limit]);
@@ -86,8 +86,8 @@ export async function optOutsAmong(
   teamId: string,
   emailKeys: readonly string[],
 ): Promise<Map<string, OptOuts>> {
-  const keyOf = new Map(emailKeys.map((key) => [hashOfEmail(key), key]));
-  const among = textsIn(db.dialect, 'email_hash', [...keyOf.keys()]);
+  const keysByHash = new Map(emailKeys.map((key) => [hashOfEmail(key), key]));
+  const among = textsIn(db.dialect, 'email_hash', [...keysByHash.keys()]);
   // SQLite may read all records of the team without the hint.
   const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
   const sql = `select email_hash, topic_id from (
@@ -98,7 +98,7 @@ export async function optOutsAmong(
   const found = new Map<string, OptOuts>();
   const rows = await db.all<{ email_hash: string; topic_id: string | null }>(sql, [teamId, among.value]);
   for (const { email_hash: hash, topic_id: topicId } of rows) {
-    const key = keyOf.get(hash) ?? '';
+    const key = keysByHash.get(hash) ?? '';
     const { all, topicIds } = found.get(key) ?? { all: false, topicIds: [] };
     found.set(key, topicId === null ? { all: true, topicIds } : { all, topicIds: [...topicIds, topicId] });
   }

@@ -6,8 +6,8 @@ import { withoutEvent } from '../../../mail/events/index.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
 import { emailRowsByIds, recordEmailEvents } from '../../../mail/emails/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
-import { choicesOf, liveTopics, listTopicRows, type TopicRow } from '../topics/topics.store.ts';
-import { forgetConfirmations, confirmationsOf, writeConfirmations } from '../topics/confirmations.store.ts';
+import { listChoices, liveTopics, listTopicRows, type TopicRow } from '../topics/topics.store.ts';
+import { forgetConfirmations, listConfirmations, writeConfirmations } from '../topics/confirmations.store.ts';
 import { readChoices, type Choice } from '../topics/topics.ts';
 import { optOutsAmong, recordConsent, type Consent, type ConsentOrigin, type ConsentSource } from './consent.store.ts';
 import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
@@ -21,7 +21,7 @@ import { suppressionsAmong } from '../../../mail/suppressions/index.ts';
  * deletion of its contact, because the consent records store a hash of the address. `hasConsent` is a team's own
  * statement that an address wants its mail again.
  */
-export async function carryOptOuts(
+export async function applyErasedOptOuts(
   store: Store,
   tx: Executor,
   contacts: readonly ContactRow[],
@@ -77,21 +77,21 @@ async function leaveTopics(
  * Applies a change of address: opt-outs of the contact are recorded for the new address too, and the contact gets the
  * earlier opt-outs of that address.
  */
-export async function carryToAddress(
+export async function copyToAddress(
   store: Store,
   tx: Executor,
   contact: ContactRow,
   { hasConsent }: { hasConsent: boolean },
 ): Promise<ContactRow> {
   const known = (await optOutsAmong(tx, contact.team_id, [contact.email_key])).get(contact.email_key);
-  const left = (await choicesOf(tx, [contact.id])).filter(({ subscription }) => subscription === 'opt_out');
+  const left = (await listChoices(tx, [contact.id])).filter(({ subscription }) => subscription === 'opt_out');
   await recordConsent(store, tx, CARRIED, [
     ...(contact.unsubscribed === 1 && !known?.all ? [{ contact, action: 'unsubscribed' as const }] : []),
     ...left
       .filter(({ topic_id: id }) => !known?.topicIds.includes(id))
       .map(({ topic_id: id }): Consent => ({ contact, action: 'opt_out', topicId: id })),
   ]);
-  const [carried = contact] = await carryOptOuts(store, tx, [contact], { hasConsent });
+  const [carried = contact] = await applyErasedOptOuts(store, tx, [contact], { hasConsent });
   return carried;
 }
 
@@ -114,7 +114,7 @@ export async function listContactTopics({ store, teamId }: Ctx, name: string, pa
   const contact = await contactNamed(store.db, teamId, name);
   const { rows, hasMore } = await listTopicRows(store.db, teamId, page);
   const chosen = await chosenBy(store.db, contact.id);
-  const asked = new Map((await confirmationsOf(store.db, contact.id)).map((row) => [row.topic_id, row]));
+  const asked = new Map((await listConfirmations(store.db, contact.id)).map((row) => [row.topic_id, row]));
   const data = rows.map(({ id, name: called, description, default_subscription }) => {
     const asking = asked.get(id);
     const confirmation = asking ? ((asking.fault === null ? 'pending' : 'failed') as 'pending' | 'failed') : null;
@@ -161,7 +161,7 @@ export async function chooseByApi(
 
 async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: readonly string[]): Promise<void> {
   const now = store.clock.now();
-  const standing = (await confirmationsOf(tx, contact.id)).filter((row) => {
+  const standing = (await listConfirmations(tx, contact.id)).filter((row) => {
     return row.fault === null && (row.mailed_at ?? row.asked_at) > now - ASKED_AGAIN_MS;
   });
   const known = new Set(standing.map((row) => row.topic_id));
@@ -190,7 +190,7 @@ export async function askAnew(store: Store, tx: Executor, contact: ContactRow): 
   const taken = confirmed.map(({ id }) => ({ id, subscription: 'opt_out' as const }));
   await chooseTopics(store, tx, decisionsFor([contact], taken), { source: 'api' });
   const now = store.clock.now();
-  const standing = await confirmationsOf(tx, contact.id);
+  const standing = await listConfirmations(tx, contact.id);
   const again = standing.map((row) => {
     const wasMailed = row.mailed_at !== null && row.fault === null;
     const asked_at = wasMailed ? Math.max(now, row.asked_at + ASKED_AGAIN_MS) : row.asked_at;
@@ -206,7 +206,7 @@ export async function askAnew(store: Store, tx: Executor, contact: ContactRow): 
 }
 
 const chosenBy = async (db: Executor, contactId: string) =>
-  new Map((await choicesOf(db, [contactId])).map(({ topic_id, subscription }) => [topic_id, subscription]));
+  new Map((await listChoices(db, [contactId])).map(({ topic_id, subscription }) => [topic_id, subscription]));
 
 /** Reason why marketing mail must not be sent to a contact. */
 export type Exclusion = 'deleted' | 'unsubscribed' | 'topic_opt_out' | 'suppressed';
@@ -222,7 +222,7 @@ interface MailedContact {
  * Returns the reason not to mail a contact. The person's own decision takes precedence over what is known of the
  * address.
  */
-function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined {
+function findExclusion(contact: MailedContact | undefined): Exclusion | undefined {
   if (!contact) return 'deleted';
   if (contact.isUnsubscribed) return 'unsubscribed';
   if (contact.subscription === 'opt_out') return 'topic_opt_out';
@@ -242,14 +242,14 @@ export async function mayMail(
   const pairs = [...contacts.values()].map((row) => [teamId, row.email_key] as const);
   const suppressed = new Set((await suppressionsAmong(db, pairs)).map((row) => row.email_key));
   const topic = topicId === null ? undefined : (await liveTopics(db, teamId)).find(({ id }) => id === topicId);
-  const choices = topic ? await choicesOf(db, contactIds) : [];
+  const choices = topic ? await listChoices(db, contactIds) : [];
   const chosen = new Map(
     choices.filter((row) => row.topic_id === topicId).map((row) => [row.contact_id, row.subscription]),
   );
   const excluded = new Map<string, Exclusion>();
   for (const id of contactIds) {
     const row = contacts.get(id);
-    const why = whyNotMailed(
+    const why = findExclusion(
       row && {
         isUnsubscribed: row.unsubscribed === 1,
         subscription: topicId === null ? undefined : (chosen.get(id) ?? topic?.default_subscription ?? 'opt_out'),
@@ -294,7 +294,7 @@ export type PreferenceChange =
 
 /** Returns the preferences; undefined if the team does not exist. */
 export const readPreferences = (store: Store, link: PreferenceLink): Promise<Preferences | undefined> =>
-  look(store.db, link, undefined);
+  loadPreferences(store.db, link, undefined);
 
 /** Applies a change, even if it is repeated, and returns the preferences that are now in effect. */
 export function changePreferences(
@@ -304,21 +304,21 @@ export function changePreferences(
   source: ConsentSource,
 ): Promise<Preferences | undefined> {
   return store.db.tx(async (tx) => {
-    const before = await look(tx, link, undefined);
-    const row = await contactOf(tx, link, true);
+    const before = await loadPreferences(tx, link, undefined);
+    const row = await findLinkedContact(tx, link, true);
     if (!before) return undefined;
     const origin: ConsentOrigin = { source, emailId: link.emailId };
     if (row) await apply(store, tx, { link, row, before, change, origin });
     if (row?.email_key !== link.emailKey) await leaveByAddress(store, tx, { link, row, before, change, origin });
     // A private topic that was just left is still shown, so that it can be joined again.
-    const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
-    if (after && hasLeft(before, after)) await recordLeaving(store, tx, link);
+    const after = await loadPreferences(tx, link, new Set(before.topics.map(({ id }) => id)));
+    if (after && hasOptedOut(before, after)) await recordLeaving(store, tx, link);
     return after;
   });
 }
 
 /** Reports whether the contact has left the topic of the mail, or everything. */
-const hasLeft = (before: Preferences, after: Preferences): boolean =>
+const hasOptedOut = (before: Preferences, after: Preferences): boolean =>
   (after.isUnsubscribed && !before.isUnsubscribed) ||
   (after.topic?.subscription === 'opt_out' && before.topic?.subscription === 'opt_in');
 
@@ -411,7 +411,7 @@ function choicesIn(
  * returns the contact by its id, which has another address by now: it no longer gets mail at the old one, and its
  * opt-out still applies.
  */
-async function contactOf(
+async function findLinkedContact(
   db: Executor,
   { teamId, contactId, emailKey }: PreferenceLink,
   isHeld: boolean,
@@ -421,19 +421,19 @@ async function contactOf(
   return (await findContact(db, teamId, { emailKey }, isHeld)) ?? known;
 }
 
-async function look(
+async function loadPreferences(
   db: Executor,
   link: PreferenceLink,
   alsoShown: ReadonlySet<string> | undefined,
 ): Promise<Preferences | undefined> {
   const team = await findTeam(db, link.teamId);
   if (!team) return undefined;
-  const contact = await contactOf(db, link, false);
+  const contact = await findLinkedContact(db, link, false);
   const isOwn = contact?.email_key === link.emailKey;
   const live = await liveTopics(db, team.id);
   const left = contact ? undefined : (await optOutsAmong(db, team.id, [link.emailKey])).get(link.emailKey);
   const chosen = contact
-    ? new Map((await choicesOf(db, [contact.id])).map((row) => [row.topic_id, row.subscription]))
+    ? new Map((await listChoices(db, [contact.id])).map((row) => [row.topic_id, row.subscription]))
     : new Map(left?.topicIds.map((id) => [id, 'opt_out' as const]));
   const seen = (row: TopicRow): TopicPreference => {
     const { id, name, description, default_subscription } = row;

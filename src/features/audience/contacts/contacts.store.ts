@@ -1,5 +1,5 @@
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   rowsEnding,
@@ -106,7 +106,7 @@ export function findContactsByIds(db: Executor, teamId: string, ids: readonly st
 
 export async function listContactRows(db: Executor, teamId: string, page: Page): Promise<ListedRow[]> {
   const sql = pageSql('contacts c', 'team_id = ?', page, LISTED);
-  return pageOf(await db.all<ListedRow>(sql, [teamId, ...pageValues(page)]), page).rows;
+  return cutPage(await db.all<ListedRow>(sql, [teamId, ...pageValues(page)]), page).rows;
 }
 
 export const contactRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>

@@ -1,17 +1,17 @@
-import { isoTime, nextTurn, rest } from '../../../platform/clock.ts';
-import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
+import { isoTime, nextTurn, pauseFor } from '../../../platform/clock.ts';
+import { underlyingDatabase, type Executor } from '../../../platform/db/index.ts';
 import { invalidField, refuse } from '../../../platform/refusal.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../../protocol/csv/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/contact-properties.store.ts';
-import { declaredFor, filterOf } from '../segments/segments.ts';
+import { declaredFor, loadSegmentFilter } from '../segments/segments.ts';
 import { findSegment, liveSegments, membersAmong } from '../segments/segments.store.ts';
-import { choicesOf, liveTopics } from '../topics/topics.store.ts';
+import { listChoices, liveTopics } from '../topics/topics.store.ts';
 import { audienceRows } from './audience.store.ts';
 import { mustBeBelowReaderLimit } from './audience-reads.ts';
 import type { ContactRow } from './contacts.store.ts';
-import { presentValues, valuesOf } from './find-contact.ts';
+import { presentValues, readPropertyValues } from './find-contact.ts';
 import { createSemaphore, type Semaphore } from '../../../platform/limits/index.ts';
 
 /** Limit of exports by team, because each export may format the whole audience. */
@@ -31,11 +31,11 @@ interface Exports {
 const exportsByDb = new WeakMap<Executor, Exports>();
 
 function findExports(db: Executor): Exports {
-  const database = databaseBehind(db);
+  const database = underlyingDatabase(db);
   let exports = exportsByDb.get(database);
   if (!exports) {
     const pages = createSemaphore(1, ({ tookMs }) =>
-      tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK),
+      tookMs < WORTH_A_REST_MS ? nextTurn() : pauseFor(tookMs * RESTS_PER_WORK),
     );
     exportsByDb.set(database, (exports = { running: new Map(), pages }));
   }
@@ -101,7 +101,7 @@ export async function exportContacts(
     if (segmentId !== undefined && !segment) {
       throw invalidField('segment_id', 'segment_id names no segment of this team.');
     }
-    const filter = segment ? await filterOf(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
+    const filter = segment ? await loadSegmentFilter(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
     return { lines: makeLines(db, teamId, { format, filter }), end };
   } catch (error) {
     end();
@@ -120,12 +120,12 @@ async function* makeLines(
   for (let after: string | undefined; ;) {
     const page = await makeExportPage(db, teamId, async () => {
       const rows: ContactRow[] = await audienceRows(db, teamId, { filter }, { limit: PAGE, after }, 'c.*');
-      const said = rows.length > 0 ? await saidOf(db, teamId, rows) : undefined;
-      const lineOf = (row: ContactRow): string => {
+      const said = rows.length > 0 ? await loadMembershipsAndChoices(db, teamId, rows) : undefined;
+      const formatLine = (row: ContactRow): string => {
         const own = said?.get(row.id) ?? NOTHING_SAID;
         return format === 'csv' ? csvLine(row, own, { lists, declared }) : jsonLine(row, own, declared);
       };
-      return { text: rows.map(lineOf).join(''), last: rows.length < PAGE ? undefined : rows.at(-1)?.id };
+      return { text: rows.map(formatLine).join(''), last: rows.length < PAGE ? undefined : rows.at(-1)?.id };
     });
     if (page.text !== '') yield page.text;
     after = page.last;
@@ -134,23 +134,27 @@ async function* makeLines(
 }
 
 /** Segments that a contact was added to by hand, and topics it chose or left. */
-type Said = Record<IdList, string[]>;
-const NOTHING_SAID: Said = { segment_ids: [], opted_in_topic_ids: [], opted_out_topic_ids: [] };
+type ExplicitChoices = Record<IdList, string[]>;
+const NOTHING_SAID: ExplicitChoices = { segment_ids: [], opted_in_topic_ids: [], opted_out_topic_ids: [] };
 
 /**
  * Returns the explicit memberships and choices of a page of contacts, in a few statements; deleted segments and topics
  * are omitted.
  */
-async function saidOf(db: Executor, teamId: string, rows: readonly ContactRow[]): Promise<Map<string, Said>> {
+async function loadMembershipsAndChoices(
+  db: Executor,
+  teamId: string,
+  rows: readonly ContactRow[],
+): Promise<Map<string, ExplicitChoices>> {
   const ids = rows.map(({ id }) => id);
-  const said = new Map(ids.map((id): [string, Said] => [id, structuredClone(NOTHING_SAID)]));
+  const said = new Map(ids.map((id): [string, ExplicitChoices] => [id, structuredClone(NOTHING_SAID)]));
   const segments = new Set((await liveSegments(db, teamId)).map(({ id }) => id));
   const members = segments.size === 0 ? [] : await membersAmong(db, ids);
   for (const { contact_id, segment_id } of members) {
     if (segments.has(segment_id)) said.get(contact_id)?.segment_ids.push(segment_id);
   }
   const topics = new Set((await liveTopics(db, teamId)).map(({ id }) => id));
-  const choices = topics.size === 0 ? [] : await choicesOf(db, ids);
+  const choices = topics.size === 0 ? [] : await listChoices(db, ids);
   for (const { contact_id, topic_id, subscription } of choices) {
     const list = subscription === 'opt_in' ? 'opted_in_topic_ids' : 'opted_out_topic_ids';
     if (topics.has(topic_id)) said.get(contact_id)?.[list].push(topic_id);
@@ -166,8 +170,8 @@ interface CsvColumns {
   declared: readonly PropertyRow[];
 }
 
-function csvLine(row: ContactRow, said: Said, { lists, declared }: CsvColumns): string {
-  const values = valuesOf(row);
+function csvLine(row: ContactRow, said: ExplicitChoices, { lists, declared }: CsvColumns): string {
+  const values = readPropertyValues(row);
   const cells = declared.map(({ slot }) => {
     const value = values[slot];
     return typeof value === 'string' ? defused(value) : String(value ?? '');
@@ -177,9 +181,9 @@ function csvLine(row: ContactRow, said: Said, { lists, declared }: CsvColumns): 
   return csvRow([defused(row.email), ...names, String(row.unsubscribed === 1), ...ids, ...cells]);
 }
 
-function jsonLine(row: ContactRow, said: Said, declared: readonly PropertyRow[]): string {
+function jsonLine(row: ContactRow, said: ExplicitChoices, declared: readonly PropertyRow[]): string {
   const { id, email, first_name, last_name } = row;
-  const properties = presentValues(valuesOf(row), declared);
+  const properties = presentValues(readPropertyValues(row), declared);
   const own = {
     id,
     email,

@@ -8,9 +8,15 @@ import {
   type FilteredContact,
   type PropertyValue,
 } from '../../../protocol/contact-filter/index.ts';
-import { declaredFor, filterOf } from '../segments/segments.ts';
-import { findSegment, liveSegments, membersAmong, membershipsOf, type SegmentRow } from '../segments/segments.store.ts';
-import { choicesOf } from '../topics/topics.store.ts';
+import { declaredFor, loadSegmentFilter } from '../segments/segments.ts';
+import {
+  findSegment,
+  liveSegments,
+  membersAmong,
+  loadMemberships,
+  type SegmentRow,
+} from '../segments/segments.store.ts';
+import { listChoices } from '../topics/topics.store.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
 import type { PropertyRow } from '../contact-properties/contact-properties.store.ts';
 import type { IndexedValue } from './values.store.ts';
@@ -56,13 +62,13 @@ export async function contactOfSegment(
 ): Promise<ContactRow> {
   const row = await segmentNamed(db, teamId, segment);
   const found = await contactNamed(db, teamId, contact);
-  const inside = await segmentsOf(db, found, [row]);
+  const inside = await listSegmentsOfContact(db, found, [row]);
   if (inside.length === 0) throw notFound('Contact');
   return found;
 }
 
 /** Returns the segments that a contact is in now, newest first, out of all segments of its team or the given ones. */
-export async function segmentsOf(
+export async function listSegmentsOfContact(
   db: Executor,
   contact: ContactRow,
   among?: readonly SegmentRow[],
@@ -76,7 +82,7 @@ export async function segmentsOf(
   return inside;
 }
 
-/** Like `segmentsOf`, for many contacts of a team, by contact id: each filter is read once. */
+/** Like `listSegmentsOfContact`, for many contacts of a team, by contact id: each filter is read once. */
 export async function segmentsOfEach(
   db: Executor,
   teamId: string,
@@ -86,7 +92,7 @@ export async function segmentsOfEach(
   if (segments.length === 0 || contacts.length === 0) return new Map();
   const declared = await declaredFor(db, teamId);
   const ids = contacts.map(({ id }) => id);
-  const choices = Map.groupBy(await choicesOf(db, ids), (row) => row.contact_id);
+  const choices = Map.groupBy(await listChoices(db, ids), (row) => row.contact_id);
   const members = Map.groupBy(await membersAmong(db, ids), (row) => row.contact_id);
   const inside = new Map<string, SegmentRow[]>(ids.map((id) => [id, []]));
   const seen = contacts.map((row) => {
@@ -94,7 +100,7 @@ export async function segmentsOfEach(
     return { id: row.id, ...seenBy(row, choices.get(row.id) ?? [], memberOf) };
   });
   for (const segment of segments) {
-    const filter = segment.filter === null ? undefined : await filterOf(db, segment, declared);
+    const filter = segment.filter === null ? undefined : await loadSegmentFilter(db, segment, declared);
     for (const { id, ...one } of seen) {
       if (one.memberOf.has(segment.id) || (filter && meetsFilter(filter, one))) inside.get(id)?.push(segment);
     }
@@ -109,17 +115,17 @@ async function isInside(
 ): Promise<boolean> {
   if (seen.memberOf.has(segment.id)) return true;
   if (segment.filter === null) return false;
-  return meetsFilter(await filterOf(db, segment, declared), seen);
+  return meetsFilter(await loadSegmentFilter(db, segment, declared), seen);
 }
 
 /** Returns one contact as filters see it. */
 export async function filteredContact(db: Executor, row: ContactRow): Promise<FilteredContact> {
-  return seenBy(row, await choicesOf(db, [row.id]), await membershipsOf(db, row.id));
+  return seenBy(row, await listChoices(db, [row.id]), await loadMemberships(db, row.id));
 }
 
 function seenBy(
   row: ContactRow,
-  choices: Awaited<ReturnType<typeof choicesOf>>,
+  choices: Awaited<ReturnType<typeof listChoices>>,
   memberOf: Set<string>,
 ): FilteredContact {
   return {
@@ -128,7 +134,7 @@ function seenBy(
     lastNameKey: row.last_name_key,
     unsubscribed: row.unsubscribed === 1,
     createdAt: row.created_at,
-    values: foldedValuesOf(row),
+    values: readFoldedValues(row),
     topics: Object.fromEntries(choices.map((choice) => [choice.topic_id, choice.subscription])),
     memberOf,
   };
@@ -137,14 +143,14 @@ function seenBy(
 /** Values by the slots of properties. */
 export type Values = Record<string, PropertyValue | undefined>;
 
-export function valuesOf({ properties }: Pick<ContactRow, 'properties'>): Values {
+export function readPropertyValues({ properties }: Pick<ContactRow, 'properties'>): Values {
   if (properties === null) return {};
   return (typeof properties === 'string' ? JSON.parse(properties) : properties) as Values;
 }
 
 /** Returns the values as filters see them. */
-function foldedValuesOf(row: Pick<ContactRow, 'properties' | 'folded'>): Values {
-  return { ...valuesOf(row), ...(row.folded === null ? {} : valuesOf({ properties: row.folded })) };
+function readFoldedValues(row: Pick<ContactRow, 'properties' | 'folded'>): Values {
+  return { ...readPropertyValues(row), ...(row.folded === null ? {} : readPropertyValues({ properties: row.folded })) };
 }
 
 /** Returns the two columns that hold values. Folded values are stored separately only if they differ. */

@@ -6,7 +6,7 @@ import type { PropertyRow } from '../contact-properties/contact-properties.store
 import { addMembers, liveSegments, membersAmong, type MemberRow } from '../segments/segments.store.ts';
 import { liveTopics } from '../topics/topics.store.ts';
 import type { Choice } from '../topics/topics.ts';
-import { contactCount, addToContactCount, planOf } from '../../../tenancy/usage/index.ts';
+import { contactCount, addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import {
@@ -18,8 +18,8 @@ import {
   type ContactChange,
   type Decision,
 } from './write-contact.ts';
-import { carryOptOuts } from './consent.ts';
-import { indexedValues, valuesOf } from './find-contact.ts';
+import { applyErasedOptOuts } from './consent.ts';
+import { indexedValues, readPropertyValues } from './find-contact.ts';
 import { addValues } from './values.store.ts';
 
 export interface RowsToImport {
@@ -55,7 +55,7 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const { teamId, rows } = batch;
   const keys = [...new Set(rows.map(({ read }) => read.emailKey))];
   const existing = new Map((await findContactsByKeys(tx, teamId, keys)).map((row) => [row.email_key, row]));
-  const { contact_limit: limit } = await planOf(store, tx, teamId);
+  const { contact_limit: limit } = await loadPlan(store, tx, teamId);
   const room = Math.max(0, limit - (await contactCount(tx, teamId)));
   const plan = planRows(store, batch, { existing, room, limit });
   const created = await createPlanned(store, tx, batch, plan.toCreate);
@@ -128,7 +128,7 @@ function planRows(
     }
     if (read.lists) plan.lists.set(emailKey, [...(plan.lists.get(emailKey) ?? []), read.lists]);
   }
-  plan.toCreate = [...createdHere.values()].map((read) => contactOf(store, teamId, read, slots));
+  plan.toCreate = [...createdHere.values()].map((read) => buildContact(store, teamId, read, slots));
   return plan;
 }
 
@@ -139,13 +139,13 @@ async function join(
   { teamId, startAutomations }: RowsToImport,
   { touched, members }: { touched: readonly ContactRow[]; members: readonly MemberRow[] },
 ): Promise<void> {
-  const keyOf = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
+  const toKey = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
   // The insert or update has locked the contacts, so no other transaction can add them in between.
   const ids = touched.map(({ id }) => id);
-  const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(keyOf) : []);
+  const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(toKey) : []);
   await addMembers(tx, members);
   if (!startAutomations) return;
-  const distinct = new Map(members.map((one) => [keyOf(one), one]));
+  const distinct = new Map(members.map((one) => [toKey(one), one]));
   const at = store.clock.now();
   const enrolments = [...distinct]
     .filter(([key]) => !before.has(key))
@@ -215,7 +215,7 @@ function merged(before: ReadRow, after: ReadRow): ReadRow {
   };
 }
 
-function contactOf(store: Store, teamId: string, read: ReadRow, slots: ReadonlyMap<string, number>): ContactRow {
+function buildContact(store: Store, teamId: string, read: ReadRow, slots: ReadonlyMap<string, number>): ContactRow {
   const values: Record<string, ReadRow['values'][string]> = {};
   for (const key in read.values) {
     const slot = slots.get(key);
@@ -244,7 +244,9 @@ async function createPlanned(
   if ((await insertContacts(tx, ordered)) < contacts.length) throw new ImportRaced();
   await addValues(
     tx,
-    contacts.flatMap((row) => (row.properties === null ? [] : indexedValues(row.id, valuesOf(row), declared))),
+    contacts.flatMap((row) =>
+      row.properties === null ? [] : indexedValues(row.id, readPropertyValues(row), declared),
+    ),
   );
   const left = contacts.filter((row) => row.unsubscribed === 1);
   await recordConsent(
@@ -254,7 +256,7 @@ async function createPlanned(
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
   // An import never subscribes a contact again, whatever its rows contain.
-  return carryOptOuts(store, tx, contacts, { hasConsent: false });
+  return applyErasedOptOuts(store, tx, contacts, { hasConsent: false });
 }
 
 async function writeChanges(

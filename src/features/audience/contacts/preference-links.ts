@@ -37,8 +37,8 @@ export async function preferenceOrigin(store: Store, domainId: string): Promise<
  * Returns the links of one contact under an origin, without reading the database: a broadcast creates a million of
  * them.
  */
-export function wayOutOf(store: Store, origin: string, mail: LinkedMail): WayOut {
-  const token = preferenceToken(linkOf('choice', mail), keysOf(store));
+export function buildUnsubscribeLinks(store: Store, origin: string, mail: LinkedMail): WayOut {
+  const token = preferenceToken(buildLink('choice', mail), createLinkKeys(store));
   const unsubscribe = `${origin}/unsubscribe/${token}`;
   return {
     variables: { UNSUBSCRIBE_URL: unsubscribe, PREFERENCES_URL: `${origin}/preferences/${token}` },
@@ -63,15 +63,15 @@ export const sampleLinks = (origin: string): WayOut['variables'] => ({
 
 /** Returns the link that opts a contact in to a topic. */
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
-  `${origin}/confirm/${preferenceToken(linkOf('confirmation', mail), keysOf(store))}`;
+  `${origin}/confirm/${preferenceToken(buildLink('confirmation', mail), createLinkKeys(store))}`;
 
 /** Returns the token of the preferences page for a link of any kind. */
 export const choiceToken = (store: Store, link: PreferenceLink): string =>
-  preferenceToken({ ...link, kind: 'choice' }, keysOf(store));
+  preferenceToken({ ...link, kind: 'choice' }, createLinkKeys(store));
 
 /** Reads a token, even one created before the instance key was replaced. */
 export function openPreferenceLink(store: Store, token: string): PreferenceLink | undefined {
-  const found = readPreferenceToken(token, keysOf(store));
+  const found = readPreferenceToken(token, createLinkKeys(store));
   if (found) return found;
   const covers = store.secrets.otherMacs(COVER);
   for (const [i, tag] of store.secrets.otherMacs(TAG).entries()) {
@@ -92,12 +92,12 @@ const LINK = /^https?:\/\/[^/?#]+\/(?:unsubscribe|preferences|confirm)\/([A-Za-z
 const TAG = 'preference link';
 const COVER = 'cover of a preference link';
 
-const keysOf = ({ secrets }: Store): LinkKeys => ({
+const createLinkKeys = ({ secrets }: Store): LinkKeys => ({
   tag: (bytes) => secrets.mac(TAG, bytes),
   cover: (bytes) => secrets.mac(COVER, bytes),
 });
 
-const linkOf = (kind: PreferenceLink['kind'], { contact, topicId, emailId = null }: LinkedMail): PreferenceLink => ({
+const buildLink = (kind: PreferenceLink['kind'], { contact, topicId, emailId = null }: LinkedMail): PreferenceLink => ({
   kind,
   teamId: contact.team_id,
   contactId: contact.id,

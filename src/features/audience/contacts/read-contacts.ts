@@ -5,16 +5,23 @@ import { invalidField, Refusal } from '../../../platform/refusal.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
-import { declaredFor, filterOf, presentSegment } from '../segments/segments.ts';
+import { declaredFor, loadSegmentFilter, presentSegment } from '../segments/segments.ts';
 import { findSegment, type SegmentRow } from '../segments/segments.store.ts';
 import { audiencePage } from './audience.store.ts';
 import { contactRowsEnding, listContactRows, type ContactRow, type ListedRow } from './contacts.store.ts';
-import { contactNamed, contactOfSegment, segmentNamed, segmentsOf, presentValues, valuesOf } from './find-contact.ts';
+import {
+  contactNamed,
+  contactOfSegment,
+  segmentNamed,
+  listSegmentsOfContact,
+  presentValues,
+  readPropertyValues,
+} from './find-contact.ts';
 import { eventsOfSubjects, isByMachine } from '../../../mail/events/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 import { searchEmails, type EmailRow } from '../../../mail/emails/index.ts';
-import { consentsOf, type ConsentAction } from './consent.store.ts';
+import { listConsents, type ConsentAction } from './consent.store.ts';
 
 export async function getContact(ctx: Ctx, name: string) {
   return presentContact(ctx, await contactNamed(ctx.store.db, ctx.teamId, name));
@@ -25,7 +32,7 @@ export async function getAudienceContact(ctx: Ctx, segment: string, contact: str
 }
 
 async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
-  const properties = presentValues(valuesOf(row), await declaredProperties(store.db, teamId));
+  const properties = presentValues(readPropertyValues(row), await declaredProperties(store.db, teamId));
   return { object: 'contact' as const, ...present(row), properties };
 }
 
@@ -35,13 +42,15 @@ export async function listContacts(ctx: Ctx, query: QueryOf<'listContacts'>, pag
   const { segment_id: segmentId, search, id_end: end } = query;
   if (end !== undefined) {
     mustBeAlone(query);
-    return listOf((await contactRowsEnding(store.db, teamId, end, page)).rows);
+    return presentList((await contactRowsEnding(store.db, teamId, end, page)).rows);
   }
-  if (segmentId === undefined && search === undefined) return listOf(await listContactRows(store.db, teamId, page));
-  if (segmentId === undefined) return listOf(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
+  if (segmentId === undefined && search === undefined)
+    return presentList(await listContactRows(store.db, teamId, page));
+  if (segmentId === undefined)
+    return presentList(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
   const segment = await findSegment(store.db, teamId, segmentId);
   if (!segment) throw invalidField('segment_id', 'segment_id names no segment of this team.');
-  return listOf(await membersOf(ctx, segment, search, page));
+  return presentList(await listSegmentMembers(ctx, segment, search, page));
 }
 
 const EVERYBODY: Filter = { kind: 'all', of: [] };
@@ -53,24 +62,24 @@ export async function listSegmentContacts(
   page: Page,
 ) {
   const segment = await segmentNamed(ctx.store.db, ctx.teamId, name);
-  const found = await membersOf(ctx, segment, search, { ...page, limit: page.limit + 1 });
+  const found = await listSegmentMembers(ctx, segment, search, { ...page, limit: page.limit + 1 });
   const hasMore = found.length > page.limit;
   // The rows are newest first, so the surplus row of a page backwards is the first one.
   const rows = page.before === undefined ? found.slice(0, page.limit) : found.slice(-page.limit);
-  return { ...listOf(rows), has_more: hasMore };
+  return { ...presentList(rows), has_more: hasMore };
 }
 
-async function membersOf(
+async function listSegmentMembers(
   { store, teamId }: Ctx,
   segment: SegmentRow,
   search: string | undefined,
   page: Page,
 ): Promise<ListedRow[]> {
-  const filter = await filterOf(store.db, segment, await declaredFor(store.db, teamId));
+  const filter = await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId));
   return audiencePage(store.db, teamId, { filter, search }, page);
 }
 
-const listOf = (rows: readonly ListedRow[]) => ({ object: 'list' as const, data: rows.map(present) });
+const presentList = (rows: readonly ListedRow[]) => ({ object: 'list' as const, data: rows.map(present) });
 
 const present = ({ id, email, first_name, last_name, created_at, unsubscribed }: ListedRow) => ({
   id,
@@ -84,7 +93,7 @@ const present = ({ id, email, first_name, last_name, created_at, unsubscribed }:
 /** Lists the segments that a contact is in now; they are few enough to evaluate all. */
 export async function listContactSegments({ store, teamId }: Ctx, name: string, page: Page) {
   const contact = await contactNamed(store.db, teamId, name);
-  const { items, hasMore } = pageAmong(await segmentsOf(store.db, contact), page);
+  const { items, hasMore } = pageAmong(await listSegmentsOfContact(store.db, contact), page);
   return { object: 'list' as const, has_more: hasMore, data: items.map(presentSegment) };
 }
 
@@ -110,8 +119,8 @@ export async function listContactActivity({ store, teamId }: Ctx, name: string, 
   const emails = await emailsTo(store, teamId, contact.email_key);
   const entries = [
     ...emails.map(emailEntry),
-    ...(await readingsOf(store, emails)),
-    ...(await decisionsOf(store, contact.id)),
+    ...(await loadReadings(store, emails)),
+    ...(await loadDecisions(store, contact.id)),
   ].toSorted((a, b) => (a.id < b.id ? 1 : -1));
   const { items, hasMore } = pageAmong(entries, page);
   return { object: 'list' as const, has_more: hasMore, data: items };
@@ -161,7 +170,7 @@ const emailEntry = ({ id, subject, created_at: at }: EmailRow): Entry => ({
   subject,
 });
 
-async function readingsOf(store: Store, emails: readonly EmailRow[]): Promise<Entry[]> {
+async function loadReadings(store: Store, emails: readonly EmailRow[]): Promise<Entry[]> {
   const subjects = new Map(emails.map(({ id, subject }) => [id, subject]));
   const events = await eventsOfSubjects(store.db, [...subjects.keys()], ['email.opened', 'email.clicked']);
   const byPeople = events.filter((event) => !isByMachine(event));
@@ -186,8 +195,8 @@ const TYPES: Record<ConsentAction, Entry['type']> = {
   opt_out: 'topic_opt_out',
 };
 
-async function decisionsOf(store: Store, contactId: string): Promise<Entry[]> {
-  const rows = await consentsOf(store.db, contactId, EMAILS_MAX);
+async function loadDecisions(store: Store, contactId: string): Promise<Entry[]> {
+  const rows = await listConsents(store.db, contactId, EMAILS_MAX);
   return rows.map(({ id, action, topic_id, source, email_id, created_at: at }) => ({
     ...nothing,
     id,

@@ -1,6 +1,12 @@
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { removeMember, addMembers, liveSegments } from '../segments/segments.store.ts';
-import { checkedFilter, declaredFor, filterOf, filtersOf, listSegments } from '../segments/segments.ts';
+import {
+  checkedFilter,
+  declaredFor,
+  loadSegmentFilter,
+  loadSegmentFilters,
+  listSegments,
+} from '../segments/segments.ts';
 import { contactNamed, segmentNamed, readContactName } from './find-contact.ts';
 import { enrol, type Enrolment } from '../../../mail/events/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
@@ -69,7 +75,7 @@ export const countMembers = async (db: Executor, teamId: string, filter: Filter)
 
 export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
   const segment = await segmentNamed(store.db, teamId, id);
-  const filter = await filterOf(store.db, segment, await declaredFor(store.db, teamId));
+  const filter = await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId));
   const { contacts, unsubscribed } = await countAudience(store.db, teamId, filter);
   const subscribed = contacts - unsubscribed;
   return { object: 'segment_metrics' as const, segment_id: id, contacts, subscribed, unsubscribed };
@@ -82,7 +88,7 @@ export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>,
   const { db } = ctx.store;
   const ids = list.data.map(({ id }) => id);
   const segments = await liveSegments(db, ctx.teamId, ids);
-  const filters = await filtersOf(db, segments, await declaredFor(db, ctx.teamId));
+  const filters = await loadSegmentFilters(db, segments, await declaredFor(db, ctx.teamId));
   const counted = await countAudiences(db, ctx.teamId, filters);
   const counts = new Map(segments.map(({ id }, at) => [id, counted[at]]));
   // A segment that was deleted meanwhile counts as empty.

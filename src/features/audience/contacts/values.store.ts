@@ -10,18 +10,18 @@ export interface IndexedValue {
 const TABLES = ['contact_texts', 'contact_numbers'] as const;
 const isIn = (table: (typeof TABLES)[number]) => (entry: IndexedValue) =>
   (typeof entry.value === 'string') === (table === 'contact_texts');
-const rowOf = ({ propertyId, value, contactId }: IndexedValue) => [propertyId, value, contactId];
+const toRow = ({ propertyId, value, contactId }: IndexedValue) => [propertyId, value, contactId];
 
 export async function addValues(tx: Executor, entries: readonly IndexedValue[]): Promise<void> {
   for (const table of TABLES) {
-    const rows = entries.filter(isIn(table)).map(rowOf);
+    const rows = entries.filter(isIn(table)).map(toRow);
     if (rows.length > 0) await tx.insertMany(table, ['property_id', 'value', 'contact_id'], rows);
   }
 }
 
 export async function removeValues(tx: Executor, entries: readonly IndexedValue[]): Promise<void> {
   for (const table of TABLES) {
-    const rows = entries.filter(isIn(table)).map(rowOf);
+    const rows = entries.filter(isIn(table)).map(toRow);
     const sql = `delete from ${table} where property_id = ? and value = ? and contact_id = ?`;
     if (rows.length > 0) await tx.runEach(sql, rows);
   }
@@ -31,7 +31,7 @@ export async function removeValues(tx: Executor, entries: readonly IndexedValue[
  * Returns the distinct texts that contacts have for a property, in order and starting after `after`. Each costs one
  * step in the index.
  */
-export async function textsBehind(
+export async function textsAfter(
   db: Executor,
   propertyId: string,
   { after, limit }: { after: string; limit: number },

@@ -3,16 +3,16 @@ import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts'
 import { refuse } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { PropertyRow } from '../contact-properties/contact-properties.store.ts';
-import { choicesOf, writeChoices } from '../topics/topics.store.ts';
+import { listChoices, writeChoices } from '../topics/topics.store.ts';
 import type { Choice } from '../topics/topics.ts';
 import { recordConsent, type Consent, type ConsentOrigin } from './consent.store.ts';
 import { updateContactRows, type ContactRow } from './contacts.store.ts';
 import {
   indexedValues,
   mergeValues,
-  valuesOf,
+  readPropertyValues,
   storedValues,
-  segmentsOf,
+  listSegmentsOfContact,
   segmentsOfEach,
   type Values,
 } from './find-contact.ts';
@@ -43,7 +43,7 @@ export async function writeChange(
   tx: Executor,
   { before, change, declared, ...origin }: Changing,
 ): Promise<ContactRow> {
-  const values = mergeValues(valuesOf(before), change.properties ?? {}, declared);
+  const values = mergeValues(readPropertyValues(before), change.properties ?? {}, declared);
   const fields = {
     email: change.email ?? before.email,
     first_name: change.first_name === undefined ? before.first_name : change.first_name,
@@ -51,7 +51,7 @@ export async function writeChange(
     unsubscribed: change.unsubscribed ?? before.unsubscribed === 1,
     values,
   };
-  const after: ContactRow = { ...before, ...columnsOf(fields), updated_at: store.clock.now() };
+  const after: ContactRow = { ...before, ...toColumns(fields), updated_at: store.clock.now() };
   await updateContactRows(tx, [after]).catch((error: unknown) => {
     throw isUniqueViolation(error) ? emailTaken() : error;
   });
@@ -71,13 +71,13 @@ async function reindex(
   tx: Executor,
   { before, after, declared }: { before: ContactRow; after: ContactRow; declared: readonly PropertyRow[] },
 ): Promise<void> {
-  const [former, latter] = [before, after].map((row) => indexedValues(row.id, valuesOf(row), declared));
-  const keyOf = (entry: { propertyId: string; value: string | number }) =>
+  const [former, latter] = [before, after].map((row) => indexedValues(row.id, readPropertyValues(row), declared));
+  const toKey = (entry: { propertyId: string; value: string | number }) =>
     JSON.stringify([entry.propertyId, entry.value]);
-  const had = new Set(former?.map(keyOf));
-  const has = new Set(latter?.map(keyOf));
-  await removeValues(tx, former?.filter((entry) => !has.has(keyOf(entry))) ?? []);
-  await addValues(tx, latter?.filter((entry) => !had.has(keyOf(entry))) ?? []);
+  const had = new Set(former?.map(toKey));
+  const has = new Set(latter?.map(toKey));
+  await removeValues(tx, former?.filter((entry) => !has.has(toKey(entry))) ?? []);
+  await addValues(tx, latter?.filter((entry) => !had.has(toKey(entry))) ?? []);
 }
 
 /** One contact's choice of one topic. */
@@ -96,7 +96,7 @@ export async function chooseTopics(
   if (decisions.length === 0) return;
   // The later of two choices of a contact for the same topic wins.
   const last = new Map(decisions.map((one) => [`${one.contact.id} ${one.choice.id}`, one]));
-  const standing = await choicesOf(tx, [...new Set(decisions.map(({ contact }) => contact.id))]);
+  const standing = await listChoices(tx, [...new Set(decisions.map(({ contact }) => contact.id))]);
   const known = new Map(standing.map((row) => [`${row.contact_id} ${row.topic_id}`, row.subscription]));
   const fresh = [...last].filter(([key, { choice }]) => known.get(key) !== choice.subscription).map(([, one]) => one);
   await writeChoices(
@@ -141,7 +141,7 @@ interface ContactFields {
 const foldedName = (name: string | null): string | null => (name === null ? null : foldText(name));
 
 /** Returns the columns for the fields, including derived ones. */
-function columnsOf({ email, email_key, first_name, last_name, unsubscribed, values }: ContactFields) {
+function toColumns({ email, email_key, first_name, last_name, unsubscribed, values }: ContactFields) {
   return {
     email,
     email_key: email_key ?? normalizeAddress(email),
@@ -161,13 +161,13 @@ function columnsOf({ email, email_key, first_name, last_name, unsubscribed, valu
 export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
   const id = store.ids.uuid();
   const at = creationTime(id, store.clock);
-  return { team_id: teamId, id, ...columnsOf(fields), created_at: at, updated_at: at };
+  return { team_id: teamId, id, ...toColumns(fields), created_at: at, updated_at: at };
 }
 
 /**
  * Records an event of a contact together with its current data; `depth` is that of the automation run that causes it.
  */
-export async function tellOf(
+export async function recordContactEvent(
   store: Store,
   tx: Executor,
   type: 'contact.created' | 'contact.updated',
@@ -180,7 +180,7 @@ export async function tellOf(
 }
 
 export async function contactData(tx: Executor, row: ContactRow): Promise<ContactData> {
-  return dataOf(row, await segmentsOf(tx, row));
+  return toContactData(row, await listSegmentsOfContact(tx, row));
 }
 
 /** Returns the event data of many contacts of a team, by contact id, with as many statements as for a few. */
@@ -190,10 +190,10 @@ export async function contactsData(
   rows: readonly ContactRow[],
 ): Promise<Map<string, ContactData>> {
   const inside = await segmentsOfEach(tx, teamId, rows);
-  return new Map(rows.map((row) => [row.id, dataOf(row, inside.get(row.id) ?? [])]));
+  return new Map(rows.map((row) => [row.id, toContactData(row, inside.get(row.id) ?? [])]));
 }
 
-function dataOf(row: ContactRow, segments: readonly { id: string }[]): ContactData {
+function toContactData(row: ContactRow, segments: readonly { id: string }[]): ContactData {
   const segmentIds = segments.map((segment) => segment.id).toReversed();
   return {
     id: row.id,

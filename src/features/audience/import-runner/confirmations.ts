@@ -38,7 +38,7 @@ export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEm
     atOnceMax: AT_ONCE,
     wakeOn: ['topic_confirmations'],
     due: (limit) => dueConfirmations(db, clock.now(), limit),
-    carry: (asking) => mail(world, accept, asking),
+    process: (asking) => mail(world, accept, asking),
     describe: ({ contact_id: contactId, topic_id: topicId }) => ({ contactId, topicId }),
   });
 }
@@ -64,7 +64,7 @@ async function send(
   const topic = await findTopic(world.db, teamId, asking.topic_id);
   const excluded = (await mayMail(world.db, teamId, { contactIds: [contactId], topicId: null })).get(contactId);
   if (excluded !== undefined || !contact) return WHY_NOT[excluded ?? 'deleted'];
-  const use = topic && (await templateOf(world, { contact, topic }));
+  const use = topic && (await loadTemplate(world, { contact, topic }));
   if (!use) return 'the topic has no published template to ask with';
   const input = { to: contact.email, template: use };
   const one = { topicId: topic.id, emailHash: hashOfEmail(contact.email_key), askingId: asking.id };
@@ -92,16 +92,16 @@ const WHY_NOT: Record<Exclusion, string> = {
   suppressed: 'its address is suppressed',
 };
 
-async function templateOf(world: World, { contact, topic }: { contact: ContactRow; topic: TopicRow }) {
+async function loadTemplate(world: World, { contact, topic }: { contact: ContactRow; topic: TopicRow }) {
   const { team_id: teamId, confirmation_template_id: id } = topic;
   const version = id === null ? undefined : await findPublishedVersion(world.db, teamId, id);
   if (id === null || !version) return undefined;
-  const link = confirmationUrl(world, await originOf(world, teamId, version.from), { contact, topicId: topic.id });
+  const link = confirmationUrl(world, await chooseOrigin(world, teamId, version.from), { contact, topicId: topic.id });
   const values: Record<string, string> = { [CONFIRMATION_URL]: link, TOPIC_NAME: topic.name };
   return { id, variables: Object.fromEntries(Object.entries(values).filter(([key]) => version.variables.has(key))) };
 }
 
-async function originOf(world: World, teamId: string, from = ''): Promise<string> {
+async function chooseOrigin(world: World, teamId: string, from = ''): Promise<string> {
   const parsed = parseMailbox(from);
   const domain = parsed.ok ? await findDomainByName(world.db, teamId, parsed.mailbox.domain) : undefined;
   return domain ? preferenceOrigin(world, domain.id) : world.origin();

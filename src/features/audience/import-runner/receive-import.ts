@@ -57,8 +57,8 @@ async function receiveFile(
  */
 function readHeader(sample: string, isCut: boolean): { delimiter: string; quote: string; header: string[] } {
   const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\s*\n/, '');
-  const quote = quoteOf(text);
-  const delimiter = delimiterOf({ text, isCut, quote });
+  const quote = detectQuote(text);
+  const delimiter = detectDelimiter({ text, isCut, quote });
   const [header] = firstRows({ text, isCut, quote }, delimiter);
   if (!header && isCut) {
     throw unfit('its first row, which names the columns, is longer than 64 KB, or a quote in it is never closed');
@@ -67,7 +67,7 @@ function readHeader(sample: string, isCut: boolean): { delimiter: string; quote:
 }
 
 /** Returns the single quote if whole cells are enclosed in single quotes and none in double quotes. */
-function quoteOf(text: string): string {
+function detectQuote(text: string): string {
   const [first = ''] = text.split('\n', 1);
   const [, behind] = /^\s*'[^']*'(.*)$/s.exec(first) ?? [];
   return behind !== undefined && !first.includes('"') && NEXT_CELL.test(behind) ? "'" : '"';
@@ -86,7 +86,7 @@ interface Beginning {
  * Returns the delimiter that makes most rows as wide as the first one, and the first one wider than any other delimiter
  * does.
  */
-function delimiterOf(beginning: Beginning): string {
+function detectDelimiter(beginning: Beginning): string {
   let best = { delimiter: ',', width: 1 };
   for (const delimiter of DELIMITERS) {
     const rows = firstRows(beginning, delimiter);

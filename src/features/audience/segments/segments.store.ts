@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
 
 export interface SegmentRow {
@@ -48,11 +48,11 @@ export async function listSegmentRows(
 ): Promise<{ rows: ListedSegment[]; hasMore: boolean }> {
   const read = (part: Page) =>
     db.all<ListedSegment>(pageSql('segments', LIVE, part, 'id, name, created_at'), [teamId, ...pageValues(part)]);
-  if (search === undefined) return pageOf(await read(page), page);
+  if (search === undefined) return cutPage(await read(page), page);
   // Letter case is folded here and not in SQL, because SQLite folds only ASCII. A team has few segments.
   const wanted = foldText(search);
   const rows = await read({ ...page, limit: Number.MAX_SAFE_INTEGER - 1 });
-  return pageOf(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
+  return cutPage(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
 }
 
 export async function renameSegment(tx: Executor, teamId: string, id: string, name: string): Promise<boolean> {
@@ -88,7 +88,7 @@ export async function removeMember(tx: Executor, { segment_id, contact_id }: Mem
 }
 
 /** Returns the segments that a contact was added to, including deleted ones. */
-export async function membershipsOf(db: Executor, contactId: string): Promise<Set<string>> {
+export async function loadMemberships(db: Executor, contactId: string): Promise<Set<string>> {
   const rows = await db.all<MemberRow>('select segment_id from segment_members where contact_id = ?', [contactId]);
   return new Set(rows.map((row) => row.segment_id));
 }

@@ -89,11 +89,15 @@ export function checkedFilter(input: unknown, declared: Declared): Filter {
 }
 
 /** Returns the filter for all current members of a segment: contacts that its filter matches, and those added to it. */
-export const filterOf = async (db: Executor, segment: SegmentRow, declared: Declared): Promise<Filter> =>
+export const loadSegmentFilter = async (db: Executor, segment: SegmentRow, declared: Declared): Promise<Filter> =>
   whole(segment, declared, segment.filter !== null && (await hasMembers(db, segment.id)));
 
-/** Like `filterOf`, for several segments, in their order. */
-export async function filtersOf(db: Executor, segments: readonly SegmentRow[], declared: Declared): Promise<Filter[]> {
+/** Like `loadSegmentFilter`, for several segments, in their order. */
+export async function loadSegmentFilters(
+  db: Executor,
+  segments: readonly SegmentRow[],
+  declared: Declared,
+): Promise<Filter[]> {
   const added = await segmentsWithMembers(
     db,
     segments.map(({ id }) => id),

@@ -27,7 +27,7 @@ export async function writeConfirmations(tx: Executor, rows: readonly Confirmati
   );
 }
 
-export const confirmationsOf = (db: Executor, contactId: string): Promise<ConfirmationRow[]> =>
+export const listConfirmations = (db: Executor, contactId: string): Promise<ConfirmationRow[]> =>
   db.all<ConfirmationRow>('select * from topic_confirmations where contact_id = ?', [contactId]);
 
 /** Returns the oldest requests whose mail is due and not sent yet. */
@@ -52,7 +52,7 @@ export async function forgetConfirmations(tx: Executor, contactId: string, topic
   await tx.run(`delete from topic_confirmations where contact_id = ? and ${among.sql}`, [contactId, among.value]);
 }
 
-export async function removeConfirmationsOf(tx: Executor, contactId: string): Promise<void> {
+export async function removeConfirmations(tx: Executor, contactId: string): Promise<void> {
   await tx.run('delete from topic_confirmations where contact_id = ?', [contactId]);
 }
 

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import type { Subscription } from '../../../protocol/contact-filter/index.ts';
 
 export interface TopicRow {
@@ -50,7 +50,7 @@ export async function listTopicRows(
   teamId: string,
   page: Page,
 ): Promise<{ rows: TopicRow[]; hasMore: boolean }> {
-  return pageOf(await db.all<TopicRow>(pageSql('topics', LIVE, page), [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<TopicRow>(pageSql('topics', LIVE, page), [teamId, ...pageValues(page)]), page);
 }
 
 export async function updateTopicRow(
@@ -74,7 +74,7 @@ export interface ChoiceRow {
 }
 
 /** Returns the topic choices of these contacts. */
-export function choicesOf(db: Executor, contactIds: readonly string[]): Promise<ChoiceRow[]> {
+export function listChoices(db: Executor, contactIds: readonly string[]): Promise<ChoiceRow[]> {
   const among = uuidsIn(db.dialect, 'contact_id', contactIds);
   return db.all<ChoiceRow>(`select contact_id, topic_id, subscription from contact_topics where ${among.sql}`, [
     among.value,
@@ -90,6 +90,6 @@ export async function writeChoices(tx: Executor, rows: readonly ChoiceRow[]): Pr
   );
 }
 
-export async function removeChoicesOf(tx: Executor, contactId: string): Promise<void> {
+export async function removeChoices(tx: Executor, contactId: string): Promise<void> {
   await tx.run('delete from contact_topics where contact_id = ?', [contactId]);
 }

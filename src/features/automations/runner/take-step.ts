@@ -12,12 +12,12 @@ import {
   chooseByApi,
   contactNamed,
   joinSegments,
-  tellOf,
-  valuesOf,
+  recordContactEvent,
+  readPropertyValues,
   writeChange,
   mayMail,
   preferenceOrigin,
-  wayOutOf,
+  buildUnsubscribeLinks,
   type ContactRow,
   type WayOut,
   findSegment,
@@ -77,8 +77,8 @@ export class Postponed extends Error {
   }
 }
 
-function fieldsOf(contact: ContactRow, declared: readonly PropertyRow[]): RuleContact {
-  const values = valuesOf(contact);
+function createFieldReader(contact: ContactRow, declared: readonly PropertyRow[]): RuleContact {
+  const values = readPropertyValues(contact);
   const own: Record<string, string | boolean | null> = {
     email: contact.email,
     first_name: contact.first_name,
@@ -262,7 +262,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   if (composed.isMarketing) await mustBeSwitchedOn(world);
   const id = ids.uuid();
   const origin = await preferenceOrigin(world, domain.id);
-  const { headers, variables: links } = wayOutOf(world, origin, { contact, topicId, emailId: id });
+  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, { contact, topicId, emailId: id });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
   const draft = readEmail(
     {
@@ -300,11 +300,11 @@ function valuesFor(
   { run, use, contact }: Omit<Mail, 'topicId'>,
 ): Record<string, string | number> {
   const payload = JSON.parse(run.payload ?? '{}') as Record<string, unknown>;
-  const fieldOf = fieldsOf(contact, properties);
+  const readField = createFieldReader(contact, properties);
   const read = (value: unknown): unknown => {
     if (!isVariable(value)) return value;
     const [, root, field = ''] = /^(event|contact)\.(.+)$/s.exec(value.var) ?? [];
-    if (root === 'contact') return fieldOf(field);
+    if (root === 'contact') return readField(field);
     return Object.hasOwn(payload, field) ? payload[field] : undefined;
   };
   const values: Record<string, string | number> = {};
@@ -353,10 +353,10 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
 
   async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<Taken> {
     const contact = await contactNamed(db, teamId, contactId);
-    const valueOf = fieldsOf(contact, await declaredProperties(db, teamId));
-    const isMet = meetsRule(config, valueOf);
+    const readField = createFieldReader(contact, await declaredProperties(db, teamId));
+    const isMet = meetsRule(config, readField);
     if (isMet === undefined) {
-      const field = listRuleFields(config).find((one) => valueOf(one) === undefined) ?? '';
+      const field = listRuleFields(config).find((one) => readField(one) === undefined) ?? '';
       throw gone(`property ${field.replace(/^properties\./, '')}`);
     }
     return { way: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
@@ -368,7 +368,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     const before = await contactNamed(tx, teamId, id, true);
     const declared = await declaredProperties(tx, teamId);
     const after = await writeChange(world, tx, { before, change, declared, source: 'api' });
-    if (differs(before, after)) await tellOf(world, tx, 'contact.updated', after, depth + 1);
+    if (differs(before, after)) await recordContactEvent(world, tx, 'contact.updated', after, depth + 1);
   }
 
   async function add(tx: Executor, run: RunRow, config: Config): Promise<undefined> {
@@ -413,5 +413,5 @@ const own = (row: ContactRow): object => ({
   first: row.first_name,
   last: row.last_name,
   unsubscribed: row.unsubscribed,
-  values: valuesOf(row),
+  values: readPropertyValues(row),
 });

@@ -1,6 +1,6 @@
 import {
   pageInBatches,
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   textsIn,
@@ -98,11 +98,13 @@ export async function recipientsAmong(
   broadcastId: string,
   emailKeys: readonly string[],
 ): Promise<Set<string>> {
-  const keyOf = new Map(emailKeys.flatMap((key) => [key, erasedKey(key)].map((stored) => [stored, key] as const)));
-  const among = textsIn(db.dialect, 'email_key', [...keyOf.keys()]);
+  const keysByStored = new Map(
+    emailKeys.flatMap((key) => [key, erasedKey(key)].map((stored) => [stored, key] as const)),
+  );
+  const among = textsIn(db.dialect, 'email_key', [...keysByStored.keys()]);
   const sql = `select email_key from broadcast_recipients where broadcast_id = ? and ${among.sql}`;
   const rows = await db.all<{ email_key: string }>(sql, [broadcastId, among.value]);
-  return new Set(rows.flatMap((row) => keyOf.get(row.email_key) ?? []));
+  return new Set(rows.flatMap((row) => keysByStored.get(row.email_key) ?? []));
 }
 
 /**
@@ -182,7 +184,7 @@ async function plainPage(
   page: Page,
 ): Promise<{ rows: RecipientRow[]; hasMore: boolean }> {
   const rows = await db.all<RecipientRow>(pageSql('broadcast_recipients', sql, page), [...values, ...pageValues(page)]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 export interface VariantCount {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import type { BroadcastOutcome } from './outcome.ts';
 
 export interface LinkRow {
@@ -26,11 +26,11 @@ export async function linksPage(
   page: Page,
 ): Promise<{ rows: LinkRow[]; hasMore: boolean }> {
   const sql = pageSql('broadcast_links', 'broadcast_id = ? and clicks > 0', page);
-  return pageOf(await db.all<LinkRow>(sql, [broadcastId, ...pageValues(page)]), page);
+  return cutPage(await db.all<LinkRow>(sql, [broadcastId, ...pageValues(page)]), page);
 }
 
 /** Lists the links that the recipients of these emails clicked, most clicked first. */
-export function clicksOf(db: Executor, emailIds: readonly string[]): Promise<LinkClicks[]> {
+export function listClicks(db: Executor, emailIds: readonly string[]): Promise<LinkClicks[]> {
   const among = uuidsIn(db.dialect, 'c.email_id', emailIds);
   return db.all<LinkClicks>(
     `select c.email_id, l.url, c.clicks from broadcast_link_clicks c

@@ -1,4 +1,4 @@
-import { shardOf } from '../../../mail/events/index.ts';
+import { chooseShard } from '../../../mail/events/index.ts';
 import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { BounceType, BroadcastOutcome } from './outcome.ts';
@@ -28,14 +28,14 @@ type Change = Record<Counter | 'bounces' | 'excused', number> & { email_id: stri
 export type BroadcastCounts = Record<(typeof SUMS)[number], number>;
 
 /** Number of recipients that decide whether a broadcast is held, without those that are excused. */
-export type JudgedCounts = Record<(typeof JUDGED)[number], number>;
+export type RateCounts = Record<(typeof JUDGED)[number], number>;
 
 /** Adds outcomes to the reports of the broadcasts that the emails belong to, and to their sums. */
 export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly BroadcastOutcome[]): Promise<void> {
   const changes = new Map<string, Change>();
   for (const outcome of outcomes) {
     const { emailId, type, bounce } = outcome;
-    const counter = counterOf(outcome);
+    const counter = findCounter(outcome);
     if (counter === undefined && type !== 'email.bounced') continue;
     const change = changes.get(emailId) ?? noChange(emailId);
     if (counter === undefined) {
@@ -84,7 +84,7 @@ async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void
   const sums = [...SUMS.map((name) => first(name)), ...excused].join(', ');
   const columns = [...SUMS, ...EXCUSED];
   const adds = columns.map((name) => `${name} = broadcast_counts.${name} + excluded.${name}`).join(', ');
-  const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
+  const shard = tx.dialect === 'pg' ? chooseShard(ids) : 0;
   await tx.run(
     `insert into broadcast_counts (broadcast_id, shard, ${columns.join(', ')})
       select r.broadcast_id, ${shard}, ${sums} from ${changesIn(tx)}
@@ -95,7 +95,10 @@ async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void
 }
 
 /** Returns the counts by broadcast; a broadcast without outcomes is missing. */
-export async function countsOf(db: Executor, broadcastIds: readonly string[]): Promise<Map<string, BroadcastCounts>> {
+export async function loadBroadcastCounts(
+  db: Executor,
+  broadcastIds: readonly string[],
+): Promise<Map<string, BroadcastCounts>> {
   const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
   const sums = SUMS.map((name) => `sum(${name}) as ${name}`).join(', ');
   const rows = await db.all<BroadcastCounts & { broadcast_id: string }>(
@@ -111,13 +114,10 @@ export async function countsOf(db: Executor, broadcastIds: readonly string[]): P
 }
 
 /** Returns the counts that decide whether broadcasts are held; a broadcast without outcomes is missing. */
-export async function judgedCountsOf(
-  db: Executor,
-  broadcastIds: readonly string[],
-): Promise<Map<string, JudgedCounts>> {
+export async function loadRateCounts(db: Executor, broadcastIds: readonly string[]): Promise<Map<string, RateCounts>> {
   const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
   const sums = JUDGED.map((name) => `sum(${name} - excused_${name}) as ${name}`).join(', ');
-  const rows = await db.all<JudgedCounts & { broadcast_id: string }>(
+  const rows = await db.all<RateCounts & { broadcast_id: string }>(
     `select broadcast_id, ${sums} from broadcast_counts where ${among.sql} group by broadcast_id`,
     [among.value],
   );
@@ -129,7 +129,7 @@ export async function judgedCountsOf(
   );
 }
 
-function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
+function findCounter({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
   const counted: Readonly<Record<string, Counter>> = isMachine ? BY_MACHINE : COUNTED;
   return Object.hasOwn(counted, type) ? counted[type] : undefined;
 }

@@ -25,16 +25,16 @@ export interface Decision {
   counts: VariantCount[];
 }
 
-export const abTestOf = ({ ab_test: test }: Pick<BroadcastRow, 'ab_test'>): AbTest | undefined =>
+export const readAbTest = ({ ab_test: test }: Pick<BroadcastRow, 'ab_test'>): AbTest | undefined =>
   test === null ? undefined : (JSON.parse(test) as AbTest);
 
-export const decisionOf = ({ ab_decision: decision }: BroadcastRow): Decision | undefined =>
+export const readDecision = ({ ab_decision: decision }: BroadcastRow): Decision | undefined =>
   decision === null ? undefined : (JSON.parse(decision) as Decision);
 
 /** Returns all subjects of a broadcast, its own first. */
-export const subjectsOf = (row: Pick<BroadcastRow, 'subject' | 'ab_test'>): string[] => [
+export const listSubjects = (row: Pick<BroadcastRow, 'subject' | 'ab_test'>): string[] => [
   row.subject,
-  ...(abTestOf(row)?.subjects ?? []),
+  ...(readAbTest(row)?.subjects ?? []),
 ];
 
 /** Checks that each subject meets the rules for subjects and occurs only once. */
@@ -81,10 +81,10 @@ export function checkAbTest(row: Pick<BroadcastRow, 'ab_test'>, domain: DomainRo
 
 /** Presents the test with current counts until it is decided, and then with the counts that decided it. */
 export async function presentAbTest(db: Executor, row: BroadcastRow) {
-  const test = abTestOf(row);
+  const test = readAbTest(row);
   if (!test) return null;
-  const subjects = subjectsOf(row);
-  const decision = decisionOf(row);
+  const subjects = listSubjects(row);
+  const decision = readDecision(row);
   const counts = decision?.counts ?? (await variantCounts(db, row.id, subjects.length));
   return {
     test_percent: test.test_percent,

@@ -1,5 +1,5 @@
 import { COVER_MAIL } from '../../../mail/queue/index.ts';
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import { earliestAt, type When } from './send-time.ts';
 
@@ -20,7 +20,7 @@ export interface HeldForOutcome {
   at: number;
 }
 
-export interface JudgedRow {
+export interface RateRow {
   id: string;
   team_id: string;
   resumed_delivered: number;
@@ -29,11 +29,11 @@ export interface JudgedRow {
 }
 
 /** Returns those of the broadcasts that are being sent or were sent, and are not held. */
-export function judgeable(db: Executor, ids: readonly string[]): Promise<JudgedRow[]> {
+export function judgeable(db: Executor, ids: readonly string[]): Promise<RateRow[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `select id, team_id, resumed_delivered, resumed_bounced, resumed_complained from broadcasts
     where ${among.sql} and held_reason is null and status in ('sending', 'sent')`;
-  return db.all<JudgedRow>(sql, [among.value]);
+  return db.all<RateRow>(sql, [among.value]);
 }
 
 /**
@@ -289,7 +289,7 @@ export async function listBroadcastRows(
   const values = status === undefined ? [teamId] : [teamId, status];
   const read = (part: Page) =>
     db.all<ListedBroadcast>(pageSql('broadcasts', where, part, LISTED.join(', ')), [...values, ...pageValues(part)]);
-  if (!matches) return pageOf(await read(page), page);
+  if (!matches) return cutPage(await read(page), page);
   // Letter case is folded by the caller and not in SQL: SQLite folds ASCII alone.
   const found: ListedBroadcast[] = [];
   for (let from = page; ;) {
@@ -300,7 +300,7 @@ export async function listBroadcastRows(
     from = page.before === undefined ? { limit: SEARCHED, after: edge } : { limit: SEARCHED, before: edge };
     await nextTurn();
   }
-  return pageOf(found.slice(0, page.limit + 1), page);
+  return cutPage(found.slice(0, page.limit + 1), page);
 }
 
 /** Turns a draft into a broadcast that is sent now or at a given time. */

@@ -1,6 +1,6 @@
 import type { CreateBroadcastRequest, UpdateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { grantIdOf, readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
+import { readGrantId, readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   insertBroadcast,
   lockBroadcast,
@@ -14,20 +14,20 @@ import {
   type NewBroadcastRow,
   type BroadcastRow,
 } from './broadcasts.store.ts';
-import { lookAround, sendDraft, inOtherStatus } from './send-broadcast.ts';
+import { loadRequirements, sendDraft, inOtherStatus } from './send-broadcast.ts';
 import { prepareContent, repeatWhileChanged } from './freeze-broadcast.ts';
 import { readWhen } from './send-time.ts';
 import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal.ts';
-import { judgedCountsOf } from '../broadcast-recipients/outcomes.store.ts';
+import { loadRateCounts } from '../broadcast-recipients/outcomes.store.ts';
 import { findSegment, findTopic } from '../../audience/index.ts';
 import { findTemplate, messageFaults, readList } from '../../templates/index.ts';
-import { abTestFaults, abTestOf, notTogether } from './ab-test.ts';
+import { abTestFaults, readAbTest, notTogether } from './ab-test.ts';
 
 const NAME_CHARS_MAX = 200;
 
 /** Reads a new draft as it is stored. `mustBeAddressed` checks the segment, `readTemplateId` the template. */
 function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
-  const faults = faultsOf(input);
+  const faults = findFaults(input);
   const { template, html, text } = input;
   if (template && ((html ?? null) !== null || (text ?? null) !== null)) {
     faults.push({ path: 'template', message: 'template stands for html and text; give one or the other.' });
@@ -60,8 +60,8 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
 /** Applies a change to a draft; fields that the change omits stay as they are. */
 function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequest): BroadcastContent {
   const { html = before.html, text = before.text, subject = before.subject } = input;
-  const faults = faultsOf({ ...input, subject, html, text });
-  const testBefore = abTestOf(before) ?? null;
+  const faults = findFaults({ ...input, subject, html, text });
+  const testBefore = readAbTest(before) ?? null;
   faults.push(...abTestFaults(subject, input.ab === undefined ? testBefore : input.ab));
   if (faults.length > 0) throw invalidFields(faults);
   const segmentId = segmentIn(input);
@@ -89,7 +89,7 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
   return changed;
 }
 
-function faultsOf(input: UpdateBroadcastRequest): FieldFault[] {
+function findFaults(input: UpdateBroadcastRequest): FieldFault[] {
   const faults = messageFaults(input);
   const { segment_id: segment, audience_id: audience } = input;
   if (segment && audience && segment.toLowerCase() !== audience.toLowerCase()) {
@@ -145,7 +145,7 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
       segmentId: isNew(content.segment_id, row.segment_id),
       topicId: isNew(content.topic_id, row.topic_id),
     });
-    const authorGrantId = row.author_grant_id === grantIdOf(actor) ? row.author_grant_id : null;
+    const authorGrantId = row.author_grant_id === readGrantId(actor) ? row.author_grant_id : null;
     await saveContent(tx, id, content, { authorGrantId, at: store.clock.now() });
   });
   return broadcastNamed(id);
@@ -176,7 +176,7 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
 export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
-    const seen = (await judgedCountsOf(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
+    const seen = (await loadRateCounts(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
     const before = row.held_reason === AUDIENCE_GROWN ? null : row.approved_contacts;
     const approvedContacts = readApprovedContacts(actor) ?? before;
     if (await clearHold(tx, id, { at: store.clock.now(), seen, approvedContacts })) return;
@@ -191,7 +191,7 @@ export async function duplicateBroadcast(ctx: Ctx, id: string) {
   const row = await findBroadcast(store.db, teamId, id);
   if (!row) throw notFound('Broadcast');
   const name = [...`Copy of ${row.name}`].slice(0, NAME_CHARS_MAX).join('');
-  const copy = draftOf(ctx, { ...row, name });
+  const copy = buildDraft(ctx, { ...row, name });
   await store.db.tx((tx) => insertBroadcast(tx, copy));
   return broadcastNamed(copy.id);
 }
@@ -218,8 +218,8 @@ export async function createBroadcast(
   const when = readWhen(input.scheduled_at, store.clock.now());
   if (input.template) content.template_id = await readTemplateId(store.db, teamId, input.template.id);
   const isSent = input.send === true;
-  const around = isSent ? await lookAround(store, teamId, content) : undefined;
-  const row = draftOf(ctx, content);
+  const around = isSent ? await loadRequirements(store, teamId, content) : undefined;
+  const row = buildDraft(ctx, content);
   const answer = broadcastNamed(row.id);
   await repeatWhileChanged(async () => {
     const prepared = isSent ? await prepareContent(store, row) : undefined;
@@ -242,9 +242,9 @@ export async function createBroadcast(
   return answer;
 }
 
-function draftOf({ store, teamId, actor }: Ctx, content: BroadcastContent): NewBroadcastRow {
+function buildDraft({ store, teamId, actor }: Ctx, content: BroadcastContent): NewBroadcastRow {
   const now = store.clock.now();
-  const author_grant_id = grantIdOf(actor);
+  const author_grant_id = readGrantId(actor);
   const made = { id: store.ids.uuid(), team_id: teamId, status: 'draft' as const, author_grant_id };
   return { ...content, ...made, created_at: now, updated_at: now };
 }

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import { keysOf, parseMerge, showsAny, type MergeText } from '../../../protocol/merge.ts';
+import { collectKeys, parseMerge, showsAny, type MergeText } from '../../../protocol/merge.ts';
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody, startOfBody } from '../../../protocol/html/index.ts';
@@ -26,7 +26,7 @@ import {
   isTooLarge,
   mailFor,
   mergedMail,
-  mergeValuesOf,
+  buildMergeValues,
   propertyNamed,
   type Fallbacks,
   type Sender,
@@ -36,7 +36,7 @@ import { refuse, type Refusal } from '../../../platform/refusal.ts';
 import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protocol/content-checks.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
 import type { PostalAddress } from '../../../contract/index.ts';
-import { subjectsOf } from './ab-test.ts';
+import { listSubjects } from './ab-test.ts';
 
 interface Checked {
   written: Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test'>;
@@ -50,7 +50,7 @@ interface Checked {
 /** Runs the content checks on what would be sent now. */
 function runChecks({ written, source, properties, team, shown }: Checked): ContentCheck[] {
   const images = lookUpImages(shown);
-  const checkOf = (subject: string): ContentCheck[] =>
+  const checkSubject = (subject: string): ContentCheck[] =>
     checkContent({
       ...images,
       gone: shown.gone,
@@ -66,13 +66,13 @@ function runChecks({ written, source, properties, team, shown }: Checked): Conte
         propertyNamed(properties, key) !== undefined ||
         source?.template?.fallbacks.has(key) === true,
     });
-  const [first = [], ...others] = subjectsOf(written).map(checkOf);
+  const [first = [], ...others] = listSubjects(written).map(checkSubject);
   // With several subjects, report the one with the worst result.
-  return first.map((check, i) => others.reduce((worst, checks) => worseOf(worst, checks[i] ?? worst), check));
+  return first.map((check, i) => others.reduce((worst, checks) => pickWorse(worst, checks[i] ?? worst), check));
 }
 
 const RANK = { pass: 0, warn: 1, fail: 2 } as const;
-const worseOf = (a: ContentCheck, b: ContentCheck): ContentCheck => (RANK[b.status] > RANK[a.status] ? b : a);
+const pickWorse = (a: ContentCheck, b: ContentCheck): ContentCheck => (RANK[b.status] > RANK[a.status] ? b : a);
 
 export function mustPass(checks: readonly ContentCheck[]): void {
   const failing = checks.filter(({ status }) => status === 'fail');
@@ -160,12 +160,12 @@ export const previewMail: TextTask<Previewed, Preview | 'too large'> = defineTex
       subject,
       previewText: mailFor(preview, contact, links).subject,
       ...renderBody(body, values),
-      missing: missingIn(texts, mergeValuesOf(contact, around, [...mail.keys, ...preview.keys])),
+      missing: missingIn(texts, buildMergeValues(contact, around, [...mail.keys, ...preview.keys])),
     };
   },
 );
 
-function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof mergeValuesOf>): string[] {
+function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof buildMergeValues>): string[] {
   const bare = texts
     .flat()
     .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
@@ -189,7 +189,7 @@ type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | '
   Pick<BroadcastRow, 'id' | 'team_id'>;
 
 /** Everything that checks and bodies are made from. */
-type Inputs = Awaited<ReturnType<typeof inputsOf>>;
+type Inputs = Awaited<ReturnType<typeof loadInputs>>;
 
 /** The prepared content of a send, and the inputs it was made from. */
 export interface PreparedContent extends PreparedBodies {
@@ -198,8 +198,8 @@ export interface PreparedContent extends PreparedBodies {
 
 /** Prepares the content of a send; undefined if there is no body. */
 export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
-  const source = await sourceOf(store.db, row);
-  return source && prepareFrom(store, row, await inputsOf(store, store.db, row, source));
+  const source = await loadSource(store.db, row);
+  return source && prepareFrom(store, row, await loadInputs(store, store.db, row, source));
 }
 
 /** Thrown in the transaction of a send if the content was changed after it was prepared. */
@@ -235,7 +235,7 @@ export async function mustStillHold(
   tx: Executor,
   { row, source, before }: { row: Written; source: Source; before: PreparedContent | undefined },
 ): Promise<PreparedContent> {
-  const now = await inputsOf(store, tx, row, source);
+  const now = await loadInputs(store, tx, row, source);
   if (!before || !isSame(before.inputs, now)) throw new ContentChanged('content changed after it was prepared');
   return before;
 }
@@ -254,8 +254,8 @@ export function refuseTooMany({ path, variables }: NonNullable<PreparedBodies['t
   return refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
 }
 
-async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {
-  const around = await aroundOf(db, row);
+async function loadInputs(store: Store, db: Executor, row: Written, source: Source) {
+  const around = await loadSurroundings(db, row);
   const shown = await imagesShownIn(store, db, row.team_id, source.html ?? '');
   return { subject: row.subject, ab_test: row.ab_test, source, around, shown };
 }
@@ -268,11 +268,11 @@ function isSame(a: Inputs, b: Inputs): boolean {
     a.source.template?.versionId === b.source.template?.versionId &&
     a.source.html === b.source.html &&
     a.source.text === b.source.text &&
-    JSON.stringify(partsOf(a)) === JSON.stringify(partsOf(b))
+    JSON.stringify(pickParts(a)) === JSON.stringify(pickParts(b))
   );
 }
 
-function partsOf({ around: { previewText, team, properties }, shown }: Inputs) {
+function pickParts({ around: { previewText, team, properties }, shown }: Inputs) {
   const { name, sender_name, postal_address } = team;
   return { previewText, name, sender_name, postal_address, properties, images: shown.known };
 }
@@ -288,7 +288,7 @@ export interface Source extends Bodies {
   template: PublishedContent | undefined;
 }
 
-export async function sourceOf(
+export async function loadSource(
   db: Executor,
   row: Pick<BroadcastRow, 'team_id' | 'template_id' | 'html' | 'text'>,
 ): Promise<Source | undefined> {
@@ -312,7 +312,7 @@ export async function freezeBroadcast(
   { source, bodies, domainId }: { source: Source; bodies: Bodies; domainId: string },
 ): Promise<Pinned> {
   const id = store.ids.uuid();
-  const around = await aroundOf(tx, { id: row.id, team_id: row.team_id, preview_text: row.preview_text });
+  const around = await loadSurroundings(tx, { id: row.id, team_id: row.team_id, preview_text: row.preview_text });
   const body = { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() };
   await insertSharedBodies(tx, [{ ...body, first_email_id: null, last_email_id: null }]);
   return {
@@ -330,18 +330,18 @@ interface Around {
   fallbacks: Fallbacks;
 }
 
-export async function aroundOf(
+export async function loadSurroundings(
   db: Executor,
   row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'> & { fallbacks?: string | null },
 ): Promise<Around> {
   const team = await findTeam(db, row.team_id);
   if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
   const properties = await declaredProperties(db, row.team_id);
-  return { previewText: row.preview_text, team, properties, fallbacks: fallbacksOf(row, { properties, team }) };
+  return { previewText: row.preview_text, team, properties, fallbacks: readFallbacks(row, { properties, team }) };
 }
 
 /** Returns the fallbacks that were fixed when a broadcast was sent, or the declared ones if none were. */
-export const fallbacksOf = (
+export const readFallbacks = (
   { fallbacks }: { fallbacks?: string | null },
   known: { properties: readonly PropertyRow[]; team: Sender },
 ): Fallbacks =>
@@ -394,7 +394,7 @@ function addWayOut({ html, text }: Bodies, team: Sender): Bodies {
 }
 
 const hasWayOut = (text: string): boolean => {
-  const keys = keysOf(parseMerge(text));
+  const keys = collectKeys(parseMerge(text));
   return LINK_KEYS.some((key) => keys.has(key));
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { keysOf, parseMerge, renderMerge } from '../../../protocol/merge.ts';
+import { collectKeys, parseMerge, renderMerge } from '../../../protocol/merge.ts';
 import type { PropertyRow } from '../../audience/contact-properties/contact-properties.store.ts';
-import { fallbacksIn, mergeValuesOf, rendered, renderSubject, type MergedContact } from './merge-values.ts';
+import { fallbacksIn, buildMergeValues, rendered, renderSubject, type MergedContact } from './merge-values.ts';
 
 const property = (key: string, slot: number, fallback: string | number | null = null): PropertyRow => ({
   id: `p${slot}`,
@@ -19,7 +19,9 @@ const LINKS = { UNSUBSCRIBE_URL: 'https://example.com/u', PREFERENCES_URL: 'http
 
 const known = (properties: PropertyRow[]) => ({ properties, fallbacks: fallbacksIn(properties) });
 const merged = (text: string, contact = ADA, properties = PROPERTIES, escape: 'html' | 'none' = 'none'): string =>
-  renderMerge(text, rendered(mergeValuesOf(contact, known(properties), keysOf(parseMerge(text))), LINKS), { escape });
+  renderMerge(text, rendered(buildMergeValues(contact, known(properties), collectKeys(parseMerge(text))), LINKS), {
+    escape,
+  });
 
 describe('a merge value is', () => {
   it.each([
@@ -57,7 +59,7 @@ it.each(['UNSUBSCRIBE_URL', 'EMAIL', 'first_name'])('no property overrides %s', 
 
 it.each(['__proto__', 'constructor', 'toString'])('a property with the key %s is treated like any other', (key) => {
   expect(merged(`[{{{${key}}}}]`)).toBe('[]');
-  const values = mergeValuesOf({ ...ADA, properties: '{"1":"v"}' }, known([property(key, 1)]), [key]);
+  const values = buildMergeValues({ ...ADA, properties: '{"1":"v"}' }, known([property(key, 1)]), [key]);
   expect(merged(`{{{${key}}}} {{{FIRST_NAME}}}`, { ...ADA, properties: '{"1":"v"}' }, [property(key, 1)])).toBe(
     'v Ada',
   );
@@ -72,7 +74,7 @@ it('a merge value is escaped in HTML and raw in text', () => {
 });
 
 it('only the merge values that the content uses are stored', () => {
-  expect(mergeValuesOf(ADA, known(PROPERTIES), ['PLAN', 'SEATS'])).toEqual({
+  expect(buildMergeValues(ADA, known(PROPERTIES), ['PLAN', 'SEATS'])).toEqual({
     given: { PLAN: 'pro' },
     fallbacks: { SEATS: '5' },
   });
@@ -81,7 +83,7 @@ it('only the merge values that the content uses are stored', () => {
 it.each(['Ada\r\nBcc: evil@example.org', 'Ada\n', 'Ada\u2028x', 'A\0b\tc'])(
   'a subject stays on one line with the name %j',
   (name) => {
-    const values = rendered(mergeValuesOf({ ...ADA, first_name: name }, known([]), ['FIRST_NAME']), {});
+    const values = rendered(buildMergeValues({ ...ADA, first_name: name }, known([]), ['FIRST_NAME']), {});
     const subject = renderSubject('Hi {{{FIRST_NAME}}}!', values);
     expect(subject).toMatch(/^Hi A[^\p{Cc}\p{Zl}\p{Zp}]*!$/u);
   },

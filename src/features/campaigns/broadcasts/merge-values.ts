@@ -1,7 +1,7 @@
 import type { PostalAddress } from '../../../contract/index.ts';
-import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge.ts';
+import { collectKeys, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge.ts';
 import { shortLine } from '../../../protocol/mime-read/index.ts';
-import { type PropertyRow, valuesOf, type ContactRow, type WayOut } from '../../audience/index.ts';
+import { type PropertyRow, readPropertyValues, type ContactRow, type WayOut } from '../../audience/index.ts';
 import type { MergedBody, SharedValues } from '../../../mail/shared-bodies/index.ts';
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 
@@ -95,7 +95,7 @@ export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name
  * Returns the values of the keys that a text uses, except those of `LINK_KEYS`. A contact without a value, or with an
  * empty one, gets none: the default in the text applies first, then the property's fallback.
  */
-export function mergeValuesOf(
+export function buildMergeValues(
   contact: MergedContact,
   { properties, fallbacks: declared }: Known,
   keysUsed: Iterable<string>,
@@ -105,7 +105,7 @@ export function mergeValuesOf(
     LAST_NAME: contact.last_name,
     EMAIL: contact.email,
   };
-  const values = valuesOf(contact);
+  const values = readPropertyValues(contact);
   const given: [string, string][] = [];
   const fallbacks: [string, string][] = [];
   for (const key of keysUsed) {
@@ -151,8 +151,15 @@ export interface MergedMail extends Known {
 
 export function mergedMail(subject: string, body: MergedBody, { properties, fallbacks }: Known): MergedMail {
   const parsed = parseMerge(subject);
-  const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...keysOf(one ?? [])]));
-  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties, fallbacks };
+  const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...collectKeys(one ?? [])]));
+  return {
+    subject: parsed,
+    keys: new Set([...collectKeys(parsed), ...bodyKeys]),
+    bodyKeys,
+    body,
+    properties,
+    fallbacks,
+  };
 }
 
 /** Maximum length of the bodies; the same as for any other email. */
@@ -179,7 +186,7 @@ export function mailFor(
   contact: MergedContact,
   links: WayOut['variables'] & Readonly<Record<string, string>>,
 ): { subject: string; values: Required<SharedValues> } {
-  const own = mergeValuesOf(contact, mail, mail.keys);
+  const own = buildMergeValues(contact, mail, mail.keys);
   const ofBody = (values: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(values).filter(([key]) => mail.bodyKeys.has(key));
   return {

@@ -8,7 +8,7 @@ import { findSendingDomain, type DomainRow } from '../../../mail/domains/index.t
 import { findSharedBody } from '../../../mail/shared-bodies/index.ts';
 import { findVersionContent, type PublishedContent } from '../../templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
-import { aroundOf, sourceOf, countChars, previewMail, type Bodies, type Source } from './freeze-broadcast.ts';
+import { loadSurroundings, loadSource, countChars, previewMail, type Bodies, type Source } from './freeze-broadcast.ts';
 import { CHARS_MAX, type MergedContact } from './merge-values.ts';
 
 export interface RenderedMail extends Bodies {
@@ -55,8 +55,8 @@ export async function renderMail(
   const domainName = parsedFrom.ok ? parsedFrom.mailbox.domain : '';
   const domain = await findSendingDomain(store, teamId, domainName);
   const links = sampleLinks(domain ? await preferenceOrigin(store, domain.id) : store.origin());
-  const around = await aroundOf(db, row);
-  const content = await contentOf(store, row);
+  const around = await loadSurroundings(db, row);
+  const content = await loadContent(store, row);
   const { email, first_name, last_name, properties } = contact;
   const mail = await store.texts.run(
     { teamId, chars: countChars(content.bodies ?? content.source), task: previewMail },
@@ -84,9 +84,9 @@ interface Content {
   template: PublishedContent | undefined;
 }
 
-async function contentOf({ db }: Store, row: BroadcastRow): Promise<Content> {
+async function loadContent({ db }: Store, row: BroadcastRow): Promise<Content> {
   if (row.body_id === null) {
-    const source = await sourceOf(db, row);
+    const source = await loadSource(db, row);
     return { bodies: undefined, source, template: source?.template };
   }
   const fixed = await findSharedBody(db, row.body_id);

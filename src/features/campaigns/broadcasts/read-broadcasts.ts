@@ -3,8 +3,8 @@ import type { Page, Executor } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { clicksOf, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
-import { countsOf, type BroadcastCounts } from '../broadcast-recipients/outcomes.store.ts';
+import { listClicks, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
+import { loadBroadcastCounts, type BroadcastCounts } from '../broadcast-recipients/outcomes.store.ts';
 import {
   exclusionsPage,
   recipientsPage,
@@ -16,9 +16,9 @@ import {
   findContactsByIds,
   countMembers,
   membersPage,
-  valuesOf,
+  readPropertyValues,
   declaredFor,
-  filterOf,
+  loadSegmentFilter,
   findSegment,
   liveSegments,
   getContactProperty,
@@ -32,8 +32,8 @@ import {
   type BroadcastContent,
 } from './broadcasts.store.ts';
 import { checkAbTest, presentAbTest } from './ab-test.ts';
-import { aroundOf, checkBodies, countChars } from './freeze-broadcast.ts';
-import { lookAround, runGate } from './send-broadcast.ts';
+import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts';
+import { loadRequirements, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
 import { contactZones } from './send-time.ts';
@@ -57,26 +57,27 @@ async function checkZones(
   const otherwise = fallback
     ? `by the fallback of the property, ${fallback.name}`
     : 'at the time of scheduled_at itself';
-  const said = (status: ZoneCheck['status'], message: string, details: string[] = []): ZoneCheck[] => [
+  const checkItem = (status: ZoneCheck['status'], message: string, details: string[] = []): ZoneCheck[] => [
     { name: 'local_time', status, message, details },
   ];
-  if (!property) return said('warn', `Contacts have no property timezone of the type string; all get it ${otherwise}.`);
+  if (!property)
+    return checkItem('warn', `Contacts have no property timezone of the type string; all get it ${otherwise}.`);
   const place = { of: 'property', propertyId: property.id, slot: property.slot } as const;
   const filter: Filter = {
     kind: 'all',
     of: [
-      await filterOf(db, segment, await declaredFor(db, teamId)),
+      await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
       { kind: 'exists', place, type: 'string', wanted: true },
       { kind: 'none', of: zones.size > 0 ? [{ kind: 'text', place, op: 'in', values: [...zones.keys()] }] : [] },
     ],
   };
   const wrong = hasUnknown ? await countMembers(db, teamId, filter) : 0;
   const without = `members without a time zone get it ${otherwise}`;
-  if (wrong === 0) return said('pass', `Every time zone of a member is known; ${without}.`);
+  if (wrong === 0) return checkItem('pass', `Every time zone of a member is known; ${without}.`);
   const members = wrong === 1 ? '1 member has' : `${wrong} members have`;
   const some = await membersPage(db, teamId, filter, { limit: SHOWN_MAX, after: undefined });
-  const texts = new Set(some.map((contact) => String(valuesOf(contact)[property.slot])));
-  return said('warn', `${members} a timezone that is none of IANA; they and ${without}.`, [...texts]);
+  const texts = new Set(some.map((contact) => String(readPropertyValues(contact)[property.slot])));
+  return checkItem('warn', `${members} a timezone that is none of IANA; they and ${without}.`, [...texts]);
 }
 
 function presentBroadcastItem(row: ListedBroadcast) {
@@ -177,9 +178,9 @@ export async function listPropertyUsers(ctx: Ctx, propertyId: string) {
 }
 
 export async function getBroadcast(ctx: Ctx, id: string) {
-  const row = await broadcastOf(ctx, id);
+  const row = await loadBroadcast(ctx, id);
   const { db } = ctx.store;
-  return { ...presentBroadcast(row, (await countsOf(db, [id])).get(id)), ab: await presentAbTest(db, row) };
+  return { ...presentBroadcast(row, (await loadBroadcastCounts(db, [id])).get(id)), ab: await presentAbTest(db, row) };
 }
 
 export async function listBroadcasts({ store, teamId }: Ctx, query: QueryOf<'listBroadcasts'>, page: Page) {
@@ -210,17 +211,17 @@ export async function listBroadcastRecipients(
     throw refuse('invalid_parameter', { say: `bounce_type goes with type bounced alone; got type ${type}.` });
   }
   const { db } = ctx.store;
-  await broadcastOf(ctx, id);
+  await loadBroadcast(ctx, id);
   const { rows, hasMore } = await recipientsPage(db, { broadcastId: id, type, email, bounceType }, page);
   const live = await liveAmong(ctx, rows);
   const emailIds = type === 'clicked' ? rows.flatMap((row) => row.email_id ?? []) : [];
-  const clicks = Map.groupBy(emailIds.length > 0 ? await clicksOf(db, emailIds) : [], (one) => one.email_id);
+  const clicks = Map.groupBy(emailIds.length > 0 ? await listClicks(db, emailIds) : [], (one) => one.email_id);
   const data = rows.map((row) => presentRecipient(row, { type, live, clicks: clicks.get(row.email_id ?? '') ?? [] }));
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
 export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) {
-  await broadcastOf(ctx, id);
+  await loadBroadcast(ctx, id);
   const { rows, hasMore } = await exclusionsPage(ctx.store.db, id, page);
   const live = await liveAmong(ctx, rows);
   const data = rows.flatMap((row) =>
@@ -232,7 +233,7 @@ export async function listBroadcastExclusions(ctx: Ctx, id: string, page: Page) 
 }
 
 export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
-  await broadcastOf(ctx, id);
+  await loadBroadcast(ctx, id);
   const { rows, hasMore } = await linksPage(ctx.store.db, id, page);
   const data = rows.map(({ id: linkId, url, clicks, unique_clicks, machine_clicks }) => ({
     id: linkId,
@@ -247,11 +248,11 @@ export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
 /** Returns the results of the checks that a send would run now, without sending. */
 export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
-  const row = await broadcastOf(ctx, id);
-  const around = await lookAround(store, teamId, row);
+  const row = await loadBroadcast(ctx, id);
+  const around = await loadRequirements(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
   const zones = await checkZones(store.db, teamId, row);
-  const { properties, team } = await aroundOf(store.db, row);
+  const { properties, team } = await loadSurroundings(store.db, row);
   const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
   const { subject, preview_text, ab_test } = row;
   const ofContent = await store.texts.run(
@@ -262,7 +263,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 
-async function broadcastOf({ store, teamId }: Ctx, id: string): Promise<BroadcastRow> {
+async function loadBroadcast({ store, teamId }: Ctx, id: string): Promise<BroadcastRow> {
   const row = await findBroadcast(store.db, teamId, id);
   if (!row) throw notFound('Broadcast');
   return row;

@@ -2,7 +2,7 @@ import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
 import { readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
-import { noteImagesOf } from '../../templates/index.ts';
+import { noteBroadcastImages } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
 import {
   findBroadcast,
@@ -19,18 +19,18 @@ import {
   refuseTooMany,
   mustStillHold,
   repeatWhileChanged,
-  sourceOf,
+  loadSource,
   type PreparedContent,
   type Source,
 } from './freeze-broadcast.ts';
 import { readWhen, type When } from './send-time.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { countAudience, declaredFor, filterOf, findSegment, findTopic } from '../../audience/index.ts';
+import { countAudience, declaredFor, loadSegmentFilter, findSegment, findTopic } from '../../audience/index.ts';
 import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
 import { createSendSwitch, type SendSwitch } from '../../../tenancy/instance/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
-import { planOf, usageOf } from '../../../tenancy/usage/index.ts';
+import { loadPlan, loadUsage } from '../../../tenancy/usage/index.ts';
 
 const IN_WORDS: Record<BroadcastStatus, string> = {
   draft: 'a draft',
@@ -53,7 +53,7 @@ export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, i
   await repeatWhileChanged(async () => {
     const seen = await findBroadcast(store.db, teamId, id);
     if (!seen) throw notFound('Broadcast');
-    const around = await lookAround(store, teamId, seen);
+    const around = await loadRequirements(store, teamId, seen);
     const prepared = seen.status === 'draft' ? await prepareContent(store, seen) : undefined;
     await store.db.tx(async (tx) => {
       const row = await lockBroadcast(tx, teamId, id);
@@ -92,11 +92,11 @@ export async function sendDraft(
   if (isLocal && when === null) throw localTimeOfNow();
   if (isLocal && row.ab_test !== null) throw notTogether();
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
-  const refusal = refusalOf(gate);
+  const refusal = toRefusal(gate);
   const { domain, source } = gate;
   if (refusal || !domain || !source) throw refusal ?? new Error('domain or body missing after the gate passed');
   // Before the checks, so that no image that they find is deleted in the meantime.
-  await noteImagesOf(tx, row, source);
+  await noteBroadcastImages(tx, row, source);
   const { checks, bodies, tooMany } = await mustStillHold(store, tx, { row, source, before: prepared });
   // Refused even if the checks were acknowledged.
   if (tooMany) throw refuseTooMany(tooMany);
@@ -141,7 +141,7 @@ type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'topic_id' | 'templ
  * Reads what a send needs from outside its transaction. The count takes long for a large segment, and is an estimate:
  * membership is evaluated again during sending.
  */
-export async function lookAround(
+export async function loadRequirements(
   store: Store,
   teamId: string,
   { segment_id: segmentId, sender }: Sent,
@@ -150,7 +150,7 @@ export async function lookAround(
   // With `development.any_sender` this creates the domain, which the transaction of the send then finds.
   if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
   const segment = segmentId === null ? undefined : await findSegment(store.db, teamId, segmentId);
-  const filter = segment && (await filterOf(store.db, segment, await declaredFor(store.db, teamId)));
+  const filter = segment && (await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId)));
   const count = filter && (await countAudience(store.db, teamId, filter));
   return {
     sending: await createSendSwitch(store)(),
@@ -168,7 +168,7 @@ export async function runGate(
   const domainName = parsed.ok ? parsed.mailbox.domain : '';
   const domain = await findDomainByName(tx, teamId, domainName);
   const team = await findTeam(tx, teamId);
-  const source = await sourceOf(tx, { ...row, team_id: teamId });
+  const source = await loadSource(tx, { ...row, team_id: teamId });
   const off = [around.sending, around.marketing].find(({ isOn }) => !isOn);
   const items: GateItem[] = [
     domainItem(domain, domainName),
@@ -226,13 +226,13 @@ export function mustBeTestable(
   domainName: string,
   body: Source | string | undefined,
 ): void {
-  const refusal = refusalOf({ items: [domainItem(domain, domainName), bodyItem(body)], isAllOff: false });
+  const refusal = toRefusal({ items: [domainItem(domain, domainName), bodyItem(body)], isAllOff: false });
   if (refusal) throw refusal;
 }
 
 async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0): Promise<GateItem> {
-  const { marketing_emails: max } = await planOf(store, tx, teamId);
-  const used = (await usageOf(tx, teamId, store.clock.now())).monthly.marketing;
+  const { marketing_emails: max } = await loadPlan(store, tx, teamId);
+  const used = (await loadUsage(tx, teamId, store.clock.now())).monthly.marketing;
   if (used + members <= max) return good('quota', 'The plan has marketing mail left for the segment.');
   return bad(
     'quota',
@@ -244,16 +244,16 @@ const good = (name: GateName, message: string): GateItem => ({ name, ok: true, m
 const bad = (name: GateName, message: string): GateItem => ({ name, ok: false, message });
 
 /** Returns the refusal for the first requirement that is not met; undefined if all are met. */
-function refusalOf({ items, isAllOff }: Pick<Gate, 'items' | 'isAllOff'>): Refusal | undefined {
+function toRefusal({ items, isAllOff }: Pick<Gate, 'items' | 'isAllOff'>): Refusal | undefined {
   const first = items.find(({ ok }) => !ok);
   if (!first) return undefined;
   if (first.name === 'quota') return refuse('marketing_quota_exceeded', { say: first.message });
   const status = first.name === 'marketing' || first.name === 'team' ? 403 : 422;
-  const reason = reasonOf(first.name, isAllOff);
+  const reason = toReasonCode(first.name, isAllOff);
   return refuse('validation_error', { status, say: first.message, ...(reason && { details: { reason } }) });
 }
 
-function reasonOf(name: GateName, isAllOff: boolean): string | undefined {
+function toReasonCode(name: GateName, isAllOff: boolean): string | undefined {
   if (name === 'postal_address') return 'no_postal_address';
   if (name !== 'marketing') return undefined;
   return isAllOff ? 'sending_off' : 'marketing_off';

@@ -5,7 +5,7 @@ import { nextTurn } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
 import { findTimeZone, type TimeZone } from '../../../protocol/time-zone.ts';
-import { declaredProperties, type PropertyRow, textsBehind } from '../../audience/index.ts';
+import { declaredProperties, type PropertyRow, textsAfter } from '../../audience/index.ts';
 import { propertyNamed } from './merge-values.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
@@ -38,7 +38,7 @@ export async function contactZones(db: Executor, teamId: string): Promise<Contac
   if (property?.type !== 'string') return { property: undefined, zones, hasUnknown: false, fallback: undefined };
   let read = 0;
   for (let after = ''; read < TEXTS_MAX;) {
-    const texts = await textsBehind(db, property.id, { after, limit: PAGE });
+    const texts = await textsAfter(db, property.id, { after, limit: PAGE });
     for (const text of texts) {
       const zone = zoneNamed(text);
       if (zone) zones.set(text, zone);

@@ -13,7 +13,7 @@ export async function readPass(world: World, broadcast: BroadcastRow, filter: Fi
   return (await readLocalPass(world, broadcast, filter)) ?? rest;
 }
 
-interface Carried {
+interface PassInProgress {
   broadcast: BroadcastRow;
   owner: string;
   pass: Pass;
@@ -25,7 +25,7 @@ interface Carried {
  */
 export async function startPass(
   world: World,
-  { broadcast, owner, pass }: Carried,
+  { broadcast, owner, pass }: PassInProgress,
   filter: Filter,
 ): Promise<BroadcastRow | undefined> {
   const { db, clock } = world;
@@ -48,7 +48,7 @@ export async function startPass(
 }
 
 /** Ends a pass after its last page: the broadcast waits for the next pass, or is finished. */
-export async function endPass(world: World, { broadcast, owner, pass }: Carried): Promise<void> {
+export async function endPass(world: World, { broadcast, owner, pass }: PassInProgress): Promise<void> {
   if (isTesting(broadcast)) return endTest(world, broadcast, owner);
   const { db, clock } = world;
   const { id } = broadcast;
@@ -72,8 +72,8 @@ async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Fil
   const { team_id: teamId, local_at: local, scheduled_at: scheduledAt } = broadcast;
   if (local === null || scheduledAt === null) return undefined;
   const found = await contactZones(db, teamId);
-  const moments = momentsOf(found, local);
-  const otherwise = found.fallback?.momentOf(local) ?? scheduledAt;
+  const moments = groupByMoment(found, local);
+  const otherwise = found.fallback?.toMoment(local) ?? scheduledAt;
   const inOrder = [...new Set([...moments.keys(), otherwise])].sort((a, b) => a - b);
   const last = inOrder.at(-1) ?? otherwise;
   const at = broadcast.pass_at ?? inOrder[0] ?? otherwise;
@@ -92,10 +92,10 @@ async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Fil
 }
 
 /** Groups the texts of time zones by the moment at which their clocks show the time. */
-function momentsOf({ zones }: ContactZones, local: number): Map<number, string[]> {
+function groupByMoment({ zones }: ContactZones, local: number): Map<number, string[]> {
   const moments = new Map<number, string[]>();
   for (const [text, zone] of zones) {
-    const at = zone.momentOf(local);
+    const at = zone.toMoment(local);
     moments.set(at, [...(moments.get(at) ?? []), text]);
   }
   return moments;

@@ -13,18 +13,18 @@ import {
 } from '../broadcast-recipients/broadcast-recipients.store.ts';
 import { isTooLarge, mailFor, mergedMail, type MergedMail } from '../broadcasts/merge-values.ts';
 import { saveProgress, saveDecision, waitForDecision } from '../broadcasts/leases.store.ts';
-import { abTestOf, decide, decisionOf, subjectsOf, variantFor } from '../broadcasts/ab-test.ts';
-import { fallbacksOf } from '../broadcasts/freeze-broadcast.ts';
+import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../broadcasts/ab-test.ts';
+import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
   mayMail,
   membersPage,
-  wayOutOf,
+  buildUnsubscribeLinks,
   preferenceOrigin,
   type ContactRow,
   declaredProperties,
   declaredFor,
-  filterOf,
+  loadSegmentFilter,
   findSegment,
   findTopic,
 } from '../../audience/index.ts';
@@ -44,9 +44,9 @@ const MINUTE_MS = 60_000;
  * then to the remaining ones with the subject that most people clicked.
  */
 function subjectFor(broadcast: BroadcastRow): (emailKey: string) => number | undefined {
-  const test = abTestOf(broadcast);
+  const test = readAbTest(broadcast);
   if (!test) return () => 0;
-  const decision = decisionOf(broadcast);
+  const decision = readDecision(broadcast);
   return decision ? () => decision.winner : (emailKey) => variantFor(broadcast.id, emailKey, test);
 }
 
@@ -56,7 +56,7 @@ export const isTesting = (broadcast: BroadcastRow): boolean =>
 
 /** Ends the test phase; the broadcast continues after the time to click is over. */
 export async function endTest({ db, clock }: World, broadcast: BroadcastRow, owner: string): Promise<void> {
-  const decidesAt = clock.now() + (abTestOf(broadcast)?.wait_minutes ?? 0) * MINUTE_MS;
+  const decidesAt = clock.now() + (readAbTest(broadcast)?.wait_minutes ?? 0) * MINUTE_MS;
   await db.tx((tx) => waitForDecision(tx, { id: broadcast.id, owner, decidesAt }));
 }
 
@@ -70,7 +70,7 @@ export function decideSubject(
   owner: string,
 ): Promise<BroadcastRow | undefined> {
   return db.tx(async (tx) => {
-    const counts = await variantCounts(tx, broadcast.id, subjectsOf(broadcast).length);
+    const counts = await variantCounts(tx, broadcast.id, listSubjects(broadcast).length);
     const decision = JSON.stringify(decide(counts));
     const isSaved = await saveDecision(tx, { id: broadcast.id, owner, decision });
     return isSaved ? { ...broadcast, ab_decision: decision, next_at: null } : undefined;
@@ -133,13 +133,13 @@ export async function sendPage(
     actor: { kind: 'job', name: 'broadcasts' },
     requestId: world.ids.prefixed('req_'),
   };
-  const subjectOf = subjectFor(broadcast);
+  const chooseSubject = subjectFor(broadcast);
   const drafted = members.flatMap((member) => {
-    const subject = subjectOf(member.email_key);
+    const subject = chooseSubject(member.email_key);
     const mail = subject === undefined ? undefined : route.mails[subject];
     return mail ? [{ member, subject, ...draftFor(world, broadcast, { route, mail }, member) }] : [];
   });
-  const variantOf = isTesting(broadcast) ? (subject: number | undefined) => subject ?? null : () => null;
+  const toVariant = isTesting(broadcast) ? (subject: number | undefined) => subject ?? null : () => null;
   const outside = await outsideSandbox(
     ctx,
     drafted.flatMap(({ send }) => send ?? []),
@@ -168,7 +168,7 @@ export async function sendPage(
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
         walked_contact_id: walked ? member.id : null,
-        variant: reason === undefined ? variantOf(subject) : null,
+        variant: reason === undefined ? toVariant(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
     }
@@ -213,7 +213,11 @@ function draftFor(
   const parsed = parseAddress(contact.email);
   if (!parsed.ok) return { unfit: 'invalid_address' };
   const id = world.ids.uuid();
-  const { variables, headers } = wayOutOf(world, route.origin, { contact, topicId: broadcast.topic_id, emailId: id });
+  const { variables, headers } = buildUnsubscribeLinks(world, route.origin, {
+    contact,
+    topicId: broadcast.topic_id,
+    emailId: id,
+  });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
   const send = {
@@ -284,13 +288,13 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   const properties = await declaredProperties(db, teamId);
   const team = await findTeam(db, teamId);
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
-  const fallbacks = fallbacksOf(broadcast, { properties, team });
+  const fallbacks = readFallbacks(broadcast, { properties, team });
   return {
-    filter: await filterOf(db, segment, await declaredFor(db, teamId)),
+    filter: await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
     domain,
-    from: mailboxOf(broadcast.sender),
-    replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
-    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
+    from: parseStoredMailbox(broadcast.sender),
+    replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
+    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
     origin: await preferenceOrigin(world, domain.id),
   };
 }
@@ -303,7 +307,7 @@ async function isTopicGone(db: Executor, { team_id: teamId, topic_id: topicId }:
   return topicId !== null && (await findTopic(db, teamId, topicId)) === undefined;
 }
 
-export function mailboxOf(text: string): Mailbox {
+export function parseStoredMailbox(text: string): Mailbox {
   const parsed = parseMailbox(text);
   if (!parsed.ok) throw new Error(`a broadcast has an address that cannot be parsed: ${parsed.fault}`);
   return parsed.mailbox;

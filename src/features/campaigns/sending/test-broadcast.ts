@@ -7,7 +7,7 @@ import { inOtherStatus, mustBeTestable } from '../broadcasts/send-broadcast.ts';
 import { renderMail } from '../broadcasts/preview-broadcast.ts';
 import type { EmailDraft } from '../../../mail/emails/index.ts';
 import type { Accept } from '../../../mail/accept/index.ts';
-import { mailboxOf } from './send-page.ts';
+import { parseStoredMailbox } from './send-page.ts';
 
 /** Sends a test of a draft or a scheduled broadcast. It is ordinary mail that no report counts. */
 export async function testBroadcast(
@@ -57,7 +57,7 @@ function draftFor(
   const replyTo = JSON.parse(row.reply_to_list) as string[];
   return {
     headerMailboxes: { from: row.sender, to: [written], cc: [], bcc: [], replyTo },
-    from: mailboxOf(row.sender),
+    from: parseStoredMailbox(row.sender),
     recipients: [mailbox],
     subject: `[Test] ${subject}`,
     html,

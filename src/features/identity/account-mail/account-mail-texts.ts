@@ -15,11 +15,11 @@ export type AccountMail = Occasion &
  * configured address of this service.
  */
 export function composeAccountMail(origin: string, mail: AccountMail): { subject: string; text: string } {
-  const { subject, lines } = partsOf(origin, mail);
+  const { subject, lines } = buildParts(origin, mail);
   return { subject, text: lines.join('\n') };
 }
 
-function partsOf(origin: string, mail: AccountMail): { subject: string; lines: string[] } {
+function buildParts(origin: string, mail: AccountMail): { subject: string; lines: string[] } {
   const { address, at } = mail;
   const occasion = `${isoTime(at)}${address === null ? '' : ` from the IP address ${address}`}`;
   switch (mail.kind) {

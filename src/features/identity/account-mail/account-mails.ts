@@ -10,7 +10,7 @@ import {
   type PasswordResetRow,
   type SignUpRow,
 } from '../accounts/accounts.store.ts';
-import { noteResetMailed, whatToTell, whoseReset, accountSender } from '../accounts/account-mails.ts';
+import { noteResetMailed, chooseSignUpMail, findResetUser, accountSender } from '../accounts/account-mails.ts';
 import { resetTokens, verificationTokens } from '../accounts/passwords.ts';
 import { findUser } from '../../../tenancy/users/index.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
@@ -23,7 +23,7 @@ import {
   unmailedInvitations,
   type InvitationRow,
 } from '../invitations/invitations.store.ts';
-import { tokenOf } from '../invitations/invitations.ts';
+import { readToken } from '../invitations/invitations.ts';
 import { findAccount } from '../../../tenancy/members/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import { failedSignIns, type FailedSignInRow } from '../sessions/sign-ins.store.ts';
@@ -84,7 +84,7 @@ export function createAccountMails(world: World, accept: Accepts): WorkLoop {
     atOnceMax: AT_ONCE,
     wakeOn: [],
     due: (limit) => due(world, limit),
-    carry: (item) => carry(world, accept, item),
+    process: (item) => sendItem(world, accept, item),
     describe: ({ kind, id }) => ({ kind, id }),
   });
 }
@@ -102,7 +102,7 @@ async function due({ db, clock }: World, limit: number): Promise<Item[]> {
   return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function carry(world: World, accept: Accepts, item: Item): Promise<void> {
+function sendItem(world: World, accept: Accepts, item: Item): Promise<void> {
   switch (item.kind) {
     case 'sign_up':
       return mailSignUp(world, accept, item.row);
@@ -114,7 +114,7 @@ function carry(world: World, accept: Accepts, item: Item): Promise<void> {
 }
 
 async function mailSignUp(world: World, accept: Accepts, row: SignUpRow): Promise<void> {
-  const told = await whatToTell(world, row);
+  const told = await chooseSignUpMail(world, row);
   if (told === undefined) return;
   const token = verificationTokens.of(world.secrets, row);
   const fault =
@@ -129,7 +129,7 @@ async function mailSignUp(world: World, accept: Accepts, row: SignUpRow): Promis
 }
 
 async function mailReset(world: World, accept: Accepts, row: PasswordResetRow): Promise<void> {
-  const user = await whoseReset(world, row);
+  const user = await findResetUser(world, row);
   if (!user) return;
   const token = resetTokens.of(world.secrets, row);
   // Use the address as the account's owner wrote it, never as it is written in the request.
@@ -190,7 +190,7 @@ export function createInvitationMails(world: World, accept: Pick<Accept, 'accept
     atOnceMax: INVITATIONS_AT_ONCE,
     wakeOn: ['team_invitations'],
     due: (limit) => unmailedInvitations(db, world.clock.now(), limit),
-    carry: (invitation) => mailInvitation(world, accept, invitation),
+    process: (invitation) => mailInvitation(world, accept, invitation),
     describe: ({ id, team_id: teamId }) => ({ invitationId: id, teamId }),
   });
 }
@@ -215,7 +215,7 @@ async function send(
   invitation: InvitationRow,
 ): Promise<string | undefined> {
   const { id, team_id: teamId, email } = invitation;
-  const token = tokenOf(world, invitation);
+  const token = readToken(world, invitation);
   if (token === undefined) return 'the instance key that its token was made with is gone; withdraw it and invite anew';
   const team = await findTeam(world.db, teamId);
   const inviter = await findAccount(world.db, invitation.invited_by);
@@ -254,7 +254,7 @@ export function createFailedSignIns(world: World): WorkLoop {
     atOnceMax: FAILED_SIGN_INS_AT_ONCE,
     wakeOn: [],
     due: (limit) => failedSignIns(db, limit),
-    carry: (row) => settleFailedSignIn(world, row),
+    process: (row) => settleFailedSignIn(world, row),
     describe: ({ id }) => ({ id }),
   });
 }

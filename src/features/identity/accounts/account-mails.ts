@@ -5,12 +5,12 @@ import { findUserByEmailKey, type UserRow } from '../../../tenancy/users/index.t
 import {
   countMailsAskedFor,
   admitPasswordReset,
-  lockPasswordResetsOf,
+  lockPasswordResets,
   notePasswordResetMailed,
   removePasswordReset,
   admitSignUp,
   isInvited,
-  lockSignUpsOf,
+  lockSignUps,
   removeSignUp,
   oldestVerifiedDomain,
   verifiedDomainNamed,
@@ -38,14 +38,14 @@ interface MailKind {
  * contains a link that works for as long as the mail counts towards the limit, and only the owner of the mailbox reads
  * it.
  */
-const SIGN_UPS: MailKind = { table: 'sign_ups', lock: lockSignUpsOf, admit: admitSignUp };
-const RESETS: MailKind = { table: 'password_resets', lock: lockPasswordResetsOf, admit: admitPasswordReset };
+const SIGN_UPS: MailKind = { table: 'sign_ups', lock: lockSignUps, admit: admitSignUp };
+const RESETS: MailKind = { table: 'password_resets', lock: lockPasswordResets, admit: admitPasswordReset };
 
 /**
  * Returns the mail to send to the person who requested an account. Returns undefined if there is none; the request is
  * then removed.
  */
-export async function whatToTell(
+export async function chooseSignUpMail(
   store: Store,
   row: SignUpRow,
 ): Promise<{ kind: 'verify' | 'exists'; to: string } | undefined> {
@@ -66,7 +66,7 @@ export async function whatToTell(
  * Returns the account that a password reset is for. Returns undefined if no mail must be sent; the request is then
  * removed.
  */
-export async function whoseReset(store: Store, row: PasswordResetRow): Promise<UserRow | undefined> {
+export async function findResetUser(store: Store, row: PasswordResetRow): Promise<UserRow | undefined> {
   const user = await findUserByEmailKey(store.db, row.email_key);
   if (user && (await isAdmitted(store, row, RESETS))) return user;
   await removePasswordReset(store.db, row.id);

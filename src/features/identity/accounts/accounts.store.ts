@@ -48,7 +48,7 @@ export const findSignUpByToken = (db: Executor, tokenHash: string): Promise<Sign
 export type Admission = Pick<SignUpRow, 'id' | 'admitted_at'>;
 
 /** Locks all requests for an address, so that two tokens for it are used one after the other. */
-export const lockSignUpsOf = (tx: Executor, emailKey: string): Promise<Admission[]> =>
+export const lockSignUps = (tx: Executor, emailKey: string): Promise<Admission[]> =>
   tx.all<Admission>(
     `select id, admitted_at from sign_ups where email_key = ? order by id ${tx.dialect === 'pg' ? 'for update' : ''}`,
     [emailKey],
@@ -138,7 +138,7 @@ export const findPasswordResetByToken = (db: Executor, tokenHash: string): Promi
   db.get<PasswordResetRow>('select * from password_resets where token_hash = ?', [tokenHash]);
 
 /** Locks all requests for an address, always in the same order. */
-export const lockPasswordResetsOf = (tx: Executor, emailKey: string): Promise<Admission[]> =>
+export const lockPasswordResets = (tx: Executor, emailKey: string): Promise<Admission[]> =>
   tx.all<Admission>(
     `select id, admitted_at from password_resets where email_key = ? order by id ${tx.dialect === 'pg' ? 'for update' : ''}`,
     [emailKey],
@@ -156,7 +156,7 @@ export async function usePasswordReset(tx: Executor, id: string, at: number): Pr
  * Removes the unused password resets of an address, including those whose account was not looked up yet. The caller
  * must hold the lock.
  */
-export const endPasswordResetsOf = (tx: Executor, emailKey: string): Promise<number> =>
+export const removeUnusedPasswordResets = (tx: Executor, emailKey: string): Promise<number> =>
   tx.run('delete from password_resets where email_key = ? and used_at is null', [emailKey]);
 
 export const unmailedPasswordResets = (db: Executor, now: number, limit: number): Promise<PasswordResetRow[]> =>

@@ -1,6 +1,6 @@
 import type { Store } from '../../../platform/store.ts';
 import { audited } from '../../../tenancy/audit/index.ts';
-import { allTeamsOf } from '../sessions/own-teams.store.ts';
+import { listOwnTeams } from '../sessions/own-teams.store.ts';
 import type { UserRow } from '../../../tenancy/users/index.ts';
 
 /** Origin of a request by somebody who has not signed in. */
@@ -17,7 +17,7 @@ export async function auditAttempt(
   { address, user_agent, request_id }: Attempt,
   action: string,
 ): Promise<ReturnType<typeof audited>> {
-  const [team] = await allTeamsOf(store.db, user.id);
+  const [team] = await listOwnTeams(store.db, user.id);
   return audited(store, {
     action,
     team_id: team?.id ?? null,

@@ -5,11 +5,11 @@ import { hashToken, mailedTokens } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx, UserCtx, Browser } from '../../../tenancy/access/index.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.ts';
-import { endSessionsOf, endOtherSessionsOf, mustBeBrowser } from '../../../tenancy/session-rows/index.ts';
-import { allTeamsOf } from '../sessions/own-teams.store.ts';
+import { endSessionsOfUser, endOtherSessions, mustBeBrowser } from '../../../tenancy/session-rows/index.ts';
+import { listOwnTeams } from '../sessions/own-teams.store.ts';
 import { countRequest, forgetAttemptsAt, beginAttempt, forgiveAttempt, settleAttempt } from '../sessions/attempts.ts';
 import {
-  emailKeyOf,
+  toEmailKey,
   findUser,
   findUserByEmailKey,
   lockUser,
@@ -20,10 +20,10 @@ import {
 } from '../../../tenancy/users/index.ts';
 import {
   insertAccountNotice,
-  endPasswordResetsOf,
+  removeUnusedPasswordResets,
   findPasswordResetByToken,
   insertPasswordReset,
-  lockPasswordResetsOf,
+  lockPasswordResets,
   usePasswordReset,
   type AccountNoticeKind,
   type PasswordResetRow,
@@ -41,7 +41,7 @@ const USER_AGENT_CHARS_MAX = 500;
  * Returns a store whose first change records in the audit log what a person did for their own account without being
  * signed in.
  */
-export function auditedOf(
+export function createAuditedStore(
   { store, browser, requestId }: { store: Store; browser: Pick<Browser, 'address' | 'userAgent'>; requestId: string },
   {
     action,
@@ -71,7 +71,7 @@ const LIFE_MS = 3_600_000;
  * account exists.
  */
 export async function requestPasswordReset({ store, browser, requestId }: NobodyCtx, written: string) {
-  const emailKey = emailKeyOf(readUserEmail(written));
+  const emailKey = toEmailKey(readUserEmail(written));
   const { address } = browser;
   await countRequest(store, 'password_reset', { emailKey, address });
   const row: PasswordResetRow = {
@@ -92,7 +92,7 @@ export async function makePasswordReset(
   email: string,
   why = 'handed over by the operator',
 ): Promise<{ user: UserRow; token: string; expiresAt: string }> {
-  const user = await findUserByEmailKey(store.db, emailKeyOf(email));
+  const user = await findUserByEmailKey(store.db, toEmailKey(email));
   if (!user) throw notFound('User');
   const row = {
     ...newReset(store, user.email_key),
@@ -133,28 +133,28 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
   const found = await findUser(store.db, row.user_id);
   if (!found) throw gone();
   const passwordHash = await store.passwords.hash(password);
-  const [team] = await allTeamsOf(store.db, found.id);
-  const held = auditedOf(ctx, { action: 'password.reset', user: found, team_id: team?.id ?? null });
+  const [team] = await listOwnTeams(store.db, found.id);
+  const held = createAuditedStore(ctx, { action: 'password.reset', user: found, team_id: team?.id ?? null });
   await held.db.tx(async (tx) => {
     // Takes the same lock as a new session, so that no session can begin in between.
     const user = await lockUser(tx, found.id);
-    await lockPasswordResetsOf(tx, found.email_key);
+    await lockPasswordResets(tx, found.email_key);
     if (!user || !(await usePasswordReset(tx, row.id, now))) throw gone();
     await setPassword(tx, user.id, passwordHash);
     // The token was mailed to the address, which verifies it.
     await noteVerified(tx, user.id, now);
-    await endSessionsOf(tx, user.id);
+    await endSessionsOfUser(tx, user.id);
     // Somebody with the old password may have authorized an app.
     await revokeGrantsOfUser(tx, user.id, { at: now, reason: 'user' });
-    await endPasswordResetsOf(tx, user.email_key);
+    await removeUnusedPasswordResets(tx, user.email_key);
     await forgetAttemptsAt(tx, user.email_key, ctx.browser.address);
-    await tell(tx, store, { userId: user.id, kind: 'password_reset', address: ctx.browser.address });
+    await notifyByMail(tx, store, { userId: user.id, kind: 'password_reset', address: ctx.browser.address });
   });
   return { object: 'user' as const, id: found.id };
 }
 
 /** Queues the mail that reports a change, in the transaction of the change. */
-export const tell = (
+export const notifyByMail = (
   tx: Executor,
   { ids, clock }: Store,
   { userId, kind, address }: { userId: string; kind: AccountNoticeKind; address: string | null },
@@ -186,12 +186,12 @@ export async function changePassword(
     // If the password was replaced meanwhile, the caller who knew the old one must not change anything any more.
     if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
     await setPassword(tx, user.id, passwordHash);
-    await endOtherSessionsOf(tx, { userId: user.id, sessionId: actor.sessionId });
+    await endOtherSessions(tx, { userId: user.id, sessionId: actor.sessionId });
     // Somebody with the old password may have authorized an app.
     await revokeGrantsOfUser(tx, user.id, { at: store.clock.now(), reason: 'user' });
-    await lockPasswordResetsOf(tx, user.email_key);
-    await endPasswordResetsOf(tx, user.email_key);
-    await tell(tx, store, { userId: user.id, kind: 'password_changed', address: browser.address });
+    await lockPasswordResets(tx, user.email_key);
+    await removeUnusedPasswordResets(tx, user.email_key);
+    await notifyByMail(tx, store, { userId: user.id, kind: 'password_changed', address: browser.address });
   });
   return { object: 'user' as const, id: user.id };
 }

@@ -5,7 +5,7 @@ import type { NobodyCtx } from '../../../tenancy/access/index.ts';
 import { countRequest } from '../sessions/attempts.ts';
 import { beginSession } from '../sessions/sessions.ts';
 import {
-  emailKeyOf,
+  toEmailKey,
   presentUser,
   readUserEmail,
   findUser,
@@ -13,19 +13,19 @@ import {
   insertUser,
   type UserRow,
 } from '../../../tenancy/users/index.ts';
-import { signUpTokens, verificationTokens, auditedOf, makePasswordReset } from './passwords.ts';
+import { signUpTokens, verificationTokens, createAuditedStore, makePasswordReset } from './passwords.ts';
 import {
   insertSignUp,
   findSignUpByToken,
   isInvited,
-  lockSignUpsOf,
+  lockSignUps,
   noteSignUpVerified,
   removeOtherSignUps,
   type SignUpRow,
 } from './accounts.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
-import { joinAsNewUser, openInvitationOf } from '../invitations/invitations.ts';
+import { joinAsNewUser, loadOpenInvitation } from '../invitations/invitations.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 
 const SIGN_UP_COOKIE = 'rasket_signup';
@@ -41,7 +41,7 @@ export async function signUp(
 ) {
   mustTakeSignUps(store);
   const email = readUserEmail(written);
-  const emailKey = emailKeyOf(email);
+  const emailKey = toEmailKey(email);
   const { address } = browser;
   await countRequest(store, 'sign_up', { emailKey, address });
   const id = store.ids.uuid();
@@ -84,7 +84,7 @@ export async function signUpByInvitation(
   const { store } = ctx;
   mustTakeSignUps(store);
   const now = store.clock.now();
-  const invitation = await openInvitationOf(store.db, token, now);
+  const invitation = await loadOpenInvitation(store.db, token, now);
   await mustBeNew(store.db, invitation.email_key);
   const team = await findTeam(store.db, invitation.team_id);
   if (!team) throw notFound('Invitation');
@@ -99,8 +99,8 @@ export async function signUpByInvitation(
     disabled_at: null,
     created_at: now,
   };
-  const created = auditedOf(ctx, { action: 'account.created', user, team_id: team.id });
-  const joined = auditedOf(
+  const created = createAuditedStore(ctx, { action: 'account.created', user, team_id: team.id });
+  const joined = createAuditedStore(
     { ...ctx, store: created },
     { action: 'invitation.accepted', user, team_id: team.id, subject_id: null },
   );
@@ -135,10 +135,10 @@ export async function verifyEmail(ctx: NobodyCtx, token: string) {
   const now = store.clock.now();
   const row = await liveSignUp(store, token);
   const isOwn = isSameBrowser(ctx, row);
-  const held = auditedOf(ctx, { action: 'account.created', user: row, team_id: null });
+  const held = createAuditedStore(ctx, { action: 'account.created', user: row, team_id: null });
   const at = await held.db
     .tx(async (tx) => {
-      await lockSignUpsOf(tx, row.email_key);
+      await lockSignUps(tx, row.email_key);
       if (await noteSignUpVerified(tx, row.id, now)) {
         if (store.config.accounts.sign_up === 'invitation' && !(await isInvited(tx, row.email_key, now))) throw gone();
         await makeUser(tx, { ...row, password_hash: isOwn ? row.password_hash : null }, now);

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 
 export type StoredStatus = 'pending' | 'running' | 'done' | 'failed' | 'rejected' | 'expired';
 
@@ -122,7 +122,7 @@ export async function approvalPage(
   const byGrant = grantId === undefined ? '' : ' and grant_id = ?';
   const values = [teamId, ...ofStatus, ...(grantId === undefined ? [] : [grantId]), ...pageValues(page)];
   const sql = pageSql('approvals', `team_id = ?${byStatus}${byGrant}`, page);
-  return pageOf(await db.all<ApprovalRow>(sql, values), page);
+  return cutPage(await db.all<ApprovalRow>(sql, values), page);
 }
 
 function statusSql(

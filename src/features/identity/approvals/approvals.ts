@@ -4,7 +4,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { mustReach, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
-import { tell } from '../accounts/passwords.ts';
+import { notifyByMail } from '../accounts/passwords.ts';
 import { nameOfGrant, actorOfGrant } from '../oauth/grants.ts';
 import {
   countPending,
@@ -27,15 +27,15 @@ import {
   callText,
   hashCall,
   heldText,
-  keyOf,
+  readIdempotencyKey,
   changedBy,
   BROADCAST_TEXTS,
   CONTENT_BYTES_MAX,
   readCall,
   type HeldFile,
   type ProposedCall,
-  type Look,
-  type Looked,
+  type ReviewCall,
+  type ReviewedCall,
   type FilledCall,
 } from './proposed-call.ts';
 import type { Requirement, ApprovalContent, QueryOf } from '../../../contract/index.ts';
@@ -47,7 +47,7 @@ const RUN_MS = 15 * 60_000;
 const brokenOffBefore = (now: number): number => now - RUN_MS;
 
 interface Around {
-  summaryOf: (operationId: string) => string;
+  describeOperation: (operationId: string) => string;
   now: number;
 }
 
@@ -60,11 +60,11 @@ function statusAt(row: ApprovalRow, now: number): StoredStatus {
   return isBrokenOff(row, now) ? 'failed' : row.status;
 }
 
-const presentSummary = (row: ApprovalRow, { summaryOf, now }: Around) => ({
+const presentSummary = (row: ApprovalRow, { describeOperation, now }: Around) => ({
   id: row.id,
   status: statusAt(row, now),
   operation_id: row.operation_id,
-  summary: summaryOf(row.operation_id),
+  summary: describeOperation(row.operation_id),
   grant: { id: row.grant_id, client_name: row.client_name },
   created_at: isoTime(row.created_at),
   expires_at: isoTime(row.expires_at),
@@ -114,7 +114,7 @@ type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
 export async function proposeCall(
   ctx: AppCtx,
   call: ProposedCall,
-  { files, look }: { files: readonly HeldFile[]; look: Look },
+  { files, review }: { files: readonly HeldFile[]; review: ReviewCall },
 ): Promise<{ answered: unknown }> {
   const { store, teamId, actor } = ctx;
   const text = callText(call);
@@ -124,7 +124,7 @@ export async function proposeCall(
     });
   }
   const callHash = hashCall(call.operationId, text);
-  const looked = await look(call, files);
+  const looked = await review(call, files);
   if (looked.bytes > CONTENT_BYTES_MAX) {
     throw refuse('invalid_permission', {
       say: `This call waits for approval (approval of its grant), and one that names more than ${CONTENT_BYTES_MAX} bytes of content cannot wait, because a person has to see all of it; name less in one call.`,
@@ -156,7 +156,7 @@ export async function proposeCall(
     };
     await insertApproval(tx, row);
     // A single mail announces pending calls; the page lists all of them.
-    if (pending === 0) await tell(tx, store, { userId: actor.userId, kind: 'approval_waits', address: null });
+    if (pending === 0) await notifyByMail(tx, store, { userId: actor.userId, kind: 'approval_waits', address: null });
     return row;
   });
   if (held.status === 'done') return { answered: JSON.parse(held.result ?? 'null') as unknown };
@@ -168,7 +168,7 @@ export async function proposeCall(
  * must not change until the decision, and the recipients of a broadcast must not change until it has been sent. Changes
  * by others are detected by the hash.
  */
-export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promise<void> {
+export async function mustLeaveWaitingMail(ctx: AppCtx, call: ProposedCall): Promise<void> {
   const { db, clock } = ctx.store;
   const now = clock.now();
   const { grantId } = ctx.actor;
@@ -179,7 +179,7 @@ export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promi
   if (waiting.size + leaving.size === 0) return;
   const changed = await changedBy(ctx, call);
   if (changed.some((id) => waiting.has(id))) throw untilDecided();
-  if (changed.some((id) => leaving.has(id))) throw untilItHasLeft();
+  if (changed.some((id) => leaving.has(id))) throw refuseUntilSent();
 }
 
 const untilDecided = (): Refusal =>
@@ -187,7 +187,7 @@ const untilDecided = (): Refusal =>
     say: 'A call of this app that waits for approval (GET /approvals) names this, or is mail to it, so the app cannot change it until a person has decided.',
   });
 
-const untilItHasLeft = (): Refusal =>
+const refuseUntilSent = (): Refusal =>
   refuse('invalid_permission', {
     say: 'An approved broadcast of this app is mailed to this and has not been sent yet, so the app cannot change its recipients. Cancel the broadcast first, or wait until it is sent.',
   });
@@ -204,13 +204,13 @@ type NewOne = Parameters<typeof insertApproval>[1] & { status: 'pending'; result
  */
 const isSame = (
   row: ApprovalRow,
-  { call, now, looked }: { call: ProposedCall; now: number; looked: Looked },
+  { call, now, looked }: { call: ProposedCall; now: number; looked: ReviewedCall },
 ): boolean =>
   (row.status === 'pending' &&
     row.expires_at > now &&
     row.seen_hash === looked.hash &&
     !hasGrown(row.seen_contacts, looked.content.audience?.subscribed)) ||
-  (row.status === 'done' && keyOf(call) !== undefined) ||
+  (row.status === 'done' && readIdempotencyKey(call) !== undefined) ||
   row.status === 'running';
 
 function waits({ origin }: Store, { id, expires_at: expiresAt }: Pick<ApprovalRow, 'id' | 'expires_at'>): Refusal {
@@ -226,7 +226,7 @@ const tooMany = (): Refusal =>
     say: `${PENDING_MAX} calls of this app wait for approval already, and no more may wait; a person has to decide on them first.`,
   });
 
-type Words = Pick<Maker, 'summaryOf'>;
+type Words = Pick<Maker, 'describeOperation'>;
 
 /** Restricts an app to its own approvals. */
 const grantIn = (actor: Actor): string | undefined => (actor.kind === 'oauth_grant' ? actor.grantId : undefined);
@@ -235,7 +235,7 @@ export async function listApprovals(
   { store, teamId, actor }: Ctx,
   { status }: NonNullable<QueryOf<'listApprovals'>>,
   page: Page,
-  { summaryOf }: Words,
+  { describeOperation }: Words,
 ) {
   const now = store.clock.now();
   const filter = { teamId, grantId: grantIn(actor), status, now, brokenOff: brokenOffBefore(now) };
@@ -243,23 +243,28 @@ export async function listApprovals(
   return {
     object: 'list' as const,
     has_more: hasMore,
-    data: rows.map((row) => presentSummary(row, { summaryOf, now })),
+    data: rows.map((row) => presentSummary(row, { describeOperation, now })),
   };
 }
 
 /** Returns an approval. An app gets no content: its scopes may not cover it, and it is for the person who decides. */
-export async function getApproval({ store, teamId, actor }: Ctx, id: string, { summaryOf }: Words, look: Look) {
+export async function getApproval(
+  { store, teamId, actor }: Ctx,
+  id: string,
+  { describeOperation }: Words,
+  review: ReviewCall,
+) {
   const row = await findApproval(store.db, teamId, id);
   const only = grantIn(actor);
   if (!row || (only !== undefined && row.grant_id !== only)) throw notFound('Approval');
   const now = store.clock.now();
   const isShown = only === undefined && statusAt(row, now) === 'pending';
-  return presentApproval(row, { summaryOf, now, content: isShown ? await readContent(row, look) : null });
+  return presentApproval(row, { describeOperation, now, content: isShown ? await readContent(row, review) : null });
 }
 
-async function readContent(row: ApprovalRow, look: Look): Promise<ApprovalContent> {
+async function readContent(row: ApprovalRow, review: ReviewCall): Promise<ApprovalContent> {
   const { call, files } = readCall(row.operation_id, row.call);
-  const { content, bytes, hash } = await look(call, files);
+  const { content, bytes, hash } = await review(call, files);
   const { audience } = content;
   const isChanged = hash !== row.seen_hash || hasGrown(row.seen_contacts, audience?.subscribed);
   // It had less when the app asked, so it cannot be approved; what is too large to show is omitted.
@@ -273,8 +278,8 @@ async function readContent(row: ApprovalRow, look: Look): Promise<ApprovalConten
 
 /** Makes a call for an app, without asking for approval again. */
 export interface Maker {
-  accessOf(operationId: string): Requirement;
-  summaryOf(operationId: string): string;
+  findRequirement(operationId: string): Requirement;
+  describeOperation(operationId: string): string;
   make(actor: Extract<Actor, { kind: 'oauth_grant' }>, call: ProposedCall): Promise<unknown>;
 }
 
@@ -285,33 +290,45 @@ export type Fill = (call: ProposedCall) => Promise<FilledCall>;
  * Approves a call and makes it. Returns after the call was made. A call that breaks off is never made again, because it
  * is unknown how far it came.
  */
-export async function approveCall(ctx: Ctx, id: string, maker: Maker, { fill, look }: { fill: Fill; look: Look }) {
+export async function approveCall(
+  ctx: Ctx,
+  id: string,
+  maker: Maker,
+  { fill, review }: { fill: Fill; review: ReviewCall },
+) {
   const { store, teamId } = ctx;
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
-  const access = maker.accessOf(row.operation_id);
+  const access = maker.findRequirement(row.operation_id);
   mustReach(ctx.actor, access);
   const actor = await actorOfGrant(store, row.grant_id);
   if (!actor) throw ended();
   mustReach(actor, access);
   const held = readCall(row.operation_id, row.call);
-  const key = keyOf(held.call) ?? `approval ${id}`;
+  const key = readIdempotencyKey(held.call) ?? `approval ${id}`;
   const { call, files } = await fill(held.call);
   const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
   if (other) throw fileChanged(other);
-  const { hash, content } = await look(held.call, files);
+  const { hash, content } = await review(held.call, files);
   if (hash !== row.seen_hash) throw changed();
   const now = content.audience?.subscribed;
   if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
   await claim(ctx, id, { status: 'running', reason: null });
   const approved = { ...actor, approvedContacts: now ?? null };
-  const end = await endOf(() => maker.make(approved, { ...call, header: { ...call.header, 'idempotency-key': key } }));
+  const end = await runToEnd(() =>
+    maker.make(approved, { ...call, header: { ...call.header, 'idempotency-key': key } }),
+  );
   const broadcastId = row.operation_id === 'createBroadcast' ? idIn(end.result) : null;
   await store.db.tx((tx) => noteEnd(tx, id, { ...end, broadcastId }));
   return present(ctx, id, maker);
 }
 
-export async function rejectCall(ctx: Ctx, id: string, reason: string | undefined, maker: Pick<Maker, 'summaryOf'>) {
+export async function rejectCall(
+  ctx: Ctx,
+  id: string,
+  reason: string | undefined,
+  maker: Pick<Maker, 'describeOperation'>,
+) {
   if (!(await findApproval(ctx.store.db, ctx.teamId, id))) throw notFound('Approval');
   await claim(ctx, id, { status: 'rejected', reason: reason ?? null });
   return present(ctx, id, maker);
@@ -323,7 +340,7 @@ async function claim(
   id: string,
   { status, reason }: { status: 'running' | 'rejected'; reason: string | null },
 ): Promise<void> {
-  const by = await deciderOf(store, actor);
+  const by = await loadDecider(store, actor);
   const at = store.clock.now();
   await store.db.tx(async (tx) => {
     const row = await lockApproval(tx, teamId, id);
@@ -334,7 +351,7 @@ async function claim(
   });
 }
 
-async function deciderOf(
+async function loadDecider(
   { db }: Ctx['store'],
   actor: Actor,
 ): Promise<{ kind: 'user' | 'api_key'; name: string | null }> {
@@ -342,7 +359,7 @@ async function deciderOf(
   return { kind: 'api_key', name: actor.kind === 'api_key' ? await keyName(db, actor.keyId) : null };
 }
 
-async function endOf(work: () => Promise<unknown>): Promise<{ result: string | null; error: string | null }> {
+async function runToEnd(work: () => Promise<unknown>): Promise<{ result: string | null; error: string | null }> {
   try {
     return { result: JSON.stringify((await work()) ?? null), error: null };
   } catch (error) {
@@ -357,10 +374,10 @@ function idIn(result: string | null): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-async function present({ store, teamId }: Ctx, id: string, { summaryOf }: Pick<Maker, 'summaryOf'>) {
+async function present({ store, teamId }: Ctx, id: string, { describeOperation }: Pick<Maker, 'describeOperation'>) {
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
-  return presentApproval(row, { summaryOf, now: store.clock.now(), content: null });
+  return presentApproval(row, { describeOperation, now: store.clock.now(), content: null });
 }
 
 const decided = ({ status }: ApprovalRow): Refusal =>

@@ -36,7 +36,7 @@ export interface FilledCall {
 /** Header that identifies repetitions of a call. */
 const KEY = 'idempotency-key';
 
-export const keyOf = ({ header }: ProposedCall): string | undefined =>
+export const readIdempotencyKey = ({ header }: ProposedCall): string | undefined =>
   typeof header[KEY] === 'string' ? header[KEY] : undefined;
 
 /** Headers that operations read; all others differ from call to call. */
@@ -63,7 +63,7 @@ export const hashCall = (operationId: string, text: string): string =>
 export type Content = Omit<ApprovalContent, 'is_changed'>;
 
 /** Content that a call names and does not contain, at one moment. */
-export interface Looked {
+export interface ReviewedCall {
   content: Content;
   /** Size of the content as JSON. */
   bytes: number;
@@ -74,7 +74,7 @@ export interface Looked {
 }
 
 /** Reads what a person sees of a call before the decision. */
-export type Look = (call: ProposedCall, files: readonly HeldFile[]) => Promise<Looked>;
+export type ReviewCall = (call: ProposedCall, files: readonly HeldFile[]) => Promise<ReviewedCall>;
 
 /** A call with more content cannot wait, because what is not shown cannot be approved. */
 export const CONTENT_BYTES_MAX = 8 * 1024 * 1024;

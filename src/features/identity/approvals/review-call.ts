@@ -10,17 +10,17 @@ import {
   FILTERED,
   type Content,
   type HeldFile,
-  type Looked,
+  type ReviewedCall,
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
-  fallbacksOf,
+  readFallbacks,
   findBroadcast,
   getBroadcast,
-  subjectsOf,
+  listSubjects,
   type Fallbacks,
 } from '../../campaigns/index.ts';
 import {
@@ -63,7 +63,11 @@ interface Showing {
  * shown, except the number of contacts, which changes all the time. Missing objects are not shown; the call itself will
  * report them.
  */
-export async function lookAt(ctx: Ctx<World>, call: ProposedCall, files: readonly HeldFile[]): Promise<Looked> {
+export async function reviewCall(
+  ctx: Ctx<World>,
+  call: ProposedCall,
+  files: readonly HeldFile[],
+): Promise<ReviewedCall> {
   const showing: Showing = {
     ctx,
     call,
@@ -99,14 +103,14 @@ async function ifThere(work: Promise<void>): Promise<void> {
   }
 }
 
-const fieldsOf = (value: unknown): Fields =>
+const toFields = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 const listIn = (value: unknown): string[] =>
   (Array.isArray(value) ? (value as unknown[]) : [value]).filter((one): one is string => typeof one === 'string');
 const pathIn = ({ path }: ProposedCall, name: string): string => String(path[name]);
 
-function messageOf(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMessage>): ApprovalMessage {
+function buildMessage(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMessage>): ApprovalMessage {
   const { to = [], cc = [], bcc = [] } = fields;
   return {
     kind,
@@ -135,17 +139,17 @@ async function showEmails({ ctx, call, messages, templates }: Showing): Promise<
     const email = await getEmail(ctx, pathIn(call, 'email_id'));
     const { from, html, text } = email;
     const addressed = { to: listIn(email.to), cc: listIn(email.cc), bcc: listIn(email.bcc) };
-    messages.push(messageOf('email', { from, ...addressed, subjects: listIn(email.subject), html, text }));
+    messages.push(buildMessage('email', { from, ...addressed, subjects: listIn(email.subject), html, text }));
     return;
   }
   if (operationId !== 'sendEmail' && operationId !== 'sendBatch') return;
   const emails: readonly unknown[] = Array.isArray(body) ? (body as unknown[]) : [body];
-  for (const [i, email] of emails.map(fieldsOf).entries()) {
-    const template = textIn(fieldsOf(email['template'])['id']);
+  for (const [i, email] of emails.map(toFields).entries()) {
+    const template = textIn(toFields(email['template'])['id']);
     if (template !== null) templates.set(template, 'published');
-    const files = Array.isArray(email['attachments']) ? (email['attachments'] as unknown[]).map(fieldsOf) : [];
+    const files = Array.isArray(email['attachments']) ? (email['attachments'] as unknown[]).map(toFields) : [];
     messages.push(
-      messageOf('email', {
+      buildMessage('email', {
         name: Array.isArray(body) ? `${i}` : null,
         from: textIn(email['from']),
         to: listIn(email['to']),
@@ -167,11 +171,11 @@ async function showBroadcast(showing: Showing): Promise<void> {
   const { store, teamId } = ctx;
   const properties = await declaredProperties(store.db, teamId);
   if (call.operationId === 'createBroadcast') {
-    const body = fieldsOf(call.body) as Partial<CreateBroadcastRequest>;
+    const body = toFields(call.body) as Partial<CreateBroadcastRequest>;
     const template = body.template?.id ?? null;
     if (template !== null) templates.set(template, 'published');
     messages.push(
-      messageOf('broadcast', {
+      buildMessage('broadcast', {
         name: body.name ?? null,
         from: textIn(body.from),
         reply_to: listIn(body.reply_to),
@@ -197,12 +201,12 @@ async function showBroadcast(showing: Showing): Promise<void> {
     row.template_version_id === null ? undefined : await findVersionContent(store.db, row.template_version_id);
   if (!fixed && row.template_id !== null) templates.set(row.template_id, 'published');
   messages.push(
-    messageOf('broadcast', {
+    buildMessage('broadcast', {
       name: row.name,
       from: row.sender,
-      to: call.operationId === 'testBroadcast' ? listIn(fieldsOf(call.body)['to']) : [],
+      to: call.operationId === 'testBroadcast' ? listIn(toFields(call.body)['to']) : [],
       reply_to: JSON.parse(row.reply_to_list) as string[],
-      subjects: subjectsOf(row),
+      subjects: listSubjects(row),
       preview_text: row.preview_text,
       html: row.html ?? fixed?.html ?? null,
       text: row.text ?? fixed?.text ?? null,
@@ -212,7 +216,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         ...(await fallbacksUsed(
           ctx,
           { ...row, fixed },
-          { template: row.template_id, fallbacks: fallbacksOf(row, { properties, team }) },
+          { template: row.template_id, fallbacks: readFallbacks(row, { properties, team }) },
         )),
       },
     }),
@@ -275,17 +279,17 @@ async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Prom
   }
   const of = { named, threadId: pathIn(call, 'thread_id'), emailId: pathIn(call, 'inbox_email_id') };
   if (operationId === 'replyToInboxEmail') {
-    messages.push(shownMail('reply', await previewReply(ctx, { ...of, body: fieldsOf(call.body) })));
+    messages.push(shownMail('reply', await previewReply(ctx, { ...of, body: toFields(call.body) })));
     return;
   }
-  const body = fieldsOf(call.body) as Parameters<typeof previewForward>[1]['body'];
+  const body = toFields(call.body) as Parameters<typeof previewForward>[1]['body'];
   messages.push(shownMail('forward', await previewForward(ctx, { ...of, body })));
 }
 
 function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): ApprovalMessage {
   const { from, to, cc, bcc } = draft.headerMailboxes;
   const attachments = draft.attachments.map((file) => ({ filename: file.filename, size: sizeOfFile(file) }));
-  return messageOf(kind, {
+  return buildMessage(kind, {
     from,
     to,
     cc,
@@ -300,20 +304,20 @@ function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): Appr
 /** Shows the mail of each step; for a change that names no steps, of the steps that exist. */
 async function showAutomation({ ctx, call, messages, templates }: Showing): Promise<void> {
   if (!OF_AUTOMATIONS.has(call.operationId)) return;
-  const given = fieldsOf(call.body)['steps'];
+  const given = toFields(call.body)['steps'];
   const isThere = call.operationId === 'updateAutomation' && !Array.isArray(given);
   const steps: readonly unknown[] = isThere
     ? (await getAutomation(ctx, pathIn(call, 'automation_id'))).steps
     : Array.isArray(given)
       ? (given as unknown[])
       : [];
-  for (const step of steps.map(fieldsOf)) {
+  for (const step of steps.map(toFields)) {
     if (step['type'] !== 'send_email') continue;
-    const config = fieldsOf(step['config']);
-    const template = textIn(fieldsOf(config['template'])['id']);
+    const config = toFields(step['config']);
+    const template = textIn(toFields(config['template'])['id']);
     if (template !== null) templates.set(template, 'published');
     messages.push(
-      messageOf('automation_step', {
+      buildMessage('automation_step', {
         name: textIn(step['key']),
         from: textIn(config['from']),
         reply_to: listIn(config['reply_to']),
@@ -333,7 +337,7 @@ async function showTemplates({ ctx, call, messages, ids, templates }: Showing): 
     const { version } = found;
     ids.push(found.id);
     messages.push(
-      messageOf('template', {
+      buildMessage('template', {
         name: found.name,
         from: version.sender,
         reply_to: JSON.parse(version.reply_to_list) as string[],
@@ -367,7 +371,7 @@ async function showChanges({ ctx, call, changes }: Showing): Promise<void> {
   const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
   if (!read) return;
   const before = (await read(ctx, call)) as Fields;
-  for (const [field, after] of Object.entries(fieldsOf(call.body))) {
+  for (const [field, after] of Object.entries(toFields(call.body))) {
     changes.push({ field, before: before[field] ?? null, after: after ?? null });
   }
 }
@@ -384,7 +388,7 @@ interface Place {
 /**
  * Fetches the files that a call names. Throws the error that the call itself would return if a file cannot be fetched.
  */
-export async function fetchFilesOf({ store, whenGone }: Ctx<World>, call: ProposedCall): Promise<FilledCall> {
+export async function fetchCallFiles({ store, whenGone }: Ctx<World>, call: ProposedCall): Promise<FilledCall> {
   const body = structuredClone(call.body);
   const places = placesIn(body);
   if (places.length === 0) return { files: [], call };

@@ -76,7 +76,7 @@ const GUESSES_MAX = 10;
 
 /** Returns the program that wants to sign in, for a person who has typed its code. */
 export async function getDeviceLogin(ctx: UserCtx, userCode: string) {
-  const row = await look(ctx, userCode);
+  const row = await findByCode(ctx, userCode);
   return present(row, row.status);
 }
 
@@ -92,7 +92,7 @@ async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'de
       say: 'Only a person who is signed in with a browser can approve a program.',
     });
   }
-  const row = await look(ctx, userCode);
+  const row = await findByCode(ctx, userCode);
   const sessionId = status === 'approved' ? actor.sessionId : null;
   if (!(await store.db.tx((tx) => decide(tx, { id: row.id, status, sessionId })))) {
     throw refuse('resource_locked', { status: 409, say: 'This code was already approved or denied.' });
@@ -101,7 +101,7 @@ async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'de
 }
 
 /** Finds a login by its code. A code that does not exist is a guess, so each attempt counts before the lookup. */
-async function look({ store, actor, browser }: UserCtx, userCode: string): Promise<DeviceLoginRow> {
+async function findByCode({ store, actor, browser }: UserCtx, userCode: string): Promise<DeviceLoginRow> {
   const takeBack = await countGuess(store, {
     of: 'codes that do not exist',
     max: GUESSES_MAX,

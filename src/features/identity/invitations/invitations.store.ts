@@ -1,5 +1,5 @@
 import type { Role } from '../../../contract/index.ts';
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 
 /** Stands for the operator in `invited_by`; no user has this id. */
@@ -55,7 +55,7 @@ export async function openInvitations(
     page,
     `team_invitations.*, ${inviter}`,
   );
-  return pageOf(await db.all<ListedInvitation>(sql, [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<ListedInvitation>(sql, [teamId, ...pageValues(page)]), page);
 }
 
 export const findOpenInvitation = (db: Executor, teamId: string, id: string): Promise<InvitationRow | undefined> =>

@@ -17,7 +17,7 @@ import {
   insertMember,
 } from '../../../tenancy/members/index.ts';
 import { countInvitation } from '../sessions/attempts.ts';
-import { emailKeyOf, lockUser, mustNotBeDisabled, findUser, findUserByEmailKey } from '../../../tenancy/users/index.ts';
+import { toEmailKey, lockUser, mustNotBeDisabled, findUser, findUserByEmailKey } from '../../../tenancy/users/index.ts';
 import {
   BY_OPERATOR,
   countOpenInvitations,
@@ -39,7 +39,7 @@ const tokens = mailedTokens('ri_', 'invitation');
 
 const invitationToken = ({ secrets }: Store, id: string): string => tokens.make(secrets, id);
 
-export const tokenOf = ({ secrets }: Store, row: { id: string; token_hash: string }): string | undefined =>
+export const readToken = ({ secrets }: Store, row: { id: string; token_hash: string }): string | undefined =>
   tokens.of(secrets, row);
 
 const LIFE_MS = 7 * 24 * 3_600_000;
@@ -91,7 +91,7 @@ function newInvitation(
     id,
     team_id: teamId,
     email,
-    email_key: emailKeyOf(email),
+    email_key: toEmailKey(email),
     role,
     invited_by: '',
     token_hash: hashToken(invitationToken(store, id)),
@@ -216,7 +216,7 @@ async function mustBeInvited(tx: Executor, invitation: InvitationRow, userId: st
 }
 
 /** Returns the invitation of a token. Throws if it was accepted or has expired. */
-export async function openInvitationOf(db: Executor, token: string, now: number): Promise<InvitationRow> {
+export async function loadOpenInvitation(db: Executor, token: string, now: number): Promise<InvitationRow> {
   const found = await findInvitationByToken(db, hashToken(token));
   if (!found || found.accepted_at !== null || found.expires_at <= now) throw gone();
   return found;
@@ -271,7 +271,7 @@ export interface ShownInvitation {
  * Returns what the holder of the token may see; undefined once the invitation is of no more use. An accepted one still
  * works as a link for its person.
  */
-export async function lookAtInvitation({ db, clock }: Store, token: string): Promise<ShownInvitation | undefined> {
+export async function loadShownInvitation({ db, clock }: Store, token: string): Promise<ShownInvitation | undefined> {
   const found = await findInvitationByToken(db, hashToken(token));
   if (!found) return undefined;
   const team = await findTeam(db, found.team_id);

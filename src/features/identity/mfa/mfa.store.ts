@@ -20,7 +20,7 @@ export interface SecretRow {
 
 const SECRET = ['id', 'user_id', 'secret', 'last_step', 'created_at', 'confirmed_at'] as const;
 
-export const secretOf = (db: Executor, userId: string): Promise<SecretRow | undefined> =>
+export const findSecret = (db: Executor, userId: string): Promise<SecretRow | undefined> =>
   db.get<SecretRow>('select * from mfa_secrets where user_id = ?', [userId]);
 
 /** Replaces the secret of a person. */

@@ -4,8 +4,8 @@ import { base32, otpauthUrl } from '../../../protocol/totp.ts';
 import type { UserCtx } from '../../../tenancy/access/index.ts';
 import {
   mustBeBrowser,
-  endOtherSessionsOf,
-  endSessionsOf,
+  endOtherSessions,
+  endSessionsOfUser,
   teamOfSession,
 } from '../../../tenancy/session-rows/index.ts';
 import { lockUser, setMfaEnabled, findNamedUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
@@ -14,7 +14,7 @@ import {
   SEALED_MFA_SECRETS,
   confirmSecret,
   replaceRecoveryHashes,
-  secretOf,
+  findSecret,
   countRecoveryCodes,
   removeFactors,
   removeFailuresBefore,
@@ -36,7 +36,7 @@ import {
 } from './code-entries.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { audited, whoActed, type Audited } from '../../../tenancy/audit/index.ts';
+import { audited, describeActor, type Audited } from '../../../tenancy/audit/index.ts';
 
 /** RFC 4226 §4 recommends the length of the HMAC-SHA-1 output. */
 const SECRET_BYTES = 20;
@@ -74,7 +74,7 @@ export async function enrolMfa({ store, actor }: UserCtx) {
  * Notifies the person by mail, in the transaction of the change. Passed in because account mails belong to a higher
  * layer.
  */
-export type Tell = (
+export type NotifyByMail = (
   tx: Executor,
   store: Store,
   told: { userId: string; kind: MfaNotice; address: string | null },
@@ -91,7 +91,7 @@ async function ownUser({ store, actor }: UserCtx): Promise<UserRow> {
 
 /** Returns the secret of the active second factor; throws if it is off. */
 async function ownSecret(ctx: UserCtx): Promise<SecretRow> {
-  const secret = await secretOf(ctx.store.db, ctx.actor.userId);
+  const secret = await findSecret(ctx.store.db, ctx.actor.userId);
   if (secret && secret.confirmed_at !== null) return secret;
   throw refuse('validation_error', { status: 422, say: 'Two-factor authentication is off.' });
 }
@@ -106,7 +106,7 @@ async function auditedAs({ store, actor, browser, requestId }: UserCtx, action: 
     action,
     team_id: teamId ?? null,
     subject_id: actor.userId,
-    ...whoActed(actor),
+    ...describeActor(actor),
     details: null,
     address: browser.address,
     user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
@@ -120,7 +120,7 @@ export async function removeOldEnrolments({ db, clock }: Store): Promise<void> {
   await removeFailuresBefore(db, clock.now() - FAILURES_MS);
 }
 
-export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell: Tell) {
+export async function disableMfa(ctx: UserCtx, { code }: { code: string }, notify: NotifyByMail) {
   const { store, actor, browser } = ctx;
   await mustBeBrowser(store.db, actor.sessionId);
   const entry = readEitherCode(code);
@@ -132,7 +132,7 @@ export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell:
     await mustSpend(store, tx, secret, entry);
     await removeFactors(tx, actor.userId);
     await setMfaEnabled(tx, actor.userId, null);
-    await tell(tx, store, { userId: actor.userId, kind: 'mfa_disabled', address: browser.address });
+    await notify(tx, store, { userId: actor.userId, kind: 'mfa_disabled', address: browser.address });
   });
   return { object: 'mfa' as const, enabled: false as const, enabled_at: null };
 }
@@ -141,7 +141,7 @@ export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell:
  * Turns off the second factor on behalf of an operator, for a person who has lost everything. Ends all sessions of that
  * person, including those of apps.
  */
-export async function resetMfa(store: Store, email: string, tell: Tell): Promise<UserRow> {
+export async function resetMfa(store: Store, email: string, notify: NotifyByMail): Promise<UserRow> {
   const { id } = await findNamedUser(store.db, email);
   return store.db.tx(async (tx) => {
     const user = await lockUser(tx, id);
@@ -151,14 +151,14 @@ export async function resetMfa(store: Store, email: string, tell: Tell): Promise
     }
     await removeFactors(tx, id);
     await setMfaEnabled(tx, id, null);
-    await endSessionsOf(tx, id);
+    await endSessionsOfUser(tx, id);
     await revokeGrantsOfUser(tx, id, { at: store.clock.now(), reason: 'operator' });
-    await tell(tx, store, { userId: id, kind: 'mfa_reset', address: null });
+    await notify(tx, store, { userId: id, kind: 'mfa_reset', address: null });
     return { ...user, mfa_enabled_at: null };
   });
 }
 
-export async function replaceRecoveryCodes(ctx: UserCtx, { code }: { code: string }, tell: Tell) {
+export async function replaceRecoveryCodes(ctx: UserCtx, { code }: { code: string }, notify: NotifyByMail) {
   const { store, actor, browser } = ctx;
   await mustBeBrowser(store.db, actor.sessionId);
   const entry = readAppCode(code);
@@ -171,7 +171,7 @@ export async function replaceRecoveryCodes(ctx: UserCtx, { code }: { code: strin
     await mustSpend(store, tx, secret, entry);
     await replaceRecoveryHashes(tx, actor.userId, codes.map(hashOfRecoveryCode));
     await settleEntries(tx, actor.userId, 'code');
-    await tell(tx, store, { userId: actor.userId, kind: 'recovery_codes_replaced', address: browser.address });
+    await notify(tx, store, { userId: actor.userId, kind: 'recovery_codes_replaced', address: browser.address });
   });
   return { object: 'mfa_recovery_codes' as const, recovery_codes: codes };
 }
@@ -184,7 +184,7 @@ export async function getMfa(ctx: UserCtx) {
     object: 'mfa' as const,
     enabled: at !== null,
     enabled_at: at === null ? null : isoTime(at),
-    enrolling: isPending(await secretOf(store.db, user.id), store.clock.now()),
+    enrolling: isPending(await findSecret(store.db, user.id), store.clock.now()),
     recovery_codes_remaining: await countRecoveryCodes(store.db, user.id),
     has_password: user.password_hash !== null,
   };
@@ -194,13 +194,17 @@ export async function getMfa(ctx: UserCtx) {
  * Turns on the second factor. Ends all other sessions of the person and revokes their grants to apps, because these
  * began with the password alone.
  */
-export async function confirmMfa(ctx: UserCtx, { code, password }: { code: string; password?: string }, tell: Tell) {
+export async function confirmMfa(
+  ctx: UserCtx,
+  { code, password }: { code: string; password?: string },
+  notify: NotifyByMail,
+) {
   const { store, actor, browser } = ctx;
   const { db, clock } = store;
   await mustBeBrowser(db, actor.sessionId);
   const entry = readAppCode(code);
   const user = await ownUser(ctx);
-  const secret = await secretOf(db, user.id);
+  const secret = await findSecret(db, user.id);
   if (user.mfa_enabled_at !== null || !isPending(secret, clock.now())) throw nothingToConfirm(user);
   await mustShowPassword(ctx, user, password);
   await db.tx((tx) => countEntry(tx, user.id, 'code', clock.now()));
@@ -217,9 +221,9 @@ export async function confirmMfa(ctx: UserCtx, { code, password }: { code: strin
     await setMfaEnabled(tx, user.id, at);
     await replaceRecoveryHashes(tx, user.id, codes.map(hashOfRecoveryCode));
     await settleEntries(tx, user.id, 'code');
-    await endOtherSessionsOf(tx, actor);
+    await endOtherSessions(tx, actor);
     await revokeGrantsOfUser(tx, user.id, { at, reason: 'user' });
-    await tell(tx, store, { userId: user.id, kind: 'mfa_enabled', address: browser.address });
+    await notify(tx, store, { userId: user.id, kind: 'mfa_enabled', address: browser.address });
   });
   return { object: 'mfa' as const, enabled: true as const, enabled_at: isoTime(at), recovery_codes: codes };
 }

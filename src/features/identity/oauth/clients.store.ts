@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 
 export interface ClientRow {
   id: string | null;
@@ -119,7 +119,7 @@ export async function clientPage(
 ): Promise<{ rows: ListedClient[]; hasMore: boolean }> {
   const where = `c.deleted_at is null and c.id is not null ${state === undefined ? '' : `and ${IN_STATE[state]}`}`;
   const sql = pageSql('oauth_clients c', where, page, LISTED);
-  return pageOf((await db.all<ListedClient>(sql, [now, ...pageValues(page)])).map(counted), page);
+  return cutPage((await db.all<ListedClient>(sql, [now, ...pageValues(page)])).map(counted), page);
 }
 
 export async function findListedClient(db: Executor, id: string, now: number): Promise<ListedClient | undefined> {

@@ -2,13 +2,13 @@ import { refuse, notFound, type Refusal } from '../../../platform/refusal.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { Actor, Browser } from '../../../tenancy/access/index.ts';
-import { audited, whoActed } from '../../../tenancy/audit/index.ts';
+import { audited, describeActor } from '../../../tenancy/audit/index.ts';
 import { teamOfSession, ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { insertCode, insertConsent, removeOldConsents, takeConsent } from './tokens.store.ts';
 import { findClient, holdClient, type ClientRow } from './clients.store.ts';
 import {
-  holdMembershipOf,
+  holdMembershipInTeam,
   latestLiveGrant,
   lockPerson,
   findGrantOfUser,
@@ -33,7 +33,7 @@ import {
   OauthRefusal,
   neededText,
   readScopes,
-  textOf,
+  readParameter,
   redirectTo,
   readResource,
   type Fields,
@@ -124,12 +124,12 @@ function readRequest(store: Store, client: ClientRow, redirectUri: string, query
   if ([...state].length > STATE_CHARS_MAX) {
     throw oauthRefusal('invalid_request', `state may have at most ${STATE_CHARS_MAX} characters.`);
   }
-  const resource = textOf(query, 'resource');
+  const resource = readParameter(query, 'resource');
   return {
     redirectUri,
     state,
     challenge,
-    scopes: scopesFor(client, textOf(query, 'scope')),
+    scopes: scopesFor(client, readParameter(query, 'scope')),
     resource: resource === undefined ? 'api' : readResource(store.origin(), resource),
     client: { name: client.name, logoUri: client.logo_uri },
   };
@@ -228,18 +228,18 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
     team_id: teamId,
     action: 'oauth_grant.allowed',
     subject_id: grantId,
-    ...whoActed(actor),
+    ...describeActor(actor),
     address: ctx.browser.address,
     user_agent: ctx.browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: ctx.requestId,
-    details: detailsOf(client.client_id, request),
+    details: formatDetails(client.client_id, request),
   });
   await audit.store.db.tx(async (tx) => {
     await lockPerson(tx, actor.userId);
     // If the session has ended meanwhile, for example because of a new password, it must not authorize an app any more.
     if ((await teamOfSession(tx, actor.sessionId, store.clock.now())) === undefined) throw ended();
     if (!(await holdClient(tx, client.client_id))) throw refuse('invalid_permission', { say: CLIENT_GONE });
-    const member = await holdMembershipOf(tx, actor.userId, teamId);
+    const member = await holdMembershipInTeam(tx, actor.userId, teamId);
     const team = await findTeam(tx, teamId);
     if (!member || team?.risk_state !== 'normal') {
       throw refuse('invalid_permission', { say: 'You are no longer a member of this team, or the team is suspended.' });
@@ -258,7 +258,7 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
   return code;
 }
 
-const detailsOf = (clientId: string, { client, scopes, limited = UNLIMITED }: AllowedRequest): string =>
+const formatDetails = (clientId: string, { client, scopes, limited = UNLIMITED }: AllowedRequest): string =>
   JSON.stringify({ client_id: clientId, client_name: client.name, scopes, limits: presentLimits(limited) });
 
 const CLIENT_GONE = 'The app removed or changed its registration, or was disabled. Go back to the app and start again.';
@@ -325,7 +325,7 @@ async function changeOwn(
     team_id: found.team_id,
     action,
     subject_id: found.id,
-    ...whoActed(actor),
+    ...describeActor(actor),
     address: browser.address,
     user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: requestId,

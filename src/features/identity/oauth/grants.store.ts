@@ -1,5 +1,5 @@
 import type { Role } from '../../../contract/index.ts';
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 import { PERSON_MAY_REACH } from '../../../tenancy/session-rows/index.ts';
 import type { Resource } from './parameters.ts';
 
@@ -105,7 +105,7 @@ export async function grantPage(
   page: Page,
 ): Promise<{ rows: GrantRow[]; hasMore: boolean }> {
   const sql = pageSql('oauth_grants', 'team_id = ?', page);
-  return pageOf(await db.all<GrantRow>(sql, [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<GrantRow>(sql, [teamId, ...pageValues(page)]), page);
 }
 
 export interface OwnGrant extends GrantRow {
@@ -123,7 +123,10 @@ export async function liveGrantPageOfUser(
   page: Page,
 ): Promise<{ rows: OwnGrant[]; hasMore: boolean }> {
   const [where, ofTeam] = teamId === null ? ['1 = 1', []] : ['team_id = ?', [teamId]];
-  return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, now, ...ofTeam, ...pageValues(page)]), page);
+  return cutPage(
+    await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, now, ...ofTeam, ...pageValues(page)]),
+    page,
+  );
 }
 
 /** Returns the newest live grant of an app for this person and team. */
@@ -206,7 +209,7 @@ export async function holdMembership(tx: Executor, { id, user_id, team_id }: Mem
 }
 
 /** Returns the membership of a person in a team, locked like `holdMembership`. */
-export const holdMembershipOf = (tx: Executor, userId: string, teamId: string): Promise<Membership | undefined> =>
+export const holdMembershipInTeam = (tx: Executor, userId: string, teamId: string): Promise<Membership | undefined> =>
   tx.get<Membership>(
     `select id, user_id, team_id from team_members where user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`,
     [userId, teamId],
@@ -220,7 +223,7 @@ export async function lockPerson(tx: Executor, userId: string): Promise<void> {
   await tx.get(`select id from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [userId]);
 }
 
-export interface Standing {
+export interface GrantStatus {
   role: Role;
   risk_state: 'normal' | 'suspended';
   email: string;
@@ -230,11 +233,11 @@ export interface Standing {
  * Returns the role and address of the person an app acts for, and the state of the team. Returns undefined if the
  * person is no longer a member or is disabled, or if the team requires single sign-on that the person has not used.
  */
-export const findStanding = (
+export const findGrantStatus = (
   db: Executor,
   { member_id: memberId, user_id: userId, team_id: teamId }: Pick<GrantRow, 'member_id' | 'user_id' | 'team_id'>,
-): Promise<Standing | undefined> =>
-  db.get<Standing>(
+): Promise<GrantStatus | undefined> =>
+  db.get<GrantStatus>(
     `select team_members.role, teams.risk_state, users.email from team_members join teams on teams.id = team_members.team_id
       join users on users.id = team_members.user_id and users.disabled_at is null
       where team_members.id = ? and team_members.user_id = ? and team_members.team_id = ? and ${PERSON_MAY_REACH}`,

@@ -3,13 +3,13 @@ import type { Executor, Page } from '../../../platform/db/index.ts';
 import { notFound, refuse, invalidField } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx, type GrantLimits } from '../../../tenancy/access/index.ts';
-import { audited, whoActed } from '../../../tenancy/audit/index.ts';
+import { audited, describeActor } from '../../../tenancy/audit/index.ts';
 import { findClient, type ListedClient, type NewClient } from './clients.store.ts';
 import { removeAllAsks, removeCodesInTeam, removeCodesOfUser, removeAllTokens } from './tokens.store.ts';
 import {
   findGrant,
   findGrantById,
-  findStanding,
+  findGrantStatus,
   forgetAllRefresh,
   grantPage,
   liveGrantsOfMember,
@@ -162,11 +162,11 @@ export async function actorOfGrant(
   const grant = await findGrantById(db, id);
   if (!grant || grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= clock.now()))
     return undefined;
-  const standing = await findStanding(db, grant);
-  if (standing?.risk_state !== 'normal') return undefined;
+  const status = await findGrantStatus(db, grant);
+  if (status?.risk_state !== 'normal') return undefined;
   if ((await findClient(db, grant.client_id))?.disabled_at !== null) return undefined;
   const { user_id: userId, client_id: clientId, scopes } = grant;
-  const { role, email: name } = standing;
+  const { role, email: name } = status;
   const person = { userId, name, role };
   return { kind: 'oauth_grant', grantId: id, clientId, ...person, scopes: scopes.split(' '), limits: NO_LIMITS };
 }
@@ -175,7 +175,7 @@ export async function actorOfGrant(
  * Notifies the person by mail, in the transaction of the change. Passed in because account mails belong to a higher
  * layer.
  */
-export type Tell = (
+export type NotifyByMail = (
   tx: Executor,
   store: Store,
   told: { userId: string; kind: 'app_shut_out'; address: string | null },
@@ -190,20 +190,20 @@ interface Origin {
 const USER_AGENT_CHARS_MAX = 500;
 
 /**
- * Revokes a grant on behalf of the service itself, and records it in the audit log of its team. If `tell` is given, the
+ * Revokes a grant on behalf of the service itself, and records it in the audit log of its team. If `notify` is given, the
  * person is notified once by mail, because something may be wrong.
  */
 export async function revokeByItself(
   store: Store,
   { id, team_id: teamId, user_id: userId }: GrantRow,
-  { reason, tell }: { reason: RevokedReason; tell?: Tell },
+  { reason, notify }: { reason: RevokedReason; notify?: NotifyByMail },
   { browser, requestId }: Origin,
 ): Promise<void> {
   const audit = audited(store, {
     team_id: teamId,
     action: 'oauth_grant.revoked',
     subject_id: id,
-    ...whoActed({ kind: 'job', name: 'oauth' }),
+    ...describeActor({ kind: 'job', name: 'oauth' }),
     address: browser.address,
     user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: requestId,
@@ -211,7 +211,7 @@ export async function revokeByItself(
   });
   await audit.store.db.tx(async (tx) => {
     const count = await revokeGrantRow(tx, id, { at: store.clock.now(), reason });
-    if (count > 0) await tell?.(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
+    if (count > 0) await notify?.(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
   });
 }
 
@@ -224,7 +224,7 @@ export async function revokeByOperator(
     team_id: teamId,
     action: 'oauth_grant.revoked',
     subject_id: id,
-    ...whoActed(actor),
+    ...describeActor(actor),
     address: null,
     user_agent: null,
     request_id: requestId,

@@ -81,7 +81,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /**
  * Returns a parameter. As RFC 6749 §3.1 requires, one without a value counts as omitted, and none may be sent twice.
  */
-export function textOf(fields: Fields, name: string): string | undefined {
+export function readParameter(fields: Fields, name: string): string | undefined {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (value === undefined || value === null || value === '') return undefined;
   if (Array.isArray(value)) throw oauthRefusal('invalid_request', `${name} was sent more than once.`);
@@ -92,7 +92,7 @@ export function textOf(fields: Fields, name: string): string | undefined {
 }
 
 export function neededText(fields: Fields, name: string): string {
-  const value = textOf(fields, name);
+  const value = readParameter(fields, name);
   if (value === undefined) throw oauthRefusal('invalid_request', `${name} is missing.`);
   return value;
 }

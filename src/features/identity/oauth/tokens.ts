@@ -21,7 +21,7 @@ import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
 import { findClient, holdClient, markClientUsed, removeUnusedClients, type ClientRow } from './clients.store.ts';
 import {
   countRefresh,
-  findStanding,
+  findGrantStatus,
   holdMembership,
   insertGrant,
   lockGrantOfCode,
@@ -33,13 +33,13 @@ import {
   removeGrantsBefore,
   type GrantRow,
 } from './grants.store.ts';
-import { revokeByItself, storedLimits, UNLIMITED, readStored, type Tell } from './grants.ts';
+import { revokeByItself, storedLimits, UNLIMITED, readStored, type NotifyByMail } from './grants.ts';
 import {
   OauthRefusal,
   oauthRefusal,
   neededText,
   readScopes,
-  textOf,
+  readParameter,
   narrowed,
   readResource,
   type Fields,
@@ -55,7 +55,7 @@ const FORM = /^(rkr_[\w-]{32})[\w-]{32}$/;
  * token from one that never existed, although no old tokens are stored. Returns undefined if the text is not in the
  * form of a token.
  */
-const familyOf = (refreshToken: string): string | undefined => FORM.exec(refreshToken)?.[1];
+const parseFamily = (refreshToken: string): string | undefined => FORM.exec(refreshToken)?.[1];
 
 const ACCESS_SECONDS = 3600;
 const HOUR_MS = 3_600_000;
@@ -74,7 +74,7 @@ interface TokenPair {
 /** `reused`: the code or token was used before, and its grant must end. */
 type Outcome = { pair: TokenPair } | { reused: GrantRow } | { refused: OauthRefusal };
 
-export async function exchangeToken(ctx: NobodyCtx, fields: Fields, tell: Tell): Promise<TokenPair> {
+export async function exchangeToken(ctx: NobodyCtx, fields: Fields, notify: NotifyByMail): Promise<TokenPair> {
   const type = neededText(fields, 'grant_type');
   const clientId = neededText(fields, 'client_id');
   if (!isGrantType(type)) {
@@ -83,19 +83,19 @@ export async function exchangeToken(ctx: NobodyCtx, fields: Fields, tell: Tell):
   const client = await findClient(ctx.store.db, clientId);
   if (!client) throw oauthRefusal('invalid_client', 'There is no such client; register it again.');
   if (client.disabled_at !== null) throw oauthRefusal('unauthorized_client', CLIENT_DISABLED);
-  if (!typesOf(client).includes(type)) {
+  if (!readGrantTypes(client).includes(type)) {
     throw oauthRefusal('unauthorized_client', `This client is not registered for the grant type ${type}.`);
   }
   const isByCode = type === 'authorization_code';
   const outcome = isByCode ? await byCode(ctx, client, fields) : await byRefresh(ctx, client, fields);
-  return settle(ctx, outcome, { reason: isByCode ? 'code_reuse' : 'refresh_reuse', tell });
+  return settle(ctx, outcome, { reason: isByCode ? 'code_reuse' : 'refresh_reuse', notify });
 }
 
 const isGrantType = (type: string): type is GrantType => (GRANT_TYPES as readonly string[]).includes(type);
-const typesOf = (client: ClientRow): GrantType[] => JSON.parse(client.grant_types) as GrantType[];
+const readGrantTypes = (client: ClientRow): GrantType[] => JSON.parse(client.grant_types) as GrantType[];
 
 function readTarget({ origin }: Store, fields: Fields): Resource | undefined {
-  const resource = textOf(fields, 'resource');
+  const resource = readParameter(fields, 'resource');
   return resource === undefined ? undefined : readResource(origin(), resource);
 }
 
@@ -121,7 +121,7 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
     if (!isRight || code.expires_at <= store.clock.now()) return { refused: noCode() };
     if (!(await holdClient(tx, client.client_id))) return { refused: noCode() };
     const isMember = await holdMembership(tx, { ...code, id: code.member_id });
-    if (!isMember || (await findStanding(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
+    if (!isMember || (await findGrantStatus(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
     const resource = narrowed(request.resource, target);
     const grant = await begin(tx, store, code, request);
     await markClientUsed(tx, client.client_id, store.clock.now());
@@ -153,9 +153,9 @@ async function begin(tx: Executor, store: Store, code: CodeRow, request: Allowed
 
 async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields): Promise<Outcome> {
   const shown = neededText(fields, 'refresh_token');
-  const family = familyOf(shown);
+  const family = parseFamily(shown);
   const tokenHash = hashToken(shown);
-  const scope = textOf(fields, 'scope');
+  const scope = readParameter(fields, 'scope');
   const asked = scope === undefined ? [] : readScopes(scope);
   const target = readTarget(store, fields);
   return store.db.tx(async (tx): Promise<Outcome> => {
@@ -168,7 +168,7 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     const now = store.clock.now();
     if (grant.client_id !== client.client_id || token.expires_at <= now) return { refused: noRefresh() };
     if (grant.expires_at !== null && grant.expires_at <= now) return { refused: atItsEnd() };
-    if ((await findStanding(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
+    if ((await findGrantStatus(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
     const granted = readScopes(grant.scopes);
     const wider = asked.find((one) => !granted.includes(one));
     if (wider !== undefined) return { refused: oauthRefusal('invalid_scope', `The grant does not hold ${wider}.`) };
@@ -203,7 +203,7 @@ async function issue(
 ): Promise<TokenPair> {
   const now = clock.now();
   const access = newToken('rko_');
-  const refresh = typesOf(client).includes('refresh_token') ? newToken(family) : undefined;
+  const refresh = readGrantTypes(client).includes('refresh_token') ? newToken(family) : undefined;
   const scope = scopes.join(' ');
   const rows = [
     {
@@ -245,11 +245,11 @@ async function issue(
 async function settle(
   ctx: NobodyCtx,
   outcome: Outcome,
-  { reason, tell }: { reason: 'code_reuse' | 'refresh_reuse'; tell: Tell },
+  { reason, notify }: { reason: 'code_reuse' | 'refresh_reuse'; notify: NotifyByMail },
 ): Promise<TokenPair> {
   if ('pair' in outcome) return outcome.pair;
   if ('refused' in outcome) throw outcome.refused;
-  await revokeByItself(ctx.store, outcome.reused, { reason, tell }, ctx);
+  await revokeByItself(ctx.store, outcome.reused, { reason, notify }, ctx);
   throw reason === 'code_reuse'
     ? oauthRefusal('invalid_grant', 'The code was used before; what it gave has been revoked.')
     : oauthRefusal('invalid_grant', 'The refresh token was used before; its grant has been revoked.');
@@ -342,9 +342,9 @@ export async function revokeToken({ store }: NobodyCtx, fields: Fields): Promise
   const shown = neededText(fields, 'token');
   const tokenHash = hashToken(shown);
   const clientId = neededText(fields, 'client_id');
-  textOf(fields, 'token_type_hint');
+  readParameter(fields, 'token_type_hint');
   const found = await findToken(store.db, tokenHash);
-  const family = familyOf(shown);
+  const family = parseFamily(shown);
   if (!found && family === undefined) return '';
   await store.db.tx(async (tx) => {
     // Lock first, so that a concurrent refresh leaves no token pair.

@@ -37,7 +37,7 @@ function knownBrowser({ secrets }: Store, browser: Pick<Browser, 'cookie'>, emai
   if (id === undefined || mac === undefined) return undefined;
   const given = Buffer.from(mac, 'base64url');
   const data = signed(id, emailKey);
-  const made = [secrets.mac(PURPOSE, data), ...secrets.otherMacs(PURPOSE).map((macOf) => macOf(data))];
+  const made = [secrets.mac(PURPOSE, data), ...secrets.otherMacs(PURPOSE).map((computeMac) => computeMac(data))];
   return made.some((one) => one.length === given.length && timingSafeEqual(one, given)) ? id : undefined;
 }
 
@@ -56,7 +56,7 @@ const OWN: ReadonlySet<Kind> = new Set(['browser', 'both']);
 
 interface Attempt {
   /** Hashes of the keys that the attempt was counted under. */
-  parties: Partial<Record<Kind, string>>;
+  keys: Partial<Record<Kind, string>>;
 }
 
 /**
@@ -71,10 +71,12 @@ export async function beginAttempt(
   browser?: Pick<Browser, 'cookie'>,
 ): Promise<Attempt> {
   const known = browser && knownBrowser(store, browser, emailKey);
-  const parties: Attempt['parties'] =
-    known === undefined ? partiesOf('', emailKey, address) : { browser: hashOf(`browser ${known} ${emailKey}`) };
-  await countWithin(store, parties, { limits: LIMITS, what: 'Too many failed sign-in attempts' });
-  return { parties };
+  const keys: Attempt['keys'] =
+    known === undefined
+      ? buildAttemptKeys('', emailKey, address)
+      : { browser: hashText(`browser ${known} ${emailKey}`) };
+  await countWithin(store, keys, { limits: LIMITS, what: 'Too many failed sign-in attempts' });
+  return { keys };
 }
 
 /** Limits for requests that anybody can make for an address: each one counts, whether or not there is an account. */
@@ -85,7 +87,7 @@ export const countRequest = (
   kind: 'sign_up' | 'password_reset',
   { emailKey, address }: { emailKey: string; address: string },
 ): Promise<void> =>
-  countWithin(store, partiesOf(`${kind} `, emailKey, address), {
+  countWithin(store, buildAttemptKeys(`${kind} `, emailKey, address), {
     limits: REQUEST_LIMITS,
     what: 'Too many requests for this email address or from your IP address',
   });
@@ -107,8 +109,8 @@ export async function countInvitation(
   { teamId, emailKey, now }: { teamId: string; emailKey: string; now: number },
 ): Promise<void> {
   for (const { of, max, ms, say } of INVITATION_LIMITS) {
-    const party = `${INVITATION}${hashOf(of === 'address' ? `${teamId} ${emailKey}` : teamId)}`;
-    const { failures, since } = await countAttempt(tx, party, { now, from: now - ms });
+    const key = `${INVITATION}${hashText(of === 'address' ? `${teamId} ${emailKey}` : teamId)}`;
+    const { failures, since } = await countAttempt(tx, key, { now, from: now - ms });
     if (failures > max) throw tooMany(say, since + ms - now);
   }
 }
@@ -119,33 +121,33 @@ export const forgetOldAttempts = (db: Executor, now: number): Promise<number> =>
 
 /** Clears the attempts on an account whose password was replaced; `address` is the client address of that change. */
 export async function forgetAttemptsAt(tx: Executor, emailKey: string, address: string): Promise<void> {
-  const { both, account } = partiesOf('', emailKey, address);
+  const { both, account } = buildAttemptKeys('', emailKey, address);
   await forgetAttempts(tx, both);
   await forgetAttempts(tx, account);
 }
 
-function partiesOf(kind: string, emailKey: string, address: string) {
+function buildAttemptKeys(kind: string, emailKey: string, address: string) {
   const from = clientKey(address);
   return {
-    both: hashOf(`${kind}both ${from} ${emailKey}`),
-    address: hashOf(`${kind}address ${from}`),
-    account: hashOf(`${kind}account ${emailKey}`),
+    both: hashText(`${kind}both ${from} ${emailKey}`),
+    address: hashText(`${kind}address ${from}`),
+    account: hashText(`${kind}account ${emailKey}`),
   };
 }
 
 async function countWithin(
   { db, clock }: Store,
-  parties: Attempt['parties'],
+  keys: Attempt['keys'],
   { limits, what }: { limits: Partial<Record<Kind, number>>; what: string },
 ): Promise<void> {
   const now = clock.now();
   // The same order everywhere, so that transactions cannot deadlock.
   const over = await db.txUnsynced(async (tx) => {
     for (const kind of KINDS) {
-      const party = parties[kind];
+      const key = keys[kind];
       const limit = limits[kind];
-      if (party === undefined || limit === undefined) continue;
-      const { failures, since } = await countAttempt(tx, party, { now, from: now - ATTEMPTS_MS });
+      if (key === undefined || limit === undefined) continue;
+      const { failures, since } = await countAttempt(tx, key, { now, from: now - ATTEMPTS_MS });
       if (failures > limit) return since;
     }
     return undefined;
@@ -160,22 +162,22 @@ function tooMany(what: string, waitMs: number) {
 }
 
 /** Clears what the successful attempt had counted. */
-export async function settleAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
+export async function settleAttempt(tx: Executor, { keys }: Attempt): Promise<void> {
   for (const kind of KINDS) {
-    const party = parties[kind];
-    if (party !== undefined) await (OWN.has(kind) ? forgetAttempts(tx, party) : uncountAttempt(tx, party));
+    const key = keys[kind];
+    if (key !== undefined) await (OWN.has(kind) ? forgetAttempts(tx, key) : uncountAttempt(tx, key));
   }
 }
 
 /** Undoes the count of an attempt that failed for another reason, such as an internal error. */
-export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
+export async function forgiveAttempt(tx: Executor, { keys }: Attempt): Promise<void> {
   for (const kind of KINDS) {
-    const party = parties[kind];
-    if (party !== undefined) await uncountAttempt(tx, party);
+    const key = keys[kind];
+    if (key !== undefined) await uncountAttempt(tx, key);
   }
 }
 
-const hashOf = (party: string): string => createHash('sha256').update(party).digest('base64url');
+const hashText = (key: string): string => createHash('sha256').update(key).digest('base64url');
 
 const USER_AGENT_CHARS_MAX = 500;
 
@@ -222,12 +224,12 @@ export async function countGuess(
   { db, clock }: Store,
   { of, by, max }: Guess,
 ): Promise<(tx: Executor) => Promise<void>> {
-  const parties = by.map((party) => hashOf(`${of} ${party}`));
+  const keys = by.map((key) => hashText(`${of} ${key}`));
   const now = clock.now();
   // The same order everywhere, so that transactions cannot deadlock.
   const over = await db.txUnsynced(async (tx) => {
-    for (const party of parties) {
-      const { failures, since } = await countAttempt(tx, party, { now, from: now - ATTEMPTS_MS });
+    for (const key of keys) {
+      const { failures, since } = await countAttempt(tx, key, { now, from: now - ATTEMPTS_MS });
       if (failures > max) return since;
     }
     return undefined;
@@ -238,6 +240,6 @@ export async function countGuess(
     throw refuse('rate_limit_exceeded', { say, retryAfterSeconds });
   }
   return async (tx) => {
-    for (const party of parties) await uncountAttempt(tx, party);
+    for (const key of keys) await uncountAttempt(tx, key);
   };
 }

@@ -1,13 +1,13 @@
 import { refuse } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
-import { emailKeyOf, findUserByEmailKey, lockUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
+import { toEmailKey, findUserByEmailKey, lockUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt, noteFailedSignIn } from './attempts.ts';
 import { beginSession, mustBeUnchanged } from './sessions.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
-import { secretOf } from '../mfa/mfa.store.ts';
+import { findSecret } from '../mfa/mfa.store.ts';
 import {
   countEntry,
   mustSpend,
@@ -16,7 +16,7 @@ import {
   settleEntries,
   type Entry,
 } from '../mfa/code-entries.ts';
-import type { Tell } from '../mfa/mfa.ts';
+import type { NotifyByMail } from '../mfa/mfa.ts';
 import { insertChallenge, countChallenge, endChallenge } from './sign-ins.store.ts';
 
 const CHALLENGE_COOKIE = 'rasket_challenge';
@@ -38,7 +38,7 @@ async function beginChallenge(
   const expiresAt = clock.now() + CHALLENGE_SECONDS * 1000;
   await db.tx(async (tx) => {
     mustBeUnchanged(await lockUser(tx, user.id), user);
-    const secret = await secretOf(tx, user.id);
+    const secret = await findSecret(tx, user.id);
     if (!secret) throw new Error('secret missing for a person with a second factor');
     await insertChallenge(tx, {
       id: ids.uuid(),
@@ -69,10 +69,10 @@ export const verifyMfa = (
 export const recoverMfa = (
   ctx: NobodyCtx,
   { challenge_token: token, recovery_code: code }: { challenge_token: string; recovery_code: string },
-  tell: Tell,
-) => answerChallenge(ctx, token, readRecoveryCode(code), tell);
+  notify: NotifyByMail,
+) => answerChallenge(ctx, token, readRecoveryCode(code), notify);
 
-async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry, tell?: Tell) {
+async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry, notify?: NotifyByMail) {
   const { store, browser } = ctx;
   const { challenge, user, secret } = await takeAttempt(ctx, token, entry);
   const session = await beginSession(
@@ -82,7 +82,7 @@ async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry, tell
       await mustSpend(store, tx, secret, entry);
       if (!(await endChallenge(tx, challenge.id))) throw ended();
       await settleEntries(tx, user.id, entry.kind);
-      await tell?.(tx, store, { userId: user.id, kind: 'recovery_code_used', address: browser.address });
+      await notify?.(tx, store, { userId: user.id, kind: 'recovery_code_used', address: browser.address });
     },
     { details: { second_factor: entry.kind } },
   );
@@ -101,7 +101,7 @@ async function takeAttempt({ store, browser }: NobodyCtx, token: string, { kind 
     const challenge = await countChallenge(tx, hashes, { now, max: FAILURES_MAX });
     if (!challenge) return undefined;
     const user = await findUser(tx, challenge.user_id);
-    const secret = await secretOf(tx, challenge.user_id);
+    const secret = await findSecret(tx, challenge.user_id);
     if (!user || user.disabled_at !== null || markOfPassword(user) !== challenge.password_hash) return undefined;
     if (secret?.id !== challenge.secret_id) return undefined;
     await countEntry(tx, user.id, kind, now);
@@ -126,7 +126,7 @@ export async function logIn(
   { store, browser, requestId }: NobodyCtx,
   { email, password }: { email: string; password: string },
 ) {
-  const emailKey = emailKeyOf(email);
+  const emailKey = toEmailKey(email);
   const attempt = await beginAttempt(store, emailKey, browser.address, browser);
   const { user, isRight } = await check(store, emailKey, password).catch(async (error: unknown) => {
     await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));

@@ -4,7 +4,7 @@ import { MAY_REACH, ssoTeamOfSession } from '../../../tenancy/session-rows/index
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 
 /** Returns the teams of a person in the order in which they joined. */
-export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { own_role: Role })[]> =>
+export const listOwnTeams = (db: Executor, userId: string): Promise<(TeamRow & { own_role: Role })[]> =>
   db.all<TeamRow & { own_role: Role }>(
     `select teams.*, team_members.role as own_role from team_members join teams on teams.id = team_members.team_id
       where team_members.user_id = ? order by team_members.id`,
@@ -39,13 +39,13 @@ export async function teamsInSight(
   db: Executor,
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<TeamRow[]> {
-  const teams = await allTeamsOf(db, userId);
+  const teams = await listOwnTeams(db, userId);
   const ssoTeamId = await ssoTeamOfSession(db, sessionId);
   return ssoTeamId === null ? teams : teams.filter(({ id }) => id === ssoTeamId);
 }
 
 /** Returns the current team of a session, even if it is suspended, so that its members can see that. */
-export const currentTeamOf = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
+export const findCurrentTeam = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
   db.get<TeamRow>(
     `select teams.* from sessions join team_members on team_members.user_id = sessions.user_id
         and team_members.team_id = sessions.current_team_id and ${MAY_REACH}

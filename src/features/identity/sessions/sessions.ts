@@ -2,7 +2,7 @@ import type { Executor, Page } from '../../../platform/db/index.ts';
 import { refuse, notFound } from '../../../platform/refusal.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { NobodyCtx, Actor, Browser, Identity, UserCtx } from '../../../tenancy/access/index.ts';
-import { audited, whoActed } from '../../../tenancy/audit/index.ts';
+import { audited, describeActor } from '../../../tenancy/audit/index.ts';
 import {
   endSessionOfToken,
   insertSession,
@@ -13,8 +13,8 @@ import {
   sessionPage,
   ssoTeamOfSession,
   endSession,
-  endSessionOf,
-  endSessionsOf,
+  endOwnSession,
+  endSessionsOfUser,
   endSsoSessions,
   removeSessionsBefore,
   type SessionKind,
@@ -23,7 +23,7 @@ import {
 import { presentTeam, presentTeams, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { lockUser, mustNotBeDisabled, presentUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
 import { rememberBrowser, forgetOldAttempts } from './attempts.ts';
-import { allTeamsOf, closedAmong, currentTeamOf, teamsInSight } from './own-teams.store.ts';
+import { listOwnTeams, closedAmong, findCurrentTeam, teamsInSight } from './own-teams.store.ts';
 import { lockAccount } from '../../../tenancy/members/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { isoTime } from '../../../platform/clock.ts';
@@ -100,7 +100,7 @@ export async function beginSession(
   within: (tx: Executor) => Promise<unknown>,
   { joined, ssoTeamId = null, details }: SessionOrigin = {},
 ) {
-  const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
+  const teams = joined ? [joined] : await listOwnTeams(store.db, user.id);
   const closed = await closedAmong(store.db, { userId: user.id, teams, ssoTeamId });
   const open = teams.filter(({ id }) => !closed.has(id));
   const team =
@@ -130,7 +130,7 @@ export async function beginSession(
     action: 'session.begun',
     team_id: team?.id ?? null,
     subject_id: session.id,
-    ...whoActed(actor),
+    ...describeActor(actor),
     address,
     user_agent: userAgent,
     request_id: requestId,
@@ -206,7 +206,7 @@ export async function beginProgramSession(
     action: 'session.begun',
     team_id: owner.team_id,
     subject_id: id,
-    ...whoActed(actor),
+    ...describeActor(actor),
     address,
     user_agent: userAgent,
     request_id: requestId,
@@ -253,7 +253,7 @@ export async function logOut({ store, actor, browser }: UserCtx, { all = false }
     const teamId = await ssoTeamOfSession(tx, actor.sessionId);
     // Signing out everywhere also ends the sessions of apps.
     if (teamId === null) {
-      await endSessionsOf(tx, actor.userId);
+      await endSessionsOfUser(tx, actor.userId);
       return revokeGrantsOfUser(tx, actor.userId, revoked);
     }
     await endSsoSessions(tx, teamId, actor.userId);
@@ -268,7 +268,7 @@ export async function logOut({ store, actor, browser }: UserCtx, { all = false }
 export async function endOneSession({ store, actor }: UserCtx, named: string) {
   const id = named.toLowerCase();
   const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
-  const isEnded = await store.db.tx((tx) => endSessionOf(tx, { id, userId: actor.userId, ssoTeamId }));
+  const isEnded = await store.db.tx((tx) => endOwnSession(tx, { id, userId: actor.userId, ssoTeamId }));
   if (!isEnded) throw notFound('Session');
   return { object: 'session' as const, id, deleted: true as const };
 }
@@ -279,7 +279,7 @@ export async function listSessions({ store, actor }: UserCtx, page: Page) {
   const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
   const { rows, hasMore } = await sessionPage(store.db, { userId, ssoTeamId, now: store.clock.now() }, page);
   // No session works in a suspended team.
-  const teams = (await allTeamsOf(store.db, userId)).filter(({ risk_state: state }) => state === 'normal');
+  const teams = (await listOwnTeams(store.db, userId)).filter(({ risk_state: state }) => state === 'normal');
   const byId = new Map(teams.map((team) => [team.id, team]));
   const present = (row: SessionRow) => {
     const team = byId.get(row.current_team_id ?? '');
@@ -328,5 +328,5 @@ export async function getMe(ctx: UserCtx) {
 async function read({ store, actor }: UserCtx) {
   const user = await findUser(store.db, actor.userId);
   if (!user) throw notFound('User');
-  return { user, current: await currentTeamOf(store.db, actor.sessionId) };
+  return { user, current: await findCurrentTeam(store.db, actor.sessionId) };
 }

@@ -128,7 +128,7 @@ function knownFor({ providers }: World, connection: ConnectionRow): Known {
 }
 
 /** Returns the endpoints and capabilities of the provider. Throws a `ProviderFault`. */
-export function metadataOf(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
+export function loadMetadata(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
   const known = knownFor(world, connection);
   const now = world.clock.now();
   const { metadata } = known;
@@ -143,7 +143,7 @@ export function metadataOf(world: World, connection: ConnectionRow): Promise<Ser
 /** Requests the metadata again, ignoring the cache. */
 function askAgain(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
   knownFor(world, connection).metadata = undefined;
-  return metadataOf(world, connection);
+  return loadMetadata(world, connection);
 }
 
 /** Requests the metadata and stores the outcome for the findings of the team. */
@@ -162,7 +162,7 @@ async function discover(world: World, issuer: string): Promise<ServerMetadata> {
   if (told.issuer !== issuer) {
     throw new ProviderFault('wrong', `the provider calls itself ${JSON.stringify(told.issuer)?.slice(0, 200)}`);
   }
-  const algorithms = listOf(told.id_token_signing_alg_values_supported) ?? ['RS256'];
+  const algorithms = readTextList(told.id_token_signing_alg_values_supported) ?? ['RS256'];
   const usable = algorithms.filter((name) => ALGORITHMS.includes(name));
   if (usable.length === 0) {
     throw new ProviderFault(
@@ -171,7 +171,7 @@ async function discover(world: World, issuer: string): Promise<ServerMetadata> {
     );
   }
   const userinfo = told.userinfo_endpoint === undefined ? {} : { userinfo_endpoint: urlIn(told, 'userinfo_endpoint') };
-  const methods = listOf(told.token_endpoint_auth_methods_supported);
+  const methods = readTextList(told.token_endpoint_auth_methods_supported);
   return {
     issuer,
     authorization_endpoint: urlIn(told, 'authorization_endpoint'),
@@ -199,11 +199,11 @@ function urlIn(told: Record<string, unknown>, name: string): string {
   return text as string;
 }
 
-const listOf = (value: unknown): string[] | undefined =>
+const readTextList = (value: unknown): string[] | undefined =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string').slice(0, 50) : undefined;
 
 /** Returns the cached keys, for the library to verify with. */
-export function keysOf(world: World, connection: ConnectionRow): Known['keys'] {
+export function findCachedKeys(world: World, connection: ConnectionRow): Known['keys'] {
   const { keys } = knownFor(world, connection);
   return keys && world.clock.now() - keys.at < KEYS_MS ? keys : undefined;
 }

@@ -12,7 +12,7 @@ import {
   type ProviderClaims,
   type Unadmitted,
 } from '../sso/admit.ts';
-import { redirectUriOf } from '../sso/sso-connection.ts';
+import { buildRedirectUri } from '../sso/sso-connection.ts';
 import {
   connectionById,
   connectionOfDomain,
@@ -21,7 +21,15 @@ import {
   SEALED_SSO_SECRETS,
   type ConnectionRow,
 } from '../../../tenancy/sso-rows/index.ts';
-import { ProviderFault, askProvider, noted, askForKeys, keysOf, KEYS_AGAIN_MS, metadataOf } from './providers.ts';
+import {
+  ProviderFault,
+  askProvider,
+  noted,
+  askForKeys,
+  findCachedKeys,
+  KEYS_AGAIN_MS,
+  loadMetadata,
+} from './providers.ts';
 import type { Configuration, ServerMetadata } from 'openid-client';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -104,7 +112,7 @@ async function authorizationUrl(
   { attempt, redirectUri, email }: { attempt: Attempt; redirectUri: string; email: string },
 ): Promise<string> {
   const oidc = await library();
-  const metadata = await metadataOf(world, connection);
+  const metadata = await loadMetadata(world, connection);
   const config = configurationFor(oidc, world, { connection, metadata });
   const url = oidc.buildAuthorizationUrl(config, {
     redirect_uri: redirectUri,
@@ -132,7 +140,7 @@ async function redeem(
   { attempt, answer }: { attempt: Attempt; answer: URL },
 ): Promise<ProviderClaims> {
   const oidc = await library();
-  const metadata = await metadataOf(world, connection);
+  const metadata = await loadMetadata(world, connection);
   const work = redeemAt(oidc, world, { connection, metadata, attempt, answer });
   const claims = await noted(world, connection, { step: 'exchange', work });
   if (connection.failing_since !== null) await clearProviderFault(world.db, connection.id);
@@ -179,10 +187,10 @@ async function redeemAt(
   const told = asked ? await believed(oidc.fetchUserInfo(config, tokens.access_token, claims.sub)) : claims;
   return {
     subject: claims.sub,
-    email: textOf(told.email),
+    email: toText(told.email),
     // Some providers send it as a string.
     isVerified: told.email_verified === true || (told.email_verified as unknown) === 'true',
-    name: textOf(told.name) ?? textOf(claims.name),
+    name: toText(told.name) ?? toText(claims.name),
   };
 }
 
@@ -195,7 +203,7 @@ function giveKeys(
   world: World,
   { connection, config }: { connection: ConnectionRow; config: Configuration },
 ) {
-  const keys = keysOf(world, connection);
+  const keys = findCachedKeys(world, connection);
   if (!keys) return;
   const mayAskAgain = world.clock.now() - keys.at >= KEYS_AGAIN_MS;
   const uat = Math.floor(systemClock.now() / 1000) - (mayAskAgain ? KEYS_AGAIN_MS / 1000 : 0);
@@ -226,7 +234,7 @@ async function inEachWay(
   });
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const toText = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 function mustBeOfNow(issuedAt: number, now: number): void {
   const age = now / 1000 - issuedAt;
@@ -266,23 +274,23 @@ async function believed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const fault = causeOf(error);
+    const fault = findProviderFault(error);
     if (fault) throw fault;
-    throw new ProviderFault('wrong', saidBy(error), error);
+    throw new ProviderFault('wrong', describeProviderError(error), error);
   }
 }
 
-function saidBy(error: unknown): string {
+function describeProviderError(error: unknown): string {
   if (!(error instanceof Error)) return 'an answer that cannot be read';
   const { error: code, error_description: more } = error as { error?: unknown; error_description?: unknown };
-  const claim = claimOf(error);
+  const claim = findInvalidClaim(error);
   if (claim !== undefined) return `${error.message} (${claim})`;
   if (typeof code !== 'string') return error.message;
   return `it said ${code}${typeof more === 'string' ? `: ${more}` : ''}`;
 }
 
 /** Returns the name of the invalid claim in a token, which the library's message omits. */
-function claimOf(error: Error): string | undefined {
+function findInvalidClaim(error: Error): string | undefined {
   for (let one: unknown = error, depth = 0; typeof one === 'object' && one !== null && depth < 4; depth++) {
     const { claim, cause } = one as { claim?: unknown; cause?: unknown };
     if (typeof claim === 'string') return claim;
@@ -300,7 +308,7 @@ const REFUSES_US = new Set(['invalid_client', 'unauthorized_client', 'unsupporte
 const isOfCode = (oidc: Library, cause: unknown): boolean =>
   cause instanceof oidc.ResponseBodyError && !REFUSES_US.has(cause.error);
 
-function causeOf(error: unknown): ProviderFault | undefined {
+function findProviderFault(error: unknown): ProviderFault | undefined {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++)
     if (one instanceof ProviderFault) return one;
   return undefined;
@@ -343,7 +351,7 @@ export async function startSignIn(
     const to = await authorizationUrl(store, connection, {
       attempt,
       email: address,
-      redirectUri: redirectUriOf(store),
+      redirectUri: buildRedirectUri(store),
     });
     keepAttempt(store, browser, attempt);
     return { kind: 'led', to };
@@ -362,7 +370,7 @@ export async function finishSignIn(
   if (!isFirst) return { kind: 'refused', why: 'answered_before' };
   const connection = await connectionById(store.db, attempt.connectionId);
   if (!connection) return { kind: 'refused', why: 'connection_gone' };
-  const provider = hostOf(connection);
+  const provider = extractHost(connection);
   const error = answer.get('error');
   if (error !== null && isOfIssuer(answer, connection)) {
     return { kind: 'refused', why: 'provider_refused', provider, said: error.slice(0, 100) };
@@ -388,7 +396,7 @@ async function withProvider<T>(
     const { issuer, team_id: teamId } = connection;
     log.warn({ err: error, issuer, teamId }, 'a sign-in through a provider failed');
     const why = error.kind === 'down' ? 'provider_down' : 'provider_wrong';
-    return { kind: 'refused', why, provider: hostOf(connection) };
+    return { kind: 'refused', why, provider: extractHost(connection) };
   }
 }
 
@@ -421,12 +429,12 @@ const isOfIssuer = (answer: URLSearchParams, { issuer }: ConnectionRow): boolean
   answer.get('iss') === null || answer.get('iss') === issuer;
 
 function answerUrl(world: World, answer: URLSearchParams): URL {
-  const url = new URL(redirectUriOf(world));
+  const url = new URL(buildRedirectUri(world));
   url.search = answer.toString();
   return url;
 }
 
-const hostOf = ({ issuer }: ConnectionRow): string => URL.parse(issuer)?.host ?? issuer;
+const extractHost = ({ issuer }: ConnectionRow): string => URL.parse(issuer)?.host ?? issuer;
 
 function isSame(given: string, wanted: Attempt['state']): boolean {
   const a = Buffer.from(hashToken(given));

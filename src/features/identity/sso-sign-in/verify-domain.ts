@@ -2,7 +2,7 @@ import type { Lookup } from '../../../platform/resolver/index.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findOwnSsoDomain, PROOF_LABEL, settleProvenDomain, settleSsoDomain } from '../sso/sso-domains.ts';
-import { presentSsoDomain, proofNameOf } from '../sso/sso-connection.ts';
+import { presentSsoDomain, buildProofName } from '../sso/sso-connection.ts';
 import { provenDomains, type SsoDomainRow } from '../../../tenancy/sso-rows/index.ts';
 
 /**
@@ -31,11 +31,11 @@ export async function recheckSsoDomains(world: World): Promise<void> {
 }
 
 const askFor = ({ resolver }: World, { domain }: SsoDomainRow): Promise<Lookup<string[]>> =>
-  resolver.txt(proofNameOf(domain), { cache: false });
+  resolver.txt(buildProofName(domain), { cache: false });
 
 /** Returns a sentence about what is wrong, or null. */
 function diagnose({ domain, proof: wanted }: SsoDomainRow, answer: Lookup<string[]>): string | null {
-  const name = proofNameOf(domain);
+  const name = buildProofName(domain);
   if (answer.kind === 'failed') return `Nobody could say which TXT records ${name} has (${answer.reason}).`;
   if (answer.kind === 'none') return `There is no TXT record at ${name} yet; publish this one there.`;
   // Some control panels publish quotation marks around the text.

@@ -3,7 +3,7 @@ import type { Store } from '../../../platform/store.ts';
 import { lockTeam } from '../../../tenancy/access/index.ts';
 import { findOpenInvitationTo, noteAccepted } from '../invitations/invitations.store.ts';
 import { findMemberByUser, insertMember } from '../../../tenancy/members/index.ts';
-import { endSessionsOf } from '../../../tenancy/session-rows/index.ts';
+import { endSessionsOfUser } from '../../../tenancy/session-rows/index.ts';
 import {
   connectionById,
   identityOfSubject,
@@ -16,7 +16,7 @@ import {
 } from '../../../tenancy/sso-rows/index.ts';
 import {
   claimUnverified,
-  emailKeyOf,
+  toEmailKey,
   findUser,
   findUserByEmailKey,
   insertUser,
@@ -95,7 +95,7 @@ async function admitWithin(tx: Executor, store: Store, { connectionId, claims, e
   if (!connection) return refused('connection_gone');
   if (!(await isOfTeam(tx, teamId, email))) return refused('other_domain');
   const known = await identityOfSubject(tx, connection.id, claims.subject);
-  const found = known ? await findUser(tx, known.user_id) : await findUserByEmailKey(tx, emailKeyOf(email));
+  const found = known ? await findUser(tx, known.user_id) : await findUserByEmailKey(tx, toEmailKey(email));
   if (found && !(await isOfTeam(tx, teamId, found.email))) return refused('account_elsewhere');
   const linked = known ?? (found && (await identityOfUser(tx, connection.id, found.id)));
   if (linked && linked.subject !== null && linked.subject !== claims.subject) return refused('other_identity');
@@ -115,7 +115,7 @@ async function admitWithin(tx: Executor, store: Store, { connectionId, claims, e
  * to compare accounts.
  */
 async function isOfTeam(tx: Executor, teamId: string, email: string): Promise<boolean> {
-  for (const form of [email, emailKeyOf(email)]) {
+  for (const form of [email, toEmailKey(email)]) {
     const domain = domainOfAddress(form);
     if (domain === undefined || (await ownerOfDomain(tx, domain))?.team_id !== teamId) return false;
   }
@@ -129,7 +129,7 @@ async function isOfTeam(tx: Executor, teamId: string, email: string): Promise<bo
 async function asTheirs(tx: Executor, { clock }: Store, user: UserRow): Promise<UserRow> {
   if (user.email_verified_at !== null) return user;
   await claimUnverified(tx, user.id, clock.now());
-  await endSessionsOf(tx, user.id);
+  await endSessionsOfUser(tx, user.id);
   return (await findUser(tx, user.id)) ?? user;
 }
 
@@ -141,7 +141,7 @@ async function make(tx: Executor, store: Store, email: string, name: string | un
   const row: UserRow = {
     id: store.ids.uuid(),
     email,
-    email_key: emailKeyOf(email),
+    email_key: toEmailKey(email),
     name: shown || null,
     password_hash: null,
     email_verified_at: now,

@@ -17,15 +17,15 @@ import {
   clearProviderFault,
   findConnection,
   insertConnection,
-  provenDomainsOf,
+  listProvenDomains,
   removeConnection,
-  removeSsoDomainsOf,
+  removeSsoDomains,
   SEALED_SSO_SECRETS,
   removeIdentity,
   stopEnforcing,
   peopleOfSso,
-  ssoDomainsOf,
-  statusOf,
+  listSsoDomains,
+  deriveSsoStatus,
   type ConnectionRow,
   type SsoDomainRow,
 } from '../../../tenancy/sso-rows/index.ts';
@@ -40,7 +40,7 @@ const isLoopback = createRangeCheck(['127.0.0.0/8', '::1/128']);
 /** The URL parser has already converted every spelling of an IPv4 address to four decimal numbers. */
 const isAddress = (host: string): boolean => host.includes(':') || /^\d+(\.\d+){3}$/.test(host);
 
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
+const extractHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
 /**
  * Reads the URL of any endpoint of a provider: https, or http on the machine itself. Returns an error message if it is
@@ -49,7 +49,7 @@ const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 export function readProviderUrl(text: string): URL | string {
   const url = URL.parse(text);
   if (url?.protocol !== 'http:') return readHttpsUrl(text);
-  const host = hostOf(url);
+  const host = extractHost(url);
   if (!isAddress(host) || !isLoopback(host)) return 'must be an https URL; http is for 127.0.0.1 and [::1] alone.';
   const asHttps = readHttpsUrl(text.replace(/^http:/i, 'https:'));
   return typeof asHttps === 'string' ? asHttps : url;
@@ -68,7 +68,7 @@ function readIssuer(text: string, allowPrivate: readonly string[]): string {
   if (url.pathname.endsWith(DISCOVERY)) {
     throw invalidField('issuer', `issuer is what stands before ${DISCOVERY}: ${text.slice(0, -DISCOVERY.length)}.`);
   }
-  const host = hostOf(url);
+  const host = extractHost(url);
   if (isAddress(host) && !createAddressGuard([...allowPrivate])(host)) {
     throw invalidField(
       'issuer',
@@ -82,32 +82,32 @@ export const CALLBACK_PATH = '/auth/sso/callback';
 export const START_PATH = '/auth/sso/start';
 
 /** Returns the redirect address, which is the same for all connections: an attempt knows its connection. */
-export const redirectUriOf = ({ origin }: Pick<Store, 'origin'>): string => origin() + CALLBACK_PATH;
+export const buildRedirectUri = ({ origin }: Pick<Store, 'origin'>): string => origin() + CALLBACK_PATH;
 
 async function presentConnection(store: Store, db: Executor, row: ConnectionRow) {
-  const domains = await ssoDomainsOf(db, row.team_id);
+  const domains = await listSsoDomains(db, row.team_id);
   const proven = domains.filter((domain) => domain.verified_at !== null).length;
   return {
     object: 'sso_connection' as const,
-    status: statusOf(row, proven),
+    status: deriveSsoStatus(row, proven),
     issuer: row.issuer,
     client_id: row.client_id,
     enforced: row.enforced === 1,
     default_role: row.default_role,
-    redirect_uri: redirectUriOf(store),
+    redirect_uri: buildRedirectUri(store),
     domains: domains.map(presentSsoDomain),
     tested_at: row.tested_at === null ? null : isoTime(row.tested_at),
     created_at: isoTime(row.created_at),
   };
 }
 
-export const proofNameOf = (domain: string): string => `_rasket-sso.${domain}`;
+export const buildProofName = (domain: string): string => `_rasket-sso.${domain}`;
 
 export const presentSsoDomain = (row: Omit<SsoDomainRow, 'lost_at'>) => ({
   object: 'sso_domain' as const,
   domain: row.domain,
   status: row.verified_at === null ? ('pending' as const) : ('verified' as const),
-  record: { type: 'TXT' as const, name: proofNameOf(row.domain), value: row.proof },
+  record: { type: 'TXT' as const, name: buildProofName(row.domain), value: row.proof },
   diagnosis: row.diagnosis,
   verified_at: row.verified_at === null ? null : isoTime(row.verified_at),
   created_at: isoTime(row.created_at),
@@ -137,7 +137,7 @@ export async function unlinkTeamMember(ctx: Ctx, place: { teamId: string; member
     if (!connection) throw noConnection();
     await endSsoSessions(tx, ctx.teamId, member.user_id);
     const isConcerned = ({ user_id: id }: { user_id: string }) => id === member.user_id;
-    await endWhatSsoBegan(tx, ctx.store, ctx.teamId, { isConcerned, by: 'user' });
+    await endSsoAccess(tx, ctx.store, ctx.teamId, { isConcerned, by: 'user' });
     await removeIdentity(tx, connection.id, member.user_id);
     return presentMember(member);
   });
@@ -174,9 +174,9 @@ export async function deleteSso(ctx: Ctx, named: string) {
     await lockAsOwner(tx, ctx);
     const row = await findConnection(tx, ctx.teamId);
     if (!row) throw noConnection();
-    await endWhatSsoBegan(tx, ctx.store, ctx.teamId, { by: 'user' });
+    await endSsoAccess(tx, ctx.store, ctx.teamId, { by: 'user' });
     await removeConnection(tx, row.id);
-    await removeSsoDomainsOf(tx, ctx.teamId);
+    await removeSsoDomains(tx, ctx.teamId);
     await endSsoSessions(tx, ctx.teamId);
     return { object: 'sso_connection' as const, deleted: true as const };
   });
@@ -236,7 +236,7 @@ async function replace(
   store: Store,
   { before, row }: { before: ConnectionRow | undefined; row: ConnectionRow },
 ): Promise<void> {
-  if (before) await endWhatSsoBegan(tx, store, row.team_id, { by: 'user' });
+  if (before) await endSsoAccess(tx, store, row.team_id, { by: 'user' });
   if (before) await removeConnection(tx, before.id);
   if (before) await endSsoSessions(tx, row.team_id);
   await insertConnection(tx, row);
@@ -244,7 +244,7 @@ async function replace(
 
 /** Throws if single sign-on cannot be enforced yet. Called after the change, which is then rolled back. */
 async function mustBeReady(tx: Executor, store: Store, row: ConnectionRow): Promise<void> {
-  const proven = await provenDomainsOf(tx, [row.team_id]);
+  const proven = await listProvenDomains(tx, [row.team_id]);
   const missing = [
     proven.length === 0 && 'no domain is proven; add one to it and verify it',
     row.tested_at === null &&
@@ -262,7 +262,7 @@ type Known = Awaited<ReturnType<typeof peopleOfSso>>[number];
  * Ends what people authenticated by the provider have begun: sessions that began through it, and grants they gave to
  * apps for the team. Must run before the identities are removed.
  */
-export async function endWhatSsoBegan(
+export async function endSsoAccess(
   tx: Executor,
   { clock }: Pick<Store, 'clock'>,
   teamId: string,

@@ -10,13 +10,13 @@ import {
   insertSsoDomain,
   removeSsoDomain as removeRow,
   saveDomainCheck,
-  ssoDomainsOf,
+  listSsoDomains,
   loseProof,
   removeSsoDomain as removeSsoDomainRow,
   type SsoDomainRow,
 } from '../../../tenancy/sso-rows/index.ts';
-import { lockAsOwner, noConnection, presentSsoDomain, proofNameOf, endWhatSsoBegan } from './sso-connection.ts';
-import { audited, whoActed } from '../../../tenancy/audit/index.ts';
+import { lockAsOwner, noConnection, presentSsoDomain, buildProofName, endSsoAccess } from './sso-connection.ts';
+import { audited, describeActor } from '../../../tenancy/audit/index.ts';
 import { findNamedTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { domainOfAddress } from './admit.ts';
 
@@ -34,7 +34,7 @@ export async function addSsoDomain(ctx: Ctx, named: string, input: { domain: str
   return store.db.tx(async (tx) => {
     await lockAsOwner(tx, ctx);
     if (!(await findConnection(tx, teamId))) throw noConnection();
-    const rows = await ssoDomainsOf(tx, teamId);
+    const rows = await listSsoDomains(tx, teamId);
     const before = rows.find((row) => row.domain === domain);
     if (before) return presentSsoDomain(before);
     if (rows.length >= DOMAINS_MAX) {
@@ -59,7 +59,7 @@ export async function removeSsoDomain(ctx: Ctx, place: { teamId: string; domain:
   mustBeOwnTeam(ctx, place.teamId);
   return ctx.store.db.tx(async (tx) => {
     await lockAsOwner(tx, ctx);
-    const rows = await ssoDomainsOf(tx, ctx.teamId);
+    const rows = await listSsoDomains(tx, ctx.teamId);
     const row = rows.find(({ domain }) => domain === place.domain.toLowerCase());
     if (!row) throw notFound('Domain');
     const isLast = rows.every(({ id, verified_at: at }) => id === row.id || at === null);
@@ -103,7 +103,7 @@ const taken = (domain: string) =>
 function readDomain(text: string): string {
   const parsed = parseDomainName(text);
   if (!parsed.ok) throw invalidField('domain', `domain: ${parsed.fault}`);
-  const record = proofNameOf(parsed.domain);
+  const record = buildProofName(parsed.domain);
   if (record.length <= DNS_NAME_CHARS_MAX) return parsed.domain;
   const say = `domain is too long: its record would have ${record.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
   throw invalidField('domain', say);
@@ -140,7 +140,7 @@ async function loseSsoDomain(store: Store, row: SsoDomainRow, diagnosis: string)
     action: 'team_sso.domain_lost',
     subject_id: row.id,
     request_id: null,
-    ...whoActed({ kind: 'job', name: 'single sign-on' }),
+    ...describeActor({ kind: 'job', name: 'single sign-on' }),
     address: null,
     user_agent: null,
     details: JSON.stringify({ domain, diagnosis }),
@@ -167,7 +167,7 @@ export async function takeSsoDomain(store: Store, slugOrId: string, domain: stri
 }
 
 const endOfDomain = (tx: Executor, store: Store, { team_id: teamId, domain }: SsoDomainRow): Promise<void> =>
-  endWhatSsoBegan(tx, store, teamId, {
+  endSsoAccess(tx, store, teamId, {
     isConcerned: ({ email, email_key: key }) => [email, key].some((form) => domainOfAddress(form) === domain),
     by: 'operator',
   });

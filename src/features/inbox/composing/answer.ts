@@ -22,36 +22,36 @@ interface Call<Body> {
 
 export const replyToEmail = (
   ctx: Ctx<World>,
-  accept: Pick<Accept, 'acceptBeside'>,
+  accept: Pick<Accept, 'acceptWithRows'>,
   call: Call<Reply>,
 ): Promise<SentEmail> =>
   unlessGone(ctx, call, () =>
-    accept.acceptBeside(
+    accept.acceptWithRows(
       ctx,
       async () => {
         const { inbox, ...found } = await find(ctx, call);
         const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
         return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
       },
-      optionsOf(call),
+      buildOptions(call),
     ),
   );
 
 export const forwardEmail = (
   ctx: Ctx<World>,
-  accept: Pick<Accept, 'acceptBeside'>,
+  accept: Pick<Accept, 'acceptWithRows'>,
   call: Call<Forward>,
 ): Promise<SentEmail> =>
   unlessGone(ctx, call, () =>
-    accept.acceptBeside(
+    accept.acceptWithRows(
       ctx,
       async () => {
         const { inbox, ...found } = await find(ctx, call);
         const before = found.original.files;
-        const written = await writtenIn(ctx, call.body, { to: listOf(call.body.to), before });
+        const written = await writtenIn(ctx, call.body, { to: toList(call.body.to), before });
         return composeForward(ctx, inbox, { ...found, written });
       },
-      optionsOf(call),
+      buildOptions(call),
     ),
   );
 
@@ -65,7 +65,7 @@ export async function previewReply(ctx: Ctx<World>, call: Call<Reply>): Promise<
 /** Composes a forward as it would be sent now, only with the files of the forwarded email. */
 export async function previewForward(ctx: Ctx<World>, call: Call<Forward>): Promise<ComposedMail> {
   const { inbox, ...found } = await find(ctx, call);
-  const written = { ...wordsIn(call.body, listOf(call.body.to)), files: [] };
+  const written = { ...wordsIn(call.body, toList(call.body.to)), files: [] };
   return composeForward(ctx, inbox, { ...found, written });
 }
 
@@ -95,18 +95,18 @@ const writtenIn = async (
 
 const wordsIn = (body: Reply | Forward, to: string[] | undefined): Omit<WrittenMail, 'files'> => ({
   to,
-  cc: listOf(body.cc),
-  bcc: listOf(body.bcc),
+  cc: toList(body.cc),
+  bcc: toList(body.bcc),
   html: body.html ?? null,
   text: body.text ?? null,
   subject: body.subject ?? null,
   headers: body.headers ?? null,
 });
 
-const listOf = (value: string | string[] | undefined): string[] =>
+const toList = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value];
 
-const optionsOf = ({ body, idempotency }: Call<Reply | Forward>) => ({
+const buildOptions = ({ body, idempotency }: Call<Reply | Forward>) => ({
   idempotency,
   isGrowing: body.attachments?.some(({ path }) => path !== undefined) ?? false,
 });

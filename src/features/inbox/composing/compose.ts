@@ -19,18 +19,18 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   readEmail,
   RECIPIENTS_MAX,
-  attachmentsOf,
+  listEmailAttachments,
   type DraftAttachment,
   type EmailRow,
   type EmailDraft,
 } from '../../../mail/emails/index.ts';
 import { addToThread, insertThread, labelsOfThreads, lockThread } from '../store/threads.store.ts';
-import { shownFolder, sourceOf, threadData } from '../store/present.ts';
+import { shownFolder, toEventSource, threadData } from '../store/present.ts';
 import { automaticAnswersTo, isAnsweredByMachine, isInboxHere } from '../store/automatic-answers.store.ts';
 import type { InboxRow, ThreadRow, InboxMail, StoredFolder } from '../store/rows.ts';
-import { idsToKeepOfSent, subjectToKeep, senderProofOf } from '../rules/which-thread.ts';
-import { whyNoAutomaticAnswer, type AnswerLoop, type NoAutomaticAnswer } from '../rules/automatic-answers.ts';
-import { filesOf, type Original } from './original.ts';
+import { idsToKeepOfSent, subjectToKeep, readSenderProof } from '../rules/which-thread.ts';
+import { findNoAnswerReason, type AnswerLoop, type NoAutomaticAnswer } from '../rules/automatic-answers.ts';
+import { reuseFiles, type Original } from './original.ts';
 import { recordEvents, type InboxEmailData, type NewEvent } from '../../../mail/events/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
@@ -38,7 +38,7 @@ import { readList } from '../../../mail/received-emails/index.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../../protocol/automatic-mail.ts';
 import { answerLoopIn } from '../threads/read-threads.ts';
-import { inboxKeysOf } from '../inboxes.ts';
+import { listInboxKeys } from '../inboxes.ts';
 
 /** Limit of automatic replies to one address, from all inboxes of a team, within 24 hours. */
 const PER_SENDER_AND_DAY = 4;
@@ -67,10 +67,10 @@ function answeredByMachine(ctx: Ctx<World>, mail: ComposedMail, answered: Answer
   return {
     ...mail,
     draft: { ...mail.draft, headers: [...mail.draft.headers, ...marks] },
-    async beside(tx, email) {
+    async writeRows(tx, email) {
       const to = mail.draft.recipients.map(({ address }) => normalizeAddress(address));
       for (const address of to) await mustMakeNoLoop(ctx, tx, { ...answered, to: address });
-      return mail.beside(tx, email);
+      return mail.writeRows(tx, email);
     },
   };
 }
@@ -84,10 +84,10 @@ function unlessInLoop(ctx: Ctx<World>, mail: ComposedMail, { id }: Pick<ThreadRo
   if (ctx.actor.kind === 'session') return mail;
   return {
     ...mail,
-    async beside(tx, email) {
+    async writeRows(tx, email) {
       const loop = await answerLoopIn(tx, id, ctx.store.clock.now());
       if (loop) throw inLoop(loop);
-      return mail.beside(tx, email);
+      return mail.writeRows(tx, email);
     },
   };
 }
@@ -107,12 +107,12 @@ async function mustMakeNoLoop(
   const sinceId = firstIdAt(store.clock.now() - DAY_MS);
   const answers = await automaticAnswersTo(tx, teamId, { address: to, sinceId });
   const isOurs = original.direction === 'outbound';
-  const isHere = await isInboxHere(tx, splitAddress(to)?.domain ?? '', inboxKeysOf(to));
-  const why = whyNoAutomaticAnswer({
-    mail: { proof: senderProofOf(original.authentication), ownAddresses: sender.own },
+  const isHere = await isInboxHere(tx, splitAddress(to)?.domain ?? '', listInboxKeys(to));
+  const why = findNoAnswerReason({
+    mail: { proof: readSenderProof(original.authentication), ownAddresses: sender.own },
     to,
     named: isOurs ? [...sender.own] : [...original.to, ...original.cc].map(bare),
-    signs: isOurs ? [] : signsOf(original, sender),
+    signs: isOurs ? [] : findMachineSigns(original, sender),
     isSpam: thread.folder === 'spam',
     isInboxHere: () => isHere,
     counts: {
@@ -126,7 +126,7 @@ async function mustMakeNoLoop(
   throw refuse('validation_error', { status: 422, say: `No automatic answer goes to ${to}: ${REASONS[why]}` });
 }
 
-function signsOf(original: Original, { own }: InboxSender): MachineSign[] {
+function findMachineSigns(original: Original, { own }: InboxSender): MachineSign[] {
   const { from, to, cc, replyTo, subject, messageId, headers, mailFrom = '' } = original;
   const read = { isRead: true as const, headers: { ...headers }, html: null, text: null, parts: [] };
   const reading = { from, to, cc, bcc: [], replyTo, subject, messageId, ...read };
@@ -172,7 +172,7 @@ interface InboxSender {
  * Returns the sender of a mail. The inbox of a whole domain writes from the address that was written to, so it can only
  * reply.
  */
-function senderOf(
+function chooseSender(
   world: World,
   inbox: InboxRow,
   { threadId, original }: { threadId: string; original: Original | undefined },
@@ -186,7 +186,7 @@ function senderOf(
   // If mail arrives at another server first, that server may not know addresses with a tag.
   const token =
     inbox.receiving_address === null
-      ? replyAddress(address, { inboxId: inbox.id, threadId }, { now: world.clock.now(), mac: macOf(world) })
+      ? replyAddress(address, { inboxId: inbox.id, threadId }, { now: world.clock.now(), mac: createMac(world) })
       : undefined;
   const own = [address, inbox.address, inbox.receiving_address ?? address].map(normalizeAddress);
   return {
@@ -196,7 +196,7 @@ function senderOf(
   };
 }
 
-const macOf =
+const createMac =
   ({ secrets }: World) =>
   (bytes: Uint8Array): Buffer =>
     secrets.mac('inbox reply address', bytes);
@@ -271,7 +271,7 @@ async function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, 
   return {
     id,
     draft: sent,
-    async beside(tx, email) {
+    async writeRows(tx, email) {
       return putSent(ctx, tx, email, {
         inboxId: inbox.id,
         threadId: parts.threadId,
@@ -298,7 +298,7 @@ export async function composeNew(
   written: WrittenMail & { to: string[]; subject: string },
 ): Promise<ComposedMail> {
   const threadId = ctx.store.ids.uuid();
-  const sender = senderOf(ctx.store, inbox, { threadId, original: undefined });
+  const sender = chooseSender(ctx.store, inbox, { threadId, original: undefined });
   return assemble(ctx, inbox, written, {
     id: ctx.store.ids.uuid(),
     threadId,
@@ -325,9 +325,9 @@ export async function composeAnswer(
   inbox: InboxRow,
   { thread, original, written, isToAll }: Answering & { isToAll: boolean },
 ): Promise<ComposedMail> {
-  mustSaySomething(written);
+  mustHaveText(written);
   const { store } = ctx;
-  const sender = senderOf(store, inbox, { threadId: thread.id, original });
+  const sender = chooseSender(store, inbox, { threadId: thread.id, original });
   const recipients = replyRecipients(original, { own: sender.own, all: isToAll });
   const to = written.to ?? recipients.to;
   if (to.length === 0) throw nobodyToAnswer();
@@ -363,7 +363,7 @@ export async function composeForward(
     );
   }
   const { store } = ctx;
-  const sender = senderOf(store, inbox, { threadId: thread.id, original });
+  const sender = chooseSender(store, inbox, { threadId: thread.id, original });
   const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
   const mail = await assemble(ctx, inbox, words, {
     id: store.ids.uuid(),
@@ -374,7 +374,7 @@ export async function composeForward(
     to: written.to ?? [],
     cc: written.cc,
     subject: written.subject ?? forwardSubject(original.subject),
-    files: [...written.files, ...(await filesOf(store, original.files))],
+    files: [...written.files, ...(await reuseFiles(store, original.files))],
     ...forwardBelow(words, quoted(original), inbox.signature),
   });
   return unlessInLoop(ctx, mail, thread);
@@ -390,7 +390,7 @@ const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMess
   at: new Date(at),
 });
 
-function mustSaySomething({ html, text }: WrittenMail): void {
+function mustHaveText({ html, text }: WrittenMail): void {
   if (html !== null || text !== null) return;
   throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
 }
@@ -433,7 +433,7 @@ export interface WrittenMail {
 export interface ComposedMail {
   id: string;
   draft: EmailDraft;
-  beside(tx: Executor, email: EmailRow): Promise<InboxEmailData>;
+  writeRows(tx: Executor, email: EmailRow): Promise<InboxEmailData>;
 }
 
 /** Mail that an inbox sends, as its thread stores it. */
@@ -455,14 +455,14 @@ interface Sending {
  */
 async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: Sending): Promise<InboxEmailData> {
   const { inboxId, threadId, isNewThread } = sending;
-  const mail = mailOf(email, sending);
+  const mail = buildInboxMail(email, sending);
   const before = isNewThread ? undefined : await lockThread(tx, inboxId, threadId);
   if (!isNewThread && !before) throw notFound('Thread');
   const thread = before
     ? await addToThread(tx, before, mail, folderAfter(before.folder))
     : await insertThread(tx, { id: threadId, folder: 'sent' }, mail);
-  const files = email.attachment_count > 0 ? await attachmentsOf(tx, [email.id]) : [];
-  const about = threadData(sourceOf(ctx.actor), thread, await labelsOfThreads(tx, [thread.id]));
+  const files = email.attachment_count > 0 ? await listEmailAttachments(tx, [email.id]) : [];
+  const about = threadData(toEventSource(ctx.actor), thread, await labelsOfThreads(tx, [thread.id]));
   const data: InboxEmailData = {
     ...about,
     email_id: email.id,
@@ -481,11 +481,11 @@ async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: 
       received_at: isoTime(mail.at),
     },
   };
-  await recordEvents(tx, ctx.store.ids, eventsOf({ before, thread, data, at: mail.at }));
+  await recordEvents(tx, ctx.store.ids, buildEvents({ before, thread, data, at: mail.at }));
   return data;
 }
 
-function eventsOf({
+function buildEvents({
   before,
   thread,
   data,
@@ -518,7 +518,7 @@ function eventsOf({
 const folderAfter = (folder: StoredFolder): StoredFolder =>
   folder === 'snoozed' || folder === 'trash' ? 'inbox' : folder;
 
-const mailOf = (email: EmailRow, { inboxId, text, keys, participants, subjectKey }: Sending): InboxMail => ({
+const buildInboxMail = (email: EmailRow, { inboxId, text, keys, participants, subjectKey }: Sending): InboxMail => ({
   inboxId,
   teamId: email.team_id,
   emailId: email.id,

@@ -2,7 +2,7 @@ import type { BodyOf, SentEmail } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
-import { grantIdOf, type Ctx } from '../../../tenancy/access/index.ts';
+import { readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
 import { contentsPlacer, putFiles } from '../../../mail/contents/index.ts';
 import type { DraftAttachment, EmailRow } from '../../../mail/emails/index.ts';
 import {
@@ -40,7 +40,7 @@ import {
 import { recordEvents, type InboxEmailData } from '../../../mail/events/index.ts';
 import { NoSuchBlob } from '../../../platform/blobs/index.ts';
 import { composeAnswer, composeNew, type ComposedMail, type WrittenMail } from './compose.ts';
-import { filesOf, mustFindOriginal } from './original.ts';
+import { reuseFiles, mustFindOriginal } from './original.ts';
 
 /** Unsent drafts of one inbox: a client that writes more has forgotten to send them. */
 const DRAFTS_MAX = 10_000;
@@ -71,7 +71,7 @@ export async function createDraft(
     const at = store.clock.now();
     const times = { created_at: at, updated_at: at };
     const of = { team_id: ctx.teamId, inbox_id: inbox.id, ...(target ?? { thread_id: null, reply_to_email_id: null }) };
-    const row = { id, ...of, ...content, ...times, author_grant_id: grantIdOf(ctx.actor), email_id: null };
+    const row = { id, ...of, ...content, ...times, author_grant_id: readGrantId(ctx.actor), email_id: null };
     const answer = { object: 'inbox_draft' as const, id };
     const placed = await placeFiles(ctx.store, id, files);
     await store.db.tx(async (tx) => {
@@ -105,7 +105,7 @@ export async function updateDraft(
       const before = await filesOfDrafts(tx, [row.id]);
       // Another change may have come in between: fields that this one does not name keep its values.
       const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
-      if (row.author_grant_id !== grantIdOf(ctx.actor)) now.author_grant_id = null;
+      if (row.author_grant_id !== readGrantId(ctx.actor)) now.author_grant_id = null;
       const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at } = now;
       const change = { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at };
       await updateDraftRow(tx, row.id, change);
@@ -191,7 +191,7 @@ async function placeFiles(world: World, draftId: string, files: readonly DraftAt
 /** Sends a draft once: a second or concurrent request returns the id of the same email. */
 export async function sendDraft(
   ctx: Ctx<World>,
-  accept: Pick<Accept, 'acceptBeside'>,
+  accept: Pick<Accept, 'acceptWithRows'>,
   call: {
     named: string;
     id: string;
@@ -203,7 +203,7 @@ export async function sendDraft(
   let read: FoundDraft | undefined;
   try {
     const make = async () => composeDraft(ctx, (read = await mustFindDraft(ctx, named, id)), call.body);
-    return await accept.acceptBeside(ctx, make, { idempotency, isGrowing: false });
+    return await accept.acceptWithRows(ctx, make, { idempotency, isGrowing: false });
   } catch (error) {
     if (!(error instanceof Superseded || error instanceof NoSuchBlob)) throw error;
     const now = await mustFindDraft(ctx, named, id);
@@ -244,8 +244,8 @@ async function composeDraft(
   const mail = await composed(ctx, inbox, { row, files, headers: body?.headers ?? null });
   return {
     ...mail,
-    async beside(tx, email) {
-      const data = await mail.beside(tx, email);
+    async writeRows(tx, email) {
+      const data = await mail.writeRows(tx, email);
       await mustStillBe(tx, inbox, { row, files });
       const at = ctx.store.clock.now();
       if (!(await markDraftSent(tx, row.id, { emailId: email.id, at }))) throw new Superseded();
@@ -268,7 +268,7 @@ async function composed(
     html: row.html,
     text: row.text,
     headers,
-    files: await filesOf(
+    files: await reuseFiles(
       ctx.store,
       files.map((file) => ({
         key: `${row.id}/${file.id}`,

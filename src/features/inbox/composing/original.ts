@@ -5,7 +5,7 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import { referToContent } from '../../../mail/contents/index.ts';
 import {
   ATTACHMENT_BLOB,
-  attachmentsOf,
+  listEmailAttachments,
   findBody,
   findEmail,
   isWithheld,
@@ -106,7 +106,7 @@ async function received(ctx: Ctx<World>, id: string): Promise<Original | undefin
 async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original | undefined> {
   const row = await findEmail(store.db, teamId, id);
   if (!row || isWithheld(store, row)) return undefined;
-  const files = row.attachment_count > 0 ? await attachmentsOf(store.db, [id]) : [];
+  const files = row.attachment_count > 0 ? await listEmailAttachments(store.db, [id]) : [];
   const body = await (await findBody(store, store.db, id))?.load();
   const headers = row.headers === null ? [] : (JSON.parse(row.headers) as [string, string][]);
   return {
@@ -136,7 +136,7 @@ async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original
 }
 
 /** Returns the same files for another email, without copying content in the blob store. */
-export async function filesOf(world: World, files: readonly OriginalFile[]): Promise<DraftAttachment[]> {
+export async function reuseFiles(world: World, files: readonly OriginalFile[]): Promise<DraftAttachment[]> {
   return Promise.all(
     files.map(async ({ key, filename, contentType, contentId, size }, i): Promise<DraftAttachment> => {
       if (key === undefined) {

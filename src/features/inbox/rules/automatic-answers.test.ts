@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import {
-  whyNoAutomaticAnswer,
+  findNoAnswerReason,
   type AutomaticAnswerAsk,
   type NoAutomaticAnswer,
-  answerLoopOf,
+  findAnswerLoop,
   type Passed,
 } from './automatic-answers.ts';
 
@@ -15,16 +15,16 @@ const rounds = (count: number, everyMs: number, to = ['Ada <Ada@example.org>']):
   ]).flat();
 
 it('ten automatic answers within an hour are a loop, until the first of them is an hour old', () => {
-  expect(answerLoopOf(rounds(9, MINUTE), 9 * MINUTE)).toBeUndefined();
+  expect(findAnswerLoop(rounds(9, MINUTE), 9 * MINUTE)).toBeUndefined();
   const loop = { address: 'ada@example.org', until: 60 * MINUTE + 1, rounds: 10, within: 'an hour' };
-  expect(answerLoopOf(rounds(10, MINUTE), 10 * MINUTE)).toEqual(loop);
-  expect(answerLoopOf(rounds(10, MINUTE), 60 * MINUTE)).toEqual(loop);
-  expect(answerLoopOf(rounds(10, MINUTE), 60 * MINUTE + 1)).toBeUndefined();
+  expect(findAnswerLoop(rounds(10, MINUTE), 10 * MINUTE)).toEqual(loop);
+  expect(findAnswerLoop(rounds(10, MINUTE), 60 * MINUTE)).toEqual(loop);
+  expect(findAnswerLoop(rounds(10, MINUTE), 60 * MINUTE + 1)).toBeUndefined();
 });
 
 it('thirty automatic answers within a day are a loop', () => {
-  expect(answerLoopOf(rounds(29, 20 * MINUTE), 29 * 20 * MINUTE)).toBeUndefined();
-  expect(answerLoopOf(rounds(30, 20 * MINUTE), 30 * 20 * MINUTE)).toMatchObject({ rounds: 30, within: 'a day' });
+  expect(findAnswerLoop(rounds(29, 20 * MINUTE), 29 * 20 * MINUTE)).toBeUndefined();
+  expect(findAnswerLoop(rounds(30, 20 * MINUTE), 30 * 20 * MINUTE)).toMatchObject({ rounds: 30, within: 'a day' });
 });
 
 it('messages without new mail before them, or to other people, are no loop', () => {
@@ -33,12 +33,12 @@ it('messages without new mail before them, or to other people, are no loop', () 
     at: i,
     to: ['ada@example.org'],
   }));
-  expect(answerLoopOf([{ direction: 'inbound', at: 0, to: [] }, ...many], 100)).toBeUndefined();
-  expect(answerLoopOf(many, 100)).toBeUndefined();
+  expect(findAnswerLoop([{ direction: 'inbound', at: 0, to: [] }, ...many], 100)).toBeUndefined();
+  expect(findAnswerLoop(many, 100)).toBeUndefined();
   const each = rounds(20, MINUTE).map((one, i) => ({ ...one, to: [`c${i}@example.org`] }));
-  expect(answerLoopOf(each, 20 * MINUTE)).toBeUndefined();
+  expect(findAnswerLoop(each, 20 * MINUTE)).toBeUndefined();
   const both = rounds(10, MINUTE, ['bob@example.org', 'no address', 'ada@example.org', 'ADA@example.org']);
-  expect(answerLoopOf(both, 10 * MINUTE)).toMatchObject({ address: 'bob@example.org' });
+  expect(findAnswerLoop(both, 10 * MINUTE)).toMatchObject({ address: 'bob@example.org' });
 });
 
 const COUNTS = { toSenderOfDay: 0, toMessage: 0, inThread: 0 };
@@ -74,5 +74,5 @@ const rows: [name: string, ask: Partial<AutomaticAnswerAsk>, because: NoAutomati
 ];
 
 it.each(rows)('an automatic answer %s', (_name, ask, because) => {
-  expect(whyNoAutomaticAnswer({ ...ASK, ...ask })).toBe(because);
+  expect(findNoAnswerReason({ ...ASK, ...ask })).toBe(because);
 });

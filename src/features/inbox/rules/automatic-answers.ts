@@ -32,9 +32,9 @@ export interface AnswerLoop {
  * write so often. A round is a reply to an address after something new was received. If several addresses are in a
  * loop, returns the one that waits the longest.
  */
-export function answerLoopOf(emails: readonly Passed[], now: number): AnswerLoop | undefined {
+export function findAnswerLoop(emails: readonly Passed[], now: number): AnswerLoop | undefined {
   let loop: AnswerLoop | undefined;
-  for (const [address, times] of roundsOf(emails)) {
+  for (const [address, times] of collectRounds(emails)) {
     for (const { rounds, ms, words } of LIMITS) {
       const within = times.filter((at) => at > now - ms);
       const oldest = within.at(-rounds);
@@ -46,7 +46,7 @@ export function answerLoopOf(emails: readonly Passed[], now: number): AnswerLoop
 }
 
 /** Returns the times of the replies, by address. */
-function roundsOf(emails: readonly Passed[]): Map<string, number[]> {
+function collectRounds(emails: readonly Passed[]): Map<string, number[]> {
   const times = new Map<string, number[]>();
   let answered = new Set<string>();
   let isAsked = false;
@@ -111,7 +111,7 @@ export type NoAutomaticAnswer =
  * Returns the reason that no automatic reply may be sent to this sender now; undefined if one may. The headers catch
  * machines that follow RFC 3834; the daily limit per sender catches the others.
  */
-export function whyNoAutomaticAnswer(ask: AutomaticAnswerAsk): NoAutomaticAnswer | undefined {
+export function findNoAnswerReason(ask: AutomaticAnswerAsk): NoAutomaticAnswer | undefined {
   const { mail, to, named, signs, counts, limits } = ask;
   if (to === '') return 'no-sender';
   if (mail.ownAddresses.has(to) || ask.isInboxHere(to)) return 'own-inbox';

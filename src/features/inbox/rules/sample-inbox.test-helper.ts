@@ -3,12 +3,12 @@ import { readMessage } from '../../../protocol/read-message/index.ts';
 import { replyAddress } from '../../../protocol/reply-message/index.ts';
 import type { Authentication } from '../../../mail/received-emails/index.ts';
 import {
-  participantsOf,
+  listParticipants,
   readIncomingMail,
   idsToKeep,
   idsToKeepOfSent,
-  idsToLookUp,
-  subjectToLookUp,
+  listIdsToFind,
+  chooseSubjectToFind,
   whichThread,
   type IncomingMail,
   type ThreadCandidate,
@@ -105,20 +105,20 @@ export function inMemory() {
   return {
     async arrive(mail: Mail): Promise<{ choice: ThreadChoice; threadId: string }> {
       const incoming = await read(mail);
-      const wanted = new Set(idsToLookUp(incoming));
+      const wanted = new Set(listIdsToFind(incoming));
       const candidates: ThreadCandidate[] = [
         ...keys
           .filter(({ key }) => wanted.has(key))
           .map((one) => candidate(one.threadId, one.key, one.kind, one.subject)),
         ...(threads.has(incoming.addressedThread ?? '') ? [candidate(incoming.addressedThread!, null, null)] : []),
-        ...(subjectToLookUp(incoming) === undefined
+        ...(chooseSubjectToFind(incoming) === undefined
           ? []
           : [...threads.keys()].map((one) => candidate(one, null, null))),
       ];
       const at = NOW + (mail.after ?? 0) * DAY;
       const choice = whichThread(incoming, candidates, { bySubject: mail.bySubject ?? false, now: at });
       const threadId = choice.kind === 'thread' ? choice.threadId : thread(threads.size);
-      add(threadId, incoming.inboxId, incoming.subject, participantsOf(incoming), at);
+      add(threadId, incoming.inboxId, incoming.subject, listParticipants(incoming), at);
       for (const { key, kind } of idsToKeep(incoming)) {
         keys.push({ key, kind, threadId, subject: kind === 'received' ? incoming.subject : undefined });
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idsToLookUp } from './which-thread.ts';
+import { listIdsToFind } from './which-thread.ts';
 import {
   NOW,
   DAY,
@@ -353,7 +353,7 @@ it('a million message ids cost no more lookups than a few', async () => {
     id: '<x@y.example>',
     headers: [`Thread-Index: ${threadIndex(GUID)}`],
   });
-  expect(idsToLookUp(mail).length).toBeLessThanOrEqual(47);
+  expect(listIdsToFind(mail).length).toBeLessThanOrEqual(47);
   expect(mail.references.slice(0, 2)).toEqual(['w0@x.example', 'w1@x.example']);
   expect(mail.references.at(-1)).toBe('w49999@x.example');
 });

@@ -16,7 +16,7 @@ const BY_SUBJECT_MS = BY_SUBJECT_DAYS * 86_400_000;
 export interface ThreadCandidate {
   threadId: string;
   inboxId: string;
-  /** One of `idsToLookUp`; null for the thread of a reply address and for one found by its subject. */
+  /** One of `listIdsToFind`; null for the thread of a reply address and for one found by its subject. */
   key: string | null;
   /**
    * `sent`: an id of ours. `received`: the id of a message of the thread. `referenced`: messages of the thread name it,
@@ -61,7 +61,7 @@ const conversationKey = (conversation: string): string => `thread-index ${conver
  * Returns the keys to look threads up by: the ids that the mail replies to or names, its own id (a copy, or a faster
  * reply, may be there already), and its Outlook conversation. At most 47.
  */
-export function idsToLookUp(mail: IncomingMail): string[] {
+export function listIdsToFind(mail: IncomingMail): string[] {
   const { inReplyTo, references, messageId, conversation } = mail;
   return [
     ...new Set([
@@ -79,7 +79,7 @@ export function idsToLookUp(mail: IncomingMail): string[] {
  */
 export function idsToKeep(mail: IncomingMail): { key: string; kind: 'received' | 'referenced' }[] {
   const { messageId } = mail;
-  return idsToLookUp(mail).map((key) => ({ key, kind: key === messageId ? 'received' : 'referenced' }));
+  return listIdsToFind(mail).map((key) => ({ key, kind: key === messageId ? 'received' : 'referenced' }));
 }
 
 /** Does the same for a message that the inbox sends, whose id is `messageId`. */
@@ -92,7 +92,7 @@ export const idsToKeepOfSent = (messageId: string, conversation: string | undefi
  * Returns the key for finding a thread by subject, if the inbox does so; undefined if this mail may not be matched by
  * subject.
  */
-export function subjectToLookUp(mail: IncomingMail): string | undefined {
+export function chooseSubjectToFind(mail: IncomingMail): string | undefined {
   if (mail.isAutomatic || mail.isFromList) return undefined;
   const { baseWithNumbers, base, isReply, isForward } = readSubject(mail.subject);
   return isReply && !isForward && base !== '' ? baseWithNumbers : undefined;
@@ -144,7 +144,7 @@ function* byEvidence(
   const addressed = candidates.find(({ threadId }) => threadId === addressedThread);
   if (addressed) yield { candidate: addressed, by: 'reply-address' };
   yield* found(conversation === undefined ? [] : [conversationKey(conversation)], 'thread-index');
-  const subject = bySubject ? subjectToLookUp(mail) : undefined;
+  const subject = bySubject ? chooseSubjectToFind(mail) : undefined;
   if (subject === undefined) return;
   const sameSubject = candidates.filter(
     ({ subjects, lastMessageAt }) =>
@@ -235,38 +235,41 @@ export function readIncomingMail(reading: MessageReading, inbox: InboxOfMail): I
   const ownAddresses = new Set(inbox.addresses.map(normalizeAddress));
   const named = [...reading.to, ...reading.cc];
   const isConversation = named.length <= RECIPIENTS_OF_A_CONVERSATION;
-  const others = [...reading.replyTo, ...(isConversation ? named : [])].map(addressOf).filter((one) => one !== '');
-  const tokens = [...inbox.receivedFor, ...named.slice(0, RECIPIENTS_OF_A_CONVERSATION).map(addressOf)];
-  const threadOf = (address: string) => threadOfReplyAddress(address, inbox.id, { now: inbox.now, macs: inbox.macs });
+  const others = [...reading.replyTo, ...(isConversation ? named : [])]
+    .map(normalizeMailbox)
+    .filter((one) => one !== '');
+  const tokens = [...inbox.receivedFor, ...named.slice(0, RECIPIENTS_OF_A_CONVERSATION).map(normalizeMailbox)];
+  const parseThread = (address: string) =>
+    threadOfReplyAddress(address, inbox.id, { now: inbox.now, macs: inbox.macs });
   return {
     inboxId: inbox.id,
     ownAddresses,
-    from: addressOf(reading.from),
-    proof: senderProofOf(inbox.authentication),
-    others: [...new Set(others)].filter((address) => !ownAddresses.has(address) && threadOf(address) === undefined),
+    from: normalizeMailbox(reading.from),
+    proof: readSenderProof(inbox.authentication),
+    others: [...new Set(others)].filter((address) => !ownAddresses.has(address) && parseThread(address) === undefined),
     subject: reading.subject,
     messageId: messageIdsIn(reading.messageId, MESSAGE_ID)[0],
     inReplyTo: messageIdsIn(headers['in-reply-to'] ?? '', IN_REPLY_TO_IDS),
     references: messageIdsIn(headers['references'] ?? '', REFERENCED_IDS),
     conversation: readThreadIndex(headers['thread-index'] ?? '')?.conversation,
-    addressedThread: tokens.map(threadOf).find((threadId) => threadId !== undefined),
+    addressedThread: tokens.map(parseThread).find((threadId) => threadId !== undefined),
     isAutomatic: inbox.isAutomatic,
     isFromList: headers['list-id'] !== undefined || headers['list-post'] !== undefined,
   };
 }
 
 /** Returns the participants that a thread keeps of this message, without the inbox. */
-export const participantsOf = ({ from, others, ownAddresses, proof }: IncomingMail): string[] =>
+export const listParticipants = ({ from, others, ownAddresses, proof }: IncomingMail): string[] =>
   [...new Set([from, ...others])].filter(
     (address) => address !== '' && !ownAddresses.has(address) && (address !== from || proof !== 'forged'),
   );
 
-function addressOf(written: string): string {
+function normalizeMailbox(written: string): string {
   const parsed = parseMailbox(written, { allowSingleLabel: true });
   return parsed.ok ? normalizeAddress(parsed.mailbox.address) : '';
 }
 
-export function senderProofOf(authentication: Authentication | null): SenderProof {
+export function readSenderProof(authentication: Authentication | null): SenderProof {
   if (authentication === null) return 'unknown';
   const { result, policy } = authentication.dmarc;
   if (result === 'pass') return 'proved';

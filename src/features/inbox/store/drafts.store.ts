@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { insertContents, type ContentRow, type FileRow } from '../../../mail/contents/index.ts';
 
 /** Lists are JSON text. */
@@ -70,7 +70,7 @@ export async function listDraftRows(
   inboxId: string,
   page: Page,
 ): Promise<{ rows: DraftRow[]; hasMore: boolean }> {
-  return pageOf(await db.all<DraftRow>(pageSql('inbox_drafts', UNSENT, page), [inboxId, ...pageValues(page)]), page);
+  return cutPage(await db.all<DraftRow>(pageSql('inbox_drafts', UNSENT, page), [inboxId, ...pageValues(page)]), page);
 }
 
 export type DraftChange = Partial<

@@ -1,4 +1,12 @@
-import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  textsIn,
+  uuidsIn,
+  type Executor,
+  type Page,
+} from '../../../platform/db/index.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import type { InboxRow, LabelRow } from './rows.ts';
@@ -53,7 +61,7 @@ export async function listInboxRows(
   { onlyOpen, ...page }: Page & { onlyOpen: boolean },
 ): Promise<{ rows: InboxRow[]; hasMore: boolean }> {
   const where = onlyOpen ? `${LIVE} and channel = 'open'` : LIVE;
-  return pageOf(await db.all<InboxRow>(pageSql('inboxes', where, page), [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<InboxRow>(pageSql('inboxes', where, page), [teamId, ...pageValues(page)]), page);
 }
 
 /** Lists the inboxes except personal ones, oldest first. */
@@ -133,7 +141,7 @@ export async function insertLabel(tx: Executor, row: LabelRow): Promise<void> {
 }
 
 /** Lists the labels of an inbox by name. */
-export const labelsOf = (db: Executor, inboxId: string): Promise<LabelRow[]> =>
+export const listLabels = (db: Executor, inboxId: string): Promise<LabelRow[]> =>
   db.all<LabelRow>(`select ${LABEL_COLUMNS.join(', ')} from inbox_labels where ${LIVE_LABEL} order by name_key, id`, [
     inboxId,
   ]);

@@ -88,7 +88,7 @@ export const presentThread = (
 });
 
 /** Returns the source that an event names for an actor. */
-export function sourceOf(actor: Actor): InboxEventSource {
+export function toEventSource(actor: Actor): InboxEventSource {
   if (actor.kind === 'session') return 'dashboard';
   return actor.kind === 'job' ? 'system' : 'api';
 }

@@ -46,7 +46,7 @@ export async function removeDraftFiles(tx: Executor, draftIds: readonly string[]
  */
 export async function removeInboxEmails(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   if (emailIds.length === 0) return [];
-  await lockThreadsOf(tx, emailIds);
+  await lockThreads(tx, emailIds);
   const ofDrafts = await removeDraftFiles(tx, await deleteDraftsSentAs(tx, emailIds));
   return [...ofDrafts, ...(await removeEmptied(tx, emailIds))];
 }
@@ -55,7 +55,7 @@ export async function removeInboxEmails(tx: Executor, emailIds: readonly string[
  * Locks the threads first, as every writer to a thread does: a reply that is being added keeps its thread, and no
  * deadlock arises.
  */
-async function lockThreadsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
+async function lockThreads(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (tx.dialect !== 'pg') return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   const theirs = `select thread_id from inbox_emails where ${among.sql}`;

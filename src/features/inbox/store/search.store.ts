@@ -29,7 +29,7 @@ export async function insertInboxBlock(
   const sql = 'insert into inbox_search_blocks (inbox_id, first_id, last_id) values (?, ?, ?) returning id';
   const row = await tx.get<{ id: number }>(sql, [inboxId, first_id, last_id]);
   if (!row) throw new Error('search block id missing after insert');
-  await tx.run('insert into inbox_search_grams (rowid, grams) values (?, ?)', [row.id, wordsOf([...grams])]);
+  await tx.run('insert into inbox_search_grams (rowid, grams) values (?, ?)', [row.id, formatGrams([...grams])]);
 }
 
 export interface InboxBlockSearch {
@@ -46,7 +46,7 @@ export interface InboxBlockSearch {
 }
 
 /** Returns blocks that may contain a match, in the order of their emails. Blocks of an inbox are made oldest first. */
-export function inboxBlocksToLookAt(db: Executor, search: InboxBlockSearch): Promise<InboxBlock[]> {
+export function listInboxBlocksToSearch(db: Executor, search: InboxBlockSearch): Promise<InboxBlock[]> {
   const { inboxId, grams, order, above, below, seen, limit } = search;
   const isPg = db.dialect === 'pg';
   const where = ['b.inbox_id = ?'];
@@ -57,7 +57,7 @@ export function inboxBlocksToLookAt(db: Executor, search: InboxBlockSearch): Pro
     values.push(value);
   };
   if (isPg) narrow('b.grams @> ?::integer[]', `{${grams.join(',')}}`);
-  else narrow('g.inbox_search_grams match ?', wordsOf(grams));
+  else narrow('g.inbox_search_grams match ?', formatGrams(grams));
   narrow('b.last_id > ?', above);
   narrow('b.first_id < ?', below);
   narrow(`${isPg ? 'b.id' : 'g.rowid'} ${order === 'desc' ? '<' : '>'} ?`, seen);
@@ -95,7 +95,7 @@ export async function removeInboxBlocksBefore(
 }
 
 /** Formats grams as words for the full-text index, which supports only letters and digits. */
-const wordsOf = (grams: readonly number[]): string => grams.map((gram) => `g${gram.toString(36)}`).join(' ');
+const formatGrams = (grams: readonly number[]): string => grams.map((gram) => `g${gram.toString(36)}`).join(' ');
 
 /** Returns all inboxes, including deleted ones until their rows are gone. */
 export async function allInboxIds(db: Executor): Promise<string[]> {
@@ -118,7 +118,7 @@ export const inboxTextsAfter = (
   );
 
 /** Returns every text of an email. */
-export const textsOf = (row: Texts): string[] => TEXTS.flatMap((name) => row[name].split('\n'));
+export const splitTexts = (row: Texts): string[] => TEXTS.flatMap((name) => row[name].split('\n'));
 
 interface Edges {
   from?: string | undefined;
@@ -129,7 +129,7 @@ interface Edges {
 
 const SIGNS = { from: '>=', to: '<=', above: '>', below: '<' } as const;
 
-function edgesOf(range: Edges): { sql: string; values: string[] } {
+function buildEdges(range: Edges): { sql: string; values: string[] } {
   const edges = Object.entries(SIGNS).flatMap(([name, sign]) => {
     const id = range[name as keyof Edges];
     return id === undefined ? [] : [{ sql: ` and e.email_id ${sign} ?`, id }];
@@ -143,7 +143,7 @@ export async function inboxEmailAfter(
   inboxId: string,
   { order, skip, ...range }: Edges & { order: 'desc' | 'asc'; skip: number },
 ): Promise<string | undefined> {
-  const edges = edgesOf(range);
+  const edges = buildEdges(range);
   const sql = `select e.email_id from inbox_emails e where e.inbox_id = ?${edges.sql} order by e.email_id ${order} limit 1 offset ?`;
   return (await db.get<{ email_id: string }>(sql, [inboxId, ...edges.values, skip]))?.email_id;
 }
@@ -179,9 +179,9 @@ export async function matchesBetween(
   { email, thread }: { email: EmailMatch; thread: ThreadMatch },
   { order, limit, ...range }: Edges & { order: 'desc' | 'asc'; limit: number },
 ): Promise<{ email_id: string; thread_id: string }[]> {
-  const edges = edgesOf(range);
-  const fits = fitOf(db, 'e', email);
-  const newer = fitOf(db, 'n', email);
+  const edges = buildEdges(range);
+  const fits = buildMatchCondition(db, 'e', email);
+  const newer = buildMatchCondition(db, 'n', email);
   const of = threadFit(db, thread);
   return db.all(
     `select e.email_id, e.thread_id from inbox_emails e join inbox_threads t on t.id = e.thread_id
@@ -195,12 +195,12 @@ export async function matchesBetween(
 
 /** Returns the newest matching email of a thread. */
 export async function newestMatch(db: Executor, threadId: string, email: EmailMatch): Promise<string | undefined> {
-  const fits = fitOf(db, 'e', email);
+  const fits = buildMatchCondition(db, 'e', email);
   const sql = `select e.email_id from inbox_emails e where e.thread_id = ? and ${fits.sql} order by e.email_id desc limit 1`;
   return (await db.get<{ email_id: string }>(sql, [threadId, ...fits.values]))?.email_id;
 }
 
-function fitOf(db: Executor, alias: string, match: EmailMatch): Condition {
+function buildMatchCondition(db: Executor, alias: string, match: EmailMatch): Condition {
   const position = db.dialect === 'pg' ? 'strpos' : 'instr';
   const parts: Condition[] = [{ sql: '1 = 1', values: [] }];
   const holds = (columns: readonly string[], texts: readonly string[]): void => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { uuidsIn, pageOf, rowsEnding, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
+import { uuidsIn, cutPage, rowsEnding, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
 import { foldForSearch } from '../../../mail/emails/index.ts';
 import type { InboxEmailRow, InboxMail, KeyKind, StoredFolder, ThreadRow } from './rows.ts';
 
@@ -68,7 +68,7 @@ export async function insertThread(
     subject: mail.subject,
     subject_key: mail.subjectKey,
     email_count: 1,
-    ...newestOf(mail),
+    ...toNewestColumns(mail),
     is_read: mail.direction === 'outbound' ? 1 : 0,
     has_attachment: mail.hasAttachment ? 1 : 0,
     assignee_id: null,
@@ -89,7 +89,7 @@ export async function addToThread(
   folder: StoredFolder,
 ): Promise<ThreadRow> {
   const isRead = mail.direction === 'outbound' ? 1 : 0;
-  const newest = newestOf(mail);
+  const newest = toNewestColumns(mail);
   const hasAttachment = mail.hasAttachment ? 1 : thread.has_attachment;
   await tx.run(
     `update inbox_threads set folder = ?, is_read = ?, sort_id = ?, email_count = email_count + 1, has_attachment = ?,
@@ -125,18 +125,18 @@ export async function addToThread(
   return now;
 }
 
-const newestOf = (mail: InboxMail) => ({
+const toNewestColumns = (mail: InboxMail) => ({
   sort_id: mail.emailId,
   last_at: mail.at,
   sender: mail.from,
   to_list: JSON.stringify(mail.to),
   cc_list: JSON.stringify(mail.cc),
   bcc_list: JSON.stringify(mail.bcc),
-  snippet: snippetOf(mail.text),
+  snippet: buildSnippet(mail.text),
 });
 
 /** Returns the beginning of a text as one line, without splitting a surrogate pair. */
-export function snippetOf(text: string): string {
+export function buildSnippet(text: string): string {
   const start = text
     .slice(0, 4 * SNIPPET_MAX)
     .replaceAll(/\s+/g, ' ')
@@ -263,7 +263,7 @@ export async function candidatesByIds(
     const key = byHash.get(hash);
     if (!thread || key === undefined) return [];
     const subjects = subject === null ? [thread.subject] : [subject, thread.subject];
-    return [{ ...candidateOf(thread, sender), key, keyKind: kind, subjects }];
+    return [{ ...toCandidate(thread, sender), key, keyKind: kind, subjects }];
   });
 }
 
@@ -281,7 +281,7 @@ export async function candidateAddressed(
   const sql = 'select 1 as found from inbox_participants where inbox_id = ? and address_key = ? and thread_id = ?';
   const takesPart =
     sender === undefined || (await db.get(sql, [inboxId, participantKey(sender), threadId])) !== undefined;
-  return takesPart ? [candidateOf(thread, sender)] : [];
+  return takesPart ? [toCandidate(thread, sender)] : [];
 }
 
 /** Returns threads of a sender with a subject that had mail since a time. */
@@ -295,10 +295,10 @@ export async function candidatesBySubject(
       where t.subject_key = ? and t.last_at >= ? order by t.sort_id desc limit 10`,
     [inboxId, participantKey(sender), CANDIDATES_MAX, subjectKey, since],
   );
-  return rows.map((thread) => candidateOf(thread, sender));
+  return rows.map((thread) => toCandidate(thread, sender));
 }
 
-const candidateOf = (thread: ThreadRow, sender: string | undefined): Candidate => ({
+const toCandidate = (thread: ThreadRow, sender: string | undefined): Candidate => ({
   threadId: thread.id,
   inboxId: thread.inbox_id,
   key: null,
@@ -363,7 +363,7 @@ export async function listThreadRows(
   filter: ThreadFilter,
   page: Page,
 ): Promise<{ rows: ThreadRow[]; hasMore: boolean }> {
-  const edge = await sortIdOf(db, filter.inboxId, page.after ?? page.before);
+  const edge = await findSortId(db, filter.inboxId, page.after ?? page.before);
   const isBack = page.before !== undefined;
   const order = isBack ? 'asc' : 'desc';
   const read = filter.read === undefined ? '' : 'and is_read = ?';
@@ -396,7 +396,7 @@ export async function listThreadRows(
       join inbox_threads t on t.id = page.thread_id order by page.sort_id ${order}`,
     [...parts.flatMap(({ values }) => values), page.limit + 1],
   );
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 /** Finds threads in all folders whose id ends so, the most recently begun first. */
@@ -406,7 +406,7 @@ export const threadRowsEnding = (db: Executor, inboxId: string, end: string, pag
 const BY_END = { table: 'inbox_threads', columns: '*', id: 'id', form: 'uuid', noun: 'threads' } as const;
 
 /** Returns the sort position of a thread; one that is gone is placed where it began. */
-async function sortIdOf(db: Executor, inboxId: string, id: string | undefined): Promise<string | undefined> {
+async function findSortId(db: Executor, inboxId: string, id: string | undefined): Promise<string | undefined> {
   if (id === undefined) return undefined;
   const sql = 'select sort_id from inbox_threads where inbox_id = ? and id = ?';
   return (await db.get<{ sort_id: string }>(sql, [inboxId, id]))?.sort_id ?? id;
@@ -499,7 +499,7 @@ export async function listThreadEmailRows(
       order by email_id ${isBack ? 'asc' : 'desc'} limit ?`,
     [threadId, ...(edge === undefined ? [] : [edge]), page.limit + 1],
   );
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 export const findThreadEmail = (db: Executor, threadId: string, emailId: string): Promise<ThreadEmail | undefined> =>

@@ -1,5 +1,5 @@
 import type { UpdateInboxThreadRequest } from '../../../contract/index.ts';
-import { eraseEventsOf, recordEvents, type NewEvent } from '../../../mail/events/index.ts';
+import { eraseEvents, recordEvents, type NewEvent } from '../../../mail/events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { invalidField, notFound } from '../../../platform/refusal.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
@@ -16,12 +16,12 @@ import {
   type ThreadChange,
 } from '../store/threads.store.ts';
 import { removeThreadRows } from '../store/remove.store.ts';
-import { sourceOf, threadData, presentThreadLabel } from '../store/present.ts';
-import { labelsOf } from '../store/inboxes.store.ts';
+import { toEventSource, threadData, presentThreadLabel } from '../store/present.ts';
+import { listLabels } from '../store/inboxes.store.ts';
 import type { ThreadRow } from '../store/rows.ts';
 import { inboxNamed } from '../inboxes.ts';
 import { findMemberByEmail } from '../../../tenancy/members/index.ts';
-import { emailKeyOf } from '../../../tenancy/users/index.ts';
+import { toEmailKey } from '../../../tenancy/users/index.ts';
 import { presentWhole } from './read-threads.ts';
 
 const LABELS_A_THREAD_MAX = 20;
@@ -38,7 +38,7 @@ export async function changeThreadLabels(
     const thread = await lockThread(tx, inbox.id, threadId);
     if (!thread) throw notFound('Thread');
     const before = (await labelsOfThreads(tx, [threadId])).map(({ id }) => id);
-    if (kind === 'remove' && !(await labelsOf(tx, inbox.id)).some(({ id }) => id === labels[0]))
+    if (kind === 'remove' && !(await listLabels(tx, inbox.id)).some(({ id }) => id === labels[0]))
       throw notFound('Label');
     const wanted =
       kind === 'set' ? labels : kind === 'add' ? [...before, ...labels] : before.filter((id) => !labels.includes(id));
@@ -50,7 +50,7 @@ export async function changeThreadLabels(
 
 /** Sets the labels of a locked thread; records an event with those added and removed. */
 async function setLabels(tx: Executor, { store, teamId, actor }: Ctx, thread: ThreadRow, wanted: readonly string[]) {
-  const known = new Map((await labelsOf(tx, thread.inbox_id)).map((label) => [label.id, label]));
+  const known = new Map((await listLabels(tx, thread.inbox_id)).map((label) => [label.id, label]));
   const ids = [...new Set(wanted.map((id) => id.toLowerCase()))];
   const unknown = ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) {
@@ -75,7 +75,7 @@ async function setLabels(tx: Executor, { store, teamId, actor }: Ctx, thread: Th
   );
   const now = await labelsOfThreads(tx, [thread.id]);
   const data = {
-    ...threadData(sourceOf(actor), thread, now),
+    ...threadData(toEventSource(actor), thread, now),
     added: added.map(presentThreadLabel),
     removed: removed.map(presentThreadLabel),
   };
@@ -92,22 +92,22 @@ export async function updateInboxThread(ctx: Ctx, named: string, threadId: strin
     const before = await lockThread(tx, inbox.id, threadId);
     if (!before) throw notFound('Thread');
     const change = {
-      ...placeOf(ctx, before, input),
+      ...decidePlace(ctx, before, input),
       ...(input.read === undefined ? {} : { is_read: input.read ? 1 : 0 }),
       ...(input.notes === undefined ? {} : { notes: input.notes === '' ? null : input.notes }),
-      ...(input.assignee === undefined ? {} : { assignee_id: await memberOf(tx, teamId, input.assignee) }),
+      ...(input.assignee === undefined ? {} : { assignee_id: await loadAssignee(tx, teamId, input.assignee) }),
     };
     if (input.read === true) await readEmails(tx, threadId);
     if (input.read === false) await unreadNewest(tx, threadId);
     const now = await updateThreadRow(tx, before, change);
     if (input.labels !== undefined) await setLabels(tx, ctx, now, input.labels);
-    await recordEvents(tx, store.ids, await eventsOf(tx, ctx, before, now));
+    await recordEvents(tx, store.ids, await buildEvents(tx, ctx, before, now));
     return presentWhole(tx, now, store.clock.now());
   });
 }
 
 /** Returns the new folder and snooze, which belong together: only a thread in the folder inbox is snoozed. */
-function placeOf(
+function decidePlace(
   { store }: Ctx,
   before: ThreadRow,
   { folder, snoozed_until: until }: UpdateInboxThreadRequest,
@@ -137,9 +137,9 @@ function readSnooze(text: string, now: number): number {
   throw invalidField('snoozed_until', 'snoozed_until must be an ISO 8601 time in the future, at most a year from now');
 }
 
-async function memberOf(tx: Executor, teamId: string, email: string | null): Promise<string | null> {
+async function loadAssignee(tx: Executor, teamId: string, email: string | null): Promise<string | null> {
   if (email === null) return null;
-  const member = await findMemberByEmail(tx, teamId, emailKeyOf(email));
+  const member = await findMemberByEmail(tx, teamId, toEmailKey(email));
   if (member && member.role !== 'viewer') return member.user_id;
   const message = member
     ? `assignee: ${email} may only read in this team; a member answers`
@@ -147,8 +147,8 @@ async function memberOf(tx: Executor, teamId: string, email: string | null): Pro
   throw invalidField('assignee', message);
 }
 
-async function eventsOf(tx: Executor, { store, teamId, actor }: Ctx, before: ThreadRow, now: ThreadRow) {
-  const data = threadData(sourceOf(actor), now, await labelsOfThreads(tx, [now.id]));
+async function buildEvents(tx: Executor, { store, teamId, actor }: Ctx, before: ThreadRow, now: ThreadRow) {
+  const data = threadData(toEventSource(actor), now, await labelsOfThreads(tx, [now.id]));
   const envelope = { teamId, subjectId: now.id, at: store.clock.now() };
   const events: NewEvent[] = [];
   const from = threadData('api', before, []).thread.folder;
@@ -162,13 +162,13 @@ async function eventsOf(tx: Executor, { store, teamId, actor }: Ctx, before: Thr
     teamId,
     [before.assignee_id, now.assignee_id].flatMap((id) => id ?? []),
   );
-  const emailOf = (id: string | null): string | null => (id === null ? null : (people.get(id) ?? null));
-  const previous = { previous_assignee_email: emailOf(before.assignee_id) };
+  const findEmail = (id: string | null): string | null => (id === null ? null : (people.get(id) ?? null));
+  const previous = { previous_assignee_email: findEmail(before.assignee_id) };
   if (now.assignee_id === null) {
     events.push({ ...envelope, type: 'inbox.thread.unassigned', data: { ...data, ...previous } });
   } else {
     const by = actor.kind === 'session' || actor.kind === 'oauth_grant' ? actor.name : null;
-    const assigned = { assignee_email: emailOf(now.assignee_id), assigned_by_email: by, ...previous };
+    const assigned = { assignee_email: findEmail(now.assignee_id), assigned_by_email: by, ...previous };
     events.push({ ...envelope, type: 'inbox.thread.assigned', data: { ...data, ...assigned } });
   }
   return events;
@@ -180,7 +180,7 @@ export async function deleteInboxThread(ctx: Ctx, named: string, threadId: strin
   const inbox = await inboxNamed(ctx, named);
   const files = await store.db.tx(async (tx) => {
     if (!(await lockThread(tx, inbox.id, threadId))) throw notFound('Thread');
-    await eraseEventsOf(tx, teamId, threadId);
+    await eraseEvents(tx, teamId, threadId);
     return removeThreadRows(tx, [threadId]);
   });
   // Runs after the commit: a crash in between leaves files without a row, which the daily sweep finds.

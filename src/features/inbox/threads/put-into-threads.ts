@@ -17,7 +17,7 @@ import {
 import { inboxesAt, noteReceived } from '../store/inboxes.store.ts';
 import { threadData } from '../store/present.ts';
 import type { InboxMail, InboxRow, StoredFolder, ThreadRow } from '../store/rows.ts';
-import { inboxKeysOf } from '../inboxes.ts';
+import { listInboxKeys } from '../inboxes.ts';
 import {
   readList,
   type Authentication,
@@ -27,11 +27,11 @@ import {
 import {
   BY_SUBJECT_DAYS,
   idsToKeep,
-  idsToLookUp,
-  participantsOf,
+  listIdsToFind,
+  listParticipants,
   readIncomingMail,
   subjectToKeep,
-  subjectToLookUp,
+  chooseSubjectToFind,
   whichThread,
   type IncomingMail,
 } from '../rules/which-thread.ts';
@@ -43,11 +43,11 @@ const KEPT_OUT: readonly (DroppedReason | null)[] = ['virus', 'inbound_rule', 'a
 export async function putIntoThreads(store: Store, tx: Executor, messages: readonly StoredForInboxes[]): Promise<void> {
   const wanted = messages.filter(({ rows }) => !KEPT_OUT.includes(rows.email.dropped_reason));
   for (const [teamId, theirs] of Map.groupBy(wanted, ({ rows }) => rows.email.team_id)) {
-    const keys = new Map(theirs.map((one) => [one, readList(one.rows.email.received_for).map(inboxKeysOf)]));
+    const keys = new Map(theirs.map((one) => [one, readList(one.rows.email.received_for).map(listInboxKeys)]));
     const inboxes = await inboxesAt(tx, teamId, [...new Set([...keys.values()].flat(2))]);
     if (inboxes.length === 0) continue;
     for (const one of theirs) {
-      for (const inbox of inboxesOf(inboxes, keys.get(one) ?? [])) await putIntoThread(store, tx, inbox, one);
+      for (const inbox of findInboxes(inboxes, keys.get(one) ?? [])) await putIntoThread(store, tx, inbox, one);
     }
   }
 }
@@ -56,7 +56,7 @@ export async function putIntoThreads(store: Store, tx: Executor, messages: reado
  * Returns the inboxes of a message: each address goes to its own inbox, or else to that of its domain; a message to two
  * inboxes goes to both.
  */
-function inboxesOf(inboxes: readonly InboxRow[], addresses: readonly string[][]): Set<InboxRow> {
+function findInboxes(inboxes: readonly InboxRow[], addresses: readonly string[][]): Set<InboxRow> {
   const found = addresses.flatMap((keys) => {
     const key = keys.find((one) => inboxes.some((inbox) => isAt(inbox, one)));
     return inboxes.filter((inbox) => key !== undefined && isAt(inbox, key));
@@ -89,7 +89,7 @@ async function putIntoThread(
     now: email.created_at,
     macs: [(bytes: Uint8Array) => store.secrets.mac(REPLY_ADDRESS, bytes), ...store.secrets.otherMacs(REPLY_ADDRESS)],
   });
-  const mail = mailOf(inbox, { rows, about }, incoming);
+  const mail = buildInboxMail(inbox, { rows, about }, incoming);
   // Mail that may be forged joins no thread.
   const threadId = isSpam ? undefined : await threadFor(tx, inbox, incoming, email.created_at);
   const thread = threadId === undefined ? undefined : await lockThread(tx, inbox.id, threadId);
@@ -97,7 +97,7 @@ async function putIntoThread(
   const now = thread
     ? await addToThread(tx, thread, mail, folder)
     : await insertThread(tx, { id: store.ids.uuid(), folder }, mail);
-  await recordEvents(tx, store.ids, await eventsOf(tx, { before: thread, now }, rows));
+  await recordEvents(tx, store.ids, await buildEvents(tx, { before: thread, now }, rows));
 }
 
 /** Purpose of the key that signs reply addresses. */
@@ -113,10 +113,10 @@ async function threadFor(
   const sender = incoming.ownAddresses.has(incoming.from) ? undefined : incoming.from;
   const { addressedThread } = incoming;
   const bySubject = inbox.thread_by_subject === 1;
-  const subjectKey = bySubject && sender !== undefined ? subjectToLookUp(incoming) : undefined;
+  const subjectKey = bySubject && sender !== undefined ? chooseSubjectToFind(incoming) : undefined;
   const since = now - BY_SUBJECT_DAYS * 86_400_000;
   const candidates = [
-    ...(await candidatesByIds(tx, inbox.id, { keys: idsToLookUp(incoming), sender })),
+    ...(await candidatesByIds(tx, inbox.id, { keys: listIdsToFind(incoming), sender })),
     ...(addressedThread === undefined
       ? []
       : await candidateAddressed(tx, inbox.id, { threadId: addressedThread, sender })),
@@ -128,7 +128,7 @@ async function threadFor(
   return choice.kind === 'thread' ? choice.threadId : undefined;
 }
 
-function mailOf(inbox: InboxRow, { rows, about }: StoredForInboxes, incoming: IncomingMail): InboxMail {
+function buildInboxMail(inbox: InboxRow, { rows, about }: StoredForInboxes, incoming: IncomingMail): InboxMail {
   const { email, attachments } = rows;
   return {
     inboxId: inbox.id,
@@ -145,13 +145,13 @@ function mailOf(inbox: InboxRow, { rows, about }: StoredForInboxes, incoming: In
     text: email.dropped_reason === null ? about.text : '',
     hasAttachment: attachments.length > 0,
     keys: idsToKeep(incoming),
-    participants: participantsOf(incoming),
+    participants: listParticipants(incoming),
     subjectKey: subjectToKeep(email.subject),
   };
 }
 
 /** Returns the events of a received email. The email is their subject, so that they are erased with it. */
-async function eventsOf(
+async function buildEvents(
   tx: Executor,
   { before, now }: { before: ThreadRow | undefined; now: ThreadRow },
   { email, attachments }: NewReceivedEmail,

@@ -21,7 +21,7 @@ import { inboxNamed } from '../inboxes.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import {
-  attachmentsOf,
+  listEmailAttachments,
   emailRowsByIds,
   isWithheld,
   loadBodies,
@@ -38,7 +38,7 @@ import {
 } from '../../../mail/received-emails/index.ts';
 import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
 import { firstIdAt, timeOfId } from '../../../platform/ids.ts';
-import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../rules/automatic-answers.ts';
+import { findAnswerLoop, LOOP_WINDOW_MS, type AnswerLoop } from '../rules/automatic-answers.ts';
 
 /** Default folders: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
@@ -72,7 +72,7 @@ export const listIn = (text: string | undefined): string[] | undefined =>
 export const idsIn = (text: string | undefined): string[] | undefined => listIn(text?.toLowerCase());
 
 export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
-  const around = await surroundingsOf(ctx.store.db, ctx.teamId, rows);
+  const around = await loadSurroundings(ctx.store.db, ctx.teamId, rows);
   const ids = rows.map((row) => row.id);
   const drafts = await withDrafts(ctx.store.db, ids);
   const ours = await sentLast(ctx.store.db, ids);
@@ -88,7 +88,7 @@ export async function getInboxThread(ctx: Ctx, named: string, threadId: string) 
 }
 
 export async function presentWhole(db: Executor, row: ThreadRow, now: number) {
-  const around = await surroundingsOf(db, row.team_id, [row]);
+  const around = await loadSurroundings(db, row.team_id, [row]);
   const loop = await answerLoopIn(db, row.id, now);
   return presentThread(row, { ...around(row), loop });
 }
@@ -101,7 +101,7 @@ export async function threadNamed(ctx: Ctx, named: string, threadId: string): Pr
   return row;
 }
 
-async function surroundingsOf(
+async function loadSurroundings(
   db: Executor,
   teamId: string,
   rows: readonly ThreadRow[],
@@ -150,10 +150,10 @@ export async function getInboxThreadEmail(ctx: Ctx, named: string, threadId: str
 
 /** Formats emails in the given order, as many as their bodies allow. Omits one that is being removed concurrently. */
 async function presentEmails(store: Store, rows: readonly ThreadEmail[], charsMax: number) {
-  const idsOf = (direction: ThreadEmail['direction']): string[] =>
+  const listIds = (direction: ThreadEmail['direction']): string[] =>
     rows.filter((row) => row.direction === direction).map((row) => row.email_id);
-  const received = await readReceived(store, idsOf('inbound'), charsMax);
-  const sent = await readSent(store, idsOf('outbound'), charsMax);
+  const received = await readReceived(store, listIds('inbound'), charsMax);
+  const sent = await readSent(store, listIds('outbound'), charsMax);
   const emails: (NonNullable<ReturnType<typeof received>> | NonNullable<ReturnType<typeof sent>>)[] = [];
   let chars = 0;
   for (const row of rows) {
@@ -177,21 +177,21 @@ async function readReceived(store: Store, ids: readonly string[], charsMax: numb
     const body = bodies.get(id);
     if (!body) return 'left out' as const;
     return {
-      ...headOf(row),
+      ...presentHead(row),
       direction: 'inbound' as const,
       html: body.html,
       text: body.text,
-      attachments: (files.get(id) ?? []).map((file) => fileOf(file)),
+      attachments: (files.get(id) ?? []).map((file) => presentFile(file)),
       read: isRead === 1,
       last_event: null,
-      verdict: verdictOf(row),
+      verdict: readVerdict(row),
     };
   };
 }
 
 async function readSent(store: Store, ids: readonly string[], charsMax: number) {
   const rows = new Map((await emailRowsByIds(store.db, ids)).map((row) => [row.id, row]));
-  const files = Map.groupBy(await attachmentsOf(store.db, ids), (file) => file.email_id);
+  const files = Map.groupBy(await listEmailAttachments(store.db, ids), (file) => file.email_id);
   const bodies = await loadBodies(store, store.db, ids, charsMax);
   return ({ email_id: id, is_read: isRead }: ThreadEmail) => {
     const row = rows.get(id);
@@ -200,11 +200,11 @@ async function readSent(store: Store, ids: readonly string[], charsMax: number) 
     if (!stored) return 'left out' as const;
     const body: EmailBody = isWithheld(store, row) ? { html: null, text: null } : stored;
     return {
-      ...headOf(row),
+      ...presentHead(row),
       direction: 'outbound' as const,
       html: body.html,
       text: body.text,
-      attachments: (files.get(id) ?? []).map((file) => fileOf(file)),
+      attachments: (files.get(id) ?? []).map((file) => presentFile(file)),
       read: isRead === 1,
       last_event: row.last_event as string | null,
       verdict: null,
@@ -212,7 +212,7 @@ async function readSent(store: Store, ids: readonly string[], charsMax: number) 
   };
 }
 
-const headOf = (row: ReceivedEmailRow | EmailRow) => ({
+const presentHead = (row: ReceivedEmailRow | EmailRow) => ({
   id: row.id,
   from: row.sender,
   to: readList(row.to_list),
@@ -224,13 +224,13 @@ const headOf = (row: ReceivedEmailRow | EmailRow) => ({
   received_at: isoTime(Number(row.created_at)),
 });
 
-const fileOf = ({ id, filename, size }: { id: string; filename: string | null; size: number | string }) => ({
+const presentFile = ({ id, filename, size }: { id: string; filename: string | null; size: number | string }) => ({
   id,
   filename,
   size: Number(size),
 });
 
-const verdictOf = ({ authentication }: ReceivedEmailRow): Authentication['verdict'] | null =>
+const readVerdict = ({ authentication }: ReceivedEmailRow): Authentication['verdict'] | null =>
   authentication === null ? null : (JSON.parse(authentication) as Authentication).verdict;
 
 /**
@@ -245,5 +245,5 @@ export async function answerLoopIn(db: Executor, threadId: string, now: number):
     at: Number(createdAt ?? Math.min(timeOfId(id), now)),
     to: to === null ? [] : readList(to),
   }));
-  return answerLoopOf(passed, now);
+  return findAnswerLoop(passed, now);
 }

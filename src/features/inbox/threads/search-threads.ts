@@ -10,13 +10,13 @@ import {
   foldForSearch,
   gramOfTeam,
   gramsToFind,
-  stretchesToLookAt,
+  listStretches,
   addGrams,
   EMAILS_A_BLOCK,
 } from '../../../mail/emails/index.ts';
 import { findThread, threadsByIds } from '../store/threads.store.ts';
 import {
-  inboxBlocksToLookAt,
+  listInboxBlocksToSearch,
   inboxEmailAfter,
   inboxIndexedTo,
   matchesBetween,
@@ -25,7 +25,7 @@ import {
   inboxTextsAfter,
   insertInboxBlock,
   removeInboxBlocksBefore,
-  textsOf,
+  splitTexts,
   type EmailMatch,
 } from '../store/search.store.ts';
 import type { StoredFolder } from '../store/rows.ts';
@@ -112,17 +112,17 @@ async function search(
   const { db } = store;
   const isBack = page.before !== undefined;
   const order = isBack ? ('asc' as const) : ('desc' as const);
-  const edge = await edgeOf(store, inboxId, email, page.after ?? page.before);
+  const edge = await findEdge(store, inboxId, email, page.after ?? page.before);
   const thread = {
     folders: searchedFolders(query),
     read: query.read,
     labels: idsIn(query.labels),
   };
-  const grams = [gramOfTeam(inboxId), ...gramsOf(email)];
+  const grams = [gramOfTeam(inboxId), ...listGrams(email)];
   const searched = {
     indexedTo: () => inboxIndexedTo(db, inboxId),
-    blocksToLookAt: (asked: Omit<Parameters<typeof inboxBlocksToLookAt>[1], 'inboxId' | 'grams'>) =>
-      inboxBlocksToLookAt(db, { inboxId, grams, ...asked }),
+    listBlocks: (asked: Omit<Parameters<typeof listInboxBlocksToSearch>[1], 'inboxId' | 'grams'>) =>
+      listInboxBlocksToSearch(db, { inboxId, grams, ...asked }),
     emailAfter: (range: Parameters<typeof inboxEmailAfter>[2]) => inboxEmailAfter(db, inboxId, range),
   };
   const edges = {
@@ -132,7 +132,7 @@ async function search(
   const matches: Match[] = [];
   let lookedAt = 0;
   let isCut = false;
-  for await (const { range, emails } of stretchesToLookAt(searched, edges, order)) {
+  for await (const { range, emails } of listStretches(searched, edges, order)) {
     const limit = page.limit + 1 - matches.length;
     matches.push(...(await matchesBetween(db, inboxId, { email, thread }, { ...range, order, limit })));
     if (matches.length > page.limit) break;
@@ -157,7 +157,7 @@ const searchedFolders = ({ folders }: Query): readonly StoredFolder[] => {
  * Returns the position of a thread in this search; for one that is gone or no longer matches, that of its last email or
  * of its beginning.
  */
-async function edgeOf(
+async function findEdge(
   { db }: Store,
   inboxId: string,
   email: EmailMatch,
@@ -170,7 +170,7 @@ async function edgeOf(
 }
 
 /** Returns the grams that a block must contain; a list of alternatives requires none. */
-function gramsOf({ query, from, to, cc, bcc }: EmailMatch): number[] {
+function listGrams({ query, from, to, cc, bcc }: EmailMatch): number[] {
   const single = [from, to, cc, bcc].flatMap((list) => (list?.length === 1 ? list : []));
   return [...(query === undefined ? [] : [query]), ...single].flatMap(gramsToFind);
 }
@@ -225,7 +225,7 @@ async function indexBlock({ db, clock }: Store, inboxId: string): Promise<boolea
   const [first] = rows;
   if (!first) return false;
   const grams = new Set([gramOfTeam(inboxId)]);
-  for (const row of rows) for (const text of textsOf(row)) addGrams(text, grams);
+  for (const row of rows) for (const text of splitTexts(row)) addGrams(text, grams);
   await db.txUnsynced((tx) => insertInboxBlock(tx, inboxId, { first_id: first.email_id, last_id: last }, grams));
   return true;
 }

@@ -114,7 +114,7 @@ export const strangeEntries = (folder: string): string[] =>
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
     .sort();
 
-export async function sha256Of(file: string): Promise<{ hash: string; bytes: number }> {
+export async function hashFile(file: string): Promise<{ hash: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -10,8 +10,8 @@ import type { Store } from '../../../platform/store.ts';
 import { runningNodes } from '../findings/node-report.ts';
 import { isDatedAhead, readBackupNotes } from '../../../tenancy/instance/index.ts';
 import { readFacts, backupsFolder } from './backup-folder.ts';
-import { directUrl, whyNoDump } from './database-copy.ts';
-import { contentInOf } from './make-backup.ts';
+import { directUrl, findNoDumpReason } from './database-copy.ts';
+import { locateContent } from './make-backup.ts';
 import { takeBackup } from './take-backup.ts';
 
 /** An upgrade was refused: the database is unchanged, and the previous program can start on it. */
@@ -40,7 +40,7 @@ const SHARED_MS = 10 * 60_000;
 /** Runs before a newer program changes a database in use: refuses while nothing is changed, and makes a backup. */
 export async function beforeUpgrade(store: Store, options: UpgradeOptions): Promise<void> {
   const isWanted = store.config.upgrade.backup && !options.noBackup;
-  const whyNot = isWanted ? await whyNoDump(store) : undefined;
+  const whyNot = isWanted ? await findNoDumpReason(store) : undefined;
   const isMaking = isWanted && whyNot === undefined;
   const hasMade = isMaking && (await hasJustMade(store, options.from));
   await mustBeAlone(store);
@@ -91,7 +91,7 @@ async function mustHaveRoom(store: Store, isMaking: boolean): Promise<void> {
     return;
   }
   const file = path.resolve(dataDir, config.database.path);
-  const database = sizeOf(file) + sizeOf(`${file}-wal`);
+  const database = readFileSize(file) + readFileSize(`${file}-wal`);
   const change = Math.ceil((database * config.upgrade.room_percent) / 100);
   if (change === 0 && !isMaking) return;
   const directory = nearest(backupsFolder({ config, dataDir }));
@@ -116,7 +116,7 @@ async function mustHaveRoomForDump(store: Store): Promise<void> {
 }
 
 const contentBytes = (store: Store): number =>
-  contentInOf(store) === null ? bytesBelow(blobsFolder(store.dataDir)) : 0;
+  locateContent(store) === null ? bytesBelow(blobsFolder(store.dataDir)) : 0;
 
 async function mustBeFree(folder: string, bytes: number, what: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
@@ -157,7 +157,7 @@ async function backUp(store: Store, { sealed }: UpgradeOptions): Promise<void> {
 
 const UNCHANGED = 'Nothing was changed';
 
-const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+const readFileSize = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 const inMb = (bytes: number): string => `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`;
 
@@ -170,6 +170,6 @@ function bytesBelow(folder: string): number {
   if (!existsSync(folder)) return 0;
   let bytes = 0;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) bytes += sizeOf(path.join(entry.parentPath, entry.name));
+    if (entry.isFile()) bytes += readFileSize(path.join(entry.parentPath, entry.name));
   return bytes;
 }

@@ -31,11 +31,11 @@ interface DumpSource {
 export const directUrl = ({ database }: Pick<Config, 'database'>): string => database.listen_url || database.url;
 
 /** Returns the reason that the scheduled backup would fail, before it is due; undefined if nothing prevents it. */
-export const whyNotDumped = async (store: Pick<Store, 'config' | 'db'>): Promise<string | undefined> =>
-  store.config.backup.schedule === '' ? undefined : whyNoDump(store);
+export const loadNoDumpReason = async (store: Pick<Store, 'config' | 'db'>): Promise<string | undefined> =>
+  store.config.backup.schedule === '' ? undefined : findNoDumpReason(store);
 
 /** Returns the reason that no dump can be made: pg_dump is missing, or older than the server. */
-export async function whyNoDump({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
+export async function findNoDumpReason({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
   if (db.dialect !== 'pg') return undefined;
   const { version } = await serverFacts(db);
   try {

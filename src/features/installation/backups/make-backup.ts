@@ -11,7 +11,7 @@ import {
   BackupFault,
   checkedFiles,
   liesIn,
-  sha256Of,
+  hashFile,
   syncFile,
   writeWhole,
   type BackupFacts,
@@ -116,12 +116,12 @@ interface BackupSource {
   named: readonly OtherFile[];
 }
 
-export const contentInOf = ({ config, blobs }: Pick<Store, 'config' | 'blobs'>): string | null =>
+export const locateContent = ({ config, blobs }: Pick<Store, 'config' | 'blobs'>): string | null =>
   config.blobs.store === 'files' ? null : blobs.place;
 
 interface BackupOrder {
   folder: string;
-  /** Folder in which the backup is written before it is renamed; defaults to `partOf`. */
+  /** Folder in which the backup is written before it is renamed; defaults to `toPartName`. */
   part?: string;
   madeAt: number;
   reason: BackupReason;
@@ -130,7 +130,7 @@ interface BackupOrder {
   signal?: AbortSignal;
 }
 
-const partOf = (folder: string): string => `${folder}.part`;
+const toPartName = (folder: string): string => `${folder}.part`;
 
 /** Reports whether a folder is missing or empty. */
 export const isVacant = (folder: string): boolean => !existsSync(folder) || readdirSync(folder).length === 0;
@@ -150,7 +150,7 @@ export function makeBackup(source: BackupSource, order: BackupOrder): Promise<Ba
 
 async function makeFolder(
   source: BackupSource,
-  { folder, part = partOf(folder), madeAt, reason }: BackupOrder,
+  { folder, part = toPartName(folder), madeAt, reason }: BackupOrder,
   copy: DatabaseCopy,
 ): Promise<BackupFacts> {
   const { dataDir, contentIn } = source;
@@ -229,7 +229,7 @@ async function describe(
   };
   await writeWhole(path.join(folder, COPY_FILES.facts), `${JSON.stringify(facts, undefined, 2)}\n`);
   const lines: string[] = [];
-  for (const name of checkedFiles(folder)) lines.push(`${(await sha256Of(path.join(folder, name))).hash}  ${name}\n`);
+  for (const name of checkedFiles(folder)) lines.push(`${(await hashFile(path.join(folder, name))).hash}  ${name}\n`);
   await writeFile(path.join(folder, COPY_FILES.checksums), lines.join(''), { mode: 0o600 });
   await syncFile(path.join(folder, COPY_FILES.checksums));
   return facts;

@@ -18,7 +18,7 @@ import {
   type BackupReason,
   type Verification,
 } from './backup-folder.ts';
-import { contentInOf, filesOfSettings, type OtherFile } from './make-backup.ts';
+import { locateContent, filesOfSettings, type OtherFile } from './make-backup.ts';
 
 /** Input that the backup thread receives. */
 export interface ThreadOrder {
@@ -71,7 +71,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     const order: ThreadOrder = {
       database: config.database,
       dataDir,
-      contentIn: contentInOf(store),
+      contentIn: locateContent(store),
       programs: config.backup.pg_programs,
       named: filesOfSettings(config, dataDir),
       folder,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { shardOf } from '../../../platform/blobs/index.ts';
+import { toShard } from '../../../platform/blobs/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { openSnapshot, type Snapshot } from '../../../platform/db/index.ts';
 import { COPY_FILES, readMark } from '../../../platform/installation-mark/index.ts';
@@ -9,7 +9,7 @@ import { openSecrets, type SealedColumn, type Secrets } from '../../../platform/
 import {
   checkedFiles,
   readFacts,
-  sha256Of,
+  hashFile,
   strangeEntries,
   writeWhole,
   type BackupFacts,
@@ -92,7 +92,7 @@ class ContentsCheck {
 
   compare({ owner_id: owner, name, sha256 }: Readonly<Record<string, string | null | undefined>>): void {
     if (!owner || !name || !sha256) return;
-    const file = `blobs/${shardOf(owner)}/${owner}/${name}`;
+    const file = `blobs/${toShard(owner)}/${owner}/${name}`;
     const found = this.#hashes.get(file);
     // Content that was removed during the backup is missing from it, which is not a fault.
     if (found !== undefined && found !== sha256 && this.damaged.length < DAMAGED_MAX) this.damaged.push(file);
@@ -156,7 +156,7 @@ async function faultsOfFiles(folder: string, contents: ContentsCheck): Promise<s
 
 async function faultOfFile(folder: string, name: string, hash: string): Promise<string[]> {
   try {
-    const found = await sha256Of(path.join(folder, name));
+    const found = await hashFile(path.join(folder, name));
     return found.hash === hash ? [] : [`${name} is damaged: its content is not what was written`];
   } catch (error) {
     return [`${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`];
@@ -198,7 +198,7 @@ function faultsOfFile(
           check.sealedText({ table, column, id, sealed });
     const installation = snapshot.setting('installation');
     if (installation !== undefined) check.installation(installation);
-    for (const row of snapshot.rowsOf(FILES, FILE_COLUMNS)) contents.compare(row);
+    for (const row of snapshot.readRows(FILES, FILE_COLUMNS)) contents.compare(row);
     return [...faults, ...faultsOfRows(facts, snapshot.rowCounts())];
   } finally {
     snapshot?.close();
@@ -216,7 +216,7 @@ async function faultsOfDump(
   const counts = await readDump(
     { file, programs, signal, namespace: facts.dump?.namespace ?? '' },
     {
-      columnsOf(table) {
+      listColumns(table) {
         if (table === FILES) return FILE_COLUMNS;
         return table === settings ? ['name', 'value'] : idAnd(check.columns.get(table) ?? []);
       },

@@ -68,7 +68,7 @@ export function createAuthority(world: World, directoryUrl: string, stopping: Ab
       const answer = await world.authority.send({ method, url, headers, body: body?.text }, limits);
       if (answer.kind === 'failed') throw new AcmeFault(`${what}: ${url.host} ${inWords(answer.fault)}`);
       keepNonce(answer.headers);
-      return answerOf(answer.status, answer.headers, answer.body);
+      return toAnswer(answer.status, answer.headers, answer.body);
     } finally {
       cancel();
       stopping.removeEventListener('abort', end);
@@ -116,7 +116,7 @@ export function createAuthority(world: World, directoryUrl: string, stopping: Ab
   return authority;
 }
 
-const answerOf = (status: number, headers: Headers, body: Buffer): Answer => ({
+const toAnswer = (status: number, headers: Headers, body: Buffer): Answer => ({
   status,
   body,
   location: headers.location,

@@ -8,7 +8,7 @@ import {
   noteIssued,
   putOff,
   releaseLease,
-  removeChallengesOf,
+  removeChallenges,
   renewLease,
   certificatesAtRest,
   renewSooner,
@@ -16,13 +16,20 @@ import {
 } from '../certificates/certificates.store.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { forgetAccount, openAccount, createAuthority, type Account, type Authority } from './certificate-authority.ts';
-import { removeProofsOf, removeStrayProofs, carryOrder, held, NotYet, type Carrying } from './carry-order.ts';
+import {
+  removeProofs,
+  removeStrayProofs,
+  completeOrder,
+  held,
+  NotYet,
+  type OrderInProgress,
+} from './complete-order.ts';
 import { X509Certificate } from 'node:crypto';
 
 const SOONEST_RENEWAL_MS = 60_000;
 
 /** Returns the time that the authority suggests, or two thirds of the lifetime if it suggests none. */
-async function renewalOf(world: World, authority: Authority, chain: Chain): Promise<number> {
+async function askRenewalTime(world: World, authority: Authority, chain: Chain): Promise<number> {
   const usual = renewalTime(chain, world.random());
   const wanted = await suggested(world, authority, chain.leaf);
   // A suggestion in the past makes no sense for a certificate issued just now, and would order again each minute.
@@ -91,15 +98,15 @@ export async function renewCertificates(
   const authority = createAuthority(world, world.config.acme.directory, stopping);
   for (let count = 0; count < AT_MOST && !stopping.aborted; count++) {
     const owner = world.ids.uuid();
-    const row = await claimDue(world.db, leaseOf(world, owner));
+    const row = await claimDue(world.db, buildLease(world, owner));
     if (!row) return done;
-    const outcome = await carryLeased(world, { authority, row, owner, stopping });
+    const outcome = await renewLeased(world, { authority, row, owner, stopping });
     if (outcome !== undefined) done[outcome]++;
   }
   return done;
 }
 
-const leaseOf = ({ clock }: World, owner: string) => ({ owner, now: clock.now(), until: clock.now() + LEASE_MS });
+const buildLease = ({ clock }: World, owner: string) => ({ owner, now: clock.now(), until: clock.now() + LEASE_MS });
 
 interface Leased {
   authority: Authority;
@@ -108,36 +115,36 @@ interface Leased {
   stopping: AbortSignal;
 }
 
-async function carryLeased(world: World, leased: Leased): Promise<'issued' | 'failed' | undefined> {
+async function renewLeased(world: World, leased: Leased): Promise<'issued' | 'failed' | undefined> {
   const { row, owner, stopping } = leased;
   const lost = new AbortController();
   const end = repeat(world.clock, RENEW_LEASE_MS, async () => {
-    const keeps = await renewLease(world.db, row.id, leaseOf(world, owner)).catch(() => true);
+    const keeps = await renewLease(world.db, row.id, buildLease(world, owner)).catch(() => true);
     if (!keeps) lost.abort();
   });
   try {
-    return await carry(world, { ...leased, stopping: AbortSignal.any([stopping, lost.signal]) });
+    return await renew(world, { ...leased, stopping: AbortSignal.any([stopping, lost.signal]) });
   } finally {
     end();
     await releaseLease(world.db, row.id, owner);
   }
 }
 
-async function carry(world: World, { authority, row, owner, stopping }: Leased) {
+async function renew(world: World, { authority, row, owner, stopping }: Leased) {
   const { clock, db, log } = world;
   let account: Account | undefined;
   try {
     await mustLeadHere(world, row);
     account = await openAccount(world, authority);
-    const on: Carrying = { world, authority, account, row, owner, signal: stopping };
-    const { chain, sealedKey } = await carryOrder(on);
-    const renewAt = await renewalOf(world, authority, chain);
+    const on: OrderInProgress = { world, authority, account, row, owner, signal: stopping };
+    const { chain, sealedKey } = await completeOrder(on);
+    const renewAt = await askRenewalTime(world, authority, chain);
     const { pem, startsAt, endsAt } = chain;
     const issued = { chain: pem, key: sealedKey, startsAt, endsAt, renewAt };
     // Other names are wanted by now, or another node holds the lease.
     if ((await noteIssued(db, held(on), issued)) === 0) return undefined;
-    await removeChallengesOf(db, row.id);
-    await removeProofsOf(world, row.id);
+    await removeChallenges(db, row.id);
+    await removeProofs(world, row.id);
     log.info({ name: row.name, endsAt: new Date(endsAt).toISOString() }, 'a certificate was issued');
     return 'issued' as const;
   } catch (error) {

@@ -68,7 +68,7 @@ export const changeNames = (
   );
 
 export async function removeCertificate(tx: Executor, id: string): Promise<number> {
-  await removeChallengesOf(tx, id);
+  await removeChallenges(tx, id);
   return tx.run('delete from certificates where id = ?', [id]);
 }
 
@@ -218,14 +218,14 @@ export const challengeByName = (db: Executor, name: string, now: number): Promis
 /**
  * Removes the challenges of a certificate. `forgetChallenge` removes those of a zone, once they were taken out of it.
  */
-export const removeChallengesOf = (db: Executor, certificateId: string): Promise<number> =>
+export const removeChallenges = (db: Executor, certificateId: string): Promise<number> =>
   db.run("delete from acme_challenges where certificate_id = ? and kind <> 'dns-01'", [certificateId]);
 
 export const removeEndedChallenges = (db: Executor, now: number): Promise<number> =>
   db.run("delete from acme_challenges where expires_at <= ? and kind <> 'dns-01'", [now]);
 
 /** Lists the proofs in zones that were written for a certificate. */
-export const zoneProofsOf = (db: Executor, certificateId: string): Promise<ChallengeRow[]> =>
+export const listZoneProofs = (db: Executor, certificateId: string): Promise<ChallengeRow[]> =>
   db.all<ChallengeRow>("select * from acme_challenges where certificate_id = ? and kind = 'dns-01'", [certificateId]);
 
 /** Lists zone proofs without an order in progress, and those that are older than any order. */

@@ -20,13 +20,13 @@ export const SEALED_CERTIFICATE_KEYS: readonly SealedColumn[] = [
 type Sealing = { secrets: Pick<Secrets, 'seal' | 'open'> };
 
 const makeKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey;
-const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+const toPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 export const newCertificateKey = ({ secrets }: Sealing, id: string): string =>
-  secrets.seal(pemOf(makeKey()), OF_CERTIFICATE, id);
+  secrets.seal(toPem(makeKey()), OF_CERTIFICATE, id);
 
 export const newAccountKey = ({ secrets }: Sealing, id: string): string =>
-  secrets.seal(pemOf(makeKey()), OF_ACCOUNT, id);
+  secrets.seal(toPem(makeKey()), OF_ACCOUNT, id);
 
 /** Returns the private key in PEM. */
 export const openCertificateKey = ({ secrets }: Sealing, sealed: string, id: string): string =>
@@ -60,7 +60,7 @@ function present(row: CertificateRow, now: number) {
     name: row.name,
     kind: row.kind,
     names: row.names.split(' '),
-    status: statusOf(row, now),
+    status: deriveStatus(row, now),
     starts_at: isIssued ? timeOrNull(row.starts_at) : null,
     ends_at: isIssued ? timeOrNull(row.ends_at) : null,
     next_try_at: isoTime(row.next_try_at),
@@ -69,7 +69,7 @@ function present(row: CertificateRow, now: number) {
   };
 }
 
-function statusOf({ chain, ends_at: endsAt, failing_since: failingSince }: CertificateRow, now: number) {
+function deriveStatus({ chain, ends_at: endsAt, failing_since: failingSince }: CertificateRow, now: number) {
   if (chain === null) return failingSince === null ? ('awaited' as const) : ('failing' as const);
   if (endsAt !== null && endsAt <= now) return 'expired' as const;
   return failingSince === null ? ('issued' as const) : ('failing' as const);
@@ -81,13 +81,13 @@ export async function listCertificates({ clock, config, db }: Store) {
   return {
     object: 'certificates' as const,
     as_of: isoTime(clock.now()),
-    source: sourceOf(config),
+    source: deriveSource(config),
     authority: config.acme.directory === '' ? null : config.acme.directory,
     certificates: rows.map((row) => present(row, clock.now())),
   };
 }
 
-const sourceOf = ({ acme, tls }: Store['config']) =>
+const deriveSource = ({ acme, tls }: Store['config']) =>
   tls.certificate_file !== '' ? ('files' as const) : acme.directory !== '' ? ('authority' as const) : ('none' as const);
 
 /** Makes one certificate due, or all; the next run of the scheduler orders them within a minute. */

@@ -12,7 +12,7 @@ export interface Self {
   /** Id of the server process; undefined if none runs. */
   pid: number | undefined;
   /** Certificate that the ports present; undefined if no server with TLS runs. */
-  tls(): Pick<ServerTls, 'current' | 'standing'> | undefined;
+  tls(): Pick<ServerTls, 'current' | 'readStatus'> | undefined;
 }
 
 /** Addresses from which our mail appears to come, as far as this machine can know. */
@@ -35,7 +35,7 @@ export interface Examination {
 }
 
 /** Holds the inputs for examining how mail leaves this machine. */
-export interface OutsideLook extends Pick<Examination, 'ask' | 'signal'> {
+export interface OutsideCheck extends Pick<Examination, 'ask' | 'signal'> {
   world: Pick<World, 'config'>;
 }
 
@@ -56,7 +56,7 @@ export const skipped = (why: string): Omit<CheckResult, 'name'> => ({ ...nothing
 export const isIPv6 = (address: string): boolean => address.includes(':');
 
 /** Returns a function that reports whether an address is public, or one that the settings allow for mail. */
-export const isReachable = ({ world: { config } }: Pick<OutsideLook, 'world'>): ((address: string) => boolean) =>
+export const isReachable = ({ world: { config } }: Pick<OutsideCheck, 'world'>): ((address: string) => boolean) =>
   createAddressGuard([...config.network.mail_allow_private]);
 
 /** Returns the regions whose mail goes directly to the recipients' servers, unless its sending domain has a relay. */
@@ -66,7 +66,7 @@ export const directRegions = ({ config }: Pick<World, 'config'>) =>
   );
 
 /** Returns the reason that checks of sending are skipped; undefined if they run. */
-export function whyNotSending(world: Pick<World, 'config'>): string | undefined {
+export function findNoSendingReason(world: Pick<World, 'config'>): string | undefined {
   if (world.config.delivery.capture) return 'No mail leaves this machine (delivery.capture)';
   return directRegions(world).length === 0 ? 'All mail is sent through relays' : undefined;
 }

@@ -2,10 +2,10 @@ import os from 'node:os';
 import { systemClock } from '../../../platform/clock.ts';
 import { createInspector, type Inspection } from '../../../platform/resolver/index.ts';
 import type { World } from '../../../platform/world.ts';
-import { checkedOf, recordExamination, recordFreeBytes, type Checked } from '../findings/examinations.ts';
+import { toChecked, recordExamination, recordFreeBytes, type Checked } from '../findings/examinations.ts';
 import { noteChanges } from '../findings/notices.ts';
-import { severityOf, type Finding } from '../../../platform/finding.ts';
-import type { Look } from '../findings/look.ts';
+import { findSeverity, type Finding } from '../../../platform/finding.ts';
+import type { FindingsReport } from '../findings/findings-report.ts';
 import {
   directRegions,
   isIPv6,
@@ -21,7 +21,7 @@ import { checkCaa, checkCertificates } from './checks/certificates.ts';
 import { checkDnsbl, checkHelo, checkResolver, checkReverseDns } from './checks/dns-names.ts';
 import { examinePort25 } from './checks/port25.ts';
 import { checkRelays } from './checks/relays.ts';
-import { tellNotices } from './tell-notices.ts';
+import { sendNotices } from './send-notices.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import { localAddress } from '../../../platform/probe.ts';
 
@@ -58,17 +58,17 @@ export interface Doctor {
 interface Parts {
   self: Omit<Self, 'machine'>;
   /** Returns the findings of the whole installation, once the examination is stored. */
-  look(): Promise<Pick<Look, 'findings'>>;
+  loadFindings(): Promise<Pick<FindingsReport, 'findings'>>;
 }
 
-export function createDoctor(world: World, { self, look }: Parts): Doctor {
+export function createDoctor(world: World, { self, loadFindings }: Parts): Doctor {
   const machine = os.hostname();
   let underWay: ReturnType<Doctor['examine']> | undefined;
 
   async function examine(): ReturnType<Doctor['examine']> {
     const results = await examineMachine(world, { ...self, machine });
     await recordExamination(world, machine, results);
-    await noteInLog(world, (await look()).findings);
+    await noteInLog(world, (await loadFindings()).findings);
     const count = (of: (result: CheckResult) => boolean): number => results.filter(of).length;
     return {
       failed: count(({ findings }) => findings.length > 0),
@@ -81,8 +81,8 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
     if (underWay) return;
     const results = await examineMachine(world, { ...self, machine }, OF_ITSELF);
     await recordExamination(world, machine, results, { isWhole: false });
-    const isGrave = await noteInLog(world, (await look()).findings);
-    if (isGrave) await tellNotices(world, stopping);
+    const isGrave = await noteInLog(world, (await loadFindings()).findings);
+    if (isGrave) await sendNotices(world, stopping);
   }
 
   return {
@@ -100,14 +100,14 @@ async function noteInLog(world: World, findings: readonly Finding[]): Promise<bo
   const { appeared, mended, flapping } = await noteChanges(world, findings);
   for (const finding of appeared) {
     const { code, summary, subjects, node, advice } = finding;
-    const level = severityOf(finding) === 'error' ? 'error' : 'warn';
+    const level = findSeverity(finding) === 'error' ? 'error' : 'warn';
     world.log[level]({ code, subjects, node, summary, advice }, 'found: something is wrong');
   }
   for (const { code, subject, node } of mended)
     world.log.info({ code, subject, node }, 'resolved: a finding no longer applies');
   for (const { code, subject, node } of flapping)
     world.log.warn({ code, subject, node }, 'a finding changes too often; its next changes are reported later');
-  return appeared.some((finding) => severityOf(finding) === 'error');
+  return appeared.some((finding) => findSeverity(finding) === 'error');
 }
 
 /** Runs all checks at once, for at most `doctor.seconds`; the results of unfinished checks are unknown. */
@@ -187,7 +187,7 @@ async function findsNames({ config }: World, ask: Inspection['resolve']): Promis
 export async function examineHere(world: World, self: Omit<Self, 'machine'>): Promise<Checked[]> {
   const machine = os.hostname();
   const at = world.clock.now();
-  return (await examineMachine(world, { ...self, machine })).map((result) => checkedOf(result, machine, at));
+  return (await examineMachine(world, { ...self, machine })).map((result) => toChecked(result, machine, at));
 }
 
 /**

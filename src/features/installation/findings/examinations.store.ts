@@ -22,7 +22,7 @@ export const putCheck = (tx: Executor, row: ExaminationRow): Promise<number> =>
     COLUMNS.map((column) => row[column]),
   );
 
-export const checksOf = (db: Executor, machine: string): Promise<ExaminationRow[]> =>
+export const listChecks = (db: Executor, machine: string): Promise<ExaminationRow[]> =>
   db.all<ExaminationRow>('select * from examinations where machine = ?', [machine]);
 
 /** Removes checks that the machine no longer runs, and those of machines that are gone. */

@@ -53,45 +53,45 @@ export async function recordExamination(
 ): Promise<void> {
   const at = clock.now();
   await db.tx(async (tx) => {
-    const before = new Map((await rows.checksOf(tx, machine)).map((row) => [row.check_name, read(row)]));
+    const before = new Map((await rows.listChecks(tx, machine)).map((row) => [row.check_name, read(row)]));
     for (const result of results)
-      await rows.putCheck(tx, rowOf(result, { machine, at, last: before.get(result.name) }));
+      await rows.putCheck(tx, buildRow(result, { machine, at, last: before.get(result.name) }));
     if (isWhole) await rows.forgetChecks(tx, machine, at, at - BELIEVED_MS);
   });
 }
 
 /** Formats an examination that is not stored as the API returns it. */
-export const checkedOf = (result: CheckResult, machine: string, at: number): Checked => ({
+export const toChecked = (result: CheckResult, machine: string, at: number): Checked => ({
   name: result.name,
   machine,
   checkedAt: at,
-  state: stateOf(result, result.findings),
-  summary: summaryOf(result),
+  state: deriveState(result, result.findings),
+  summary: formatSummary(result),
   findings: result.findings,
 });
 
 type Last = Checked & { knownAt: number };
 
-function rowOf(
+function buildRow(
   result: CheckResult,
   { machine, at, last }: { machine: string; at: number; last: Last | undefined },
 ): rows.ExaminationRow {
-  const known = result.findings.map((finding) => ({ ...finding, since: sinceOf(finding, last) ?? at }));
+  const known = result.findings.map((finding) => ({ ...finding, since: findSince(finding, last) ?? at }));
   const kept = last && at - last.knownAt <= BELIEVED_MS ? stillUnknown(last.findings, result) : [];
   const findings = [...known, ...kept];
   return {
     machine,
     check_name: result.name,
     checked_at: at,
-    state: stateOf(result, known),
-    summary: summaryOf(result),
+    state: deriveState(result, known),
+    summary: formatSummary(result),
     findings: JSON.stringify(findings),
     known_at: result.unknown.length > 0 && last ? last.knownAt : at,
   };
 }
 
 /** Returns since when the finding has been present without interruption. */
-const sinceOf = (finding: Finding, last: Last | undefined): number | null =>
+const findSince = (finding: Finding, last: Last | undefined): number | null =>
   finding.since ?? last?.findings.find(({ code }) => code === finding.code)?.since ?? null;
 
 /** Returns earlier findings about things that could not be examined now. */
@@ -104,13 +104,13 @@ function stillUnknown(before: readonly Finding[], { findings, unknown }: CheckRe
   );
 }
 
-function stateOf({ unknown, isSkipped }: CheckResult, findings: readonly Finding[]): Checked['state'] {
+function deriveState({ unknown, isSkipped }: CheckResult, findings: readonly Finding[]): Checked['state'] {
   if (isSkipped) return 'skipped';
   if (findings.length > 0) return 'failed';
   return unknown.length > 0 ? 'unknown' : 'passed';
 }
 
-function summaryOf({ says, findings, unknown }: CheckResult): string {
+function formatSummary({ says, findings, unknown }: CheckResult): string {
   const cannot = unknown.map((one) => `Unknown: ${one.says}.`);
   const all = [...findings.map(({ summary }) => summary), ...cannot, ...says.map((line) => `${line}.`)];
   return all.join(' ').slice(0, SUMMARY_CHARS_MAX);

@@ -8,7 +8,7 @@ interface Whose {
 }
 
 const ofTeam = ({ teamId }: Whose): string => (teamId === undefined ? '' : 'and team_id = ?');
-const valuesOf = ({ teamId }: Whose): string[] => (teamId === undefined ? [] : [teamId]);
+const toValues = ({ teamId }: Whose): string[] => (teamId === undefined ? [] : [teamId]);
 
 export interface WebhookInTrouble {
   id: string;
@@ -23,7 +23,7 @@ export const webhooksInTrouble = (db: Executor, whose: Whose, before: number): P
     `select id, endpoint, status, failing_since from webhooks
       where deleted_at is null and failing_since is not null and failing_since <= ?
         and (disabled_reason is null or disabled_reason = 'failing') ${ofTeam(whose)} limit ${COUNTED_MAX}`,
-    [before, ...valuesOf(whose)],
+    [before, ...toValues(whose)],
   );
 
 export interface DomainInTrouble {
@@ -51,7 +51,7 @@ export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTr
         or (verified_at is not null and failing_since is not null)
         or (receiving_verified_at is not null and receiving_failing_since is not null))
         ${ofTeam(whose)} limit ${COUNTED_MAX}`,
-    valuesOf(whose),
+    toValues(whose),
   );
 
 /** Reads the names of domains by their ids. */
@@ -75,7 +75,7 @@ export const ssoProvidersInTrouble = (db: Executor, whose: Whose, before: number
   db.all(
     `select issuer, fault_kind, fault, failing_since from sso_connections
       where failing_since is not null and failing_since <= ? ${ofTeam(whose)} limit ${COUNTED_MAX}`,
-    [before, ...valuesOf(whose)],
+    [before, ...toValues(whose)],
   );
 
 export interface SsoDomainLost {
@@ -88,7 +88,7 @@ export interface SsoDomainLost {
 export const ssoDomainsLost = (db: Executor, whose: Whose): Promise<SsoDomainLost[]> =>
   db.all(
     `select domain, diagnosis, lost_at from sso_domains where lost_at is not null ${ofTeam(whose)} limit ${COUNTED_MAX}`,
-    valuesOf(whose),
+    toValues(whose),
   );
 
 export interface Hold {
@@ -123,7 +123,7 @@ export const heldBroadcasts = (db: Executor, whose: Whose): Promise<HeldBroadcas
   db.all(
     `select id, name, held_reason, held_since, held_detail from broadcasts
       where held_reason is not null and status <> 'canceled' ${ofTeam(whose)} limit ${COUNTED_MAX}`,
-    valuesOf(whose),
+    toValues(whose),
   );
 
 export interface FailedBroadcast {
@@ -138,7 +138,7 @@ export const failedBroadcasts = (db: Executor, whose: Whose, since: number): Pro
   db.all(
     `select id, name, failed_reason, updated_at from broadcasts
       where status = 'failed' and updated_at > ? ${ofTeam(whose)} order by updated_at desc limit ${COUNTED_MAX}`,
-    [since, ...valuesOf(whose)],
+    [since, ...toValues(whose)],
   );
 
 export interface WaitingBroadcast {

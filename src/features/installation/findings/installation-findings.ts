@@ -1,8 +1,8 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { backupsTooOldSince, readBackupNotes } from '../../../tenancy/instance/index.ts';
-import { findingOf, type Finding } from '../../../platform/finding.ts';
-import type { CertificateStanding } from '../../../platform/server-tls.ts';
+import { buildFinding, type Finding } from '../../../platform/finding.ts';
+import type { CertificateStatus } from '../../../platform/server-tls.ts';
 
 const DAY_MS = 86_400_000;
 /** Renewals come weeks before the end; short-lived certificates are renewed at two thirds of their lifetime. */
@@ -15,30 +15,30 @@ const STATUS = { words: 'As an operator, see why it was not renewed', command: '
 
 /** Returns findings about the certificate that our ports present. */
 export function certificateFindings(
-  { file, isIssued, startsAt, endsAt, fault }: CertificateStanding,
+  { file, isIssued, startsAt, endsAt, fault }: CertificateStatus,
   { now, isCapturing }: { now: number; isCapturing: boolean },
 ): Finding[] {
   const subjects = file === '' ? [] : [file];
   const named = file === '' ? '' : ` ${file}`;
   if (fault !== undefined) {
     const unusable = { summary: `${fault}.`, subjects, advice: here('correct its files') };
-    return [findingOf('certificate_unusable', unusable), ...expiry()];
+    return [buildFinding('certificate_unusable', unusable), ...expiry()];
   }
   return expiry();
 
   function expiry(): Finding[] {
     // No certificate is ordered if no mail leaves the machine.
-    if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
+    if (endsAt === undefined) return file === '' && !isCapturing ? [buildFinding('certificate_self_signed')] : [];
     if (endsAt <= now) {
       const summary = `The certificate${named} expired at ${isoTime(endsAt)}.`;
       const advice = isIssued ? STATUS : here('replace it with a renewed one');
-      return [findingOf('certificate_expired', { summary, subjects, since: endsAt, advice })];
+      return [buildFinding('certificate_expired', { summary, subjects, since: endsAt, advice })];
     }
     const lifeMs = startsAt === undefined ? Infinity : endsAt - startsAt;
     if (endsAt - now > Math.min(EXPIRING_MS, lifeMs * EXPIRING_SHARE)) return [];
     const summary = `The certificate${named} expires at ${isoTime(endsAt)}.`;
     const advice = isIssued ? STATUS : here('renew it');
-    return [findingOf('certificate_expiring', { summary, subjects, advice })];
+    return [buildFinding('certificate_expiring', { summary, subjects, advice })];
   }
 }
 
@@ -57,7 +57,7 @@ export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
   const words =
     'On the server’s machine, see what the relay replies, then correct its section in the settings or its password';
   return [
-    findingOf('relay_misconfigured', {
+    buildFinding('relay_misconfigured', {
       summary: `The relay ${relay} does not accept mail from this server: ${detail}`,
       subjects: troubles.map((trouble) => trouble.relay),
       since,
@@ -74,7 +74,7 @@ export async function backupFindings(store: Store): Promise<Finding[]> {
   return [
     ...(failing
       ? [
-          findingOf('backup_failed', {
+          buildFinding('backup_failed', {
             summary: `A backup failed: ${failing.reason}. ${last}`,
             since: failing.since,
           }),
@@ -82,11 +82,11 @@ export async function backupFindings(store: Store): Promise<Finding[]> {
       : []),
     ...(oldSince === undefined
       ? []
-      : [findingOf('backup_old', { summary: `${summaryOf(oldSince)} ${last}`, since: oldSince })]),
+      : [buildFinding('backup_old', { summary: `${formatSummary(oldSince)} ${last}`, since: oldSince })]),
   ];
 }
 
-const summaryOf = (oldSince: number | null): string =>
+const formatSummary = (oldSince: number | null): string =>
   oldSince === null
     ? 'The last backup is dated in the future, because the clock was ahead then or is behind now; its age is unknown.'
     : 'The last backup is too old.';

@@ -17,7 +17,7 @@ const COLUMNS = ['id', 'name', 'version', 'roles', 'started_at', 'seen_at', 'fin
 /** Writes or renews the report of a node. A report lost in a power cut is written again half a minute later. */
 export async function writeReport(db: Db, row: NodeReportRow): Promise<void> {
   const sql =
-    withoutCommitNotice(`insert into node_reports (${COLUMNS.join(', ')}, heard_at) values (?, ?, ?, ?, ?, ?, ?, ${nowOf(db)})
+    withoutCommitNotice(`insert into node_reports (${COLUMNS.join(', ')}, heard_at) values (?, ?, ?, ?, ?, ?, ?, ${buildNowSql(db)})
     on conflict (id) do update set seen_at = excluded.seen_at, findings = excluded.findings, heard_at = excluded.heard_at`);
   await db.txUnsynced((tx) =>
     tx.run(
@@ -43,7 +43,7 @@ export async function reportsHeardFor(
   db: Db,
   { ms, unsureMs }: { ms: number; unsureMs: number },
 ): Promise<{ name: string; version: string; silent_ms: number }[]> {
-  const now = nowOf(db);
+  const now = buildNowSql(db);
   return db.all(
     `select name, version, ${now} - coalesce(heard_at, seen_at) as silent_ms from node_reports
       where heard_at > ${now} - ? or (heard_at is null and seen_at between ${now} - ? and ${now} + ?)
@@ -53,7 +53,7 @@ export async function reportsHeardFor(
 }
 
 /** Current time of the database clock in milliseconds, as SQL. */
-const nowOf = ({ dialect }: Pick<Db, 'dialect'>): string =>
+const buildNowSql = ({ dialect }: Pick<Db, 'dialect'>): string =>
   dialect === 'pg'
     ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
     : "cast(unixepoch('subsec') * 1000 as integer)";
@@ -66,7 +66,7 @@ export const forgetReportsBefore = (db: Db, seenBefore: number, heardMs = 0): Pr
   db.txUnsynced((tx) =>
     tx.run(
       withoutCommitNotice(
-        `delete from node_reports where seen_at <= ? and (heard_at is null or heard_at <= ${nowOf(db)} - ?)`,
+        `delete from node_reports where seen_at <= ? and (heard_at is null or heard_at <= ${buildNowSql(db)} - ?)`,
       ),
       [seenBefore, heardMs],
     ),

@@ -1,18 +1,18 @@
 import type { Executor } from '../../../platform/db/index.ts';
 
-export interface ToldRow {
+export interface ReportedRow {
   version: number;
   /** JSON array. */
   findings: string;
 }
 
-export async function lastTold(tx: Executor): Promise<ToldRow> {
-  const row = await tx.get<ToldRow>('select version, findings from findings_told where id = 1');
+export async function findLastReported(tx: Executor): Promise<ReportedRow> {
+  const row = await tx.get<ReportedRow>('select version, findings from findings_told where id = 1');
   return row ?? { version: 0, findings: '[]' };
 }
 
 /** Records the reported findings; returns false if another process has done so meanwhile. */
-export async function putTold(tx: Executor, row: ToldRow, at: number): Promise<boolean> {
+export async function saveReported(tx: Executor, row: ReportedRow, at: number): Promise<boolean> {
   if (row.version === 1) {
     const sql =
       'insert into findings_told (id, version, findings, told_at) values (1, 1, ?, ?) on conflict (id) do nothing';
@@ -70,4 +70,4 @@ export const removeNoticesBefore = (db: Executor, before: number): Promise<numbe
 export const removeWaitingNotices = (tx: Executor): Promise<number> =>
   tx.run(`delete from finding_notices where state in ('waiting', 'begun')`);
 
-export const forgetTold = (tx: Executor): Promise<number> => tx.run('delete from findings_told');
+export const forgetReported = (tx: Executor): Promise<number> => tx.run('delete from findings_told');

@@ -2,12 +2,12 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { forgetExaminations } from './examinations.store.ts';
-import { severityOf, type Finding, type FindingCode } from '../../../platform/finding.ts';
-import { presentFinding } from './look.ts';
+import { findSeverity, type Finding, type FindingCode } from '../../../platform/finding.ts';
+import { presentFinding } from './findings-report.ts';
 import * as store from './notices.store.ts';
 
 /** One subject of a finding, as it was reported. */
-interface Told {
+interface Reported {
   code: FindingCode;
   node: string | null;
   subject: string | null;
@@ -22,9 +22,9 @@ export interface Changes {
   /** Findings with a new subject. */
   appeared: readonly Finding[];
   /** Findings that were reported before and are resolved. */
-  mended: readonly Told[];
+  mended: readonly Reported[];
   /** Last changes to be reported for now, because the same finding has come and gone too often. */
-  flapping: readonly Told[];
+  flapping: readonly Reported[];
 }
 
 export type Notice = store.NoticeRow;
@@ -41,9 +41,9 @@ const RETRY_MINUTES = [1, 5, 30, 120];
 const BEGUN_MS = 10 * MINUTE_MS;
 const KEPT_MS = 30 * DAY_MS;
 
-const keyOf = ({ code, node, subject }: Told): string => `${code} ${node ?? ''} ${subject ?? ''}`;
+const toKey = ({ code, node, subject }: Reported): string => `${code} ${node ?? ''} ${subject ?? ''}`;
 
-const toldOf = ({ code, node, subjects, summary }: Finding): Told[] =>
+const splitBySubject = ({ code, node, subjects, summary }: Finding): Reported[] =>
   (subjects.length === 0 ? [null] : subjects).map((subject) => ({ code, node, subject, summary }));
 
 /**
@@ -55,38 +55,38 @@ export async function noteChanges(ctx: Store, findings: readonly Finding[]): Pro
   const { clock, config, db } = ctx;
   const at = clock.now();
   return db.tx(async (tx) => {
-    const { version, findings: text } = await store.lastTold(tx);
-    const { changed, told } = compare(JSON.parse(text) as Told[], findings.flatMap(toldOf), {
+    const { version, findings: text } = await store.findLastReported(tx);
+    const { changed, told } = compare(JSON.parse(text) as Reported[], findings.flatMap(splitBySubject), {
       at,
       changesMax: config.doctor.changes_per_hour,
     });
-    const keys = new Set(changed.filter(({ isMended }) => !isMended).map(keyOf));
+    const keys = new Set(changed.filter(({ isMended }) => !isMended).map(toKey));
     const changes: Changes = {
-      appeared: findings.filter((finding) => toldOf(finding).some((one) => keys.has(keyOf(one)))),
+      appeared: findings.filter((finding) => splitBySubject(finding).some((one) => keys.has(toKey(one)))),
       mended: changed.filter(({ isMended }) => isMended).map(plain),
       flapping: changed.filter((one) => one.changes?.length === config.doctor.changes_per_hour).map(plain),
     };
     const nothing: Changes = { appeared: [], mended: [], flapping: [] };
     if (changed.length === 0) return nothing;
-    const isOurs = await store.putTold(tx, { version: version + 1, findings: JSON.stringify(told) }, at);
+    const isOurs = await store.saveReported(tx, { version: version + 1, findings: JSON.stringify(told) }, at);
     if (!isOurs) return nothing;
-    await store.insertNotices(tx, noticesOf(ctx, at, bodyOf(ctx, at, { ...changes, findings })));
+    await store.insertNotices(tx, buildNotices(ctx, at, formatBody(ctx, at, { ...changes, findings })));
     return changes;
   });
 }
 
-const plain = ({ code, node, subject, summary }: Told): Told => ({ code, node, subject, summary });
+const plain = ({ code, node, subject, summary }: Reported): Reported => ({ code, node, subject, summary });
 
 /** Returns the changes to report, and the state that will then have been reported. */
 function compare(
-  before: readonly Told[],
-  now: readonly Told[],
+  before: readonly Reported[],
+  now: readonly Reported[],
   { at, changesMax }: { at: number; changesMax: number },
-): { changed: Told[]; told: Told[] } {
-  const last = new Map(before.map((one) => [keyOf(one), one]));
-  const present = new Map(now.map((one) => [keyOf(one), one]));
-  const changed: Told[] = [];
-  const told: Told[] = [];
+): { changed: Reported[]; told: Reported[] } {
+  const last = new Map(before.map((one) => [toKey(one), one]));
+  const present = new Map(now.map((one) => [toKey(one), one]));
+  const changed: Reported[] = [];
+  const told: Reported[] = [];
   for (const [key, one] of new Map([...last, ...present])) {
     const known = last.get(key);
     const changes = (known?.changes ?? []).filter((time) => time > at - HOUR_MS);
@@ -101,7 +101,7 @@ function compare(
   return { changed, told };
 }
 
-function bodyOf(
+function formatBody(
   { config }: Store,
   at: number,
   said: Pick<Changes, 'appeared' | 'mended'> & { findings: readonly Finding[] },
@@ -112,13 +112,13 @@ function bodyOf(
     data: {
       host: config.instance.host,
       appeared: said.appeared.map(presentFinding),
-      mended: said.mended.map((one) => ({ ...one, severity: severityOf(one) })),
+      mended: said.mended.map((one) => ({ ...one, severity: findSeverity(one) })),
       findings: said.findings.map(presentFinding),
     },
   });
 }
 
-function noticesOf({ config, ids }: Store, at: number, body: string): Omit<Notice, 'attempts'>[] {
+function buildNotices({ config, ids }: Store, at: number, body: string): Omit<Notice, 'attempts'>[] {
   const { notify_command: command, notify_url: url } = config.doctor;
   const channels = [...(command.length > 0 ? ['command' as const] : []), ...(url === '' ? [] : ['url' as const])];
   return channels.map((channel) => ({ id: ids.uuid(), channel, body, created_at: at }));
@@ -127,8 +127,8 @@ function noticesOf({ config, ids }: Store, at: number, body: string): Omit<Notic
 /** Returns the notices of findings for the configured channels, if the database cannot store them. */
 export function noticesAbout(ctx: Store, findings: readonly Finding[]): Notice[] {
   const at = ctx.clock.now();
-  const body = bodyOf(ctx, at, { appeared: findings, mended: [], findings });
-  return noticesOf(ctx, at, body).map((notice) => ({ ...notice, attempts: 1 }));
+  const body = formatBody(ctx, at, { appeared: findings, mended: [], findings });
+  return buildNotices(ctx, at, body).map((notice) => ({ ...notice, attempts: 1 }));
 }
 
 /** Begins the next due notice. A process that ends from here on may have sent it or not, and it is not sent again. */
@@ -166,6 +166,6 @@ export async function forgetOldNotices({ clock, db }: Store): Promise<Notice[]> 
  */
 export async function forgetWaitingNotices(tx: Executor): Promise<void> {
   await store.removeWaitingNotices(tx);
-  await store.forgetTold(tx);
+  await store.forgetReported(tx);
   await forgetExaminations(tx);
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { ReplyCause } from '../../../protocol/smtp-reply/index.ts';
 import {
-  findingOf,
+  buildFinding,
   type Finding,
   type OperatorCause,
   type OwnerCause,
@@ -71,7 +71,7 @@ export function refusalFindings(refusals: readonly Refusals[]): Finding[] {
   const ofDomains = refusals.filter(({ domain }) => domain !== null);
   return [
     ...reportEach('server_refused', ofServer, ({ receiver, region }) => `${receiver} (${region})`),
-    ...(ofDomains.length === 0 ? [] : [{ ...findingOf('domain_refused'), refusals: ofDomains }]),
+    ...(ofDomains.length === 0 ? [] : [{ ...buildFinding('domain_refused'), refusals: ofDomains }]),
   ];
 }
 
@@ -133,7 +133,7 @@ function reportEach(
         : ` ${others.length} more ${others.length === 1 ? 'receiver does' : 'receivers do'} the same.`;
     const isOurFault = code === 'server_refused' && countIndependent(those) >= INDEPENDENT_MIN;
     const times = `${most.count} times since ${isoTime(most.since)}`;
-    return findingOf(code, {
+    return buildFinding(code, {
       severity: isOurFault ? 'error' : 'warning',
       summary: `${most.receiver} refuses mail ${whose}because of ${because} (${cause}), ${times}: ${most.reply}.${more}`,
       subjects: [...new Set(those.map((one) => `${nameSubject(one)}: ${cause}`))],

@@ -3,7 +3,7 @@ import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { declaredFor, withoutLost } from '../../audience/index.ts';
-import { COUNTED_MAX, findingOf, type Finding } from '../../../platform/finding.ts';
+import { COUNTED_MAX, buildFinding, type Finding } from '../../../platform/finding.ts';
 import {
   broadcastsDue,
   broadcastsToFilters,
@@ -72,14 +72,14 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
 
 async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
   const rows = await domainsInTrouble(db, { teamId });
-  const troubleOf = (of: (row: DomainInTrouble) => number | null): Trouble[] =>
+  const collectTrouble = (of: (row: DomainInTrouble) => number | null): Trouble[] =>
     rows.flatMap((row) => {
       const since = of(row);
       return since === null ? [] : [{ name: row.name, since }];
     });
-  const lost = troubleOf(lostSince);
+  const lost = collectTrouble(lostSince);
   const names = new Set(lost.map(({ name }) => name));
-  const losing = troubleOf(losingSince).filter(({ name }) => !names.has(name));
+  const losing = collectTrouble(losingSince).filter(({ name }) => !names.has(name));
   return [
     ...together('domain_lost', lost, (name) => ({
       summary: `The domain ${name} is no longer verified: its DNS records are missing or wrong.`,
@@ -137,26 +137,29 @@ async function ofHolds({ db }: Store, teamId: string | undefined): Promise<Findi
     teamId === undefined ? {} : { advice: { words: 'Ask the operator of this installation', command: null } };
   return together(
     'mail_held',
-    holds.map((hold) => ({ name: nameOf(hold), since: hold.created_at })),
-    (name) => ({ ...(holds[0] ? { summary: summaryOf(name, holds[0]) } : {}), ...advice }),
+    holds.map((hold) => ({ name: formatHoldName(hold), since: hold.created_at })),
+    (name) => ({ ...(holds[0] ? { summary: formatSummary(name, holds[0]) } : {}), ...advice }),
     (count) => {
       const kept = holds.reduce((sum, { waiting = 0 }) => sum + waiting, 0);
-      return { summary: `Mail is on hold by ${count} holds${kept === 0 ? '' : `: ${waitOf(kept)}`}.`, ...advice };
+      return {
+        summary: `Mail is on hold by ${count} holds${kept === 0 ? '' : `: ${formatWaiting(kept)}`}.`,
+        ...advice,
+      };
     },
   );
 }
 
-const nameOf = ({ kind, value }: Hold): string =>
+const formatHoldName = ({ kind, value }: Hold): string =>
   kind === 'destination' ? value : kind === 'team_id' ? `team ${value}` : `email ${value}`;
 
-function summaryOf(name: string, { kind, reason, created_at: since, waiting = 0 }: KnownHold): string {
-  const kept = waiting === 0 ? '' : `: ${waitOf(waiting)}`;
+function formatSummary(name: string, { kind, reason, created_at: since, waiting = 0 }: KnownHold): string {
+  const kept = waiting === 0 ? '' : `: ${formatWaiting(waiting)}`;
   return kind === 'destination' && waiting > 0
     ? `The operator has put mail for ${name} on hold since ${isoTime(since)} (${reason})${kept}.`
     : `Mail is on hold: ${name} (${reason})${kept}.`;
 }
 
-function waitOf(count: number): string {
+function formatWaiting(count: number): string {
   const many = count > COUNTED_MAX ? `more than ${COUNTED_MAX}` : String(count);
   return `${many} of your deliveries ${count === 1 ? 'waits' : 'wait'}`;
 }
@@ -178,7 +181,7 @@ async function ofMarketing(store: Store, teamId: string | undefined): Promise<Fi
   if (isOn) return [];
   const off = `Marketing mail is switched off${reason === null ? '' : `: ${reason}`}.`;
   const since = await sendSwitchMovedAt(store, 'sending.marketing');
-  if (teamId === undefined) return [findingOf('marketing_off', { summary: off, since })];
+  if (teamId === undefined) return [buildFinding('marketing_off', { summary: off, since })];
   const waiting = await broadcastsDue(store.db, teamId, store.clock.now());
   if (waiting.length === 0) return [];
   const many = `${waiting.length} of your broadcasts ${waiting.length === 1 ? 'waits' : 'wait'} for it`;
@@ -186,7 +189,7 @@ async function ofMarketing(store: Store, teamId: string | undefined): Promise<Fi
     words: 'They continue automatically once it is on; ask the operator of this installation',
     command: null,
   };
-  return [findingOf('marketing_off', { summary: `${off} ${many}.`, since, subjects: waiting, advice })];
+  return [buildFinding('marketing_off', { summary: `${off} ${many}.`, since, subjects: waiting, advice })];
 }
 
 async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
@@ -196,7 +199,7 @@ async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<
   return together(
     'broadcast_held',
     troubleIn(found),
-    sayOf(found, teamId, ['is on hold', 'resume or cancel it']),
+    createDescriber(found, teamId, ['is on hold', 'resume or cancel it']),
     many,
   );
 }
@@ -208,7 +211,12 @@ async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefin
   const rows = await failedBroadcasts(db, { teamId }, clock.now() - FAILED_MS);
   const found = rows.map((row) => ({ ...row, since: row.updated_at, why: row.failed_reason ?? '' }));
   const many = (count: number) => ({ summary: `${count} broadcasts failed.` });
-  return together('broadcast_failed', troubleIn(found), sayOf(found, teamId, ['failed', 'duplicate it']), many);
+  return together(
+    'broadcast_failed',
+    troubleIn(found),
+    createDescriber(found, teamId, ['failed', 'duplicate it']),
+    many,
+  );
 }
 
 /**
@@ -231,7 +239,7 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
       ? `The broadcast ${first.id} waits for a segment whose filter ${deleted}.`
       : `The broadcast ${first.name} waits for the segment ${first.segment}, whose filter ${deleted}.`;
   return [
-    findingOf('broadcast_segment_broken', {
+    buildFinding('broadcast_segment_broken', {
       summary: broken.length === 1 ? one : `${broken.length} broadcasts wait for segments whose filter ${deleted}.`,
       since: null,
       subjects: broken.map(({ id }) => id),
@@ -253,7 +261,7 @@ interface FoundBroadcast {
 const troubleIn = (found: readonly FoundBroadcast[]): Trouble[] => found.map(({ id, since }) => ({ name: id, since }));
 
 /** Returns a function that describes one broadcast in a sentence; its name is only for its team. */
-function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [what, then]: [string, string]) {
+function createDescriber(found: readonly FoundBroadcast[], teamId: string | undefined, [what, then]: [string, string]) {
   return (id: string): Pick<Finding, 'summary' | 'advice'> => {
     const one = found.find((broadcast) => broadcast.id === id);
     const see = teamId === undefined ? 'With a key of its team, see' : 'See';
@@ -268,7 +276,7 @@ function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [wh
 async function findHighRates({ db, clock, config }: Store, teamId: string | undefined): Promise<Finding[]> {
   const limits = readRateLimits(config);
   const rates = await streamsBeyond(db, { teamId, now: clock.now(), limits, most: COUNTED_MAX });
-  const nameOf = ({ teamId: id, stream }: StreamRate): string =>
+  const formatStream = ({ teamId: id, stream }: StreamRate): string =>
     teamId === undefined ? `${stream} of team ${id}` : stream;
   const report = (
     code: 'bounce_rate_high' | 'complaint_rate_high',
@@ -277,8 +285,8 @@ async function findHighRates({ db, clock, config }: Store, teamId: string | unde
   ): Finding[] => {
     const [first] = those;
     if (!first) return [];
-    const subjects = those.map(nameOf);
-    return [findingOf(code, those.length === 1 ? { subjects, summary: describe(first) } : { subjects })];
+    const subjects = those.map(formatStream);
+    return [buildFinding(code, those.length === 1 ? { subjects, summary: describe(first) } : { subjects })];
   };
   return [
     ...report(
@@ -287,7 +295,7 @@ async function findHighRates({ db, clock, config }: Store, teamId: string | unde
       (rate) => {
         const ended = rate.delivered + rate.bounced;
         const share = `${rate.bounced} of ${ended} recipients bounced (${formatPercent(rate.bounced, ended)} %)`;
-        return `Mail of the stream ${nameOf(rate)}: ${share} within 24 hours; the limit is ${limits.bouncePercent} %.`;
+        return `Mail of the stream ${formatStream(rate)}: ${share} within 24 hours; the limit is ${limits.bouncePercent} %.`;
       },
     ),
     ...report(
@@ -296,7 +304,7 @@ async function findHighRates({ db, clock, config }: Store, teamId: string | unde
       (rate) => {
         const { complained, delivered } = rate;
         const share = `${complained} of ${delivered} recipients reported it as spam (${formatPercent(complained, delivered)} %)`;
-        return `Mail of the stream ${nameOf(rate)}: ${share} within 24 hours; the limit is ${limits.complaintPercent} %.`;
+        return `Mail of the stream ${formatStream(rate)}: ${share} within 24 hours; the limit is ${limits.complaintPercent} %.`;
       },
     ),
   ];
@@ -309,18 +317,18 @@ interface Trouble {
   since: number;
 }
 
-type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;
+type FindingText = Partial<Pick<Finding, 'summary' | 'advice'>>;
 
 /** Makes one finding for everything in the same trouble; names a single one. */
 function together(
   code: Finding['code'],
   those: readonly Trouble[],
-  ofOne: (name: string) => Said,
-  ofMany: (count: number) => Said = () => ({}),
+  ofOne: (name: string) => FindingText,
+  ofMany: (count: number) => FindingText = () => ({}),
 ): Finding[] {
   const [first] = those;
   if (!first) return [];
   const since = Math.min(...those.map((one) => one.since));
   const said = those.length === 1 ? ofOne(first.name) : ofMany(those.length);
-  return [findingOf(code, { ...said, since, subjects: those.map(({ name }) => name) })];
+  return [buildFinding(code, { ...said, since, subjects: those.map(({ name }) => name) })];
 }

@@ -20,7 +20,7 @@ import {
   type CopyWatch,
   type ReadOnlyDb,
 } from '../../../platform/db/index.ts';
-import { nodeIdOf } from '../../../platform/process-mark/index.ts';
+import { loadNodeId } from '../../../platform/process-mark/index.ts';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { indexEmails } from '../../../mail/emails/index.ts';
@@ -113,11 +113,11 @@ async function faultOfFile(
  */
 export async function undoMove(order: Pick<MoveOrder, 'from' | 'to' | 'dataDir' | 'clock'>): Promise<void> {
   mkdirSync(path.join(order.dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const letGo = lockDataFolder(order.dataDir);
+  const release = lockDataFolder(order.dataDir);
   try {
     await undo(named(order.from), named(order.to), order.clock.now());
   } finally {
-    letGo();
+    release();
   }
 }
 
@@ -184,7 +184,7 @@ export interface Moved extends MovePlan {
 
 /** Returns what a move would do; writes nothing. */
 export const planMove = (order: MoveOrder): Promise<MovePlan> =>
-  onSource(order, async (source, from, to) => (await lookAtEnds(order, { source, from, to })).plan);
+  onSource(order, async (source, from, to) => (await checkEnds(order, { source, from, to })).plan);
 
 /**
  * Copies every row to another database, makes the source refuse all writes, compares the rows one by one, and only then
@@ -194,7 +194,7 @@ export const planMove = (order: MoveOrder): Promise<MovePlan> =>
 export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
   alone(order, async (source, from, to) => {
     const version = await source.version();
-    const { plan, installation, mark } = await lookAtEnds(order, { source, from, to });
+    const { plan, installation, mark } = await checkEnds(order, { source, from, to });
     await mustBeAlone(source, from.says);
     const target = await order.openTarget(to);
     try {
@@ -227,11 +227,11 @@ async function alone<T>(
   work: (source: ReadOnlyDb, from: MoveEnd, to: MoveEnd) => Promise<T>,
 ): Promise<T> {
   mkdirSync(path.join(order.dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const letGo = lockDataFolder(order.dataDir);
+  const release = lockDataFolder(order.dataDir);
   try {
     return await onSource(order, work);
   } finally {
-    letGo();
+    release();
   }
 }
 
@@ -254,7 +254,7 @@ interface Ends {
   to: MoveEnd;
 }
 
-async function lookAtEnds(order: MoveOrder, { source, from, to }: Ends) {
+async function checkEnds(order: MoveOrder, { source, from, to }: Ends) {
   const { pending } = await schemaState(source);
   if (pending.length > 0)
     throw new MoveRefused(`${from.says} is of an older version; bring it up to this one first: rasket migrate`);
@@ -262,8 +262,8 @@ async function lookAtEnds(order: MoveOrder, { source, from, to }: Ends) {
   if (id === undefined)
     throw new MoveRefused(`${from.says} belongs to no installation yet; start the service on it once`);
   const installation = installationHash(id);
-  const mark = await markOf(source);
-  const state = await lookAtTarget(to, installation);
+  const mark = await loadMark(source);
+  const state = await readTargetState(to, installation);
   if (mark?.state === 'moved' && state === 'whole' && mark.other === to.says)
     throw new MoveDone(
       `this was done already: the rows are in ${mark.other}, which nobody has used yet. Let the settings lead there, by hand or with --write-config, and start the service`,
@@ -285,7 +285,7 @@ async function lookAtEnds(order: MoveOrder, { source, from, to }: Ends) {
   return { plan, installation, mark };
 }
 
-async function markOf(source: ReadOnlyDb): Promise<Awaited<ReturnType<typeof readMove>>> {
+async function loadMark(source: ReadOnlyDb): Promise<Awaited<ReturnType<typeof readMove>>> {
   const mark = await readMove(source);
   if (mark?.state === 'copying')
     throw new MoveRefused(
@@ -296,7 +296,7 @@ async function markOf(source: ReadOnlyDb): Promise<Awaited<ReturnType<typeof rea
 }
 
 /** Reports a missing file as empty, without creating it. */
-async function lookAtTarget(to: MoveEnd, installation: string): ReturnType<typeof targetState> {
+async function readTargetState(to: MoveEnd, installation: string): ReturnType<typeof targetState> {
   if (to.options.driver !== 'pg' && !existsSync(to.options.file)) return 'empty';
   mustBeDatabase(to);
   const db = await openReadOnly(to.options);
@@ -372,7 +372,7 @@ async function settle(
 ): Promise<void> {
   const at = clock.now();
   await target.db.tx(async (tx) => {
-    await settleHere(tx, { nodeId: nodeIdOf(dataDir), at });
+    await settleHere(tx, { nodeId: loadNodeId(dataDir), at });
     await noteMove(tx, { state: 'copied', installation, other: from.says, at });
   });
 }
@@ -384,7 +384,7 @@ export interface Leaving {
   giveUp(): Promise<void>;
 }
 
-interface SourceLeft {
+interface FinishedMove {
   from: MoveEnd;
   to: MoveEnd;
   installation: string;
@@ -399,7 +399,7 @@ interface SourceLeft {
  */
 export async function leaveSource(
   { clock, config }: Pick<Store, 'clock' | 'config'>,
-  { from, to, installation, isMoved, isUnchanged }: SourceLeft,
+  { from, to, installation, isMoved, isUnchanged }: FinishedMove,
 ): Promise<Leaving> {
   const mark = { state: 'leaving' as const, installation, other: to.says, at: clock.now() } satisfies MoveMark;
   const onSource = async <T>(work: (db: Awaited<ReturnType<typeof openDb>>) => Promise<T>): Promise<T> => {

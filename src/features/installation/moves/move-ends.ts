@@ -83,12 +83,12 @@ const notEmpty = (says: string, because: string): MoveRefused =>
 export function mustBeDatabase({ options, says }: MoveEnd): void {
   if (options.driver === 'pg') return;
   const found = statSync(options.file);
-  if (found.isFile() && (found.size === 0 || beginningOf(options.file).startsWith('SQLite format 3\0'))) return;
+  if (found.isFile() && (found.size === 0 || readBeginning(options.file).startsWith('SQLite format 3\0'))) return;
   const what = found.isDirectory() ? 'a folder' : 'no SQLite database';
   throw new MoveRefused(`${says} is ${what}. Name a new file. Nothing was changed`);
 }
 
-function beginningOf(file: string): string {
+function readBeginning(file: string): string {
   const opened = openSync(file, 'r');
   try {
     const bytes = Buffer.alloc(16);
@@ -131,13 +131,13 @@ const LISTED_MAX = 20;
 function listed(sessions: readonly DatabaseSession[]): string {
   const shown = sessions.slice(0, LISTED_MAX).map(({ pid, application, host, openMs }) => {
     const from = host === null ? 'a socket of its own machine' : host;
-    return `"${application}" from ${from}, open for ${ageOf(openMs)} (${pid})`;
+    return `"${application}" from ${from}, open for ${formatAge(openMs)} (${pid})`;
   });
   const more = sessions.length - shown.length;
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
-function ageOf(ms: number): string {
+function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;

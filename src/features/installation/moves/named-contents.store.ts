@@ -54,7 +54,7 @@ export async function* namedContents(db: Executor): AsyncGenerator<{ table: stri
   for (const naming of NAMINGS) {
     let after: string | undefined;
     for (;;) {
-      const named = await pageOf(db, naming, after);
+      const named = await listPage(db, naming, after);
       if (named.length > 0) yield { table: naming.table, named };
       after = named.at(-1)?.id;
       if (named.length < PAGE) break;
@@ -62,7 +62,7 @@ export async function* namedContents(db: Executor): AsyncGenerator<{ table: stri
   }
 }
 
-function pageOf(db: Executor, naming: Naming, after: string | undefined): Promise<NamedContent[]> {
+function listPage(db: Executor, naming: Naming, after: string | undefined): Promise<NamedContent[]> {
   const { table, id, owner, name, where, sha256 } = naming;
   const conditions = [where, after === undefined ? undefined : `${id} > ?`].filter(Boolean);
   const values: Value[] = after === undefined ? [] : [after];

@@ -17,7 +17,7 @@ const DAY_MS = 24 * 3_600_000;
  * Returns the expiry of each team. Elsewhere an unconfigured plan counts as the default one, but removed data does not
  * come back: a plan renamed by mistake must cost no team anything, so it expires nothing and is passed to `onUnknown`.
  */
-export async function expiriesOf(
+export async function listExpiries(
   store: Store,
   onUnknown: (teamId: string, plan: string) => void = () => undefined,
 ): Promise<Expiry[]> {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { repeat } from '../../../platform/clock.ts';
-import { traceRequestOf, type Span } from '../../../platform/trace/index.ts';
+import { formatTraceRequest, type Span } from '../../../platform/trace/index.ts';
 import type { World } from '../../../platform/world.ts';
 
 const EVERY_MS = 5000;
@@ -38,8 +38,8 @@ function createExport(world: World, version: string): (signal: AbortSignal) => P
   let isFailing = false;
 
   async function post(spans: readonly Span[], signal: AbortSignal): Promise<'taken' | 'refused' | 'away'> {
-    const headers = await headersOf(world);
-    const request = { method: 'POST', url, body: traceRequestOf(spans, resource), headers } as const;
+    const headers = await readHeaders(world);
+    const request = { method: 'POST', url, body: formatTraceRequest(spans, resource), headers } as const;
     let left = ANSWER_BYTES_MAX;
     const limits = { signal, mayTake: (bytes: number) => (left -= bytes) >= 0 };
     const answer = await world.collector.send(request, limits);
@@ -62,7 +62,7 @@ function createExport(world: World, version: string): (signal: AbortSignal) => P
       for (let spans = tracer.take(SPANS_A_REQUEST); spans.length > 0; spans = tracer.take(SPANS_A_REQUEST)) {
         const result = await post(spans, signal);
         if (result === 'refused') world.meter.count('rasket_trace_spans_dropped_total', {}, spans.length);
-        if (result === 'away') return tracer.giveBack(spans);
+        if (result === 'away') return tracer.requeue(spans);
       }
     } catch (error) {
       log.error({ err: error }, 'traces could not be exported');
@@ -74,7 +74,7 @@ function createExport(world: World, version: string): (signal: AbortSignal) => P
  * Returns the headers of the operator's file, one per line. Reads it each time, so that a token can be replaced while
  * the service runs.
  */
-async function headersOf({ config, dataDir }: World): Promise<Record<string, string>> {
+async function readHeaders({ config, dataDir }: World): Promise<Record<string, string>> {
   const json = { 'content-type': 'application/json' };
   if (config.traces.headers_file === '') return json;
   const text = await readFile(path.resolve(dataDir, config.traces.headers_file), 'utf8');

@@ -1,4 +1,4 @@
-import { eraseEventsOf } from '../../../mail/events/index.ts';
+import { eraseEvents } from '../../../mail/events/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import {
@@ -69,7 +69,7 @@ async function emptyTrash(store: Store): Promise<number> {
     const now = await lockThread(tx, thread.inbox_id, thread.id);
     // A user may have taken it out of the trash, or written to it.
     if (!now || now.trashed_at === null || Number(now.trashed_at) >= before) return [];
-    await eraseEventsOf(tx, thread.team_id, thread.id);
+    await eraseEvents(tx, thread.team_id, thread.id);
     return removeThreadRows(tx, [thread.id]);
   });
   for (const draft of files) await store.blobs.remove(draft);

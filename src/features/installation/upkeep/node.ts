@@ -2,9 +2,9 @@ import os from 'node:os';
 import { repeat } from '../../../platform/clock.ts';
 import { ObjectStoreFault } from '../../../platform/object-store/index.ts';
 import type { World } from '../../../platform/world.ts';
-import { findingOf, severityOf, type Finding } from '../../../platform/finding.ts';
+import { buildFinding, findSeverity, type Finding } from '../../../platform/finding.ts';
 import { forgetNode, forgetOthersWhereAlone, REPORT_MS, reportNode, type NodeReport } from '../findings/node-report.ts';
-import { lookAtInstallation, type Look } from '../findings/look.ts';
+import { loadFindingsReport, type FindingsReport } from '../findings/findings-report.ts';
 import { statfs } from 'node:fs/promises';
 import { createShared } from '../../../platform/meter/index.ts';
 import { readQueue } from '../../../mail/queue-admin/index.ts';
@@ -30,7 +30,7 @@ export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => P
     if (deafSince === undefined) outage = undefined;
     else if (outage?.of !== deafSince) outage = { of: deafSince, since: clock.now() };
     const isLong = outage !== undefined && clock.now() - outage.since >= DEAF_MS_MAX;
-    return isLong && outage ? [findingOf('nodes_not_heard', { since: outage.since })] : [];
+    return isLong && outage ? [buildFinding('nodes_not_heard', { since: outage.since })] : [];
   });
   meter.watch('rasket_nodes_heard', () => [{ value: hearing.deafSince() === undefined ? 1 : 0 }]);
   return () => hearing.close();
@@ -56,12 +56,12 @@ export function watchInstallation(world: World, { node, version }: { node: Node;
     return [{ value: oldestAt === null ? 0 : Math.max(0, (clock.now() - Date.parse(oldestAt)) / 1000) }];
   });
   meter.watch('rasket_findings', async () => {
-    const alike = Map.groupBy((await node.look()).findings, (one) => `${one.code} ${severityOf(one)}`);
+    const alike = Map.groupBy((await node.loadReport()).findings, (one) => `${one.code} ${findSeverity(one)}`);
     return [...alike.values()].flatMap(({ 0: first, length: value }) =>
-      first === undefined ? [] : [{ value, labels: { code: first.code, severity: severityOf(first) } }],
+      first === undefined ? [] : [{ value, labels: { code: first.code, severity: findSeverity(first) } }],
     );
   });
-  meter.watch('rasket_nodes', async () => [{ value: (await node.look()).nodes.length }]);
+  meter.watch('rasket_nodes', async () => [{ value: (await node.loadReport()).nodes.length }]);
   meter.watch('rasket_disk_free_bytes', async () => {
     const { bavail, bsize } = await disk();
     return [{ value: bavail * bsize }];
@@ -79,9 +79,9 @@ export interface Node {
   /** Returns the report of this process. */
   report(): Promise<NodeReport>;
   /** Returns the findings of the whole installation; concurrent callers share one query. */
-  look(): Promise<Look>;
+  loadReport(): Promise<FindingsReport>;
   /** Does the same with a new query, which sees everything written before. */
-  lookAnew(): Promise<Look>;
+  reloadReport(): Promise<FindingsReport>;
   /** Returns the findings that are known without reading the database or the disk. */
   atHand(): readonly Finding[];
   start(): Promise<void>;
@@ -95,7 +95,7 @@ export function createNode(world: World, { version, roles }: { version: string; 
   const name = `${os.hostname()} ${process.pid}`;
   const sources: (() => readonly Finding[])[] = [];
   let unwritableSince: number | undefined;
-  let looking: Promise<Look> | undefined;
+  let looking: Promise<FindingsReport> | undefined;
   let telling: Promise<void> = Promise.resolve();
   let end = (): void => undefined;
 
@@ -113,7 +113,7 @@ export function createNode(world: World, { version, roles }: { version: string; 
         error instanceof ObjectStoreFault
           ? `Nothing can be written to the blob store: ${error.message}.`
           : `Nothing can be written to the data folder (${why}).`;
-      return [findingOf('storage_unwritable', { summary, since: unwritableSince })];
+      return [buildFinding('storage_unwritable', { summary, since: unwritableSince })];
     }
   }
 
@@ -123,16 +123,16 @@ export function createNode(world: World, { version, roles }: { version: string; 
   }
 
   /** Sends the report; a failure is retried in half a minute, and nothing else depends on it. */
-  function tell(): Promise<void> {
+  function sendReport(): Promise<void> {
     telling = report()
       .then((own) => reportNode(world, own))
       .catch((error: unknown) => log.error({ err: error }, 'could not report this node to the other nodes'));
     return telling;
   }
 
-  function look(): Promise<Look> {
+  function loadReport(): Promise<FindingsReport> {
     looking ??= report()
-      .then((own) => lookAtInstallation(world, own))
+      .then((own) => loadFindingsReport(world, own))
       .finally(() => (looking = undefined));
     return looking;
   }
@@ -140,13 +140,13 @@ export function createNode(world: World, { version, roles }: { version: string; 
   return {
     report,
     atHand,
-    look,
-    lookAnew: () => (looking ? looking.then(look, look) : look()),
+    loadReport,
+    reloadReport: () => (looking ? looking.then(loadReport, loadReport) : loadReport()),
     watch: (source) => void sources.push(source),
     async start() {
       await forgetOthersWhereAlone(world);
-      await tell();
-      end = repeat(clock, REPORT_MS, tell);
+      await sendReport();
+      end = repeat(clock, REPORT_MS, sendReport);
     },
     async stop() {
       end();

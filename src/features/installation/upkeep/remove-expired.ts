@@ -1,18 +1,18 @@
-import { removeEventsOf, removeOtherEvents } from '../../../mail/events/index.ts';
-import { nextTurn, rest, stopwatch } from '../../../platform/clock.ts';
+import { removeEvents, removeOtherEvents } from '../../../mail/events/index.ts';
+import { nextTurn, pauseFor, stopwatch } from '../../../platform/clock.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import type { Store } from '../../../platform/store.ts';
-import { removeDiagnosesOf } from '../../ai/index.ts';
+import { removeEmailDiagnoses } from '../../ai/index.ts';
 import { removeEndedRuns } from '../../automations/index.ts';
-import { removeAttemptsOf, removeEmailRows } from '../../../mail/emails/index.ts';
+import { removeEmailAttempts, removeEmailRows } from '../../../mail/emails/index.ts';
 import { removeInboxEmails } from '../../inbox/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../../mail/received-emails/index.ts';
 import { createCopyCheck } from '../../../tenancy/instance/index.ts';
 import { removeUnusedBodies, removeSharedBody } from '../../../mail/shared-bodies/index.ts';
-import { removeSharesOf } from '../../sharing/index.ts';
+import { removeEmailShares } from '../../sharing/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../../../mail/capture/index.ts';
-import { expiriesOf, type Expiry } from './expiries.ts';
+import { listExpiries, type Expiry } from './expiries.ts';
 import { removeLinks, removeRecipients, endedReport, forgetReport } from '../../campaigns/index.ts';
 import {
   deletedWebhooks,
@@ -22,7 +22,7 @@ import {
   removePayloads,
   removeWebhookEvents,
   teamsWithOldWebhookEvents,
-  webhooksOf,
+  listWebhookIds,
 } from '../../webhooks/index.ts';
 import { planNamed } from '../../../platform/config/index.ts';
 import { deleteLogsBefore, teamsWithLogsBefore } from '../../../tenancy/logs/index.ts';
@@ -113,29 +113,29 @@ const NOTHING: Removed = { emails: 0, received: 0, events: 0, caught: 0, reporte
  * that is not sent. A run does a part of it; it may be interrupted anywhere, and the next one continues.
  */
 export function createRemoval(store: Store): () => Promise<Removed> {
-  const remove = createRemovalOf(store);
+  const remove = createUncheckedRemoval(store);
   const isCopy = createCopyCheck(store);
   // The rows of an unconfirmed copy stay with their contents, which are also those of the original.
   return async () => ((await isCopy()) ? { ...NOTHING } : remove());
 }
 
-function createRemovalOf(store: Store): () => Promise<Removed> {
+function createUncheckedRemoval(store: Store): () => Promise<Removed> {
   // Positions of the walks over each team's expired emails: those that have to stay must not block the others.
   const positions = new Map<string, string>();
-  const warnedOf = new Set<string>();
+  const warned = new Set<string>();
   const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
     const removed = { ...NOTHING };
-    const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
+    const teams = await pickTeams(await listExpiries(store, warnOnce), (some) => teamsWithExpired(store.db, some));
     await roundRobin(teams, (team) => removeBatch(team, removed));
-    removed.pages = await giveBack(store);
+    removed.pages = await cutUnusedPages(store);
     return removed;
   };
 
-  function warnOf(teamId: string, plan: string): void {
-    if (warnedOf.has(teamId)) return;
-    warnedOf.add(teamId);
+  function warnOnce(teamId: string, plan: string): void {
+    if (warned.has(teamId)) return;
+    warned.add(teamId);
     store.log.warn({ teamId, plan }, 'nothing of this team expires: its plan is not in the configuration');
   }
 
@@ -164,9 +164,9 @@ function createRemovalOf(store: Store): () => Promise<Removed> {
     if (ids.length === 0) return 0;
     const { gone, events } = await store.db.tx(async (tx) => {
       const gone = await removeReceivedRows(tx, team.teamId, ids);
-      return { gone, events: gone.length === 0 ? 0 : await removeEventsOf(tx, idsOf(gone)) };
+      return { gone, events: gone.length === 0 ? 0 : await removeEvents(tx, toIds(gone)) };
     });
-    await removeBlobs(store, idsOf(gone.filter(({ hasFiles }) => hasFiles)));
+    await removeBlobs(store, toIds(gone.filter(({ hasFiles }) => hasFiles)));
     removed.received += gone.length;
     removed.events += events;
     return ids.length;
@@ -175,16 +175,16 @@ function createRemovalOf(store: Store): () => Promise<Removed> {
   async function removeEmails(team: Expiry, ids: string[], removed: Removed): Promise<void> {
     const { emails, events } = await store.db.tx(async (tx) => {
       const gone = await removeEmailRows(tx, team, ids);
-      const goneIds = idsOf(gone);
-      await removeSharesOf(tx, goneIds);
-      await removeAttemptsOf(tx, goneIds);
-      await removeDiagnosesOf(tx, goneIds);
+      const goneIds = toIds(gone);
+      await removeEmailShares(tx, goneIds);
+      await removeEmailAttempts(tx, goneIds);
+      await removeEmailDiagnoses(tx, goneIds);
       // Files of drafts that go with their thread are left to the daily sweep.
       await removeInboxEmails(tx, goneIds);
-      return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEventsOf(tx, goneIds) };
+      return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEvents(tx, goneIds) };
     });
     // Runs after the commit: a crash in between leaves blobs without a row, which the daily sweep finds.
-    await removeBlobs(store, idsOf(emails.filter(({ hasFiles }) => hasFiles)));
+    await removeBlobs(store, toIds(emails.filter(({ hasFiles }) => hasFiles)));
     removed.emails += emails.length;
     removed.events += events;
   }
@@ -203,14 +203,14 @@ async function removeWritten(store: Store, team: Expiry, removed: Removed): Prom
   return report.isMore || runs === BATCH || bodies === BODIES_A_BATCH;
 }
 
-const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
+const toIds = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
 
 async function removeBlobs({ blobs }: Store, owners: string[]): Promise<void> {
   await eachLimit(owners, BLOBS_AT_ONCE, (owner) => blobs.remove(owner));
 }
 
 /** Cuts unused pages of the file; returns how many. */
-async function giveBack({ db }: Store): Promise<number> {
+async function cutUnusedPages({ db }: Store): Promise<number> {
   let cut = 0;
   for (let cuts = 0; cuts < CUTS_MAX; cuts++) {
     const pages = await db.cutUnusedPages(PAGES_A_CUT);
@@ -256,7 +256,7 @@ export function createWebhookRemoval(
       ({ teamId: id }) => restingAfter(() => removeDeleted(id, removed)),
       within(budgets.deletedMs, stopping),
     );
-    const teams = await pickTeams(await expiriesOf(store), (some) => teamsWithOldWebhookEvents(store.db, some));
+    const teams = await pickTeams(await listExpiries(store), (some) => teamsWithOldWebhookEvents(store.db, some));
     await roundRobinTeams(
       teams,
       (team) => restingAfter(() => removeExpired(team, removed)),
@@ -275,7 +275,7 @@ export function createWebhookRemoval(
   }
 
   async function removeExpired(team: Expiry, removed: WebhooksRemoved): Promise<boolean> {
-    for (const id of await webhooksOf(store.db, team.teamId)) {
+    for (const id of await listWebhookIds(store.db, team.teamId)) {
       const events = await removeBatch(id, team.beforeId);
       removed.events += events;
       if (events === WEBHOOK_EVENTS_BATCH) return true;
@@ -300,7 +300,7 @@ function within(budgetMs: number, stopping: AbortSignal | undefined): () => bool
 async function restingAfter(batch: () => Promise<boolean>): Promise<boolean> {
   const elapsedMs = stopwatch();
   const isMore = await batch();
-  if (isMore) await rest(elapsedMs());
+  if (isMore) await pauseFor(elapsedMs());
   return isMore;
 }
 

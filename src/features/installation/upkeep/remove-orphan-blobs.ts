@@ -5,7 +5,7 @@ import { importsWithFileAmong } from '../../audience/index.ts';
 import { emailRowsByIds } from '../../../mail/emails/index.ts';
 import { imagesAmong } from '../../templates/index.ts';
 import { inboxDraftsAmong } from '../../inbox/index.ts';
-import { installationOf, isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
+import { loadInstallationId, isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 import { receivedIdsAmong } from '../../../mail/received-emails/index.ts';
 import { capturedBlobOwners } from '../../../mail/capture/index.ts';
 
@@ -56,7 +56,7 @@ export async function sweepBlobs(store: Store, { remove }: { remove: boolean }):
 
 async function findOrphans(store: Store): Promise<{ looked: number; owners: string[] }> {
   // Checked each time: a folder may have been mounted over, or replaced, since the start.
-  await installationOf(store);
+  await loadInstallationId(store);
   const owners: string[] = [];
   let looked = 0;
   let batch: string[] = [];

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { World } from '../../../platform/world.ts';
 import { latestIdTime } from '../../../mail/events/index.ts';
-import { findingOf, type Finding } from '../../../platform/finding.ts';
+import { buildFinding, type Finding } from '../../../platform/finding.ts';
 import { endPausesAfter } from '../../campaigns/index.ts';
 import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
@@ -50,7 +50,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
     );
   }
 
-  function look(): void {
+  function checkOffset(): void {
     const now = clock.now() - clock.steady();
     const byMs = now - offset;
     // Each check starts over, so that a clock that is slewed for days is not reported as a step.
@@ -76,17 +76,17 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
     );
   }
   let end = (): void => undefined;
-  const lookAgain = (): void => {
+  const scheduleCheck = (): void => {
     end = clock.timer(LOOK_MS, () => {
-      look();
-      lookAgain();
+      checkOffset();
+      scheduleCheck();
     });
   };
-  lookAgain();
+  scheduleCheck();
   return {
     findings() {
       if (!last || clock.steady() - last.seenAt >= KEPT_MS) return [];
-      return [findingOf('clock_stepped', { summary: last.summary, since: last.at })];
+      return [buildFinding('clock_stepped', { summary: last.summary, since: last.at })];
     },
     async stop() {
       end();

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { World } from '../../../platform/world.ts';
 import { systemClock, repeat } from '../../../platform/clock.ts';
-import { findingOf, type Finding } from '../../../platform/finding.ts';
+import { buildFinding, type Finding } from '../../../platform/finding.ts';
 import {
   tryCommit,
   DatabaseMoved,
@@ -63,7 +63,7 @@ function watchCommits({ db, clock, log }: Watched): DatabaseWatch {
     if (!failing) return [];
     const { code } = failing.error as { code?: unknown };
     const summary = `What is accepted cannot be written to the database (${String(code ?? 'unknown')}).`;
-    return [findingOf('database_failing', { summary, since: failing.since })];
+    return [buildFinding('database_failing', { summary, since: failing.since })];
   };
 
   /** Resolves with whether the commit in progress ended in time. */
@@ -203,7 +203,12 @@ function watchDamage({ clock, config, dataDir, db, log, random }: World): Damage
     gone: new Promise(() => undefined),
     findings: () =>
       damage
-        ? [findingOf('database_damaged', { summary: `The database is damaged (${damage.says}).`, since: damage.since })]
+        ? [
+            buildFinding('database_damaged', {
+              summary: `The database is damaged (${damage.says}).`,
+              since: damage.since,
+            }),
+          ]
         : [],
     check: () => (damage ? Promise.reject(new Error(`the database is damaged: ${damage.says}`)) : Promise.resolve()),
     async examine(signal) {
@@ -236,13 +241,14 @@ const POLLS_LOST = 2;
  * sends nothing more, writes the data to a copy next to the original path, and stops. If the copy cannot be written, it
  * stays and tries again, because nothing else has the data.
  */
-function watchFiles({ db, clock, log }: Watched, file: string, tell: Tell): DatabaseWatch {
+function watchFiles({ db, clock, log }: Watched, file: string, tell: ReportFinding): DatabaseWatch {
   const gone = Promise.withResolvers<Error>();
   let polls = 0;
   let found: { summary: string; since: number } | undefined;
   let rescued: string | undefined;
 
-  const findings = () => (found ? [findingOf('storage_unwritable', { ...found, summary: `${found.summary}.` })] : []);
+  const findings = () =>
+    found ? [buildFinding('storage_unwritable', { ...found, summary: `${found.summary}.` })] : [];
 
   async function look(pollsLost: number): Promise<void> {
     if (rescued !== undefined) return;
@@ -300,7 +306,7 @@ const MOVE_POLL_MS = 1000;
  * acknowledges no request any more and has to end. `tell` reports that outside the database, which cannot record it any
  * more.
  */
-function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
+function watchMove({ db, clock, log }: Watched, tell: ReportFinding): DatabaseWatch {
   const gone = Promise.withResolvers<Error>();
   let found: { summary: string; since: number } | undefined;
   let following: Promise<void> | undefined;
@@ -309,13 +315,13 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
 
   function note(summary: string): Finding {
     found = { summary, since: found?.since ?? clock.now() };
-    return findingOf('database_moved', { ...found, summary: `${summary}.` });
+    return buildFinding('database_moved', { ...found, summary: `${summary}.` });
   }
 
   async function follow(): Promise<void> {
     let isSaid = false;
     while (!isStopped) {
-      const mark = await look().catch(() => 'unknown' as const);
+      const mark = await findMove().catch(() => 'unknown' as const);
       if (mark === undefined) {
         found = undefined;
         if (isSaid) log.warn('the move of this database failed or was canceled; this node continues');
@@ -333,7 +339,7 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
   }
 
   /** Returns the mark of the move that makes the database refuse writes; undefined once nothing does. */
-  const look = async (): Promise<MoveMark | undefined> => (await moveUnderWay(db)) ?? (await readMove(db));
+  const findMove = async (): Promise<MoveMark | undefined> => (await moveUnderWay(db)) ?? (await readMove(db));
 
   async function leave(mark: MoveMark): Promise<void> {
     const summary = saysMoved(mark);
@@ -353,7 +359,7 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
   });
   return {
     gone: gone.promise,
-    findings: () => (found ? [findingOf('database_moved', { ...found, summary: `${found.summary}.` })] : []),
+    findings: () => (found ? [buildFinding('database_moved', { ...found, summary: `${found.summary}.` })] : []),
     check: () => (found ? Promise.reject(new Error(found.summary)) : Promise.resolve()),
     async stop() {
       stopFencing();
@@ -401,12 +407,12 @@ export interface DatabaseWatch {
 }
 
 /** Reports a finding if the database cannot record that; the same `event` only once. */
-type Tell = (finding: Finding, event: string) => Promise<void>;
+type ReportFinding = (finding: Finding, event: string) => Promise<void>;
 
 type Watched = Pick<World, 'db' | 'clock' | 'log'>;
 
 /** Reports the node as not ready while the database was moved away, is missing, is damaged, or takes no commit. */
-export function watchDatabase(world: World, tell: Tell): DamageWatch {
+export function watchDatabase(world: World, tell: ReportFinding): DamageWatch {
   const file = path.resolve(world.dataDir, world.config.database.path);
   const damage = watchDamage(world);
   const watches: DatabaseWatch[] = [watchMove(world, tell), damage, watchCommits(world)];

@@ -1,4 +1,12 @@
-import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  textsIn,
+  uuidsIn,
+  type Executor,
+  type Page,
+} from '../../../platform/db/index.ts';
 import type { ImageType } from '../../../protocol/image-head.ts';
 
 export interface ImageRow {
@@ -55,11 +63,11 @@ export async function listImageRows(
   teamId: string,
   page: Page,
 ): Promise<{ rows: ImageRow[]; hasMore: boolean }> {
-  return pageOf(await db.all<ImageRow>(pageSql('images', 'team_id = ?', page), [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<ImageRow>(pageSql('images', 'team_id = ?', page), [teamId, ...pageValues(page)]), page);
 }
 
 /** Returns the total size of a team's images. */
-export async function imageBytesOf(db: Executor, teamId: string): Promise<number> {
+export async function sumImageBytes(db: Executor, teamId: string): Promise<number> {
   const sql = 'select coalesce(sum(bytes), 0) as n from images where team_id = ?';
   return Number((await db.get<{ n: number | string }>(sql, [teamId]))?.n ?? 0);
 }
@@ -103,7 +111,7 @@ export async function insertUses(
  * Returns the names of broadcasts that show an image and were sent to somebody, or are being sent; newest first, at
  * most `limit`.
  */
-export async function usesOf(db: Executor, imageId: string, limit: number): Promise<string[]> {
+export async function listUses(db: Executor, imageId: string, limit: number): Promise<string[]> {
   const sql = `select b.name from broadcast_images u join broadcasts b on b.id = u.broadcast_id
     where u.image_id = ? and (b.status in ('scheduled', 'queued', 'sending', 'sent') or b.recipients > 0)
     order by b.id desc limit ?`;

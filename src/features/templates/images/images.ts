@@ -15,7 +15,7 @@ import {
 } from '../../../mail/contents/index.ts';
 import {
   findImageByHash,
-  imageBytesOf,
+  sumImageBytes,
   insertImage,
   findImage,
   findServedImage,
@@ -24,7 +24,7 @@ import {
   listImageRows,
   deleteImageRow,
   lockImage,
-  usesOf,
+  listUses,
   type ImageRow,
 } from './images.store.ts';
 import type { Readable } from 'node:stream';
@@ -108,7 +108,7 @@ async function write(
   const known = await findImageByHash(tx, row.team_id, row.content_hash);
   if (known) return known;
   const { max_bytes_per_team: bytesMax } = store.config.images;
-  const taken = await imageBytesOf(tx, row.team_id);
+  const taken = await sumImageBytes(tx, row.team_id);
   if (taken + row.bytes > bytesMax) {
     throw refuse('validation_error', {
       status: 422,
@@ -150,7 +150,7 @@ export async function deleteImage({ store, teamId }: Ctx, id: string, { force = 
   await store.db.tx(async (tx) => {
     const row = await lockImage(tx, teamId, id);
     if (!row) throw notFound('Image');
-    const shownIn = force ? [] : await usesOf(tx, id, NAMED_MAX + 1);
+    const shownIn = force ? [] : await listUses(tx, id, NAMED_MAX + 1);
     if (shownIn.length > 0) throw stillShown(shownIn);
     await deleteImageRow(tx, id);
     await removeContents(tx, [id]);
@@ -216,12 +216,12 @@ const findToken = (address: string): string | undefined => [...tokensIn(address)
 
 /** Returns the size of each image of ours among the addresses of a body, and whether it was deleted. */
 export function lookUpImages({ origin, known }: ImagesShown): {
-  bytesOf(address: string): number;
+  countBytes(address: string): number;
   isGone(address: string): boolean;
 } {
   const bytes = new Map(known);
   return {
-    bytesOf: (address) => bytes.get(findToken(address) ?? '') ?? 0,
+    countBytes: (address) => bytes.get(findToken(address) ?? '') ?? 0,
     isGone(address) {
       if (!address.startsWith(`${origin}/`)) return false;
       const token = tokenInPath(address.slice(origin.length));
@@ -231,7 +231,7 @@ export function lookUpImages({ origin, known }: ImagesShown): {
 }
 
 /** Records which of its team's images the bodies of a broadcast show, in the transaction that fixes them. */
-export async function noteImagesOf(
+export async function noteBroadcastImages(
   tx: Executor,
   { id, team_id: teamId }: { id: string; team_id: string },
   bodies: { html: string | null; text: string | null },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createVersionCache } from './published-versions.ts';
 import type { VersionRow } from './templates.store.ts';
 
-function rowOf(id: string, html: string): VersionRow {
+function buildRow(id: string, html: string): VersionRow {
   const nothing = { template_id: 't', sender: null, subject: null, text: null, reply_to_list: '[]', variables: '[]' };
   return { ...nothing, id, html, created_at: 0 };
 }
@@ -12,7 +12,7 @@ function cacheOver(rows: Record<string, string>, bytesMax: number) {
   const read = createVersionCache((id) => {
     loads.push(id);
     const html = rows[id];
-    return Promise.resolve(html === undefined ? undefined : rowOf(id, html));
+    return Promise.resolve(html === undefined ? undefined : buildRow(id, html));
   }, bytesMax);
   return { loads, read };
 }

@@ -1,7 +1,7 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import { findTemplate, findVersion, type TemplateRow, type VersionRow } from './templates.store.ts';
 import { readVariables, type Variable } from './template-content.ts';
-import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge.ts';
+import { collectKeys, parseMerge, type MergeText } from '../../../protocol/merge.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** Published version, read and parsed once for many sends. */
@@ -24,8 +24,8 @@ export function readVersion(row: VersionRow): PublishedVersion {
   const html = parseMerge(row.html);
   const text = row.text === null ? undefined : parseMerge(row.text);
   const subject = row.subject === null ? undefined : parseMerge(row.subject);
-  const needsOf = (...texts: (MergeText | undefined)[]): string[] => {
-    const bare = texts.flatMap((parts) => [...keysOf((parts ?? []).filter(hasNoDefault))]);
+  const listNeeded = (...texts: (MergeText | undefined)[]): string[] => {
+    const bare = texts.flatMap((parts) => [...collectKeys((parts ?? []).filter(hasNoDefault))]);
     return [...new Set(bare)].filter((key) => variables.has(key) && !fallbacks.has(key));
   };
   return {
@@ -36,7 +36,7 @@ export function readVersion(row: VersionRow): PublishedVersion {
     text,
     variables,
     fallbacks,
-    needs: { bodies: needsOf(html, text), subject: needsOf(subject) },
+    needs: { bodies: listNeeded(html, text), subject: listNeeded(subject) },
   };
 }
 
@@ -61,7 +61,7 @@ export function createVersionCache(
     const row = await load(id);
     if (!row) return undefined;
     const version = readVersion(row);
-    const bytes = bytesOf(row, version);
+    const bytes = estimateBytes(row, version);
     // Versions larger than a quarter of the cache are not kept: each send would evict most others.
     if (bytes > bytesMax / 4) return version;
     kept.set(id, { version, bytes });
@@ -69,7 +69,7 @@ export function createVersionCache(
   };
 }
 
-function bytesOf(row: VersionRow, { html, text, subject }: PublishedVersion): number {
+function estimateBytes(row: VersionRow, { html, text, subject }: PublishedVersion): number {
   const chars = row.html.length + (row.text?.length ?? 0) + (row.subject?.length ?? 0) + row.variables.length;
   const parts = html.length + (text?.length ?? 0) + (subject?.length ?? 0);
   return 2 * chars + BYTES_A_PART * (parts + 10);

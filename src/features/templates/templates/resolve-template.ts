@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/db/index.ts';
 import { invalidFields, notFound, refuse, Refusal, type FieldFault } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
-import { keysOf, mergedChars, renderMerge, type MergeText } from '../../../protocol/merge.ts';
+import { collectKeys, mergedChars, renderMerge, type MergeText } from '../../../protocol/merge.ts';
 import type { SharedValues } from '../../../mail/shared-bodies/index.ts';
 import { BODY_BYTES_MAX, isOneLine, valueFault } from './template-content.ts';
 import { createVersionCache, readVersion, type PublishedVersion } from './published-versions.ts';
@@ -30,9 +30,9 @@ export function readValues(
   }
   const faults: FieldFault[] = [];
   const values = new Map<string, string>();
-  const inSubject = rendersSubject ? keysOf(version.subject ?? []) : new Set<string>();
+  const inSubject = rendersSubject ? collectKeys(version.subject ?? []) : new Set<string>();
   for (const [key, value] of entries) {
-    const says = faultOf(version, key, value) ?? (inSubject.has(key) ? subjectFault(String(value)) : undefined);
+    const says = findFault(version, key, value) ?? (inSubject.has(key) ? subjectFault(String(value)) : undefined);
     if (says === undefined) values.set(key, String(value));
     else faults.push(faultAt(key, says));
   }
@@ -45,7 +45,7 @@ export function readValues(
   return values;
 }
 
-function faultOf({ variables }: PublishedVersion, key: string, value: unknown): string | undefined {
+function findFault({ variables }: PublishedVersion, key: string, value: unknown): string | undefined {
   const variable = variables.get(key);
   if (variable) return valueFault(variable.type, value);
   const known = variables.size === 0 ? 'it declares none' : `declared are ${[...variables.keys()].join(', ')}`;
@@ -93,7 +93,7 @@ export function valueFaults(
  * addresses, subject and bodies meet the same rules.
  */
 export async function resolveTemplate(store: Store, teamId: string, use: TemplateUse): Promise<ResolvedTemplate> {
-  const { findPublished, findContent } = readersOf(store.db);
+  const { findPublished, findContent } = findOrCreateReaders(store.db);
   const template = await findPublished(`${teamId} ${use.id}`);
   if (!template) throw notFound('Template');
   const found = template.versionId === null ? undefined : await findContent(template.versionId);
@@ -136,7 +136,7 @@ function countVariables(text: MergeText): number {
 
 /** Returns the values that the bodies use. A fallback is of no use next to a given value. */
 function bodyValues({ html, text }: PublishedVersion, { given, fallbacks }: SendValues): SharedValues {
-  const keys = new Set([...keysOf(html), ...keysOf(text ?? [])]);
+  const keys = new Set([...collectKeys(html), ...collectKeys(text ?? [])]);
   const used = (values: ReadonlyMap<string, string>): [string, string][] =>
     [...values].filter(([key]) => keys.has(key));
   return {
@@ -208,7 +208,7 @@ interface Readers {
 
 const readers = new WeakMap<Db, Readers>();
 
-function readersOf(db: Db): Readers {
+function findOrCreateReaders(db: Db): Readers {
   let made = readers.get(db);
   if (!made) {
     const findPublished = db.memo(['templates'], async (teamAndName) => {

@@ -2,7 +2,7 @@ import type { CreateTemplateRequest, UpdateTemplateRequest } from '../../../cont
 import { invalidFields, refuse, type FieldFault, type Refusal } from '../../../platform/refusal.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { keysOf, parseMerge } from '../../../protocol/merge.ts';
+import { collectKeys, parseMerge } from '../../../protocol/merge.ts';
 import type { VersionRow } from './templates.store.ts';
 
 /** A declared variable, as a version stores it. */
@@ -59,22 +59,22 @@ const VALUE_CHARS_MAX = 2000;
 
 /** Returns the fault of a value for a variable of this type; undefined if it is valid. */
 export function valueFault(type: Variable['type'], value: unknown): string | undefined {
-  if (typeof value !== type) return `must be a ${type}, as the variable is declared; got ${kindOf(value)}.`;
+  if (typeof value !== type) return `must be a ${type}, as the variable is declared; got ${describeKind(value)}.`;
   // JSON can spell numbers beyond the range of a double, such as 1e999.
   if (type === 'number' && !Number.isFinite(value)) return 'must be a finite number.';
-  const chars = typeof value === 'string' ? charsOf(value) : 0;
+  const chars = typeof value === 'string' ? countChars(value) : 0;
   if (chars > VALUE_CHARS_MAX) return `may have at most ${VALUE_CHARS_MAX} characters; got ${chars}.`;
   return undefined;
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 /** Counts code points, as the contract does, without building an array of millions for a text that is far too long. */
-function charsOf(text: string): number {
+function countChars(text: string): number {
   let chars = 0;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -148,7 +148,7 @@ function mailboxFaults(field: string, texts: string[], isList: boolean): FieldFa
   return texts.flatMap((text, i) => {
     const parsed = parseMailbox(text);
     const path = isList ? `${field}.${i}` : field;
-    if (keysOf(parseMerge(text)).size > 0) {
+    if (collectKeys(parseMerge(text)).size > 0) {
       return [{ path, message: `${path} must not hold a variable; only subject, html and text are merged.` }];
     }
     return parsed.ok ? [] : [{ path, message: `${path}: ${parsed.fault}` }];

@@ -1,4 +1,4 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
+import { cutPage, pageSql, pageValues, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
 import { isUuid } from '../../../platform/ids.ts';
 
 export interface TemplateRow {
@@ -77,7 +77,7 @@ export async function listTemplateRows(
   page: Page,
 ): Promise<{ rows: TemplateRow[]; hasMore: boolean }> {
   const rows = await db.all<TemplateRow>(pageSql('templates', 'team_id = ?', page), [teamId, ...pageValues(page)]);
-  return pageOf(rows, page);
+  return cutPage(rows, page);
 }
 
 export async function saveTemplate(tx: Executor, row: TemplateRow): Promise<void> {

@@ -161,7 +161,7 @@ export async function updateTemplate(
     return await store.db.tx(async (tx) => {
       const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
       if (Object.keys(input).length > 0) {
-        const draftId = await writeContent(store, tx, row, draft, contentOf(store, input, draft));
+        const draftId = await writeContent(store, tx, row, draft, toContent(store, input, draft));
         await saveTemplate(tx, {
           ...row,
           name: input.name ?? row.name,
@@ -178,7 +178,7 @@ export async function updateTemplate(
 }
 
 /** Returns the content fields of the request, as they are stored. */
-function contentOf(store: Store, input: UpdateTemplateRequest, draft: VersionRow): Partial<Content> {
+function toContent(store: Store, input: UpdateTemplateRequest, draft: VersionRow): Partial<Content> {
   const { from, subject, reply_to: replyTo, html, text, variables } = input;
   const change: Partial<Content> = {};
   if (from !== undefined) change.sender = from?.trim() ?? null;

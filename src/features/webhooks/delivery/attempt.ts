@@ -4,7 +4,7 @@ import type { World } from '../../../platform/world.ts';
 import { webhookHeaders, webhookKey } from '../../../protocol/webhook-signature.ts';
 import type { GroupCommit } from '../../../platform/db/index.ts';
 import { recordAttempts, recordHealth, type Attempt } from '../endpoints/webhook-events.store.ts';
-import { signingSecretsOf } from '../endpoints/webhooks.ts';
+import { openSigningSecrets } from '../endpoints/webhooks.ts';
 import type { KeyObject } from 'node:crypto';
 import type { PostPool, PostFault } from '../../../platform/fetch/index.ts';
 import type { EndpointRow } from './endpoints.store.ts';
@@ -13,7 +13,7 @@ import type { EndpointRow } from './endpoints.store.ts';
  * Returns the message for the team. A name that does not exist and one that leads into a private network read alike, or
  * that network could be mapped.
  */
-function sentenceOf(fault: PostFault, timeoutMs: number): string {
+function describeFault(fault: PostFault, timeoutMs: number): string {
   switch (fault.kind) {
     case 'blocked':
       return 'The host of the endpoint has no public address.';
@@ -65,7 +65,7 @@ export class UnusableEndpoint extends Error {}
 export function createEndpoints(world: World): Endpoints {
   const pools = new Map<string, { url: URL; pool: PostPool }>();
 
-  function poolOf({ id, endpoint }: EndpointRow): { url: URL; pool: PostPool } {
+  function findOrOpenPool({ id, endpoint }: EndpointRow): { url: URL; pool: PostPool } {
     const known = pools.get(id);
     const url = new URL(endpoint);
     if (known?.url.href === url.href) return known;
@@ -80,8 +80,8 @@ export function createEndpoints(world: World): Endpoints {
   return {
     open(row) {
       try {
-        const keys = signingSecretsOf(world, row, world.clock.now()).map(webhookKey);
-        const { url, pool } = poolOf(row);
+        const keys = openSigningSecrets(world, row, world.clock.now()).map(webhookKey);
+        const { url, pool } = findOrOpenPool(row);
         return { row, path: url.pathname + url.search, pool, keys };
       } catch (error) {
         throw new UnusableEndpoint(String(error), { cause: error });
@@ -139,7 +139,7 @@ export async function makeAttempt(
     return { isSuccess: status >= 200 && status <= 299, isCut, status, response: body, error: null, ...measured };
   }
   world.log.debug({ eventId: event.id, fault: got.fault, err: got.because }, 'a webhook was not answered');
-  const error = sentenceOf(got.fault, TIMEOUT_MS);
+  const error = describeFault(got.fault, TIMEOUT_MS);
   return { isSuccess: false, isCut: false, status: null, response: null, error, ...measured };
 }
 
@@ -162,7 +162,7 @@ export function createAttemptWriter({ clock, log, meter, tracer }: World, commit
   let saidAt = -Infinity;
 
   /** Logs at most once a minute, because a full disk fails hundreds of writes. */
-  function say(error: unknown, { webhookId, eventId }: Attempt): void {
+  function logFailure(error: unknown, { webhookId, eventId }: Attempt): void {
     if (Math.abs(clock.now() - saidAt) < LOG_MS) return;
     saidAt = clock.now();
     log.error({ err: error, webhookId, eventId }, 'could not store attempts to send webhooks');
@@ -178,7 +178,7 @@ export function createAttemptWriter({ clock, log, meter, tracer }: World, commit
         tracer.notified({ id, eventId, webhookId, startMs: sentAt, durationMs, status, isSuccess });
         return true;
       } catch (error) {
-        say(error, attempt);
+        logFailure(error, attempt);
       }
       if (isLastTry) return false;
       await pause(clock, TRY_AGAIN_MS, signal);

@@ -2,7 +2,7 @@ import type { SlotPool } from '../../../platform/limits/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parkWhatIsDue, disableWebhook } from '../endpoints/webhooks.ts';
 import { insertPayloads, type Attempt, type PayloadRow } from '../endpoints/webhook-events.store.ts';
-import { payloadsOf } from '../endpoints/payload.ts';
+import { loadPayloads } from '../endpoints/payload.ts';
 import { makeAttempt, UnusableEndpoint, type Outcome, type WriteAttempt, type OpenEndpoint } from './attempt.ts';
 import { dueEvents, ownedEndpoint, failingSinceBefore, type DueEvent, type EndpointRow } from './endpoints.store.ts';
 import type { GroupCommit } from '../../../platform/db/index.ts';
@@ -283,7 +283,7 @@ export class EndpointSender {
       // A response without end costs a connection each time: such an endpoint gets one request at a time.
       if (outcome.isSuccess && !outcome.isCut) this.#window.succeeded(outcome.durationMs, event.isBehind);
       else this.#window.failed();
-      const isWritten = await write(attemptOf(world, this.id, event, outcome), signal);
+      const isWritten = await write(buildAttempt(world, this.id, event, outcome), signal);
       const failingSince = endpoint.row.failing_since ?? outcome.sentAt;
       const isTooLong = !outcome.isSuccess && failingSince <= this.#now() - FAILING_MS_MAX;
       if (isWritten && isTooLong) await disableFailing(this.id);
@@ -316,7 +316,7 @@ export class EndpointSender {
   }
 }
 
-function attemptOf(world: World, webhookId: string, event: DueEvent, outcome: Outcome): Attempt {
+function buildAttempt(world: World, webhookId: string, event: DueEvent, outcome: Outcome): Attempt {
   const nextAt = outcome.isSuccess ? undefined : nextTryAt(event.tries + 1, world.clock.now(), world.random);
   return {
     ...outcome,
@@ -343,6 +343,6 @@ export function createPayloads(world: World, commits: GroupCommit): Payloads {
   );
   return (teamId, events) => {
     const orders = events.map(({ event_id: eventId, type, created_at: at }) => ({ eventId, type, at }));
-    return payloadsOf(world, teamId, orders, write);
+    return loadPayloads(world, teamId, orders, write);
   };
 }

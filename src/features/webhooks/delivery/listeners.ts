@@ -34,7 +34,7 @@ import {
 } from './listener-frames.ts';
 import { stopwatch } from '../../../platform/clock.ts';
 import { publicEventId } from '../../../mail/events/index.ts';
-import { payloadsOf } from '../endpoints/payload.ts';
+import { loadPayloads } from '../endpoints/payload.ts';
 import type { Store } from '../../../platform/store.ts';
 import { keyLives } from '../../../tenancy/api-keys/index.ts';
 import { teamOfSession } from '../../../tenancy/session-rows/index.ts';
@@ -157,12 +157,12 @@ function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   async function* waiting(): AsyncGenerator<string> {
     isAwake = false;
     // Checked for each batch: no event is sent to a key that has been revoked, or to a person who has left.
-    const ended = await whyEnded(store, ctx);
+    const ended = await findEndReason(store, ctx);
     if (ended) return void (ending = ended);
     const taken = await takeNext(store.db, listener, EVENTS_PER_BATCH, store.clock.now());
     if (!taken) return void (ending ??= 'lost');
     if (taken.events.length === EVENTS_PER_BATCH) isAwake = true;
-    const payloads = await payloadsOf(store, ctx.teamId, taken.events);
+    const payloads = await loadPayloads(store, ctx.teamId, taken.events);
     for (const { eventId, type } of taken.events) {
       const event = { id: publicEventId(eventId), type, payload: payloads.get(eventId) ?? '' };
       const position = { listenerId: listener.id, batch: taken.batch, eventId };
@@ -187,7 +187,7 @@ function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
     note();
     stir?.();
   };
-  const readable = readableOf(frames(), () => stir?.());
+  const readable = toReadable(frames(), () => stir?.());
   return {
     listenerId: listener.id,
     holder: listener.holder,
@@ -206,7 +206,7 @@ function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
  * Makes a readable that requests the next frame when there is room for it; closing it wakes a generator that waits for
  * events.
  */
-function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
+function toReadable(frames: AsyncGenerator<string>, onClose: () => void): Readable {
   const iterator: AsyncIterableIterator<string> = {
     next: () => frames.next(),
     return() {
@@ -251,7 +251,7 @@ export function createListeners(world: World): Listeners {
     clock,
     log,
     pollMs: POLL_MS,
-    carry: () => Promise.resolve(),
+    process: () => Promise.resolve(),
     async claim() {
       const open = [...streams.values()].map(({ stream }) => stream);
       const ids = open.map((stream) => stream.listenerId);
@@ -331,7 +331,7 @@ async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Pro
   const holders = asked.map(([holder]) => holder);
   const mine = await keepAlive(world.db, holders, now);
   for (const [holder, { ctx, stream }] of asked) {
-    const ended = mine.has(holder) ? await whyEnded(world, ctx) : 'lost';
+    const ended = mine.has(holder) ? await findEndReason(world, ctx) : 'lost';
     if (ended) stream.end(ended);
   }
 }
@@ -354,7 +354,7 @@ export async function forgetListeners(world: World): Promise<void> {
 }
 
 /** Returns the reason that a caller could not open its stream again; undefined while it could. */
-async function whyEnded(
+async function findEndReason(
   store: Store,
   { actor, teamId }: Pick<Ctx, 'actor' | 'teamId'>,
 ): Promise<ClosedReason | undefined> {

@@ -10,7 +10,7 @@ import {
   type WorkLoop,
 } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
-import { endpointLeases, leaseEndpoints, noteTold } from '../endpoints/webhooks.store.ts';
+import { endpointLeases, leaseEndpoints, noteNotified } from '../endpoints/webhooks.store.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 import { createAttemptWriter, createEndpoints, UnusableEndpoint, type Endpoints } from './attempt.ts';
 import { createDisableFailing, EndpointSender, createPayloads, type SenderParts } from './endpoint-sender.ts';
@@ -42,7 +42,7 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
     // Failed notices are retried last, so that AT_ONCE failures do not block the others.
     due: async () =>
       (await untold(db)).toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id))),
-    async carry(endpoint) {
+    async process(endpoint) {
       failed.add(endpoint.id);
       await notifyAdmins(world, accept, endpoint);
       failed.delete(endpoint.id);
@@ -60,11 +60,11 @@ async function notifyAdmins(
   if (fault !== undefined) {
     const { id: webhookId, team_id: teamId } = endpoint;
     world.log.error(
-      { webhookId, teamId, host: hostOf(endpoint) },
+      { webhookId, teamId, host: extractHost(endpoint) },
       `a webhook was disabled and no admin could be notified: ${fault}`,
     );
   }
-  await noteTold(world.db, endpoint.id, world.clock.now());
+  await noteNotified(world.db, endpoint.id, world.clock.now());
 }
 
 /** Mails the admins; returns the reason if none could be notified. */
@@ -88,11 +88,11 @@ async function send(
 }
 
 /** Returns the host only, because paths and query strings of webhooks hold secrets that mail and log must not show. */
-const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
+const extractHost = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
 
 function composeNotice(endpoint: DisabledEndpoint) {
   const { id, disabled_at: disabledAt, failing_since: failingSince } = endpoint;
-  const host = hostOf(endpoint);
+  const host = extractHost(endpoint);
   const since = isoTime(failingSince ?? disabledAt);
   return {
     subject: `Webhook disabled: ${host}`,
@@ -222,7 +222,7 @@ function createEndpointLoop(
     pollMs,
     rest: REST,
     claim,
-    carry,
+    process: runSender,
     renewed,
     describe: ({ id }) => ({ webhookId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: endpointLeases(db) },
@@ -242,7 +242,7 @@ function createEndpointLoop(
     return { items, left: ended.length > 0 ? 'blocked' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
   }
 
-  async function carry(sender: EndpointSender, signal: AbortSignal): Promise<void> {
+  async function runSender(sender: EndpointSender, signal: AbortSignal): Promise<void> {
     try {
       await sender.run(() => loop.state() === 'stopping', signal);
     } catch (error) {

@@ -23,7 +23,7 @@ const TEAMS_ON_PG = '(select * from jsonb_to_recordset(?::jsonb) as r(team uuid,
 const TEAMS_ON_SQLITE = `(select json_extract(value, '$.team') as team,
   json_extract(value, '$.before_id') as before_id from json_each(?))`;
 
-export async function webhooksOf(db: Executor, teamId: string): Promise<string[]> {
+export async function listWebhookIds(db: Executor, teamId: string): Promise<string[]> {
   const rows = await db.all<{ id: string }>('select id from webhooks where team_id = ? order by id', [teamId]);
   return rows.map((row) => row.id);
 }

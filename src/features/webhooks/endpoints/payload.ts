@@ -18,12 +18,12 @@ export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjec
  * Renders the body of a webhook delivery: the same text for the same event, on whichever node and whenever it is
  * rendered. For an email past retention, it contains what the event still has.
  */
-export function renderPayload(event: PayloadEvent, email: ToldEmail | undefined): string {
-  return JSON.stringify({ type: event.type, created_at: isoTime(event.at), data: dataOf(event, email) });
+export function renderPayload(event: PayloadEvent, email: PayloadEmail | undefined): string {
+  return JSON.stringify({ type: event.type, created_at: isoTime(event.at), data: buildData(event, email) });
 }
 
 /** Fields of an email that an endpoint receives. */
-export type ToldEmail = Pick<
+export type PayloadEmail = Pick<
   EmailRow,
   'sender' | 'to_list' | 'subject' | 'message_id' | 'tags' | 'headers' | 'template_id' | 'created_at'
 >;
@@ -67,14 +67,14 @@ const isEmailEvent = (event: RecordedEvent): event is EmailEvent =>
   event.type.startsWith('email.') && event.type !== 'email.received';
 const isDomainEvent = (event: RecordedEvent): event is DomainEvent => event.type.startsWith('domain.');
 
-function dataOf(event: PayloadEvent, email: ToldEmail | undefined): object {
+function buildData(event: PayloadEvent, email: PayloadEmail | undefined): object {
   if (event.subjectId === undefined) return {};
   if (isEmailEvent(event)) return emailData(event, email);
   if (isDomainEvent(event)) return Object.fromEntries(DOMAIN_KEYS.map((key) => [key, event.data[key]]));
   return event.data;
 }
 
-function emailData({ type, subjectId, at, data }: EmailEvent, email: ToldEmail | undefined): object {
+function emailData({ type, subjectId, at, data }: EmailEvent, email: PayloadEmail | undefined): object {
   const { template_id: templateId = null, tags = null, headers = null } = email ?? {};
   const told: Record<string, unknown> = { ...data };
   return {
@@ -87,16 +87,16 @@ function emailData({ type, subjectId, at, data }: EmailEvent, email: ToldEmail |
     // was set back.
     created_at: isoTime(email?.created_at ?? Math.min(timeOfId(subjectId), at)),
     ...(templateId === null ? {} : { template_id: templateId }),
-    ...(tags === null ? {} : { tags: tagsOf(tags) }),
-    ...(headers === null ? {} : { headers: headersOf(headers) }),
+    ...(tags === null ? {} : { tags: readTags(tags) }),
+    ...(headers === null ? {} : { headers: readHeaders(headers) }),
     ...Object.fromEntries(Object.keys(EXTRAS[type]).map((extra) => [extra, told[extra]])),
   };
 }
 
-const tagsOf = (json: string): Record<string, string> =>
+const readTags = (json: string): Record<string, string> =>
   Object.fromEntries((readJson(json) as { name: string; value: string }[]).map(({ name, value }) => [name, value]));
 
-const headersOf = (json: string): { name: string; value: string }[] =>
+const readHeaders = (json: string): { name: string; value: string }[] =>
   (readJson(json) as [string, string][]).map(([name, value]) => ({ name, value }));
 
 const readJson = (json: string): unknown => JSON.parse(json);
@@ -115,7 +115,7 @@ export type WritePayloads = (rows: readonly PayloadRow[]) => Promise<number>;
  * Returns the exact bodies of a team's events, by event. A missing one is rendered and stored before it is returned, so
  * that every attempt, every replay and every reader get the same bytes.
  */
-export async function payloadsOf(
+export async function loadPayloads(
   store: Store,
   teamId: string,
   orders: readonly PayloadOrder[],
@@ -128,7 +128,7 @@ export async function payloadsOf(
   const rows = await render(store, teamId, missing);
   const written = await write(rows);
   // Another process was first, and its bytes count; or an event was erased meanwhile, and is rendered without its data.
-  if (written < rows.length) return payloadsOf(store, teamId, orders, write);
+  if (written < rows.length) return loadPayloads(store, teamId, orders, write);
   for (const row of rows) found.set(row.event_id, row.payload);
   return found;
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../mail/events/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { renderPayload, type ToldEmail } from './payload.ts';
+import { renderPayload, type PayloadEmail } from './payload.ts';
 import { insertPayloads } from './webhook-events.store.ts';
 import { findWebhook } from './webhooks.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
@@ -235,11 +235,11 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
 function sampleEvent(
   type: SampleType,
   { ids, teamId, at }: { ids: Ids; teamId: string; at: number },
-): { event: RecordedEvent; email: ToldEmail } {
+): { event: RecordedEvent; email: PayloadEmail } {
   const subjectId = ids.uuid();
   const data = SAMPLES[type](subjectId, isoTime(at));
   const event = { id: ids.uuid(), teamId, subjectId, at, ...({ type, data } as Happening) };
-  const email: ToldEmail = {
+  const email: PayloadEmail = {
     sender: 'You <you@example.com>',
     to_list: JSON.stringify(to),
     subject: 'A sample',

@@ -63,7 +63,7 @@ export function listWebhookEventRows(
   if (only && ranges.length === 1) return readPage(db, ...only, page);
   const all = ranges.map(([sql]) => `select * from (${sql} limit ?) as part`).join(' union all ');
   const values = ranges.flatMap(([, each]) => [...each, page.limit + 1]);
-  return readPage(db, `select * from (${all}) as parts order by event_id ${orderOf(page)}`, values, page);
+  return readPage(db, `select * from (${all}) as parts order by event_id ${toOrder(page)}`, values, page);
 }
 
 export const webhookEventRowsEnding = (db: Executor, webhookId: string, end: string, page: Page) =>
@@ -86,13 +86,13 @@ function rangeSql({ webhookId, above, below, page }: Span, fixed: Record<string,
   const values = Object.values(fixed);
   const key = `(${columns.join(', ')})`;
   const marks = `(${columns.map(() => '?').join(', ')})`;
-  const order = columns.map((column) => `${column} ${orderOf(page)}`).join(', ');
+  const order = columns.map((column) => `${column} ${toOrder(page)}`).join(', ');
   const sql = `select ${SELECTED} from webhook_events
     where webhook_id = ? and ${key} > ${marks} and ${key} < ${marks} order by ${order}`;
   return [sql, [webhookId, ...values, above, ...values, below]];
 }
 
-const orderOf = (page: Page): 'asc' | 'desc' => (page.before === undefined ? 'desc' : 'asc');
+const toOrder = (page: Page): 'asc' | 'desc' => (page.before === undefined ? 'desc' : 'asc');
 
 /**
  * No event has the first id of a millisecond, because ids have their version after the time: all of its events are
@@ -129,7 +129,7 @@ export interface Outstanding {
 const OUTSTANDING_MAX = 1000;
 
 /** Counts up to `OUTSTANDING_MAX`, so that a page of endpoints costs the same however many events they miss. */
-export async function outstandingOf(db: Executor, webhookIds: readonly string[]): Promise<Map<string, Outstanding>> {
+export async function countOutstanding(db: Executor, webhookIds: readonly string[]): Promise<Map<string, Outstanding>> {
   const count = (where: string): string => `(select count(*) from
     (select 1 from webhook_events where webhook_id = webhooks.id and ${where} limit ${OUTSTANDING_MAX}) as few)`;
   const among = textsIn(db.dialect, 'id', webhookIds);
@@ -271,13 +271,13 @@ const COLUMNS = [
  * deleted one stays deleted.
  */
 export async function recordAttempts(tx: Executor, attempts: readonly Attempt[]): Promise<void> {
-  const rows = await tx.all<Moved>(tx.dialect === 'pg' ? MOVE_ON_PG : MOVE, [JSON.stringify(attempts.map(changeOf))]);
-  const numbers = new Map(rows.map((row) => [keyOf(row.webhook_id, row.event_id), row.attempt_count]));
+  const rows = await tx.all<Moved>(tx.dialect === 'pg' ? MOVE_ON_PG : MOVE, [JSON.stringify(attempts.map(toChange))]);
+  const numbers = new Map(rows.map((row) => [toKey(row.webhook_id, row.event_id), row.attempt_count]));
   await tx.insertMany(
     'webhook_attempts',
     COLUMNS,
     attempts.flatMap((attempt) => {
-      const number = numbers.get(keyOf(attempt.webhookId, attempt.eventId));
+      const number = numbers.get(toKey(attempt.webhookId, attempt.eventId));
       if (number === undefined) return [];
       const { webhookId, eventId, id, status, response, error, durationMs, sentAt } = attempt;
       return [[webhookId, eventId, id, number, status, response, error, durationMs, sentAt]];
@@ -291,9 +291,9 @@ interface Moved {
   attempt_count: number;
 }
 
-const keyOf = (webhookId: string, eventId: string): string => `${webhookId} ${eventId}`;
+const toKey = (webhookId: string, eventId: string): string => `${webhookId} ${eventId}`;
 
-const changeOf = (attempt: Attempt) => ({
+const toChange = (attempt: Attempt) => ({
   w: attempt.webhookId,
   e: attempt.eventId,
   ok: attempt.isSuccess ? 1 : 0,

@@ -1,11 +1,11 @@
-import { eventIdOf } from '../../../mail/events/index.ts';
+import { parseEventId } from '../../../mail/events/index.ts';
 import type { QueryOf, WebhookPayload } from '../../../contract/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { mustBeAlone, type Page, type Executor } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
-import { payloadsOf } from './payload.ts';
+import { loadPayloads } from './payload.ts';
 import { presentAttempt, presentWebhookEvent, webhookNamed } from './webhooks.ts';
 import {
   findWebhookEvent,
@@ -33,7 +33,7 @@ export async function replayWebhookEvent(
   publicId: string,
 ): Promise<{ object: 'webhook_event'; id: string }> {
   const { store, teamId } = ctx;
-  const eventId = eventIdOf(publicId);
+  const eventId = parseEventId(publicId);
   await store.db.tx(async (tx) => {
     await lockTeam(tx, teamId);
     const webhook = await lockWebhook(tx, teamId, webhookId);
@@ -76,7 +76,7 @@ export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: Que
   }
   await webhookNamed(ctx, webhookId);
   const { db } = ctx.store;
-  const within = { limit: page.limit, after: cursorOf(page.after), before: cursorOf(page.before) };
+  const within = { limit: page.limit, after: toCursor(page.after), before: toCursor(page.before) };
   const { rows, hasMore } =
     idEnd === undefined
       ? await listWebhookEventRows(db, webhookId, { status, type, createdFrom, createdTo }, within)
@@ -88,7 +88,7 @@ export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: Que
 export async function getWebhookEvent(ctx: Ctx, webhookId: string, publicId: string) {
   const row = await webhookEventNamed(ctx, webhookId, publicId);
   const order = { eventId: row.event_id, type: row.type, at: row.created_at };
-  const payload = (await payloadsOf(ctx.store, ctx.teamId, [order])).get(row.event_id);
+  const payload = (await loadPayloads(ctx.store, ctx.teamId, [order])).get(row.event_id);
   // The event expired between the two queries.
   if (payload === undefined) throw notFound('Webhook event');
   return {
@@ -114,21 +114,21 @@ export async function listParkedWebhookEvents(
 ) {
   const createdFrom = readInstant('start_date', start);
   await webhookNamed(ctx, webhookId);
-  const range = { createdFrom, after: cursorOf(after), limit };
+  const range = { createdFrom, after: toCursor(after), limit };
   const { rows, hasMore } = await listParkedRows(ctx.store.db, webhookId, range);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
 }
 
 async function webhookEventNamed(ctx: Ctx, webhookId: string, publicId: string): Promise<WebhookEventRow> {
-  const eventId = eventIdOf(publicId);
+  const eventId = parseEventId(publicId);
   const isOwn = eventId !== undefined && (await webhookNamed(ctx, webhookId));
   const row = isOwn ? await findWebhookEvent(ctx.store.db, webhookId, eventId) : undefined;
   if (!row) throw notFound('Webhook event');
   return row;
 }
 
-const cursorOf = (publicId: string | undefined): string | undefined =>
-  publicId === undefined ? undefined : eventIdOf(publicId);
+const toCursor = (publicId: string | undefined): string | undefined =>
+  publicId === undefined ? undefined : parseEventId(publicId);
 
 /** Reads an instant, to the millisecond: a bare date would leave open which of its moments is meant. */
 function readInstant(name: string, text: string | undefined): number | undefined {

@@ -1,5 +1,5 @@
 import {
-  pageOf,
+  cutPage,
   pageSql,
   pageValues,
   withoutCommitNotice,
@@ -63,7 +63,7 @@ export async function listWebhookRows(
   page: Page,
 ): Promise<{ rows: WebhookRow[]; hasMore: boolean }> {
   const sql = pageSql('webhooks', 'team_id = ? and deleted_at is null', page, SELECTED);
-  return pageOf(await db.all<WebhookRow>(sql, [teamId, ...pageValues(page)]), page);
+  return cutPage(await db.all<WebhookRow>(sql, [teamId, ...pageValues(page)]), page);
 }
 
 const OWN = `select ${SELECTED} from webhooks where team_id = ? and id = ? and deleted_at is null`;
@@ -123,7 +123,7 @@ export async function markDeleted(db: Executor, teamId: string, id: string, now:
 }
 
 /** Records that the admins of the team were notified that it was disabled, or that there were none. */
-export const noteTold = (db: Executor, id: string, now: number): Promise<number> =>
+export const noteNotified = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update webhooks set admins_told_at = ? where id = ?', [now, id]);
 
 /**

@@ -18,7 +18,7 @@ import {
 } from './webhooks.store.ts';
 import {
   parkDue,
-  outstandingOf,
+  countOutstanding,
   type Outstanding,
   type AttemptRow,
   type WebhookEventRow,
@@ -53,7 +53,7 @@ export function newSigningSecret({ ids, secrets }: Store, webhookId: string): { 
  * its own cannot be opened; a previous one that cannot be opened is skipped, or a rotation would not fix what it is
  * made for.
  */
-export function signingSecretsOf(store: Store, row: SecretColumns, now: number): string[] {
+export function openSigningSecrets(store: Store, row: SecretColumns, now: number): string[] {
   const own = store.secrets.open(row.secret_sealed, PURPOSE, row.id);
   const { previous_secret_sealed: sealed, previous_secret_until: until } = row;
   const previous =
@@ -65,7 +65,7 @@ export function signingSecretsOf(store: Store, row: SecretColumns, now: number):
  * Masks a secret, showing enough to distinguish two secrets: 24 of its 192 bits. Shows nothing of one that cannot be
  * opened, so that the remaining fields can still be returned.
  */
-function maskedSecretOf(store: Store, row: SecretColumns): string {
+function maskSecret(store: Store, row: SecretColumns): string {
   return `whsec_****${(openIfReadable(store, row.secret_sealed, row.id) ?? '').slice(-SHOWN_CHARS)}`;
 }
 
@@ -153,12 +153,12 @@ function textFault(text: string): string | undefined {
 
 export async function getWebhook(ctx: Ctx, id: string) {
   const row = await webhookNamed(ctx, id);
-  return presentOne(ctx, row, await outstandingOf(ctx.store.db, [id]));
+  return presentOne(ctx, row, await countOutstanding(ctx.store.db, [id]));
 }
 
 export async function listWebhooks(ctx: Ctx, page: Page) {
   const { rows, hasMore } = await listWebhookRows(ctx.store.db, ctx.teamId, page);
-  const outstanding = await outstandingOf(
+  const outstanding = await countOutstanding(
     ctx.store.db,
     rows.map(({ id }) => id),
   );
@@ -277,7 +277,7 @@ function presentWebhook(
   store: Store,
   row: WebhookRow,
   { waiting, parked }: Outstanding,
-  secret = maskedSecretOf(store, row),
+  secret = maskSecret(store, row),
 ) {
   return {
     object: 'webhook' as const,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Lookup } from '../../../platform/resolver/index.ts';
 import { proofText } from '../../domain-claims/index.ts';
-import { judgeProof } from './check-claims.ts';
+import { checkProof } from './check-claims.ts';
 
 const wanted = proofText('4b1c9be0f6a94d6c8f0f1b7f0c2a5d3e');
-const judge = (answer: Lookup<string[]>) => judgeProof('example.com', wanted, answer);
+const judge = (answer: Lookup<string[]>) => checkProof('example.com', wanted, answer);
 const found = (...records: string[]) => judge({ kind: 'found', records });
 
 describe('the proof of a claim', () => {

@@ -60,7 +60,7 @@ export async function verifyClaim(ctx: Ctx<World>, domainId: string): Promise<Cl
 /** Looks up the proof of an open claim and, if it is published, transfers the domain unless something blocks it. */
 async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 'open'> {
   const answer = await world.resolver.txt(claim.name, { cache: false });
-  const { status, diagnosis } = judgeProof(claim.name, claim.proof, answer);
+  const { status, diagnosis } = checkProof(claim.name, claim.proof, answer);
   const now = world.clock.now();
   if (status === 'verified') {
     const outcome = await takeOver(world, claim);
@@ -89,7 +89,7 @@ interface Proof {
 }
 
 /** Decides from the TXT records at the root of a name whether they prove a claim to it. */
-export function judgeProof(name: string, wanted: string, answer: Lookup<string[]>): Proof {
+export function checkProof(name: string, wanted: string, answer: Lookup<string[]>): Proof {
   switch (answer.kind) {
     case 'failed':
       return {
@@ -99,11 +99,11 @@ export function judgeProof(name: string, wanted: string, answer: Lookup<string[]
     case 'none':
       return { status: 'pending', diagnosis: `There is no TXT record at ${name} yet; publish this one there.` };
     case 'found':
-      return judgeTexts(name, wanted, answer.records.map(unquoted));
+      return checkTexts(name, wanted, answer.records.map(unquoted));
   }
 }
 
-function judgeTexts(name: string, wanted: string, texts: string[]): Proof {
+function checkTexts(name: string, wanted: string, texts: string[]): Proof {
   if (texts.includes(wanted)) return { status: 'verified', diagnosis: null };
   if (texts.some((text) => text.startsWith(PROOF_LABEL))) {
     return {

@@ -14,7 +14,7 @@ const DEADLINE_MS = 60_000;
 /** Creates a provider as its operator configured it, for one use, because secrets in files are read anew each time. */
 function createProvider(world: World, name: string, settings: DnsProviderSettings): DnsProvider {
   if (settings.kind === 'cloudflare') {
-    const token = (): string => secretOf(world, name, settings.token, settings.token_file);
+    const token = (): string => readSecret(world, name, settings.token, settings.token_file);
     return cloudflareWith(world, name, settings, { token, zones: settings.zones });
   }
   const { timeout_ms: timeoutMs, tries } = world.config.dns;
@@ -25,9 +25,9 @@ function createProvider(world: World, name: string, settings: DnsProviderSetting
     key: once(() => ({
       name: settings.key_name,
       algorithm: settings.key_algorithm,
-      secret: Buffer.from(tsigSecretOf(world, name, settings), 'base64'),
+      secret: Buffer.from(readTsigSecret(world, name, settings), 'base64'),
     })),
-    server: () => serverOf(world, name, settings),
+    server: () => resolveServer(world, name, settings),
     timeoutMs,
     tries,
     // The server checks a signature by its own clock, with which ours has to agree, even if the rest of the process
@@ -58,7 +58,11 @@ function cloudflareWith(
   return createCloudflare({ name, apiUrl: settings.api_url, call: world.callApi, signal, ...access });
 }
 
-async function serverOf(world: World, provider: string, { server, port }: DnsProviderSettings): Promise<DnsServer> {
+async function resolveServer(
+  world: World,
+  provider: string,
+  { server, port }: DnsProviderSettings,
+): Promise<DnsServer> {
   if (isIP(server) !== 0) return { address: server, port };
   const answer = await world.resolver.addresses(server);
   const address = answer.kind === 'found' ? (answer.records.v4[0] ?? answer.records.v6[0]) : undefined;
@@ -67,16 +71,16 @@ async function serverOf(world: World, provider: string, { server, port }: DnsPro
   throw new ProviderFault('unavailable', say, { nothingChanged: true, because: answer });
 }
 
-function tsigSecretOf(world: World, provider: string, settings: DnsProviderSettings): string {
+function readTsigSecret(world: World, provider: string, settings: DnsProviderSettings): string {
   const file = settings.key_secret_file;
-  const secret = tsigSecretIn(secretOf(world, provider, settings.key_secret, file));
+  const secret = tsigSecretIn(readSecret(world, provider, settings.key_secret, file));
   if (secret !== undefined) return secret;
   world.log.error({ provider, file }, 'the key file of a dns provider contains no secret');
   const say = `The key_secret_file of the DNS provider ${provider} holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it; its operator has to look into it.`;
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }
 
-function secretOf(world: World, provider: string, secret: string, file: string): string {
+function readSecret(world: World, provider: string, secret: string, file: string): string {
   if (secret !== '') return secret;
   try {
     return readFileSync(path.resolve(world.dataDir, file), 'utf8').trim();
@@ -132,7 +136,7 @@ export function chooseProvider(
 
 /** Returns a provider of the operator for work that no caller requested; an undefined slug stands for the operator. */
 export function providerFor(world: World, slug: string | undefined, name: string): DnsProvider {
-  const settings = settingsOf(world.config, name);
+  const settings = findSettings(world.config, name);
   if (!settings || (slug !== undefined && !mayUse(settings, slug))) {
     throw notUsable(name, slug === undefined ? [] : usableBy(world.config, slug));
   }
@@ -140,7 +144,7 @@ export function providerFor(world: World, slug: string | undefined, name: string
 }
 
 function ofToken(world: World, slug: string, name: string, apiToken: string): Chosen {
-  const settings = settingsOf(world.config, name);
+  const settings = findSettings(world.config, name);
   if (settings?.kind !== 'cloudflare' || (name !== 'cloudflare' && !mayUse(settings, slug))) {
     const say = `api_token is for Cloudflare's API; provider must be "cloudflare" or absent beside it.`;
     throw new ProviderFault('refused', say, { nothingChanged: true });
@@ -160,12 +164,12 @@ const usableBy = (config: Config, slug: string): string[] =>
     .map(([name]) => name);
 
 /** Looks a provider up. One may be called `constructor`, and `constructor` need not be a provider. */
-const settingsOf = (config: Config, name: string): DnsProviderSettings | undefined =>
+const findSettings = (config: Config, name: string): DnsProviderSettings | undefined =>
   Object.hasOwn(config.dns_providers, name) ? config.dns_providers[name] : undefined;
 
 function onlyOneFor(config: Config, usable: readonly string[], domain: string): string {
   const holds = (name: string): boolean =>
-    settingsOf(config, name)?.zones.some((zone) => isWithin(domain, zone)) ?? false;
+    findSettings(config, name)?.zones.some((zone) => isWithin(domain, zone)) ?? false;
   const [first, ...others] = usable.filter(holds);
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
@@ -173,7 +177,7 @@ function onlyOneFor(config: Config, usable: readonly string[], domain: string): 
     throw new ProviderFault('refused', say, { nothingChanged: true });
   }
   if (usable.length === 0) throw notUsable(undefined, usable);
-  const held = usable.map((name) => `${name} (${(settingsOf(config, name)?.zones ?? []).slice(0, 10).join(', ')})`);
+  const held = usable.map((name) => `${name} (${(findSettings(config, name)?.zones ?? []).slice(0, 10).join(', ')})`);
   const say = `No DNS provider of your team has a zone for ${domain}; there are ${held.join(', ')}.`;
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }

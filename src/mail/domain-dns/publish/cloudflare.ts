@@ -1,5 +1,5 @@
 import type { ApiCall, ApiRequest, ApiAnswer } from '../../../platform/api-call.ts';
-import { recordDataOf, recordValue, sameNames, textOfStrings } from '../../../protocol/dns/index.ts';
+import { toRecordData, recordValue, sameNames, textOfStrings } from '../../../protocol/dns/index.ts';
 import { ProviderFault, zoneAmong, type DnsProvider, type NewRecord, type ZoneRecord } from './provider.ts';
 
 interface Envelope {
@@ -95,7 +95,7 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
     for (const zone of zones) zoneIds.set(textAt(zone, 'name').toLowerCase(), textAt(zone, 'id'));
     return [...zoneIds.keys()];
   };
-  const idOf = async (zone: string): Promise<string> => {
+  const findZoneId = async (zone: string): Promise<string> => {
     if (zoneIds.size === 0) await allZones();
     const id = zoneIds.get(zone);
     if (id !== undefined) return id;
@@ -105,11 +105,11 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
 
   return {
     name,
-    async zoneOf(domain) {
+    async findZone(domain) {
       return zoneAmong(name, options.zones ?? (await allZones()), domain);
     },
     async recordsAt(zone, queries) {
-      const path = `/zones/${encodeURIComponent(await idOf(zone))}/dns_records`;
+      const path = `/zones/${encodeURIComponent(await findZoneId(zone))}/dns_records`;
       const found: ZoneRecord[] = [];
       for (const { name } of queries) {
         const query = { 'name.exact': name.toLowerCase(), per_page: String(RECORDS_PER_PAGE) };
@@ -120,7 +120,7 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
       return found;
     },
     async apply(zone, { deletes, creates }) {
-      const path = `/zones/${encodeURIComponent(await idOf(zone))}/dns_records`;
+      const path = `/zones/${encodeURIComponent(await findZoneId(zone))}/dns_records`;
       let done = 0;
       try {
         for (const record of deletes) {
@@ -129,7 +129,7 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
           done++;
         }
         for (const record of creates) {
-          await callApi(options, `create the ${record.type} record of ${record.name}`, 'POST', path, bodyOf(record));
+          await callApi(options, `create the ${record.type} record of ${record.name}`, 'POST', path, buildBody(record));
           done++;
         }
       } catch (error) {
@@ -182,8 +182,8 @@ async function callApi(
  * Builds the body of a record. TXT is quoted, as in a zone file: the API would split unquoted text at places of its own
  * choice.
  */
-function bodyOf(record: NewRecord): object {
-  const data = recordDataOf(record);
+function buildBody(record: NewRecord): object {
+  const data = toRecordData(record);
   const common = {
     name: record.name,
     type: record.type,

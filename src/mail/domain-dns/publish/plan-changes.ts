@@ -50,17 +50,17 @@ export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan
   const inTheWay: string[] = [];
   for (const record of wanted) {
     const fit = isThere(record)
-      ? judgeRivals(
+      ? checkRivals(
           record,
           others.filter((other) => !isSamePlain(other, record)),
         )
-      : judgeOthers(record, others);
+      : checkOthers(record, others);
     if (fit.kind === 'in_the_way') inTheWay.push(fit.say);
     else if (fit.kind === 'free' && !isThere(record))
-      creates.push({ ...record, ttl: ttlBeside(record, others) ?? ttlSeconds });
+      creates.push({ ...record, ttl: findSharedTtl(record, others) ?? ttlSeconds });
   }
   return {
-    changes: changesOf(deletes, creates),
+    changes: pairChanges(deletes, creates),
     deletes,
     creates,
     inTheWay: [...new Set(inTheWay)],
@@ -72,11 +72,11 @@ export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan
  * Returns the ttl of the others' records of this name and type: they share it (RFC 2181 §5.2), and ours must not change
  * it.
  */
-const ttlBeside = (record: PlainRecord, others: readonly ZoneRecord[]): number | undefined =>
+const findSharedTtl = (record: PlainRecord, others: readonly ZoneRecord[]): number | undefined =>
   others.find((other) => sameNames(other.name, record.name) && other.type === record.type)?.ttl;
 
 /** Presents a deletion and a creation at the same name and type as one replacement. */
-function changesOf(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]): Change[] {
+function pairChanges(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]): Change[] {
   const left = [...deletes];
   const made = creates.map((record): Change => {
     const at = left.findIndex((gone) => gone.type === record.type && sameNames(gone.name, record.name));
@@ -101,7 +101,7 @@ type Compatibility =
   | { kind: 'in_the_way'; say: string };
 
 /** Decides whether a record can be added to those of others, which stay as they are. */
-function judgeOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+function checkOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
   // RFC 1034 §3.6.2: a CNAME excludes other records at its name.
@@ -109,11 +109,11 @@ function judgeOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compat
   const [first] = here;
   if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME needs a name for itself');
   const likes = here.filter((other) => other.type === wanted.type);
-  if (wanted.type === 'MX') return judgeMx(wanted, likes);
-  return wanted.type === 'TXT' ? judgeText(wanted, likes) : { kind: 'free' };
+  if (wanted.type === 'MX') return checkMx(wanted, likes);
+  return wanted.type === 'TXT' ? checkText(wanted, likes) : { kind: 'free' };
 }
 
-function judgeMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+function checkMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const [first] = others;
   if (!first) return { kind: 'free' };
   const isServed = others.every((other) => sameNames(other.value, wanted.value));
@@ -124,7 +124,7 @@ function judgeMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibil
  * Decides about a text record. A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make
  * both void.
  */
-function judgeText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+function checkText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const kind = textKind(wanted.value);
   const rival = others.find((other) => textKind(other.value) === kind);
   if (kind === 'other' || !rival) return { kind: 'free' };
@@ -167,7 +167,7 @@ const spfTerms = (text: string): string[] =>
  * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even if the wanted one
  * exists already.
  */
-function judgeRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+function checkRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   if (wanted.type !== 'TXT' || textKind(wanted.value) !== 'spf') return { kind: 'free' };
   const rival = others.find(
     (other) => other.type === 'TXT' && sameNames(other.name, wanted.name) && textKind(other.value) === 'spf',

@@ -36,7 +36,7 @@ type Wanted = (
 
 async function change(world: World, providerName: string, { name, value }: ProofRecord, wanted: Wanted): Promise<void> {
   const provider = providerFor(world, undefined, providerName);
-  const zone = await provider.zoneOf(name);
+  const zone = await provider.findZone(name);
   const queries = [{ name, types: ['TXT', 'CNAME'] }];
   for (let tries = 1; ; tries++) {
     const seen = await provider.recordsAt(zone, queries);

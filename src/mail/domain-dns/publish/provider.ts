@@ -28,7 +28,7 @@ export interface ZoneChange {
 export interface DnsProvider {
   readonly name: string;
   /** Returns the zone that holds a domain. Throws, listing the existing zones, if there is none. */
-  zoneOf(domain: string): Promise<string>;
+  findZone(domain: string): Promise<string>;
   recordsAt(zone: string, queries: readonly RecordQuery[]): Promise<ZoneRecord[]>;
   /** Removes first and creates then; atomically if the provider supports that. */
   apply(zone: string, change: ZoneChange): Promise<void>;

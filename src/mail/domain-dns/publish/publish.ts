@@ -6,7 +6,7 @@ import {
   findSetup,
   LEAVING,
   publishedFor,
-  fingerprintOf,
+  computeFingerprint,
   forgetStrandedRecords,
   noteSetupFault,
   setupsAfter,
@@ -19,7 +19,7 @@ import {
   saveSetup,
   yieldPublished,
   findHeirs,
-  inheritanceOf,
+  findInheritance,
   type SetupRow,
   type PublishedRow,
   type Inheritance,
@@ -90,7 +90,7 @@ async function publish(world: World, prepared: Prepared, afterwards: Afterwards)
     if (afterwards !== 'begins') return false;
     const isNone = (await findSetup(tx, domain.id)) === undefined;
     const retryAt = world.clock.now() + BEGUN_MS;
-    await beginSetup(tx, { ...setupOf(world, prepared), fingerprint: '', retry_at: retryAt });
+    await beginSetup(tx, { ...buildSetup(world, prepared), fingerprint: '', retry_at: retryAt });
     return isNone;
   });
   if (changes.length > 0) {
@@ -121,9 +121,9 @@ async function giveUp(
   { isFirst, begins }: { isFirst: boolean; begins: boolean },
 ): Promise<void> {
   const setup = (await lockSetups(tx, [domain.id])).get(domain.id);
-  await forgetPublished(tx, idsOf(intended));
+  await forgetPublished(tx, toIds(intended));
   if (!begins || setup?.fingerprint !== '') return;
-  const before = isFirst ? idsOf(ours) : [];
+  const before = isFirst ? toIds(ours) : [];
   const others = (await publishedFor(tx, domain.id)).filter(({ id }) => !before.includes(id));
   if (others.length === 0) await endSetup(tx, domain.id);
 }
@@ -147,19 +147,19 @@ async function saveOutcome(
   // Delete the former entries of created records, which are recorded anew.
   const over = [...plan.deletes, ...plan.forgotten, ...plan.creates];
   const gone = ours.filter((row) => over.some((record) => isSamePlain(record, row)));
-  await forgetPublished(tx, idsOf(gone));
+  await forgetPublished(tx, toIds(gone));
   // If there were no setup, the records that it inherits would never be removed.
   if (inheritance && (isGoingOn || afterwards === 'begins')) {
-    await yieldPublished(tx, idsOf(inheritance.rows), domain.id);
+    await yieldPublished(tx, toIds(inheritance.rows), domain.id);
     for (const left of inheritance.domainIds) await endSetup(tx, left);
   }
   for (const heirId of heirIds) {
     const heir = setups.get(heirId);
     // It may have removed its records meanwhile.
     if (heir?.provider !== provider.name || heir.zone !== zone || heir.fingerprint === LEAVING) continue;
-    await yieldPublished(tx, idsOf((heirs.get(heirId) ?? []).map(({ row }) => row)), heirId);
+    await yieldPublished(tx, toIds((heirs.get(heirId) ?? []).map(({ row }) => row)), heirId);
   }
-  const next = setupOf(world, prepared);
+  const next = buildSetup(world, prepared);
   if (afterwards === 'begins') {
     // If another process has removed records meanwhile, the job compares once more.
     await saveSetup(tx, isGoingOn ? next : { ...next, fingerprint: '' });
@@ -173,9 +173,9 @@ async function saveOutcome(
   }
 }
 
-const idsOf = (rows: readonly PublishedRow[]): string[] => rows.map((row) => row.id);
+const toIds = (rows: readonly PublishedRow[]): string[] => rows.map((row) => row.id);
 
-const setupOf = (world: World, { domain, provider, zone, fingerprint }: Prepared) => ({
+const buildSetup = (world: World, { domain, provider, zone, fingerprint }: Prepared) => ({
   domain_id: domain.id,
   team_id: domain.team_id,
   domain_name: domain.name,
@@ -190,7 +190,7 @@ const setupOf = (world: World, { domain, provider, zone, fingerprint }: Prepared
 
 /** Publishes what a domain wants, or with `dry_run` shows what that would change. */
 export async function configureDomainDns(ctx: Ctx<World>, id: string, input: ConfigureDomainDnsRequest) {
-  const done = await oneAtATime(ctx.store, id, () => configure(ctx, id, input).catch(refusalOf));
+  const done = await oneAtATime(ctx.store, id, () => configure(ctx, id, input).catch(throwRefusal));
   if (done === 'busy') {
     throw refuse('resource_locked', { say: 'The records of this domain are being published already; try again then.' });
   }
@@ -269,7 +269,7 @@ function mustBeFree(inTheWay: readonly string[]): void {
   });
 }
 
-function refusalOf(error: unknown): never {
+function throwRefusal(error: unknown): never {
   if (!(error instanceof ProviderFault)) throw error;
   const { kind, message: say, cause: because } = error;
   switch (kind) {
@@ -314,7 +314,7 @@ async function publishOne(world: World, setup: SetupRow): Promise<'published' | 
   const domain = { id: setup.domain_id, team_id: setup.team_id, name: setup.domain_name };
   const isRemoval = setup.fingerprint === LEAVING;
   const wanted = isRemoval ? [] : await wantedRecords(world, domain);
-  if (wanted.length > 0 && fingerprintOf(wanted) === setup.fingerprint) return 'unchanged';
+  if (wanted.length > 0 && computeFingerprint(wanted) === setup.fingerprint) return 'unchanged';
   // Another process may have ended or finished it since the list was read.
   if ((await findSetup(world.db, domain.id))?.fingerprint !== setup.fingerprint) return 'unchanged';
   try {
@@ -375,10 +375,10 @@ async function prepare(
   provider: DnsProvider,
   options: { zone?: string; isRemoval: boolean; ttlSeconds: number },
 ): Promise<Prepared> {
-  const zone = options.zone ?? (await provider.zoneOf(domain.name));
+  const zone = options.zone ?? (await provider.findZone(domain.name));
   const wanted = options.isRemoval ? [] : await wantedRecords(world, domain);
   const isHere = (row: PublishedRow): boolean => row.provider === provider.name && row.zone === zone;
-  const inheritance = wanted.length === 0 ? undefined : await inheritanceOf(world, domain, provider.name);
+  const inheritance = wanted.length === 0 ? undefined : await findInheritance(world, domain, provider.name);
   const rows = [...(await publishedFor(world.db, domain.id)), ...(inheritance?.rows ?? [])].filter(isHere);
   const heirlooms = await heirloomsAmong(world, domain, rows, wanted);
   const ours = rows.filter((row) => !heirlooms.some((heirloom) => heirloom.row === row));
@@ -395,7 +395,7 @@ async function prepare(
     ours,
     heirlooms,
     inheritance,
-    fingerprint: fingerprintOf(wanted),
+    fingerprint: computeFingerprint(wanted),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   DnsFormatError,
   nameIsUnused,
   plainRecord,
-  recordDataOf,
+  toRecordData,
   sameNames,
   questionMessage,
   RCODES,
@@ -161,7 +161,7 @@ export function createRfc2136(given: Rfc2136Options): DnsProvider {
   const options: Exchanging = { ...given, noteRefusedKey };
   return {
     name,
-    zoneOf: (domain) => Promise.resolve(zoneAmong(name, options.zones, domain)),
+    findZone: (domain) => Promise.resolve(zoneAmong(name, options.zones, domain)),
     async recordsAt(zone, queries) {
       const server = await options.server();
       const questions = queries.flatMap((query) => query.types.map((type) => ({ name: query.name, type })));
@@ -170,7 +170,7 @@ export function createRfc2136(given: Rfc2136Options): DnsProvider {
     },
     async apply(zone, change) {
       const server = await options.server();
-      const message = updateMessage(options.randomId(), zone, prerequisitesOf(change), changesOf(change));
+      const message = updateMessage(options.randomId(), zone, buildPrerequisites(change), buildChanges(change));
       // Over TCP, because an update that is sent twice would fail its own prerequisites.
       const answer = await signedExchange(options, message, (bytes) => askOverTcp(server, bytes, options), {
         nothingChanged: false,
@@ -284,7 +284,7 @@ function unsignedRcode(bytes: Buffer): string {
  * Builds the prerequisites of a change: every record set that it touches, and every CNAME that would hide it, has to be
  * as it was seen (RFC 2136 §2.4).
  */
-function prerequisitesOf({ deletes, creates, queries, seen }: ZoneChange): Prerequisite[] {
+function buildPrerequisites({ deletes, creates, queries, seen }: ZoneChange): Prerequisite[] {
   const touched = [...deletes, ...creates];
   return queries
     .filter((query) => touched.some((record) => sameNames(record.name, query.name)))
@@ -301,9 +301,9 @@ function prerequisitesOf({ deletes, creates, queries, seen }: ZoneChange): Prere
     });
 }
 
-const changesOf = ({ deletes, creates }: ZoneChange): DnsRecord[] => [
+const buildChanges = ({ deletes, creates }: ZoneChange): DnsRecord[] => [
   ...deletes.map((record) => deleteRecord(record.name, record.handle as RecordData)),
-  ...creates.map((record) => addRecord(record.name, record.ttl, recordDataOf(record))),
+  ...creates.map((record) => addRecord(record.name, record.ttl, toRecordData(record))),
 ];
 
 const UNMET: readonly number[] = [RCODES.NXRRSET, RCODES.YXRRSET, RCODES.NXDOMAIN, RCODES.YXDOMAIN];

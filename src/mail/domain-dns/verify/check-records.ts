@@ -4,7 +4,7 @@ import type { World } from '../../../platform/world.ts';
 import {
   countSpfLookups,
   isSpf,
-  judgeAnswer,
+  compareAnswer,
   parents,
   permitsIssuer,
   type Answer,
@@ -18,7 +18,7 @@ import {
   type RecordCheck,
   type RecordRow,
 } from '../../domains/index.ts';
-import { explainRecords, type JudgedRecord } from './explain-records.ts';
+import { explainRecords, type CheckedRecord } from './explain-records.ts';
 
 export interface CheckOptions {
   cache: boolean;
@@ -48,7 +48,9 @@ export async function checkRecords(
   const elapsedMs = stopwatch();
   const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => inTime(answer, patience);
   const judged = await Promise.all(
-    records.map((record) => judge(world, { ...wantedOf(record), domain: domain.name }, records, options, hurried)),
+    records.map((record) =>
+      checkRecord(world, { ...toWanted(record), domain: domain.name }, records, options, hurried),
+    ),
   );
   const explained = isExplained ? await explainRecords(world, domain.id, judged, budgetMs - elapsedMs()) : undefined;
   return records.map((record, i) => ({
@@ -59,57 +61,57 @@ export async function checkRecords(
   }));
 }
 
-const wantedOf = ({ record, name, type, value, priority }: RecordRow) => ({ record, name, type, value, priority });
+const toWanted = ({ record, name, type, value, priority }: RecordRow) => ({ record, name, type, value, priority });
 
 type Hurry = <T>(answer: Promise<Lookup<T>>) => Promise<Lookup<T>>;
 
-async function judge(
+async function checkRecord(
   world: World,
   wanted: Wanted,
   records: readonly RecordRow[],
   options: CheckOptions,
   hurried: Hurry,
-): Promise<JudgedRecord> {
-  if (wanted.type === 'CAA') return judgeCaa(world, wanted, records, options, hurried);
+): Promise<CheckedRecord> {
+  if (wanted.type === 'CAA') return checkCaa(world, wanted, records, options, hurried);
   const answer = await answerTo(world, wanted, options, hurried);
   const spf =
     wanted.record === 'SPF' && wanted.type === 'TXT'
       ? await spfCost(world, wanted, answer, options, hurried)
       : undefined;
-  return { wanted, answer, judgement: judgeAnswer(wanted, answer, { spf }), ...(spf ? { spf } : {}) };
+  return { wanted, answer, judgement: compareAnswer(wanted, answer, { spf }), ...(spf ? { spf } : {}) };
 }
 
 async function answerTo({ resolver }: World, wanted: Wanted, options: CheckOptions, hurried: Hurry): Promise<Answer> {
   switch (wanted.type) {
     case 'MX': {
       const mx = await hurried(resolver.mx(wanted.name, options));
-      return answerOf(mx, (records) => records.map(({ preference, host }) => `${preference} ${host || '.'}`));
+      return toAnswer(mx, (records) => records.map(({ preference, host }) => `${preference} ${host || '.'}`));
     }
     case 'CNAME':
-      return answerOf(await hurried(resolver.cname(wanted.name, options)), (records) => records);
+      return toAnswer(await hurried(resolver.cname(wanted.name, options)), (records) => records);
     case 'CAA': {
       const caa = await hurried(resolver.caa(wanted.name, options));
-      return answerOf(caa, (records) => records.map(({ flags, tag, value }) => `${flags} ${tag} "${value}"`));
+      return toAnswer(caa, (records) => records.map(({ flags, tag, value }) => `${flags} ${tag} "${value}"`));
     }
     case 'TXT':
-      return answerOf(await hurried(resolver.txt(wanted.name, options)), (records) => records);
+      return toAnswer(await hurried(resolver.txt(wanted.name, options)), (records) => records);
   }
 }
 
-function answerOf<T>(lookup: Lookup<T>, textsOf: (records: T) => string[]): Answer {
+function toAnswer<T>(lookup: Lookup<T>, toTexts: (records: T) => string[]): Answer {
   if (lookup.kind === 'failed') return lookup;
   if (lookup.kind === 'none') return { ...lookup, aliases: [] };
-  return { kind: 'found', records: textsOf(lookup.records), aliases: [] };
+  return { kind: 'found', records: toTexts(lookup.records), aliases: [] };
 }
 
 /** RFC 8659 §3: the nearest name upwards that has CAA records decides, and the tracking host is its alias's first. */
-async function judgeCaa(
+async function checkCaa(
   world: World,
   wanted: Wanted,
   records: readonly RecordRow[],
   options: CheckOptions,
   hurried: Hurry,
-): Promise<JudgedRecord> {
+): Promise<CheckedRecord> {
   const hosts = records.filter(({ record }) => record === 'Tracking').map(({ name }) => name);
   const issuer = /"([^";]*)/.exec(wanted.value)?.[1]?.trim() ?? '';
   for (const name of [...hosts, wanted.domain, ...parents(wanted.domain)]) {
@@ -121,7 +123,7 @@ async function judgeCaa(
     // If the name is an alias, the records belong to its target.
     const alias = await hurried(world.resolver.cname(name, options));
     const owner = alias.kind === 'found' ? { ...there, name: alias.records[0] ?? name } : there;
-    return { wanted: owner, answer, judgement: judgeAnswer(owner, answer) };
+    return { wanted: owner, answer, judgement: compareAnswer(owner, answer) };
   }
   return {
     wanted,
@@ -151,7 +153,7 @@ async function spfCost(
       next.map(async (include) => {
         texts.set(
           include,
-          answerOf(await hurried(resolver.txt(include, options)), (records) => records),
+          toAnswer(await hurried(resolver.txt(include, options)), (records) => records),
         );
       }),
     );

@@ -5,15 +5,15 @@ import type { World } from '../../../platform/world.ts';
 import {
   diagnose,
   furtherQuestions,
-  judgeAnswer,
+  compareAnswer,
   questionKey,
   shown,
-  textOf,
+  decodeText,
   type Answer,
   type Observations,
   type Wanted,
   type ZoneObservation,
-  type Judgement,
+  type Comparison,
   type SpfCost,
 } from '../../../protocol/dns-diagnosis/index.ts';
 import type { RecordCheck } from '../../domains/index.ts';
@@ -63,7 +63,7 @@ export function rememberShortly(
 export function explainRecords(
   world: World,
   domainId: string,
-  records: readonly JudgedRecord[],
+  records: readonly CheckedRecord[],
   ms: number,
 ): Promise<Explained[]> {
   const seen = JSON.stringify(records.map(({ wanted, judgement }) => [wanted.name, wanted.value, judgement]));
@@ -88,7 +88,7 @@ export async function mayBeRepeated(world: World, name: string, type: 'MX'): Pro
   }
 }
 
-async function explainAll(world: World, records: readonly JudgedRecord[], ms: number): Promise<Explained[]> {
+async function explainAll(world: World, records: readonly CheckedRecord[], ms: number): Promise<Explained[]> {
   const patience = AbortSignal.timeout(Math.ceil(ms));
   const done = new AbortController();
   const inspection = world.inspector.inspect(AbortSignal.any([patience, done.signal]));
@@ -114,18 +114,18 @@ type Siblings = NonNullable<Observations['siblings']>;
  * Queries no other name server: the team that published our value controls the zone, and what else is there is its own
  * business.
  */
-function explainRight(world: World, { wanted, answer, spf }: JudgedRecord, siblings: Siblings): Explained {
+function explainRight(world: World, { wanted, answer, spf }: CheckedRecord, siblings: Siblings): Explained {
   const { sentence } =
     wanted.type === 'CAA'
       ? { sentence: null }
       : diagnose(wanted, { nowMs: world.clock.now(), checked: answer, spf, siblings });
-  return { diagnosis: sentence, found: { resolver: valuesOf(answer), authoritative: [] } };
+  return { diagnosis: sentence, found: { resolver: formatValues(answer), authoritative: [] } };
 }
 
 async function explainOne(
   world: World,
   inspection: Inspection,
-  { wanted, answer: checked, spf }: JudgedRecord,
+  { wanted, answer: checked, spf }: CheckedRecord,
   siblings: Siblings,
   patience: AbortSignal,
 ): Promise<Explained> {
@@ -136,11 +136,11 @@ async function explainOne(
   const nowMs = world.clock.now();
   const before: Observations = { nowMs, checked, zone, spf, siblings, ...(isStopped(resolver) ? {} : { resolver }) };
   const word = `x${world.ids.hex(6)}`;
-  const said = zone && bestAnswer(zone, (answer) => judgeAnswer(wanted, answer, before).verdict === 'right');
+  const said = zone && bestAnswer(zone, (answer) => compareAnswer(wanted, answer, before).verdict === 'right');
   const further = said && !said.isRight ? await askFurther(inspection, zone, wanted, said.answer, word) : undefined;
   const found = {
-    resolver: zone && isPublic(zone) && !leadsAway(resolver, wanted.domain) ? valuesOf(resolver) : [],
-    authoritative: said ? valuesOf(said.answer) : [],
+    resolver: zone && isPublic(zone) && !leadsAway(resolver, wanted.domain) ? formatValues(resolver) : [],
+    authoritative: said ? formatValues(said.answer) : [],
   };
   if (patience.aborted) return { diagnosis: tooSlow(wanted.name, world.config.dns.diagnosis_ms), found };
   return { diagnosis: diagnose(wanted, { ...before, further }, word).sentence, found };
@@ -198,18 +198,18 @@ const leadsAway = (answer: Answer, domain: string): boolean =>
 const VALUES_MAX = 5;
 const VALUE_CHARS_MAX = 500;
 
-const valuesOf = (answer: Answer): string[] =>
+const formatValues = (answer: Answer): string[] =>
   answer.kind === 'found'
     ? answer.records
         .slice(0, VALUES_MAX)
-        .map((record) => shown(textOf(record.slice(0, VALUE_CHARS_MAX * 4)), VALUE_CHARS_MAX))
+        .map((record) => shown(decodeText(record.slice(0, VALUE_CHARS_MAX * 4)), VALUE_CHARS_MAX))
     : [];
 
 /** A record, and the result of the configured resolver for it. */
-export interface JudgedRecord {
+export interface CheckedRecord {
   wanted: Wanted;
   answer: Answer;
-  judgement: Judgement;
+  judgement: Comparison;
   spf?: SpfCost;
 }
 

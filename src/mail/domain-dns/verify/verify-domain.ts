@@ -17,11 +17,11 @@ import {
   mustBeAddable,
   readDomainName,
   registerDomain,
-  checkOf,
+  findCheck,
   isVerifiedWithoutDns,
   presentDomain,
   recordStatusAfter,
-  recordsOf,
+  listRecords,
   changeDomain,
   planChange,
   recordsAdded,
@@ -136,7 +136,7 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   const { store: world } = ctx;
   const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
-  const records = await recordsOf(world.db, id);
+  const records = await listRecords(world.db, id);
   // A look-up before anything is published makes resolvers cache that it does not exist: the first look-up is that of
   // verify.
   if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
@@ -146,10 +146,10 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   return presentDomain(
     domain,
     records.map((record) => {
-      const verdict = checkOf(checks, record)?.verdict ?? 'unknown';
+      const verdict = findCheck(checks, record)?.verdict ?? 'unknown';
       return { ...record, status: recordStatusAfter(domain, record, verdict) };
     }),
-    (record) => checkOf(checks, record),
+    (record) => findCheck(checks, record),
   );
 }
 

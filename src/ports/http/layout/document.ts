@@ -93,4 +93,4 @@ address{font-style:normal}
 `;
 
 /** Returns the source expression by which a Content-Security-Policy allows an inline style. */
-export const sourceOf = (style: string): string => `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+export const hashStyle = (style: string): string => `'sha256-${createHash('sha256').update(style).digest('base64')}'`;

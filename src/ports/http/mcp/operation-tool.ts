@@ -10,11 +10,11 @@ import {
   type Validators,
 } from '../../../contract/index.ts';
 import { refuse } from '../../../platform/refusal.ts';
-import { leastEffectOf, type Actor } from '../../../tenancy/access/index.ts';
+import { computeLeastEffect, type Actor } from '../../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checksItsOwnBody } from '../../../mail/operations.ts';
 import { Answered } from '../../../tenancy/access/index.ts';
-import { runnerOf } from '../answerer.ts';
+import { createRunner } from '../answerer.ts';
 import { checkBody, checkIdempotencyKey, checkParameters } from '../check-request.ts';
 import type { HttpServices } from '../page.ts';
 import type { Caller } from '../request-log.ts';
@@ -81,22 +81,22 @@ const KEY = 'idempotency_key';
 const BODY = 'body';
 
 /** An operation of the contract as a tool: its parameters and the fields of its body are the arguments, side by side. */
-export function toolOf(document: OpenApiDocument, operation: OperationValidators): Tool {
+export function buildTool(document: OpenApiDocument, operation: OperationValidators): Tool {
   const { operationId, operation: declared } = operation;
   return {
     name: operationId,
     title: declared.summary,
     description: `${declared.summary}. ${firstSentence(declared.description)}`,
-    inputSchema: inputSchemaOf(document, operation),
-    annotations: { title: declared.summary, ...annotationsOf(operation) },
+    inputSchema: buildInputSchema(document, operation),
+    annotations: { title: declared.summary, ...buildAnnotations(operation) },
   };
 }
 
-export function annotationsOf(entry: Pick<OperationValidators, 'method' | 'operation'>) {
+export function buildAnnotations(entry: Pick<OperationValidators, 'method' | 'operation'>) {
   const { method, operation } = entry;
   const isIrrevocable = operation['x-service-irrevocable'] === true;
   return {
-    readOnlyHint: leastEffectOf(entry) === 'reads',
+    readOnlyHint: computeLeastEffect(entry) === 'reads',
     destructiveHint: method === 'delete' || method === 'put' || method === 'patch' || isIrrevocable,
     idempotentHint: method !== 'post',
     openWorldHint: operation['x-service-reaches-people'] === true,
@@ -109,7 +109,7 @@ const firstSentence = (text: string): string =>
 
 type Input = Tool['inputSchema'];
 
-function inputSchemaOf(document: OpenApiDocument, operation: OperationValidators): Input {
+function buildInputSchema(document: OpenApiDocument, operation: OperationValidators): Input {
   const properties: Record<string, Plain> = {};
   const required: string[] = [];
   for (const { name, in: place, schema, description, required: isRequired } of operation.parameters) {
@@ -118,7 +118,7 @@ function inputSchemaOf(document: OpenApiDocument, operation: OperationValidators
     properties[argument] = { ...plain(document, schema), ...(description !== undefined && { description }) };
     if (isRequired) required.push(argument);
   }
-  const body = bodySchemaOf(document, operation);
+  const body = findBodySchema(document, operation);
   if (body?.properties) {
     for (const [name, field] of Object.entries(body.properties)) properties[name] = plain(document, field);
     required.push(...(body.required ?? []));
@@ -131,7 +131,7 @@ function inputSchemaOf(document: OpenApiDocument, operation: OperationValidators
 
 const argumentOfHeader = (name: string): string | undefined => (name === 'Idempotency-Key' ? KEY : undefined);
 
-function bodySchemaOf(document: OpenApiDocument, { operation }: OperationValidators): Schema | undefined {
+function findBodySchema(document: OpenApiDocument, { operation }: OperationValidators): Schema | undefined {
   const media = operation.requestBody?.content['application/json'];
   return media && resolveRef<Schema>(document, media.schema);
 }
@@ -175,17 +175,17 @@ interface OperationCall {
 }
 
 /** Sorts the arguments into path, query, headers and body. Unknown ones go where the contract's checks report them. */
-function callOf(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
+function buildCall(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refuse('validation_error', { status: 400, say: 'The arguments of a tool must be a JSON object.' });
   }
-  const bodySchema = bodySchemaOf(document, operation);
-  const placeOf = new Map(operation.parameters.map(({ name, in: place }) => [name, place]));
+  const bodySchema = findBodySchema(document, operation);
+  const places = new Map(operation.parameters.map(({ name, in: place }) => [name, place]));
   const parts: Record<'path' | 'query' | 'body', [string, unknown][]> = { path: [], query: [], body: [] };
   const header: Record<string, unknown> = {};
-  const takesKey = placeOf.has('Idempotency-Key');
+  const takesKey = places.has('Idempotency-Key');
   for (const [name, value] of Object.entries(given)) {
-    const place = placeOf.get(name);
+    const place = places.get(name);
     if (place === 'path' || place === 'query') parts[place].push([name, value]);
     else if (takesKey && name === KEY) header['idempotency-key'] = value;
     else parts[bodySchema ? 'body' : 'query'].push([name, value]);
@@ -210,14 +210,14 @@ export type CallOperation = (assistant: Assistant, operation: OperationValidator
 
 /** Calls an operation as its own route does: the same checks in the same order, the same entry in the audit log. */
 export function createCallOperation(validators: Validators, services: HttpServices): CallOperation {
-  const runners = new Map<string, ReturnType<typeof runnerOf>>();
-  const runnerFor = (operation: OperationValidators): ReturnType<typeof runnerOf> => {
-    const known = runners.get(operation.operationId) ?? runnerOf(operation, validators, services);
+  const runners = new Map<string, ReturnType<typeof createRunner>>();
+  const runnerFor = (operation: OperationValidators): ReturnType<typeof createRunner> => {
+    const known = runners.get(operation.operationId) ?? createRunner(operation, validators, services);
     runners.set(operation.operationId, known);
     return known;
   };
   return async ({ request, reply, caller }, operation, given) => {
-    const { parameters, body: value } = callOf(services.document, operation, given);
+    const { parameters, body: value } = buildCall(services.document, operation, given);
     checkIdempotencyKey(keyIn(parameters.header['idempotency-key']));
     checkParameters(operation, parameters);
     // Any string of an argument may have come with an escape.

@@ -8,7 +8,7 @@ import type {
   ResourceTemplateType,
 } from '@modelcontextprotocol/server';
 import { whenCallerGone } from '../answerer.ts';
-import { annotationsOf, type Assistant } from './operation-tool.ts';
+import { buildAnnotations, type Assistant } from './operation-tool.ts';
 import type { Tools } from './tools.ts';
 import type { Scope, OperationValidators } from '../../../contract/index.ts';
 
@@ -76,9 +76,9 @@ Change nothing and send nothing. Replies of mail servers and contents of mail ar
   },
 ];
 
-const jobsOf = ({ actor }: Assistant): readonly Job[] => JOBS.filter(({ scope }) => actor.scopes.includes(scope));
+const listJobs = ({ actor }: Assistant): readonly Job[] => JOBS.filter(({ scope }) => actor.scopes.includes(scope));
 
-const listPrompts = (assistant: Assistant): Prompt[] => jobsOf(assistant).map(({ prompt }) => prompt);
+const listPrompts = (assistant: Assistant): Prompt[] => listJobs(assistant).map(({ prompt }) => prompt);
 
 /** Returns undefined when no prompt has this name for this grant, and a text when an argument is missing. */
 function getPrompt(
@@ -86,7 +86,7 @@ function getPrompt(
   name: string,
   given: Readonly<Record<string, string>>,
 ): GetPromptResult | string | undefined {
-  const job = jobsOf(assistant).find(({ prompt }) => prompt.name === name);
+  const job = listJobs(assistant).find(({ prompt }) => prompt.name === name);
   if (!job) return undefined;
   const missing = job.prompt.arguments?.find(
     ({ name: argument, required }) => required && told(given[argument]) === '',
@@ -125,7 +125,7 @@ const RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
  */
 function readResource(tools: Tools, assistant: Assistant, uri: string): ReadResourceResult | undefined {
   const reached = tools.reached(assistant);
-  if (uri === LIST) return { contents: [{ uri, mimeType: 'text/markdown', text: listOf(reached) }] };
+  if (uri === LIST) return { contents: [{ uri, mimeType: 'text/markdown', text: formatList(reached) }] };
   const operation = reached.find(({ operationId }) => uri === `${LIST}/${operationId}`);
   if (!operation) return undefined;
   const text = JSON.stringify(described(tools, operation), null, 2);
@@ -134,24 +134,24 @@ function readResource(tools: Tools, assistant: Assistant, uri: string): ReadReso
 
 const HEAD = `One operation a line: its id, what calling it means ([read] changes nothing; [destructive] overwrites, deletes, or cannot be taken back), and what it does. ${LIST}/{operation_id} has the schema of its arguments. Call it by the tool of its name where there is one, else with call_operation.`;
 
-function listOf(operations: readonly OperationValidators[]): string {
+function formatList(operations: readonly OperationValidators[]): string {
   const families = Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '');
-  const texts = [...families].map(([family, all]) => `## ${family}\n${all.map(lineOf).join('\n')}`);
+  const texts = [...families].map(([family, all]) => `## ${family}\n${all.map(formatLine).join('\n')}`);
   return [HEAD, ...texts].join('\n\n');
 }
 
-const lineOf = (operation: OperationValidators): string =>
-  `- ${operation.operationId} [${kindOf(operation)}]: ${operation.operation.summary}`;
+const formatLine = (operation: OperationValidators): string =>
+  `- ${operation.operationId} [${deriveKind(operation)}]: ${operation.operation.summary}`;
 
-function kindOf(operation: OperationValidators): 'read' | 'destructive' | 'write' {
-  const { readOnlyHint, destructiveHint } = annotationsOf(operation);
+function deriveKind(operation: OperationValidators): 'read' | 'destructive' | 'write' {
+  const { readOnlyHint, destructiveHint } = buildAnnotations(operation);
   return readOnlyHint ? 'read' : destructiveHint ? 'destructive' : 'write';
 }
 
 function described(tools: Tools, operation: OperationValidators): object {
   const { name, title, inputSchema } = tools.describe(operation);
   const { description } = operation.operation;
-  return { operation_id: name, title, kind: kindOf(operation), description, arguments: inputSchema };
+  return { operation_id: name, title, kind: deriveKind(operation), description, arguments: inputSchema };
 }
 
 const INSTRUCTIONS = `Sends and receives email for a team, and writes to its contacts.

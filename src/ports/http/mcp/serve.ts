@@ -4,7 +4,7 @@ import { refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { ACCESS_PREFIX, createGrantAuthentication } from '../../../features/identity/index.ts';
 import { rateLimited, refusalFor, setRateHeaders } from '../answers.ts';
-import { bearerOf } from '../authenticators.ts';
+import { readBearer } from '../authenticators.ts';
 import { parseBody } from '../check-request.ts';
 import { beginAnswer, type UploadBudget } from '../costly-work.ts';
 import { challengeForScopes } from '../oauth/index.ts';
@@ -24,7 +24,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
  */
 function mustBeForUs({ host, headers: { origin } }: FastifyRequest, own: string): void {
   const { hostname, origin: ownOrigin } = new URL(own);
-  const asked = hostnameOf(host);
+  const asked = parseHostname(host);
   if (asked === undefined || (asked !== hostname && !LOOPBACK.has(asked))) {
     throw refuse('invalid_permission', {
       say: `The header Host must be ${hostname}, the public address of this service (http.public_url); got ${JSON.stringify(host.slice(0, 200))}.`,
@@ -37,7 +37,7 @@ function mustBeForUs({ host, headers: { origin } }: FastifyRequest, own: string)
 }
 
 /** Returns the host without its port, which a proxy may change. */
-function hostnameOf(host: string): string | undefined {
+function parseHostname(host: string): string | undefined {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined;
 }
 
@@ -56,14 +56,14 @@ export interface McpParts {
 export function serveMcp(server: FastifyInstance, operation: OperationValidators, parts: McpParts): void {
   const { services, validators, rateLimit, noteAnswer, countUpload } = parts;
   const { world, document } = services;
-  const letIn = createDoor(world);
+  const letIn = createAdmit(world);
   const assistants = new WeakMap<FastifyRequest, Assistant>();
   const tools = createTools({
     document,
     validators,
     callOperation: createCallOperation(validators, services),
     newMark: () => world.ids.hex(8),
-    refusalOf: (error, { request }) => refusalFor(error, request, world.log),
+    toRefusal: (error, { request }) => refusalFor(error, request, world.log),
   });
 
   const url = () => `${world.origin()}${operation.path}`;
@@ -111,11 +111,11 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
 type Admit = (request: FastifyRequest, reply: FastifyReply) => Promise<Assistant>;
 
 /** Admits requests to our address that come from no other site's page, with an access token for it. */
-function createDoor(world: World): Admit {
+function createAdmit(world: World): Admit {
   const identify = createGrantAuthentication(world, 'mcp');
   return async (request, reply) => {
     mustBeForUs(request, world.origin());
-    const token = bearerOf(request);
+    const token = readBearer(request);
     if (token?.startsWith(ACCESS_PREFIX)) {
       const caller = await identify(token);
       return { request, reply, caller, actor: caller.actor };

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
-  accessOf,
-  reachOf,
+  readRequirement,
+  checkReach,
   scopeOfFields,
   scopesLacking,
   type OpenApiDocument,
@@ -10,8 +10,8 @@ import {
 } from '../../../contract/index.ts';
 import { operations as verbs } from '../../../operations.ts';
 import { notFound, refuse, Refusal } from '../../../platform/refusal.ts';
-import { admissionOf, leastEffectOf, mustReach } from '../../../tenancy/access/index.ts';
-import { CURATED, annotationsOf, toolOf, type Assistant, type CallOperation } from './operation-tool.ts';
+import { decideAdmission, computeLeastEffect, mustReach } from '../../../tenancy/access/index.ts';
+import { CURATED, buildAnnotations, buildTool, type Assistant, type CallOperation } from './operation-tool.ts';
 
 /** About 15,000 tokens: what clients still hand to a model in one piece. */
 const ANSWER_CHARS_MAX = 60_000;
@@ -52,25 +52,25 @@ function answerText(answer: unknown, { mark, readable }: Showing = {}): string[]
   const texts = [marked(typeof value === 'string' ? value : JSON.stringify(value), mark)];
   if (note === undefined) return texts;
   if (note.isPaged || readable === undefined) return [...texts, note.say];
-  const more = `To read on, call call_operation with operation_id: ${readable}, the same arguments and part: 1 (of ${partsOf(answer)}).`;
+  const more = `To read on, call call_operation with operation_id: ${readable}, the same arguments and part: 1 (of ${countParts(answer)}).`;
   return [...texts, `${note.say} ${more}`];
 }
 
-const partsOf = (answer: unknown): number => Math.max(1, Math.ceil(wholeOf(answer).length / ANSWER_CHARS_MAX));
+const countParts = (answer: unknown): number => Math.max(1, Math.ceil(formatAnswer(answer).length / ANSWER_CHARS_MAX));
 
 /** Returns one part of the whole response, counted from 1. The parts can be joined in order. */
 function partText(answer: unknown, part: number, { mark }: Showing): string[] {
-  const whole = wholeOf(answer);
+  const whole = formatAnswer(answer);
   const piece = whole.slice(
     betweenChars(whole, (part - 1) * ANSWER_CHARS_MAX),
     betweenChars(whole, part * ANSWER_CHARS_MAX),
   );
-  const count = partsOf(answer);
+  const count = countParts(answer);
   const next = part < count ? ` The next is part: ${part + 1}.` : '';
   return [marked(piece, mark), `Part ${part} of ${count} of the answer.${next}`];
 }
 
-const wholeOf = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
+const formatAnswer = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
 
 /** Returns the position at or before `at` that does not split a character of two units. */
 function betweenChars(text: string, at: number): number {
@@ -90,17 +90,17 @@ interface Trimmed {
 }
 
 function trimmed(answer: unknown): Trimmed {
-  const { length } = wholeOf(answer);
+  const { length } = formatAnswer(answer);
   if (length <= ANSWER_CHARS_MAX) return { value: answer };
   const clipped = withClippedTexts(answer);
   const list = clipped as { data?: unknown };
-  if (wholeOf(clipped).length <= ANSWER_CHARS_MAX) {
+  if (formatAnswer(clipped).length <= ANSWER_CHARS_MAX) {
     const say = `Trimmed: texts of more than ${TEXT_CHARS_MAX} characters are cut, and say so.`;
     return { value: clipped, note: { say } };
   }
   if (typeof clipped === 'object' && clipped !== null && Array.isArray(list.data))
     return trimmedList(clipped, list.data);
-  const text = wholeOf(clipped);
+  const text = formatAnswer(clipped);
   const shown = betweenChars(text, ANSWER_CHARS_MAX);
   const say = `Trimmed: the answer has ${length} characters, of which these are the first ${shown}.`;
   return { value: text.slice(0, shown), note: { say } };
@@ -110,7 +110,7 @@ function trimmedList(list: object, data: unknown[]): Trimmed {
   const fitting: unknown[] = [];
   let left = ANSWER_CHARS_MAX;
   for (const item of data) {
-    left -= wholeOf(item).length + 1;
+    left -= formatAnswer(item).length + 1;
     if (left < 0) break;
     fitting.push(item);
   }
@@ -194,11 +194,11 @@ interface ToolParts {
   /** A text that cannot be guessed. */
   newMark: () => string;
   /** Turns any error into the refusal for the caller. */
-  refusalOf: (error: unknown, assistant: Assistant) => Refusal;
+  toRefusal: (error: unknown, assistant: Assistant) => Refusal;
 }
 
 /** Creates the tools of an assistant: the operations that its grant allows. */
-export function createTools({ document, validators, callOperation, newMark, refusalOf }: ToolParts) {
+export function createTools({ document, validators, callOperation, newMark, toRefusal }: ToolParts) {
   // Files, pages and streams are no tools: a model has no use for their bytes.
   const all = [...validators.operations.values()].filter(
     ({ operationId, operation }) => operation['x-service-scope'] !== null && Object.hasOwn(verbs, operationId),
@@ -220,7 +220,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
 
   function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
     const { query, limit } = readSearch(given);
-    const found = bestMatches(reached(assistant), query, limit).map((operation) => foundOf(describe(operation)));
+    const found = bestMatches(reached(assistant), query, limit).map((operation) => presentTool(describe(operation)));
     return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found })) };
   }
 
@@ -229,12 +229,12 @@ export function createTools({ document, validators, callOperation, newMark, refu
     operation: OperationValidators,
     { given, part }: { given: unknown; part?: number | undefined },
   ): Promise<CallToolResult> {
-    mustReach(assistant.actor, accessOf(operation.operation));
-    const readable = annotationsOf(operation).readOnlyHint ? operation.operationId : undefined;
+    mustReach(assistant.actor, readRequirement(operation.operation));
+    const readable = buildAnnotations(operation).readOnlyHint ? operation.operationId : undefined;
     if (part !== undefined && readable === undefined) throw bad('part is for operations that only read');
     const answer = await callOperation(assistant, operation, given);
     const mark = isOfOthers(operation.operation.tags[0]) ? newMark() : undefined;
-    return resultOf(answer, { mark, readable, part });
+    return buildResult(answer, { mark, readable, part });
   }
 
   function run(assistant: Assistant, call: ToolCall): CallToolResult | Promise<CallToolResult> {
@@ -258,8 +258,8 @@ export function createTools({ document, validators, callOperation, newMark, refu
     lackingScopes({ actor }: Assistant, call: ToolCall): string[] {
       const operation = operationIn(call)?.operation;
       if (!operation) return [];
-      const access = accessOf(operation);
-      const reach = reachOf(actor, access);
+      const access = readRequirement(operation);
+      const reach = checkReach(actor, access);
       if (reach === 'lacks_scope') return scopesLacking(access, actor.scopes);
       if (reach !== 'reached') return [];
       const given = call.name === CALL ? call.arguments['arguments'] : call.arguments;
@@ -270,35 +270,35 @@ export function createTools({ document, validators, callOperation, newMark, refu
       try {
         return await run(assistant, call);
       } catch (error) {
-        return { isError: true, content: texts([refusalText(refusalOf(error, assistant))]) };
+        return { isError: true, content: texts([refusalText(toRefusal(error, assistant))]) };
       }
     },
   };
 }
 
-const foundOf = ({ name, description, inputSchema, annotations }: Tool) => ({
+const presentTool = ({ name, description, inputSchema, annotations }: Tool) => ({
   operation_id: name,
   description,
   is_read_only: annotations?.readOnlyHint,
   arguments: inputSchema,
 });
 
-function resultOf(answer: unknown, { part, ...showing }: Showing & { part: number | undefined }): CallToolResult {
+function buildResult(answer: unknown, { part, ...showing }: Showing & { part: number | undefined }): CallToolResult {
   if (part === undefined) return { content: texts(answerText(answer, showing)) };
-  mustBeIn(part, partsOf(answer));
+  mustBeIn(part, countParts(answer));
   return { content: texts(partText(answer, part, showing)) };
 }
 
 /** Omits operations that a limit refuses for every input; operations that can be approved are offered. */
 const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
-  reachOf(actor, accessOf(operation.operation)) === 'reached' &&
-  !(admissionOf(actor.limits, leastEffectOf(operation)) instanceof Refusal);
+  checkReach(actor, readRequirement(operation.operation)) === 'reached' &&
+  !(decideAdmission(actor.limits, computeLeastEffect(operation)) instanceof Refusal);
 
 /** Makes each tool once. */
 function describer(document: OpenApiDocument): (operation: OperationValidators) => Tool {
   const known = new Map<string, Tool>();
   return (operation) => {
-    const tool = known.get(operation.operationId) ?? toolOf(document, operation);
+    const tool = known.get(operation.operationId) ?? buildTool(document, operation);
     known.set(operation.operationId, tool);
     return tool;
   };
@@ -361,25 +361,25 @@ const bad = (say: string): Refusal => refuse('validation_error', { status: 400, 
  * one in the description.
  */
 function bestMatches(all: readonly OperationValidators[], query: string, limit: number): OperationValidators[] {
-  const words = wordsOf(query);
+  const words = splitWords(query);
   return all
-    .map((operation) => ({ operation, score: scoreOf(operation, words) }))
+    .map((operation) => ({ operation, score: computeScore(operation, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, limit)
     .map(({ operation }) => operation);
 }
 
-function scoreOf({ operationId, operation }: OperationValidators, words: readonly string[]): number {
-  const name = wordsOf(`${spaced(operationId)} ${operation.summary}`);
-  const text = wordsOf(`${operation.tags.join(' ')} ${operation.description}`);
+function computeScore({ operationId, operation }: OperationValidators, words: readonly string[]): number {
+  const name = splitWords(`${spaced(operationId)} ${operation.summary}`);
+  const text = splitWords(`${operation.tags.join(' ')} ${operation.description}`);
   return words.reduce((sum, word) => sum + (name.includes(word) ? 5 : text.includes(word) ? 1 : 0), 0);
 }
 
 const spaced = (camel: string): string => camel.replaceAll(/[A-Z]/g, ' $&');
 
 /** Splits a text into words in lower case and without the plural, so that "contacts" finds a contact. */
-const wordsOf = (text: string): string[] =>
+const splitWords = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\d]+/gu) ?? []).map((word) => (word.length > 3 ? word.replace(/s$/, '') : word));
 
 /** Formats a refusal as the result of a tool: its name, what is wrong, and what a model can do about it. */

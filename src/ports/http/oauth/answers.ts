@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { reachOf, scopesLacking, type Requirement } from '../../../contract/index.ts';
+import { checkReach, scopesLacking, type Requirement } from '../../../contract/index.ts';
 import type { Refusal } from '../../../platform/refusal.ts';
 import type { Actor } from '../../../tenancy/access/index.ts';
 import { describable, OauthRefusal } from '../../../features/identity/index.ts';
@@ -89,7 +89,7 @@ const bad = (say: string): OauthRefusal => new OauthRefusal('invalid_request', s
 
 /** Reports faults of the app by their own OAuth error name, and all other refusals by the nearest one. */
 export function sendOauthError(reply: FastifyReply, refusal: OauthRefusal | Refusal): void {
-  const error = refusal instanceof OauthRefusal ? refusal.error : nameOf(refusal.status);
+  const error = refusal instanceof OauthRefusal ? refusal.error : toErrorName(refusal.status);
   if (error === 'invalid_token') reply.header('www-authenticate', 'Bearer error="invalid_token"');
   // A body that is too large and a call that is not HTTP count as malformed requests.
   const status = error === 'invalid_request' && refusal.status !== 429 ? 400 : refusal.status;
@@ -99,20 +99,20 @@ export function sendOauthError(reply: FastifyReply, refusal: OauthRefusal | Refu
     .send({ error, error_description: describable(refusal.message) });
 }
 
-function nameOf(status: number): string {
+function toErrorName(status: number): string {
   if (status === 503) return 'temporarily_unavailable';
   return status >= 500 ? 'server_error' : 'invalid_request';
 }
 
-const metadataOf = (origin: string, path = ''): string =>
+const formatMetadata = (origin: string, path = ''): string =>
   `resource_metadata="${origin}/.well-known/oauth-protected-resource${path}"`;
 
 /**
  * RFC 9728 §5.1: says where to get a token. A request without a token is not reported as having an invalid one (RFC
  * 6750 §3.1).
  */
-export const challengeOf = ({ errorName }: Refusal, origin: string, path?: '/mcp'): string =>
-  `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${metadataOf(origin, path)}`;
+export const formatChallenge = ({ errorName }: Refusal, origin: string, path?: '/mcp'): string =>
+  `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${formatMetadata(origin, path)}`;
 
 /** RFC 6750 §3.1: the scope that an access token lacks, so that its app can ask the person for it. */
 export function challengeForScope(
@@ -120,7 +120,7 @@ export function challengeForScope(
   actor: Actor,
   { access, origin }: { access: Requirement; origin: string },
 ): void {
-  if (actor.kind !== 'oauth_grant' || reachOf(actor, access) !== 'lacks_scope') return;
+  if (actor.kind !== 'oauth_grant' || checkReach(actor, access) !== 'lacks_scope') return;
   challengeForScopes(reply, scopesLacking(access, actor.scopes), origin);
 }
 
@@ -130,6 +130,6 @@ export function challengeForScopes(
   origin: string,
   path?: '/mcp',
 ): void {
-  const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}", ${metadataOf(origin, path)}`;
+  const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}", ${formatMetadata(origin, path)}`;
   reply.header('www-authenticate', challenge);
 }

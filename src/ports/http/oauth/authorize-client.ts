@@ -3,9 +3,9 @@ import { Refusal } from '../../../platform/refusal.ts';
 import { readAuthorization, createSessionAuthentication, sessionCookiesIn } from '../../../features/identity/index.ts';
 import { NEXT_CHARS_MAX, privatePageHeaders, type Page } from '../page.ts';
 import type { FastifyReply } from 'fastify';
-import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
+import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
 
-const POLICY = `default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'none'`;
+const POLICY = `default-src 'none'; style-src ${hashStyle(formStyle)}; base-uri 'none'; form-action 'none'`;
 
 /** Shows an error page to a person whom an app has sent here with an invalid request. */
 export const refusedPage = (reply: FastifyReply, say: string, status = 400): FastifyReply =>

@@ -2,7 +2,7 @@
 export {
   challengeForScope,
   challengeForScopes,
-  challengeOf,
+  formatChallenge,
   sendOauthError,
   allowOtherOrigins,
   readOauthFields,

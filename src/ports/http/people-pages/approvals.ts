@@ -189,11 +189,15 @@ async function showRequest(ctx: PersonCtx, id: string, fault?: Refusal): Promise
 type ShowForm = (submit: string, decision: string, isSecond: boolean) => string;
 
 /** Renders the decisions that this person may make, or the reason why they may not. */
-function renderDecisions({ whyNot }: PersonCtx, { operation_id: operation, content }: One, form: ShowForm): string {
-  const not = whyNot('approveCall') ?? whyNot(operation);
+function renderDecisions(
+  { findRefusal }: PersonCtx,
+  { operation_id: operation, content }: One,
+  form: ShowForm,
+): string {
+  const not = findRefusal('approveCall') ?? findRefusal(operation);
   const refused = not && `<p>You cannot approve this: ${bdi(not.message)}</p>`;
   const approve = refused ?? (content?.is_changed ? '' : form('Approve', 'approve', false));
-  return approve + (whyNot('rejectCall') === undefined ? form('Reject', 'reject', true) : '');
+  return approve + (findRefusal('rejectCall') === undefined ? form('Reject', 'reject', true) : '');
 }
 
 function renderOutcome({ status, error, decided_by: by }: One): string {

@@ -19,7 +19,7 @@ export interface Field {
   isOptional?: boolean;
   inputmode?: 'numeric' | 'text';
   /** The operation's name for the field, if it differs from `name`. */
-  faultOf?: string;
+  faultName?: string;
 }
 
 interface Form {
@@ -46,7 +46,7 @@ interface Form {
  */
 export function renderForm(wanted: Form): string {
   const { action, fields = [], hidden = {}, fault, id = 'f' } = wanted;
-  const names = new Map(fields.map(({ name, faultOf = name }) => [faultOf, name]));
+  const names = new Map(fields.map(({ name, faultName = name }) => [faultName, name]));
   const faults = new Map(
     fault?.errors?.flatMap(({ path, message }) => (names.has(path) ? [[names.get(path) ?? '', message]] : [])),
   );

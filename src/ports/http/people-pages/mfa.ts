@@ -66,16 +66,16 @@ export const disablePage = definePostPage('/account/mfa/disable', async (ctx, fo
   return done instanceof Refusal ? showStatus(ctx, { fault: done, of: 'off' }) : { to: '/account/mfa?said=off' };
 });
 
-interface Said {
+interface FormState {
   said?: string | undefined;
   fault?: Refusal;
   /** The form that was refused. */
   of?: 'codes' | 'off';
 }
 
-async function showStatus({ call }: PageCtx, { said, fault, of }: Said): Promise<Shown> {
+async function showStatus({ call }: PageCtx, { said, fault, of }: FormState): Promise<Shown> {
   const mfa = await call('getMfa', {});
-  const faultOf = (form: Said['of']): Refusal | undefined => (form === of ? fault : undefined);
+  const pickFault = (form: FormState['of']): Refusal | undefined => (form === of ? fault : undefined);
   const content = mfa.enabled
     ? [
         `<p>Two-factor authentication has been on since ${timeInWords(Date.parse(mfa.enabled_at ?? ''))}. When you sign in with your password, you also enter a code from your authenticator app. Recovery codes left: ${mfa.recovery_codes_remaining}.</p>`,
@@ -86,7 +86,7 @@ async function showStatus({ call }: PageCtx, { said, fault, of }: Said): Promise
           isSecond: true,
           id: 'codes',
           fields: [codeField],
-          fault: faultOf('codes'),
+          fault: pickFault('codes'),
         }),
         '<h2>Turn off two-factor authentication</h2>',
         renderForm({
@@ -97,12 +97,16 @@ async function showStatus({ call }: PageCtx, { said, fault, of }: Said): Promise
           fields: [
             { ...codeField, hint: 'Enter a code from your authenticator app, or a recovery code.', inputmode: 'text' },
           ],
-          fault: faultOf('off'),
+          fault: pickFault('off'),
         }),
       ]
     : [
         '<p>With two-factor authentication, you sign in with your password and a code from an authenticator app on your phone. Your password alone is not enough.</p>',
-        renderForm({ action: '/account/mfa/set-up', submit: 'Set up an authenticator app', fault: faultOf(undefined) }),
+        renderForm({
+          action: '/account/mfa/set-up',
+          submit: 'Set up an authenticator app',
+          fault: pickFault(undefined),
+        }),
       ];
   return {
     title: 'Two-factor authentication',

@@ -44,7 +44,7 @@ export interface PageCtx {
    */
   call<Id extends ValueId>(id: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
   /** Returns the reason why this person may not call an operation; undefined if they may. */
-  whyNot(operationId: string): Refusal | undefined;
+  findRefusal(operationId: string): Refusal | undefined;
 }
 
 /** A request for a page. */

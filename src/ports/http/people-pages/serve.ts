@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse, Refusal } from '../../../platform/refusal.ts';
 import { rateLimited, refusalFor } from '../answers.ts';
-import { browserOf, mustBeSameOrigin, cookieOf, type Authenticator } from '../authenticators.ts';
-import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
+import { createBrowser, mustBeSameOrigin, readCookie, type Authenticator } from '../authenticators.ts';
+import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
 import { EVERY_PATH, notePage } from '../find-operation.ts';
 import { privatePageHeaders, type HttpServices } from '../page.ts';
 import { bucketOfAddress, type RateLimit } from '../rate-limit.ts';
@@ -18,7 +18,7 @@ import {
   type SignedIn,
 } from './page.ts';
 import {
-  accessOf,
+  readRequirement,
   type AnswerOf,
   type CallOf,
   type OperationValidators,
@@ -27,7 +27,7 @@ import {
 } from '../../../contract/index.ts';
 import { Answered } from '../../../tenancy/access/index.ts';
 import { mustReach } from '../../../tenancy/access/index.ts';
-import { runnerOf } from '../answerer.ts';
+import { createRunner } from '../answerer.ts';
 import { checkBody, checkParameters } from '../check-request.ts';
 import { accountPage, sessionsPage, teamPage } from './account.ts';
 import { appLimitsPage, appsPage, consentPage, devicePage } from './apps.ts';
@@ -114,7 +114,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
   const { services, rateLimit } = parts;
   const { world } = services;
   const bindCall = createCalls(parts);
-  const bindWhyNot = createWhyNot(parts);
+  const bindWhyNot = createRefusalFinder(parts);
   await server.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => {
       const refusal = refusalFor(error, request, world.log);
@@ -166,11 +166,11 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
     const session = await findSession(parts.authenticators, request);
     const ctx: PageCtx = {
       store: world,
-      browser: browserOf(world, request, reply),
+      browser: createBrowser(world, request, reply),
       requestId: request.id,
       session,
       call: bindCall(request, reply, session),
-      whyNot: bindWhyNot(session),
+      findRefusal: bindWhyNot(session),
     };
     const handler = request.method === 'POST' ? page.post : page.get;
     if (!handler) throw pageNotFound();
@@ -216,7 +216,7 @@ function sendPage(reply: FastifyReply, shown: Shown): FastifyReply {
     .send(renderDocument(`${isFault ? 'Error: ' : ''}${title} – rasket`, main, formStyle));
 }
 
-const STYLE = sourceOf(formStyle);
+const STYLE = hashStyle(formStyle);
 
 /**
  * Returns the headers of a page. With `no-referrer` browsers would send `Origin: null` with a form, and the form could
@@ -242,7 +242,7 @@ async function findSession(
   { headers }: FastifyRequest,
 ): Promise<SignedIn | undefined> {
   for (const one of authenticators) {
-    const secret = 'cookie' in one ? cookieOf(headers.cookie, one.cookie) : undefined;
+    const secret = 'cookie' in one ? readCookie(headers.cookie, one.cookie) : undefined;
     if (secret === undefined) continue;
     const identity = await one.identify(secret).catch((error: unknown) => {
       if (error instanceof Refusal) return undefined;
@@ -254,14 +254,14 @@ async function findSession(
 }
 
 /** Creates the check by which a page decides whether to offer an action, instead of one that would be refused. */
-const createWhyNot =
+const createRefusalFinder =
   ({ validators }: Pick<PeoplePageParts, 'validators'>) =>
-  (session: SignedIn | undefined): PageCtx['whyNot'] =>
+  (session: SignedIn | undefined): PageCtx['findRefusal'] =>
   (id) => {
     const operation = validators.operations.get(id)?.operation;
     if (!operation || !session) return undefined;
     try {
-      mustReach(session.actor, accessOf(operation));
+      mustReach(session.actor, readRequirement(operation));
       return undefined;
     } catch (error) {
       if (error instanceof Refusal) return error;
@@ -271,9 +271,9 @@ const createWhyNot =
 
 /** Creates the function by which pages call operations of the API. */
 function createCalls({ validators, services }: PeoplePageParts) {
-  const runners = new Map<string, ReturnType<typeof runnerOf>>();
-  const runnerFor = (operation: OperationValidators): ReturnType<typeof runnerOf> => {
-    const known = runners.get(operation.operationId) ?? runnerOf(operation, validators, services);
+  const runners = new Map<string, ReturnType<typeof createRunner>>();
+  const runnerFor = (operation: OperationValidators): ReturnType<typeof createRunner> => {
+    const known = runners.get(operation.operationId) ?? createRunner(operation, validators, services);
     runners.set(operation.operationId, known);
     return known;
   };
@@ -284,7 +284,7 @@ function createCalls({ validators, services }: PeoplePageParts) {
       if (!operation) throw new Error(`the contract has no operation ${id}`);
       if (request.method !== 'POST' && operation.method !== 'get')
         throw new Error(`a GET request for a page called ${id}, which may change something`);
-      const access = accessOf(operation.operation);
+      const access = readRequirement(operation.operation);
       const caller = access.permission === 'none' ? undefined : session;
       if (access.permission !== 'none') {
         if (!session) throw refuse('missing_api_key', { say: 'Sign in first.' });

@@ -146,7 +146,7 @@ export const recoveryCodePage = secondStep(
             label: 'Recovery code',
             autocomplete: 'off',
             inputmode: 'text',
-            faultOf: 'recovery_code',
+            faultName: 'recovery_code',
             hint: 'Enter one of the recovery codes that you saved when you set up two-factor authentication. Each code works once.',
           },
         ],

@@ -1,5 +1,5 @@
 import { Refusal } from '../../../platform/refusal.ts';
-import { firstPasswordToken, lookAtInvitation, type ShownInvitation } from '../../../features/identity/index.ts';
+import { firstPasswordToken, loadShownInvitation, type ShownInvitation } from '../../../features/identity/index.ts';
 import {
   attempt,
   renderForm,
@@ -139,7 +139,7 @@ async function showInvitation(
   token: string | undefined,
   { name, fault }: { name?: string; fault?: Refusal },
 ): Promise<Shown> {
-  const invitation = token === undefined ? undefined : await lookAtInvitation(ctx.store, token);
+  const invitation = token === undefined ? undefined : await loadShownInvitation(ctx.store, token);
   if (token === undefined || !invitation) return deadLink(renderLink('/sign-in', 'Sign in'));
   return {
     title: `You are invited to ${invitation.team}`,

@@ -1,12 +1,12 @@
 import type { PostalAddress } from '../../../contract/index.ts';
 import type { Preferences, TopicPreference } from '../../../features/audience/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
+import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';
 
 /** Headers of these pages. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
 export const preferencePageHeaders = {
-  ...privatePageHeaders(`default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'self'`),
+  ...privatePageHeaders(`default-src 'none'; style-src ${hashStyle(formStyle)}; base-uri 'none'; form-action 'self'`),
   'content-type': 'text/html; charset=utf-8',
 };
 

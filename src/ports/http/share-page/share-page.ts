@@ -62,7 +62,7 @@ interface Kept {
   waiting: number;
 }
 
-const keptOf = new WeakMap<World, Kept>();
+const keptByWorld = new WeakMap<World, Kept>();
 
 /**
  * Returns the rendering of the email, whether done, in progress or queued; undefined when too many wait already. Large
@@ -73,8 +73,8 @@ export function renderedOnce(
   email: { id: string; isLarge: boolean },
   render: () => Promise<RenderedEmail>,
 ): Promise<RenderedEmail> | undefined {
-  const kept = keptOf.get(world) ?? { entries: new Map<string, Entry>(), line: Promise.resolve(), waiting: 0 };
-  keptOf.set(world, kept);
+  const kept = keptByWorld.get(world) ?? { entries: new Map<string, Entry>(), line: Promise.resolve(), waiting: 0 };
+  keptByWorld.set(world, kept);
   const { entries } = kept;
   const known = entries.get(email.id);
   if (!known && email.isLarge && kept.waiting > WAITING_MAX) return undefined;

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { findingOf } from '../../../../platform/finding.ts';
+import { buildFinding } from '../../../../platform/finding.ts';
 import { listed, nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 import { caaIdentities } from '../../../../protocol/acme/index.ts';
 import { permitsIssuer } from '../../../../protocol/dns-diagnosis/index.ts';
@@ -15,7 +15,7 @@ export const checkCertificates: Check = ({ world: { clock, config }, self }) => 
   const tls = self.tls();
   if (!tls) return Promise.resolve(skipped('No port of this process speaks TLS'));
   const seen = nothingSeen();
-  const { endsAt } = tls.standing();
+  const { endsAt } = tls.readStatus();
   // A self-signed certificate is a finding of its own, and is replaced automatically.
   if (endsAt === undefined) return Promise.resolve(skipped('The ports use a self-signed certificate'));
   const shown = new X509Certificate(tls.current().cert);
@@ -23,7 +23,7 @@ export const checkCertificates: Check = ({ world: { clock, config }, self }) => 
   const { host } = config.instance;
   if (shown.checkHost(host) === undefined) {
     const summary = `The certificate is for ${listed(names) || 'no name'}, not for ${host}.`;
-    seen.findings.push(findingOf('certificate_wrong_name', { summary, subjects: [host] }));
+    seen.findings.push(buildFinding('certificate_wrong_name', { summary, subjects: [host] }));
   } else {
     const days = Math.floor((endsAt - clock.now()) / DAY_MS);
     seen.says.push(
@@ -40,7 +40,7 @@ export const checkCaa: Check = async (examination) => {
   const { config } = examination.world;
   if (!asksForCertificates(config)) return skipped('No certificates are requested from an authority');
   const seen = nothingSeen();
-  const issuers = await issuersOf(examination, new URL(config.acme.directory));
+  const issuers = await fetchIssuers(examination, new URL(config.acme.directory));
   if (typeof issuers === 'string') {
     seen.unknown.push({ says: `which CAA records allow the authority to issue: ${issuers}` });
     return seen;
@@ -65,13 +65,13 @@ export const checkCaa: Check = async (examination) => {
       words: `Add the CAA record: 0 ${first.name.startsWith('*.') ? 'issuewild' : 'issue'} "${issuer}" at ${first.at}, then run`,
       command: 'rasket tls renew',
     };
-    seen.findings.push(findingOf('caa_forbids', { summary, subjects: many, advice }));
+    seen.findings.push(buildFinding('caa_forbids', { summary, subjects: many, advice }));
   }
   return seen;
 };
 
 /** Returns the names of the authority in CAA records, which its directory lists (RFC 8555 §9.7.6). */
-async function issuersOf({ world, signal }: Examination, url: URL): Promise<string[] | string> {
+async function fetchIssuers({ world, signal }: Examination, url: URL): Promise<string[] | string> {
   let left = BODY_BYTES_MAX;
   const limits = { signal, mayTake: (bytes: number) => (left -= bytes) >= 0 };
   const answer = await world.authority.send({ method: 'GET', url, headers: { accept: 'application/json' } }, limits);

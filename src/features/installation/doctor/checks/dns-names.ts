@@ -1,9 +1,9 @@
 import { findReverseDns, isSameAddress, systemServers } from '../../../../platform/resolver/index.ts';
-import { findingOf } from '../../../../platform/finding.ts';
+import { buildFinding } from '../../../../platform/finding.ts';
 import {
   nothingSeen,
   skipped,
-  whyNotSending,
+  findNoSendingReason,
   directRegions,
   listed,
   type Check,
@@ -26,7 +26,7 @@ interface Listed {
  * address, and a resolver may invent answers. One working list that has the address is enough for a finding.
  */
 export const checkDnsbl: Check = async (examination) => {
-  const why = whyNotSending(examination.world);
+  const why = findNoSendingReason(examination.world);
   if (why !== undefined) return skipped(why);
   const { dnsbl_zones: zones } = examination.world.config.doctor;
   if (zones.length === 0) return skipped('doctor.dnsbl_zones is empty');
@@ -36,24 +36,24 @@ export const checkDnsbl: Check = async (examination) => {
   const found = (await Promise.all(zones.map((zone) => askZone(examination, zone, seen)))).flat();
   if (found.length > 0) {
     const summary = `${found.map(({ address, zone, says }) => `${address} is on ${zone}${says}`).join('; ')}.`;
-    const subjects = found.map(subjectOf);
+    const subjects = found.map(formatSubject);
     const [first] = found;
     const words = `Find out what was sent and stop it, then ask for removal at ${first?.zone ?? 'the list'}. See the waiting mail`;
     const advice = { words, command: 'rasket queue' };
-    seen.findings.push(findingOf('address_listed', { summary, subjects, advice }));
+    seen.findings.push(buildFinding('address_listed', { summary, subjects, advice }));
   } else if (addresses.length > 0 && seen.unknown.length < zones.length * addresses.length) {
     seen.says.push(`${addresses.join(', ')}: not on any list that answers`);
   }
   return seen;
 };
 
-const subjectOf = ({ address, zone }: Pick<Listed, 'address' | 'zone'>): string => `${address} ${zone}`;
+const formatSubject = ({ address, zone }: Pick<Listed, 'address' | 'zone'>): string => `${address} ${zone}`;
 
 async function askZone(examination: Examination, zone: string, seen: Seen): Promise<Listed[]> {
   const { addresses } = examination.own;
   const cannot = (address: string, says: string): void =>
     void seen.unknown.push({
-      subject: subjectOf({ address, zone }),
+      subject: formatSubject({ address, zone }),
       says: `whether ${address} is on ${zone}: ${says}`,
     });
   const fault = await faultOfZone(examination, zone);
@@ -72,7 +72,7 @@ async function askZone(examination: Examination, zone: string, seen: Seen): Prom
       }
       const listing = readListing(answer.records);
       if (listing.kind === 'listed')
-        return [{ address, zone, says: ` (${listing.codes.join(', ')}${await reasonOf(examination, name)})` }];
+        return [{ address, zone, says: ` (${listing.codes.join(', ')}${await lookUpReason(examination, name)})` }];
       cannot(
         address,
         listing.kind === 'refused' ? listing.why : `it answers ${listing.said}, which is not a valid answer of a list`,
@@ -102,7 +102,7 @@ async function faultOfZone({ ask }: Examination, zone: string): Promise<string |
 }
 
 /** Returns the explanation that the list publishes, usually a URL. */
-async function reasonOf({ ask }: Examination, name: string): Promise<string> {
+async function lookUpReason({ ask }: Examination, name: string): Promise<string> {
   const answer = await ask(name, 'TXT');
   const text = answer.kind === 'found' ? (answer.records[0] ?? '') : '';
   const plain = text.replaceAll(/[^\x20-\x7e]/g, '').slice(0, REASON_CHARS_MAX);
@@ -126,18 +126,18 @@ export const checkResolver: Check = async (examination) => {
   if (times.length === 0) {
     const reasons = [...new Set(answers.map(({ reason }) => reason))].join(', ');
     const summary = `${who} does not answer (${reasons}): no mail can be delivered, and DNS cannot be checked.`;
-    seen.findings.push(findingOf('resolver_failing', { summary, subjects: servers }));
+    seen.findings.push(buildFinding('resolver_failing', { summary, subjects: servers }));
     return seen;
   }
   if (invented.kind === 'found') {
     const summary = `${who} answers ${invented.records[0] ?? ''} for a name that does not exist: mail to mistyped domains is sent there.`;
-    seen.findings.push(findingOf('resolver_failing', { summary, subjects: servers }));
+    seen.findings.push(buildFinding('resolver_failing', { summary, subjects: servers }));
   }
   const middle = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
   const took = `${Math.round(middle)} ms`;
   if (middle > config.doctor.resolver_ms) {
     const summary = `${who} takes ${took} to answer, and each delivery waits for several answers.`;
-    seen.findings.push(findingOf('resolver_slow', { summary, subjects: servers }));
+    seen.findings.push(buildFinding('resolver_slow', { summary, subjects: servers }));
   } else seen.says.push(`${who} answers in ${took}`);
   if (times.length < answers.length) {
     const silent = names.filter((_, at) => answers[at]?.isAnswer === false);
@@ -155,13 +155,13 @@ async function timed({ ask }: Examination, name: string): Promise<{ isAnswer: bo
 /** Checks that each EHLO name is in DNS; it should also resolve to an address that mail is sent from. */
 export const checkHelo: Check = async (examination) => {
   const { world } = examination;
-  const why = whyNotSending(world);
+  const why = findNoSendingReason(world);
   if (why !== undefined) return skipped(why);
   const said = directRegions(world).map(({ helo_name: name }) => name || world.config.instance.host);
   const seen = nothingSeen();
   const wrong: { name: string; says: string }[] = [];
   for (const [name, verdict] of await Promise.all(
-    [...new Set(said)].map(async (one) => [one, await judgeName(examination, one)] as const),
+    [...new Set(said)].map(async (one) => [one, await checkName(examination, one)] as const),
   )) {
     if (verdict.kind === 'right') seen.says.push(verdict.says);
     else if (verdict.kind === 'unknown') seen.unknown.push({ subject: name, says: verdict.says });
@@ -169,12 +169,12 @@ export const checkHelo: Check = async (examination) => {
   }
   if (wrong.length > 0) {
     const summary = `${wrong.map(({ says }) => says).join('; ')}.`;
-    seen.findings.push(findingOf('helo_name_wrong', { summary, subjects: wrong.map(({ name }) => name) }));
+    seen.findings.push(buildFinding('helo_name_wrong', { summary, subjects: wrong.map(({ name }) => name) }));
   }
   return seen;
 };
 
-async function judgeName({ ask, own, isResolverSane }: Examination, name: string) {
+async function checkName({ ask, own, isResolverSane }: Examination, name: string) {
   const answers = await Promise.all([ask(name, 'A'), ask(name, 'AAAA')]);
   const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
   const failed = answers.find((answer) => answer.kind === 'failed');
@@ -199,14 +199,14 @@ type Reverse =
 
 /** Checks that each address that mail is sent from has a name, and that one of its names resolves back to it. */
 export const checkReverseDns: Check = async (examination) => {
-  const why = whyNotSending(examination.world);
+  const why = findNoSendingReason(examination.world);
   if (why !== undefined) return skipped(why);
   const { addresses, unknown } = examination.own;
   const seen = nothingSeen();
   if (unknown !== undefined) seen.unknown.push({ says: unknown });
   const wrong: { address: string; says: string }[] = [];
   for (const [address, reverse] of await Promise.all(
-    addresses.map(async (one) => [one, await judgeAddress(examination, one)] as const),
+    addresses.map(async (one) => [one, await checkAddress(examination, one)] as const),
   )) {
     if (reverse.kind === 'confirmed') seen.says.push(`${address} is ${reverse.name}, which resolves back to it`);
     else if (reverse.kind === 'unknown') seen.unknown.push({ subject: address, says: reverse.says });
@@ -214,12 +214,12 @@ export const checkReverseDns: Check = async (examination) => {
   }
   if (wrong.length > 0) {
     const summary = `${wrong.map(({ says }) => says).join('; ')}.`;
-    seen.findings.push(findingOf('reverse_dns_wrong', { summary, subjects: wrong.map(({ address }) => address) }));
+    seen.findings.push(buildFinding('reverse_dns_wrong', { summary, subjects: wrong.map(({ address }) => address) }));
   }
   return seen;
 };
 
-async function judgeAddress({ ask, isResolverSane }: Examination, address: string): Promise<Reverse> {
+async function checkAddress({ ask, isResolverSane }: Examination, address: string): Promise<Reverse> {
   const found = await findReverseDns(ask, address);
   switch (found.kind) {
     case 'confirmed':

@@ -1,12 +1,12 @@
 import { statfs, readdir, readFile, stat } from 'node:fs/promises';
-import { findingOf } from '../../../../platform/finding.ts';
+import { buildFinding } from '../../../../platform/finding.ts';
 import { freeBytesOfLate, type DiskSample } from '../../findings/examinations.ts';
 import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 import type { Config } from '../../../../platform/config/index.ts';
 import { askTime } from '../../../../platform/probe.ts';
 import { isoTime } from '../../../../platform/clock.ts';
 import { instanceKeyPath } from '../../../../platform/secrets/index.ts';
-import { whyNotDumped } from '../../backups/database-copy.ts';
+import { loadNoDumpReason } from '../../backups/database-copy.ts';
 import { readBackupNotes } from '../../../../tenancy/instance/index.ts';
 
 const MIB = 1024 * 1024;
@@ -29,14 +29,14 @@ export const checkDisk: Check = async ({ world, self }) => {
   const inWords = `${mib(free)} of ${mib(size)} are free on the disk of ${dataDir}`;
   if (free < config.doctor.disk_free_mb * MIB) {
     const summary = `${inWords}, less than doctor.disk_free_mb.`;
-    seen.findings.push(findingOf('disk_low', { summary }));
+    seen.findings.push(buildFinding('disk_low', { summary }));
   } else seen.says.push(inWords);
   const samples = await freeBytesOfLate(world, self.machine);
-  const days = daysLeft([...samples, { at: clock.now(), free_bytes: free }]);
+  const days = estimateDaysLeft([...samples, { at: clock.now(), free_bytes: free }]);
   if (days !== undefined && days < config.doctor.disk_days) {
     const when = days < 1 ? 'within a day' : `in about ${Math.round(days)} ${Math.round(days) === 1 ? 'day' : 'days'}`;
     const summary = `At the rate of the last week, the disk of ${dataDir} will be full ${when}; ${mib(free)} are free.`;
-    seen.findings.push(findingOf('disk_filling', { summary }));
+    seen.findings.push(buildFinding('disk_filling', { summary }));
   } else if (days !== undefined)
     seen.says.push(`At the current rate, it will be full in about ${Math.round(days)} days`);
   return seen;
@@ -48,7 +48,7 @@ const mib = (bytes: number): string => {
 };
 
 /** Fits a line through all samples; returns undefined if nothing grows, or too little is known. */
-function daysLeft(samples: readonly DiskSample[]): number | undefined {
+function estimateDaysLeft(samples: readonly DiskSample[]): number | undefined {
   const first = samples[0];
   const last = samples.at(-1);
   if (!first || !last || samples.length < SAMPLES_MIN || last.at - first.at < SPAN_MIN_MS) return undefined;
@@ -92,10 +92,10 @@ export const checkFiles: Check = async ({ world, self: { pid } }) => {
   const needs = wanted(world.config);
   if (limit < needs) {
     const summary = `The server may open ${limit} files, but its settings need up to ${needs} (smtp.max_connections, delivery.max_connections, webhooks.max_in_flight).`;
-    seen.findings.push(findingOf('file_limit_low', { summary }));
+    seen.findings.push(buildFinding('file_limit_low', { summary }));
   } else if (open > limit * OPEN_SHARE_MAX) {
     const summary = `The server has ${open} files open; its limit is ${limit}.`;
-    seen.findings.push(findingOf('file_limit_low', { summary }));
+    seen.findings.push(buildFinding('file_limit_low', { summary }));
   } else
     seen.says.push(
       `${open} files are open; the limit is ${limit === Infinity ? 'unlimited' : limit}, and up to ${needs} may be needed`,
@@ -131,14 +131,14 @@ export const checkClock: Check = async (examination) => {
   const words = `${Math.abs(offSeconds)} seconds ${offSeconds > 0 ? 'ahead of' : 'behind'} that of ${url.host}`;
   if (Math.abs(offSeconds) > config.doctor.clock_seconds) {
     const summary = `The clock of this machine is ${words}: signatures and one-time passwords are refused.`;
-    seen.findings.push(findingOf('clock_wrong', { summary }));
+    seen.findings.push(buildFinding('clock_wrong', { summary }));
   } else seen.says.push(offSeconds === 0 ? `The clock agrees with ${url.host}` : `The clock is ${words}`);
   return seen;
 };
 
-type Told = { aheadMs: number } | string;
+type ClockOffset = { aheadMs: number } | string;
 
-async function askHeader({ world, signal }: Examination, url: URL): Promise<Told> {
+async function askHeader({ world, signal }: Examination, url: URL): Promise<ClockOffset> {
   const { clock, config } = world;
   let left = BODY_BYTES_MAX;
   const limits = { signal, mayTake: (bytes: number) => (left -= bytes) >= 0 };
@@ -157,7 +157,7 @@ async function askHeader({ world, signal }: Examination, url: URL): Promise<Told
   return Number.isNaN(date) ? 'sends no date' : { aheadMs: middle - (date + HALF_SECOND_MS) };
 }
 
-async function askServer({ world, signal }: Examination, url: URL): Promise<Told> {
+async function askServer({ world, signal }: Examination, url: URL): Promise<ClockOffset> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const found = await world.resolver.addresses(host);
   const [address] = found.kind === 'found' ? [...found.records.v4, ...found.records.v6] : [];
@@ -181,10 +181,10 @@ export const checkBackups: Check = async ({ world }) => {
   const age = clock.now() - (await begunAt(dataDir));
   if (madeAt !== null) seen.says.push(`The last backup was made at ${isoTime(madeAt)}`);
   else if (age <= config.backup.max_age_hours * HOUR_MS) seen.says.push('There is no backup yet');
-  else seen.findings.push(findingOf('backup_old', { summary: 'There is no backup of this installation.' }));
-  const why = failing === null ? await whyNotDumped(world) : undefined;
+  else seen.findings.push(buildFinding('backup_old', { summary: 'There is no backup of this installation.' }));
+  const why = failing === null ? await loadNoDumpReason(world) : undefined;
   if (why !== undefined)
-    seen.findings.push(findingOf('backup_failed', { summary: `The next backup will fail: ${why}.` }));
+    seen.findings.push(buildFinding('backup_failed', { summary: `The next backup will fail: ${why}.` }));
   return seen;
 };
 

@@ -1,14 +1,14 @@
-import { greetingOf, mayConnect, type Greeting } from '../../../../platform/probe.ts';
-import { findingOf } from '../../../../platform/finding.ts';
+import { readGreeting, mayConnect, type Greeting } from '../../../../platform/probe.ts';
+import { buildFinding } from '../../../../platform/finding.ts';
 import {
   directRegions,
   isIPv6,
   isReachable,
   nothingSeen,
   skipped,
-  whyNotSending,
+  findNoSendingReason,
   type Check,
-  type OutsideLook,
+  type OutsideCheck,
 } from '../check.ts';
 
 interface Tried {
@@ -20,9 +20,9 @@ interface Tried {
  * Greets the mail servers of large domains. If none can be reached, that proves a block only if other connections
  * succeed: without a network, everything is blocked alike.
  */
-export async function examinePort25(examination: OutsideLook): ReturnType<Check> {
+export async function examinePort25(examination: OutsideCheck): ReturnType<Check> {
   const { world } = examination;
-  const why = whyNotSending(world);
+  const why = findNoSendingReason(world);
   if (why !== undefined) return skipped(why);
   const { mail_servers: domains } = world.config.doctor;
   if (domains.length === 0) return skipped('doctor.mail_servers is empty');
@@ -39,7 +39,7 @@ export async function examinePort25(examination: OutsideLook): ReturnType<Check>
     const places = asked.map(({ domain, greeting }) => `${domain}: ${inWords(greeting)}`).join(', ');
     const port = world.config.delivery.smtp_port;
     const summary = `No mail server can be reached at port ${port} (${places}), although other outgoing connections work.`;
-    seen.findings.push(findingOf('port25_blocked', { summary, subjects: asked.map(({ domain }) => domain) }));
+    seen.findings.push(buildFinding('port25_blocked', { summary, subjects: asked.map(({ domain }) => domain) }));
     return seen;
   }
   const what = tried.map(({ domain, greeting }) => `${domain}: ${inWords(greeting)}`).join(', ');
@@ -64,7 +64,7 @@ function inWords(greeting: Tried['greeting']): string {
 /** Number of servers per domain that are tried: the first address of each family of its best two. */
 const HOSTS_MAX = 2;
 
-async function tryDomain(examination: OutsideLook, domain: string): Promise<Tried> {
+async function tryDomain(examination: OutsideCheck, domain: string): Promise<Tried> {
   const found = await examination.ask(domain, 'MX');
   if (found.kind !== 'found') {
     const why = found.kind === 'failed' ? found.reason : 'no mail server in DNS';
@@ -75,7 +75,7 @@ async function tryDomain(examination: OutsideLook, domain: string): Promise<Trie
     .toSorted(([a], [b]) => Number(a) - Number(b))
     .map(([, host = '']) => host)
     .slice(0, HOSTS_MAX);
-  const addresses = (await Promise.all(hosts.map((host) => addressesOf(examination, host)))).flat();
+  const addresses = (await Promise.all(hosts.map((host) => lookUpAddresses(examination, host)))).flat();
   if (addresses.length === 0) return { domain, greeting: { kind: 'unknown', why: 'its mail servers have no address' } };
   const greetings = await Promise.all(addresses.map((address) => greet(examination, address)));
   const rank = (greeting: Greeting): number => ['greeted', 'silent', 'failed'].indexOf(greeting.kind);
@@ -83,38 +83,38 @@ async function tryDomain(examination: OutsideLook, domain: string): Promise<Trie
   return { domain, greeting: best };
 }
 
-async function addressesOf(examination: OutsideLook, host: string): Promise<string[]> {
+async function lookUpAddresses(examination: OutsideCheck, host: string): Promise<string[]> {
   const isAllowed = isReachable(examination);
   const answers = await Promise.all([examination.ask(host, 'A'), examination.ask(host, 'AAAA')]);
   return answers.flatMap((answer) => (answer.kind === 'found' ? answer.records.filter(isAllowed).slice(0, 1) : []));
 }
 
 /** Connects from the source address of the first region. */
-function greet({ world, signal }: OutsideLook, address: string): Promise<Greeting> {
+function greet({ world, signal }: OutsideCheck, address: string): Promise<Greeting> {
   const [region] = directRegions(world);
   const from = (isIPv6(address) ? region?.source_v6 : region?.source_v4) ?? '';
   const port = world.config.delivery.smtp_port;
   // Uses half of the time, so that other connections can be tried afterwards.
   const soon = AbortSignal.any([signal, AbortSignal.timeout((world.config.doctor.seconds * 1000) / 2)]);
-  return greetingOf({ address, port, from: from === '' ? undefined : from }, soon);
+  return readGreeting({ address, port, from: from === '' ? undefined : from }, soon);
 }
 
 /**
  * Reports whether any connection to another port can be made: to servers that the settings name anyway, or to the web
  * servers of those domains.
  */
-async function leadsOut(examination: OutsideLook): Promise<boolean> {
+async function leadsOut(examination: OutsideCheck): Promise<boolean> {
   const { clock_source: clock, mail_servers: domains } = examination.world.config.doctor;
   const named = [clock, examination.world.config.acme.directory].filter((url) => /^https?:/.test(url));
   const urls = [...named, ...domains.map((domain) => `https://${domain}/`)].map((url) => new URL(url));
   const tries = urls.map(async ({ hostname, port, protocol }) => {
     const host = hostname.replace(/^\[|\]$/g, '');
     const isAddress = host.includes(':') || /^[\d.]+$/.test(host);
-    const addresses = isAddress ? [host] : await addressesOf(examination, host);
+    const addresses = isAddress ? [host] : await lookUpAddresses(examination, host);
     const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
     const made = addresses.map((address) => mayConnect({ address, port: number }, examination.signal));
     // One connection that succeeds is enough: silent servers are not waited for.
-    if (!(await anyOf(made))) throw new Error('no connection succeeded');
+    if (!(await anySucceeds(made))) throw new Error('no connection succeeded');
   });
   return Promise.any(tries).then(
     () => true,
@@ -122,7 +122,7 @@ async function leadsOut(examination: OutsideLook): Promise<boolean> {
   );
 }
 
-const anyOf = (tries: readonly Promise<boolean>[]): Promise<boolean> =>
+const anySucceeds = (tries: readonly Promise<boolean>[]): Promise<boolean> =>
   Promise.any(
     tries.map(async (one) => {
       if (!(await one)) throw new Error('the connection failed');

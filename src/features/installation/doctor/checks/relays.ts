@@ -1,5 +1,5 @@
 import { usedRelays, type RelaySettings } from '../../../../platform/config/index.ts';
-import { findingOf } from '../../../../platform/finding.ts';
+import { buildFinding } from '../../../../platform/finding.ts';
 import { examineRelay, readRelay, type RelayExamination } from '../../../../mail/deliver/index.ts';
 import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 
@@ -42,7 +42,7 @@ export const checkRelays: Check = async (examination) => {
     )
     .join(' ');
   const subjects = wrong.map(({ name }) => name);
-  seen.findings.push(findingOf('relay_misconfigured', { summary, subjects, advice }));
+  seen.findings.push(buildFinding('relay_misconfigured', { summary, subjects, advice }));
   return seen;
 };
 

@@ -18,7 +18,7 @@ export interface Tried {
 /** Writes the outcomes of one delivery; durable when it resolves. Writing them again changes nothing. */
 export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
 
-export interface CarryOptions {
+export interface ProcessDeliveryOptions {
   world: World;
   deliver: Deliver;
   settle: Settle;
@@ -31,10 +31,10 @@ export interface CarryOptions {
 export class LeaseLost extends Error {}
 
 /** `interrupt` aborts when the grace period of a stop is over: the delivery is broken off. */
-export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
+export type ProcessDelivery = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
 
 /** Processes one claimed delivery from the claim to its settled outcomes. It never rejects. */
-export function createCarry(options: CarryOptions): Carry {
+export function createProcessDelivery(options: ProcessDeliveryOptions): ProcessDelivery {
   const { world, handOffLog } = options;
 
   return async ({ row, recipients, decided }, batch, interrupt) => {
@@ -77,7 +77,7 @@ export function createCarry(options: CarryOptions): Carry {
     const message = () => batch.message(row, interrupt);
     try {
       // `deliver` calls back in this order: `message`, `handOff.intend` before the final dot, `handOff.mark` at it, `onConversation`.
-      return await options.deliver(jobOf(row, recipients, mailFrom, batch.sendingDomain(row.email_id)), {
+      return await options.deliver(buildJob(row, recipients, mailFrom, batch.sendingDomain(row.email_id)), {
         message,
         handOff,
         signal: interrupt,
@@ -149,7 +149,7 @@ function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }
 
-function jobOf(
+function buildJob(
   row: DeliveryRow,
   recipients: string[],
   mailFrom: string,

@@ -1,4 +1,4 @@
-import { preparedField, percentile } from './beside-attacks.ts';
+import { preparedField, percentile } from './accept-under-attack.ts';
 import { pause, post, type Bench } from './bench.ts';
 import { median, shown } from './figures.ts';
 import type { Load } from './messages.ts';
@@ -33,7 +33,7 @@ export async function benchBesideBatches(bench: Bench): Promise<void> {
     const batches = post(
       load,
       { url, key: field.key },
-      { load: batchesOf(field.from), connections: CONNECTIONS, seconds: seconds + 2, path: '/emails/batch' },
+      { load: buildBatches(field.from), connections: CONNECTIONS, seconds: seconds + 2, path: '/emails/batch' },
     );
     await pause(1000);
     const crowded = await answers(call, count);
@@ -65,7 +65,7 @@ async function answers(call: (n: number) => Promise<unknown>, count: number): Pr
   return Promise.all(waited);
 }
 
-const batchesOf = (from: string): Load => ({
+const buildBatches = (from: string): Load => ({
   bodies: [
     JSON.stringify(
       Array.from({ length: BATCH }, (_, n) => ({

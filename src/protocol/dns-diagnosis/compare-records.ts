@@ -1,17 +1,17 @@
-import { judgeDkim } from './dkim-rules.ts';
+import { compareDkim } from './dkim-rules.ts';
 import {
   quoted,
-  textOf,
+  decodeText,
   shapeFault,
   questionKey,
   listed,
   shown,
   type Answer,
-  type Judgement,
+  type Comparison,
   type Observations,
   type Wanted,
 } from './observations.ts';
-import { isSpf, judgeSpf } from './spf-rules.ts';
+import { isSpf, compareSpf } from './spf-rules.ts';
 
 interface Caa {
   tag: string;
@@ -20,13 +20,13 @@ interface Caa {
 }
 
 /** Parses `0 issue "ca.example; account=1"`, with or without the quotation marks. */
-export function caaOf(record: string): Caa {
+export function parseCaa(record: string): Caa {
   const [, flags = '0', tag = '', value = ''] = /^(\d{1,3})\s+(\S+)\s+(.*)$/s.exec(record) ?? [];
   return { tag: tag.toLowerCase(), value: value.replaceAll('"', '').trim(), isCritical: Number(flags) >= 128 };
 }
 
 /** RFC 8659 §4.2: the issuer's domain is the part before the first semicolon; an empty one allows no authority. */
-const issuerOf = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
+const parseIssuer = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
 
 /**
  * Reports whether a set of CAA records lets an issuer create a certificate for one name, or for all names below it (RFC
@@ -37,18 +37,18 @@ export function permitsIssuer(
   issuer: string,
   { isWildcard = false }: { isWildcard?: boolean } = {},
 ): boolean {
-  const all = records.map(caaOf);
+  const all = records.map(parseCaa);
   if (all.some(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag))) return false;
   const wild = isWildcard ? all.filter(({ tag }) => tag === 'issuewild') : [];
   const issue = wild.length > 0 ? wild : all.filter(({ tag }) => tag === 'issue');
-  return issue.length === 0 || issue.some(({ value }) => issuerOf(value) === issuer.toLowerCase());
+  return issue.length === 0 || issue.some(({ value }) => parseIssuer(value) === issuer.toLowerCase());
 }
 
 const KNOWN_TAGS = new Set(['issue', 'issuewild', 'iodef', 'issuemail', 'contactemail', 'contactphone', 'issuevmc']);
 
-function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
-  const issuer = issuerOf(caaOf(wanted.value).value);
-  const all = records.map(caaOf);
+function compareCaa(wanted: Wanted, records: readonly string[]): Comparison {
+  const issuer = parseIssuer(parseCaa(wanted.value).value);
+  const all = records.map(parseCaa);
   const odd = all.find(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag));
   if (odd) {
     return wrong(
@@ -56,9 +56,9 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
     );
   }
   const issue = all.filter(({ tag }) => tag === 'issue');
-  if (issue.some(({ value }) => issuerOf(value) === issuer)) return { verdict: 'right', sentence: null };
+  if (issue.some(({ value }) => parseIssuer(value) === issuer)) return { verdict: 'right', sentence: null };
   if (issue.length === 0) return { verdict: 'absent', sentence: null };
-  const others = issue.map(({ value }) => issuerOf(value)).filter(Boolean);
+  const others = issue.map(({ value }) => parseIssuer(value)).filter(Boolean);
   const who = others.length === 0 ? 'let nobody issue certificates' : `let only ${listed(others)} issue certificates`;
   // RFC 8659 §3: only the nearest record set counts.
   const isAbove = wanted.domain.endsWith(`.${wanted.name}`) && others.length > 0;
@@ -70,9 +70,9 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
 
 /** Every authority may issue if there is no CAA record; a stale record in our resolver's cache expires by itself. */
 export const forbidsNothing = ({ name, value }: Wanted): string =>
-  `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
+  `Nothing at ${name} forbids ${parseIssuer(parseCaa(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
 
-const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
+const wrong = (sentence: string): Comparison => ({ verdict: 'wrong', sentence });
 
 /** Nobody maintains more records than this by hand, and the author should be able to read the whole message. */
 const RECORDS_MAX = 20;
@@ -80,14 +80,14 @@ const RECORDS_MAX = 20;
 const CHARS_MAX = 2048;
 
 /** Compares one DNS answer with the record that was asked for. */
-export function judgeAnswer(wanted: Wanted, answer: Answer, seen: Partial<Observations> = {}): Judgement {
+export function compareAnswer(wanted: Wanted, answer: Answer, seen: Partial<Observations> = {}): Comparison {
   switch (answer.kind) {
     case 'failed':
       return { verdict: 'unknown', sentence: null };
     case 'none':
       return { verdict: 'absent', sentence: null };
     case 'found':
-      return judgeRecords(wanted, readable(wanted, answer.records), seen);
+      return compareRecords(wanted, readable(wanted, answer.records), seen);
   }
 }
 
@@ -96,7 +96,7 @@ function readable(wanted: Wanted, records: readonly string[]): string[] {
   const texts = records.map((record) => upTo(wanted, record));
   const alike = wanted.type === 'TXT' ? texts.filter((text) => isAlike(wanted, text)) : texts;
   const others = alike.length >= RECORDS_MAX ? [] : texts.filter((text) => !alike.includes(text));
-  return [...alike, ...others].slice(0, RECORDS_MAX).map(textOf);
+  return [...alike, ...others].slice(0, RECORDS_MAX).map(decodeText);
 }
 
 /** Cuts an SPF record between two terms: half a term would be reported as a mistake that the record does not have. */
@@ -119,28 +119,28 @@ function isAlike({ record, value }: Wanted, text: string): boolean {
   }
 }
 
-function judgeRecords(wanted: Wanted, records: readonly string[], seen: Partial<Observations>): Judgement {
+function compareRecords(wanted: Wanted, records: readonly string[], seen: Partial<Observations>): Comparison {
   switch (wanted.type) {
     case 'MX':
-      return judgeMx(wanted, records, seen);
+      return compareMx(wanted, records, seen);
     case 'CNAME':
-      return judgeCname(wanted, records, seen);
+      return compareCname(wanted, records, seen);
     case 'CAA':
-      return judgeCaa(wanted, records);
+      return compareCaa(wanted, records);
     case 'TXT':
-      return judgeText(wanted, records, seen);
+      return compareText(wanted, records, seen);
   }
 }
 
-function judgeText(wanted: Wanted, texts: readonly string[], seen: Partial<Observations>): Judgement {
-  if (wanted.record === 'DKIM') return judgeDkim(wanted, texts, seen.siblings);
-  if (wanted.record === 'SPF') return judgeSpf(wanted, texts, seen.spf);
-  if (wanted.record === 'DMARC') return judgeDmarc(wanted, texts, seen.siblings);
-  return judgeProof(wanted, texts);
+function compareText(wanted: Wanted, texts: readonly string[], seen: Partial<Observations>): Comparison {
+  if (wanted.record === 'DKIM') return compareDkim(wanted, texts, seen.siblings);
+  if (wanted.record === 'SPF') return compareSpf(wanted, texts, seen.spf);
+  if (wanted.record === 'DMARC') return compareDmarc(wanted, texts, seen.siblings);
+  return compareProof(wanted, texts);
 }
 
 /** A verification text must match exactly; the name may have other texts as well. */
-function judgeProof(wanted: Wanted, texts: readonly string[]): Judgement {
+function compareProof(wanted: Wanted, texts: readonly string[]): Comparison {
   if (texts.includes(wanted.value)) return { verdict: 'right', sentence: null };
   for (const text of texts) {
     const fault = shapeFault(text, (repaired) => repaired === wanted.value);
@@ -166,15 +166,15 @@ interface Mx {
   host: string;
 }
 
-export const mxOf = (record: string): Mx => {
+export const parseMx = (record: string): Mx => {
   const [, preference = '0', host = ''] = /^(\d{1,5})\s+(.*)$/s.exec(record) ?? ['', '0', record];
   return { preference: Number(preference), host: plainHost(host) };
 };
 
-function judgeMx(wanted: Wanted, records: readonly string[], seen: Partial<Observations>): Judgement {
-  const found = records.map(mxOf);
+function compareMx(wanted: Wanted, records: readonly string[], seen: Partial<Observations>): Comparison {
+  const found = records.map(parseMx);
   const ours = found.find(({ host }) => sameHost(host, wanted.value));
-  if (ours) return beside(wanted, found, ours);
+  if (ours) return compareOtherMx(wanted, found, ours);
   const hosts = found.map(({ host }) => host);
   if (hosts.every((host) => host === '')) {
     return wrong(
@@ -188,7 +188,7 @@ function judgeMx(wanted: Wanted, records: readonly string[], seen: Partial<Obser
   );
 }
 
-function judgeCname(wanted: Wanted, targets: readonly string[], seen: Partial<Observations>): Judgement {
+function compareCname(wanted: Wanted, targets: readonly string[], seen: Partial<Observations>): Comparison {
   if (targets.some((target) => sameHost(target, wanted.value))) return { verdict: 'right', sentence: null };
   const fault =
     longer(wanted, targets, 'CNAME record', seen) ??
@@ -201,7 +201,7 @@ function judgeCname(wanted: Wanted, targets: readonly string[], seen: Partial<Ob
 }
 
 /** Mail goes to the lowest number first (RFC 5321 §5.1). */
-function beside(wanted: Wanted, found: readonly Mx[], ours: Mx): Judgement {
+function compareOtherMx(wanted: Wanted, found: readonly Mx[], ours: Mx): Comparison {
   const before = found.filter(({ host, preference }) => !sameHost(host, ours.host) && preference <= ours.preference);
   if (before.length === 0) return { verdict: 'right', sentence: null };
   const what = wanted.record === 'Receiving' ? 'mail' : 'its bounces';
@@ -243,7 +243,7 @@ function alias(wanted: Wanted, hosts: readonly string[], seen: Partial<Observati
 }
 
 /** RFC 7489 §6.3: a record begins with its version, and states the policy for mail that fails. */
-function judgeDmarc(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Judgement {
+function compareDmarc(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Comparison {
   const [policy, ...others] = texts.filter(isDmarc);
   if (policy === undefined) return withoutDmarc(wanted, texts);
   if (others.length > 0) {
@@ -251,7 +251,7 @@ function judgeDmarc(wanted: Wanted, texts: readonly string[], siblings: Observat
       `There are ${others.length + 1} DMARC records at ${wanted.name}, so receivers follow none of them; keep one.`,
     );
   }
-  const p = tagOf(policy, 'p');
+  const p = findTag(policy, 'p');
   if (p === undefined || !['none', 'quarantine', 'reject'].includes(p)) {
     const what = p === undefined ? 'no p= tag' : `p=${quoted(p)}`;
     return wrong(`The DMARC record at ${wanted.name} has ${what}; p must be none, quarantine or reject.`);
@@ -261,13 +261,13 @@ function judgeDmarc(wanted: Wanted, texts: readonly string[], siblings: Observat
 
 export const isDmarc = (text: string): boolean => /^v\s*=\s*DMARC1\s*(;|$)/.test(text);
 
-export const tagOf = (text: string, tag: string): string | undefined =>
+export const findTag = (text: string, tag: string): string | undefined =>
   text
     .split(';')
     .map((part) => part.split('=', 2).map((side) => side.trim().toLowerCase()))
     .find(([name]) => name === tag)?.[1];
 
-function withoutDmarc(wanted: Wanted, texts: readonly string[]): Judgement {
+function withoutDmarc(wanted: Wanted, texts: readonly string[]): Comparison {
   for (const text of texts) {
     const fault = shapeFault(text, isDmarc);
     if (fault) return wrong(`The DMARC record at ${wanted.name} ${fault}.`);
@@ -293,7 +293,7 @@ function misaligned(
   const returnPath = siblings.filter(({ wanted: { record } }) => record === 'SPF');
   if (signing.length === 0 || signing.some(({ isRight }) => isRight)) return null;
   const from = returnPath[0]?.wanted.name ?? 'the return path';
-  const isStrict = tagOf(policy, 'aspf') === 's';
+  const isStrict = findTag(policy, 'aspf') === 's';
   if (!isStrict && returnPath.length > 0 && returnPath.every(({ isRight }) => isRight)) return null;
   const spf = isStrict ? `aspf=s does not take SPF of ${from} for ${wanted.domain}` : `SPF of ${from} is not in place`;
   const fate = p === 'none' ? 'fails DMARC' : `fails DMARC and meets p=${p}`;

@@ -10,11 +10,11 @@ import { backupFindings } from './installation-findings.ts';
 import { lastExaminations, type Checked } from './examinations.ts';
 import {
   COUNTED_MAX,
-  findingOf,
+  buildFinding,
   gravestFirst,
   isProven,
   KNOWN,
-  severityOf,
+  findSeverity,
   type Finding,
 } from '../../../platform/finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
@@ -41,7 +41,7 @@ function firstToken({ words, command }: Finding['advice']): Finding['advice'] {
   };
 }
 
-export interface Look {
+export interface FindingsReport {
   at: number;
   nodes: readonly NodeReport[];
   /** Results of the checks of other systems. */
@@ -51,8 +51,8 @@ export interface Look {
 }
 
 /** Returns all findings; `own` is the report of this process, if it is one of the nodes. */
-export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
-  const { nodes, checks, findings, ofDomains } = await lookAtMachines(store, own);
+export async function loadFindingsReport(store: Store, own?: NodeReport): Promise<FindingsReport> {
+  const { nodes, checks, findings, ofDomains } = await loadMachineFindings(store, own);
   const ofTeams = [...(await findRefusedDomains(store.db, ofDomains, undefined)), ...(await teamFindings(store))];
   return {
     at: store.clock.now(),
@@ -63,26 +63,26 @@ export async function lookAtInstallation(store: Store, own?: NodeReport): Promis
 }
 
 /** Returns the findings for one team; those of the installation are worded generally and name nothing of it. */
-export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport): Promise<Finding[]> {
-  const { findings, ofDomains } = await lookAtMachines(store, own);
+export async function loadTeamFindings(store: Store, teamId: string, own?: NodeReport): Promise<Finding[]> {
+  const { findings, ofDomains } = await loadMachineFindings(store, own);
   const told = findings.map((finding) => (finding.code === 'sending_off' ? finding : inGeneral(finding)));
   const refused = await findRefusedDomains(store.db, ofDomains, teamId);
   return gravestFirst([...eachOnce(told), ...refused, ...(await teamFindings(store, teamId))]);
 }
 
 /** Strips a finding to what anybody may see. */
-const inGeneral = ({ code, since, severity }: Finding): Finding => findingOf(code, { since, severity });
+const inGeneral = ({ code, since, severity }: Finding): Finding => buildFinding(code, { since, severity });
 
 /** Keeps the gravest finding of each code: several nodes may report the same. */
 const eachOnce = (findings: readonly Finding[]): Finding[] =>
   [...Map.groupBy(gravestFirst(findings), ({ code }) => code).values()].flatMap((alike) => alike.slice(0, 1));
 
-interface Machines extends Omit<Look, 'at'> {
+interface Machines extends Omit<FindingsReport, 'at'> {
   /** Findings of nodes about domains of teams, shown to those teams by name. */
   ofDomains: readonly Finding[];
 }
 
-async function lookAtMachines(store: Store, own?: NodeReport): Promise<Machines> {
+async function loadMachineFindings(store: Store, own?: NodeReport): Promise<Machines> {
   const others = (await liveNodes(store)).filter(({ id }) => id !== own?.id);
   const nodes = own ? [own, ...others] : others;
   const isApart = nodes.length > 1;
@@ -121,9 +121,9 @@ function ofNodes(nodes: readonly NodeReport[]): Finding[] {
   const versions = [...new Set(nodes.map(({ version }) => version))];
   const names = nodes.map(({ name, version }) => `${name}: ${version}`);
   return [
-    ...(nodes.some(({ roles }) => roles.includes('delivery')) ? [] : [findingOf('delivery_not_running')]),
+    ...(nodes.some(({ roles }) => roles.includes('delivery')) ? [] : [buildFinding('delivery_not_running')]),
     ...(versions.length > 1
-      ? [findingOf('versions_differ', { summary: `Nodes run ${versions.join(' and ')}.`, subjects: names })]
+      ? [buildFinding('versions_differ', { summary: `Nodes run ${versions.join(' and ')}.`, subjects: names })]
       : []),
   ];
 }
@@ -137,8 +137,8 @@ async function ofSending(store: Store): Promise<Finding[]> {
   if (!isOn) {
     const why = reason === null ? '' : `: ${reason}`;
     const since = await sendSwitchMovedAt(store);
-    if (isRestored) return [findingOf('restored', { since })];
-    return [findingOf('sending_off', { summary: `Sending is switched off${why}.`, since })];
+    if (isRestored) return [buildFinding('restored', { since })];
+    return [buildFinding('sending_off', { summary: `Sending is switched off${why}.`, since })];
   }
   const before = store.clock.now() - store.config.delivery.overdue_minutes * MINUTE_MS;
   const late = (await oldestDue(store.db)).filter(({ due_at: due }) => due < before);
@@ -146,7 +146,7 @@ async function ofSending(store: Store): Promise<Finding[]> {
   const since = Math.min(...late.map(({ due_at: due }) => due));
   const subjects = late.map(({ lane }) => (lane === null ? 'claimed' : (LANES[lane] ?? String(lane))));
   const summary = `Mail that is due is not being delivered (${subjects.join(', ')}).`;
-  return [findingOf('queue_overdue', { summary, since, subjects })];
+  return [buildFinding('queue_overdue', { summary, since, subjects })];
 }
 
 /** Reports that account mail cannot be sent; an installation without accounts needs none. */
@@ -156,7 +156,7 @@ async function ofAccounts(store: Store): Promise<Finding[]> {
   const why =
     from === '' ? 'no team has a verified domain' : `accounts.mail_from is ${from}, which is not on a verified domain`;
   return [
-    findingOf('account_mail', {
+    buildFinding('account_mail', {
       summary: `Account mail cannot be sent: ${why}.`,
       subjects: from === '' ? [] : [from],
     }),
@@ -170,22 +170,22 @@ async function ofPayments({ db }: Store): Promise<Finding[]> {
   const many = missed.length === 1 ? 'a subscription' : `${missed.length} subscriptions`;
   const summary = `The payment provider has changed ${many} without sending an event.`;
   const subjects = missed.map(({ team_id: id }) => `team ${id}`);
-  return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
+  return [buildFinding('payment_events_missing', { summary, subjects, since: first.missed_since })];
 }
 
 /** Reports captured mail; the development profile captures on purpose. */
 const ofCapture = ({ config }: Store): Finding[] =>
-  config.delivery.capture && config.profile !== 'development' ? [findingOf('mail_captured')] : [];
+  config.delivery.capture && config.profile !== 'development' ? [buildFinding('mail_captured')] : [];
 
 /** Reports stored files that are known to be damaged, each with its fault. */
 async function ofContents(store: Store): Promise<Finding[]> {
   const files = await listDamaged(store, COUNTED_MAX);
   const [first] = files;
   if (!first) return [];
-  const placeOf = ({ owner_id: owner, name }: typeof first): string => store.blobs.locate(`${owner}/${name}`);
+  const locateContent = ({ owner_id: owner, name }: typeof first): string => store.blobs.locate(`${owner}/${name}`);
   const rest = files.length === 1 ? '' : `, and ${files.length - 1} more are damaged`;
-  const summary = `Stored content is damaged: ${placeOf(first)} ${first.damage}${rest}.`;
-  return [findingOf('content_damaged', { summary, subjects: files.map(placeOf), since: first.damaged_at })];
+  const summary = `Stored content is damaged: ${locateContent(first)} ${first.damage}${rest}.`;
+  return [buildFinding('content_damaged', { summary, subjects: files.map(locateContent), since: first.damaged_at })];
 }
 
 /** Reports names without a certificate. Each process itself reports the certificate that it presents meanwhile. */
@@ -197,12 +197,12 @@ async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
   const rest = failing.length === 1 ? '' : `, nor for ${failing.length - 1} more`;
   const summary = `No certificate is issued for ${first.name}${rest}: ${first.error ?? 'unknown'}. Next try at ${isoTime(first.next_try_at)}.`;
   const subjects = failing.map(({ name }) => name);
-  return [findingOf('certificate_not_issued', { summary, subjects, since: first.failing_since })];
+  return [buildFinding('certificate_not_issued', { summary, subjects, since: first.failing_since })];
 }
 
 export const presentFinding = (finding: Finding) => ({
   code: finding.code,
-  severity: severityOf(finding),
+  severity: findSeverity(finding),
   summary: finding.summary,
   count: finding.count,
   subjects: finding.subjects,
@@ -217,7 +217,7 @@ export const presentForTeam = (findings: readonly Finding[], at: number) => ({
   findings: findings.map(presentFinding),
 });
 
-export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
+export const presentForOperator = ({ at, nodes, checks, findings }: FindingsReport) => ({
   object: 'operator_findings' as const,
   as_of: isoTime(at),
   nodes: nodes.map(({ name, version, roles, startedAt, seenAt }) => ({
@@ -244,5 +244,5 @@ export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
 export const presentForAnybody = (findings: readonly Finding[]) =>
   eachOnce(findings.filter(isProven)).map((finding) => {
     const { says, advice } = KNOWN[finding.code];
-    return { code: finding.code, severity: severityOf(finding), summary: says, advice };
+    return { code: finding.code, severity: findSeverity(finding), summary: says, advice };
   });

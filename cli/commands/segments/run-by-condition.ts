@@ -1,8 +1,8 @@
-import { callOf } from '../../input/index.ts';
+import { buildCall } from '../../input/index.ts';
 import { findTopics } from '../../input/find-id.ts';
 import { readWhere } from '../../input/read-where.ts';
 import { CliFault } from '../../output/index.ts';
-import { prepare, tell, type Call } from '../run-action.ts';
+import { prepare, printResponse, type Call } from '../run-action.ts';
 import type { Session } from '../session.ts';
 
 /** The filter may be a condition in words. */
@@ -15,5 +15,5 @@ export async function runByWhere(session: Session, call: Call): Promise<void> {
   const [path, body] = await prepare(session, call, (typed) =>
     filter === undefined ? typed : { ...typed, fields: { ...typed.fields, filter: JSON.stringify(filter) } },
   );
-  await tell(session, call, await client.call(...callOf(call.action, path, body)), body);
+  await printResponse(session, call, await client.call(...buildCall(call.action, path, body)), body);
 }

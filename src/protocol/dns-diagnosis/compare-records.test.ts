@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeAnswer, type Answer, type Wanted } from './index.ts';
+import { compareAnswer, type Answer, type Wanted } from './index.ts';
 
 const KEY = 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA' + 'x'.repeat(348);
 const domain = 'm.example.com';
@@ -26,7 +26,7 @@ describe('a DKIM key that may sign our mail is right', () => {
     `p=${KEY}; s=*:other; t=s; n=a note with h=sha1 and s=other; x=y`,
     `v=DKIM1; t=s:other; H=sha1; S=other; p=${KEY};`,
   ])('when it is %s', (text) => {
-    expect(judgeAnswer(DKIM, found(text))).toEqual(RIGHT);
+    expect(compareAnswer(DKIM, found(text))).toEqual(RIGHT);
   });
 });
 
@@ -39,18 +39,18 @@ describe('a DKIM key that no receiver takes for our mail is wrong', () => {
     ['s=tlsrpt : x', 'is for s=tlsrpt:x only and not for email'],
   ])('with %s', (tag, says) => {
     for (const text of [`v=DKIM1; k=rsa; ${tag}; p=${KEY}`, `v=DKIM1; k=rsa; p=${KEY}; ${tag}`]) {
-      const { verdict, sentence } = judgeAnswer(DKIM, found(text));
+      const { verdict, sentence } = compareAnswer(DKIM, found(text));
       expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining(says)]);
     }
   });
 
   it('a different DKIM key is reported before its restrictions', () => {
-    expect(judgeAnswer(DKIM, found('v=DKIM1; h=sha1; p=AAAA')).sentence).toContain('Another DKIM key stands at');
+    expect(compareAnswer(DKIM, found('v=DKIM1; h=sha1; p=AAAA')).sentence).toContain('Another DKIM key stands at');
   });
 });
 
 it.each(['t=y', 't=s:y', 't = Y : s'])('a DKIM key in test mode (%s) is right, with advice', (tag) => {
-  const { verdict, sentence } = judgeAnswer(DKIM, found(`v=DKIM1; k=rsa; ${tag}; p=${KEY}`));
+  const { verdict, sentence } = compareAnswer(DKIM, found(`v=DKIM1; k=rsa; ${tag}; p=${KEY}`));
   expect([verdict, sentence]).toEqual(['right', expect.stringContaining('is in test mode (t=y)')]);
 });
 
@@ -65,14 +65,14 @@ describe('an SPF record that receivers can read is right', () => {
     'exp=e.%{d} redirect=h.test',
     'x-note=100%% y=%_%- z= ip4=999 a.b_c-d=%{S}',
   ])('with the terms %s', (terms) => {
-    expect(judgeAnswer(SPF, found(`v=spf1 a:host.test ${terms} ~all`))).toEqual(RIGHT);
-    expect(judgeAnswer(SPF, found(`v=spf1 ${terms}  +a:host.test -all `))).toEqual(RIGHT);
+    expect(compareAnswer(SPF, found(`v=spf1 a:host.test ${terms} ~all`))).toEqual(RIGHT);
+    expect(compareAnswer(SPF, found(`v=spf1 ${terms}  +a:host.test -all `))).toEqual(RIGHT);
   });
 
   it('when it is long, whatever precedes the cut', () => {
     for (const end of ['', '.', '..', '...', '....', '.....', '......']) {
       const many = Array.from({ length: 150 }, (_, i) => `ip4:192.0.2.${i}/32`).join(' ');
-      expect(judgeAnswer(SPF, found(`v=spf1 a:host.test x=${end} ${many} ~all`)).verdict).toBe('right');
+      expect(compareAnswer(SPF, found(`v=spf1 a:host.test x=${end} ${many} ~all`)).verdict).toBe('right');
     }
   });
 });
@@ -111,21 +111,21 @@ describe('an SPF record with an unreadable term is wrong', () => {
     'ip4:192.0.2.1;',
     'a:h.tést',
   ])('with the term %s', (term) => {
-    const { verdict, sentence } = judgeAnswer(SPF, found(`v=spf1 a:host.test ${term} ~all`));
+    const { verdict, sentence } = compareAnswer(SPF, found(`v=spf1 a:host.test ${term} ~all`));
     expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining(`has the term "${term}"`)]);
     expect(sentence).toContain('makes every check fail (RFC 7208 §4.6)');
   });
 
   it.each(['redirect', 'exp'])('with two %s= terms', (name) => {
     const text = `v=spf1 a:host.test ${name}=a.test ${name}=b.test`;
-    expect(judgeAnswer(SPF, found(text))).toEqual({
+    expect(compareAnswer(SPF, found(text))).toEqual({
       verdict: 'wrong',
       sentence: `The SPF record at send.m.example.com has 2 ${name}= terms, and more than one makes every check fail (RFC 7208 §6); keep one.`,
     });
   });
 
   it('with an unusual blank between two terms', () => {
-    const { verdict, sentence } = judgeAnswer(SPF, found('v=spf1 a:host.test\u00a0~all'));
+    const { verdict, sentence } = compareAnswer(SPF, found('v=spf1 a:host.test\u00a0~all'));
     expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining('invisible or unusual blanks')]);
   });
 });
@@ -133,11 +133,11 @@ describe('an SPF record with an unreadable term is wrong', () => {
 describe('a record is found at any position among many others of its name', () => {
   const many = Array.from({ length: 200 }, (_, i) => `site-proof-${i}=abc`);
   it.each([DKIM, SPF, DMARC, CLAIM])('when it is a record for $record', (wanted) => {
-    expect(judgeAnswer(wanted, found(...many, wanted.value))).toEqual(RIGHT);
+    expect(compareAnswer(wanted, found(...many, wanted.value))).toEqual(RIGHT);
   });
 
   it('and so is a second one that makes it invalid', () => {
-    expect(judgeAnswer(SPF, found(SPF.value, ...many, 'v=spf1 -all')).verdict).toBe('wrong');
-    expect(judgeAnswer(DMARC, found(DMARC.value, ...many, 'v=DMARC1; p=reject')).verdict).toBe('wrong');
+    expect(compareAnswer(SPF, found(SPF.value, ...many, 'v=spf1 -all')).verdict).toBe('wrong');
+    expect(compareAnswer(DMARC, found(DMARC.value, ...many, 'v=DMARC1; p=reject')).verdict).toBe('wrong');
   });
 });

@@ -13,7 +13,7 @@ export type Naming = Lookup<string>;
 const PAGE = 100;
 
 /** Returns the name of the item at a path, to be typed before it is destroyed. */
-export async function nameOf(
+export async function fetchItemName(
   client: Client,
   naming: Naming,
   path: Readonly<Record<string, string>>,
@@ -21,11 +21,11 @@ export async function nameOf(
 ): Promise<string> {
   const [id] = Object.values(path);
   // An item that is in no list is for the API to refuse; until then its id serves as name.
-  return (await lookUp(client, naming, path, signal)) ?? id ?? '';
+  return (await findItem(client, naming, path, signal)) ?? id ?? '';
 }
 
 /** Returns undefined if the item is in no list. */
-export async function lookUp<Found>(
+export async function findItem<Found>(
   client: Client,
   { operation, isList, of }: Lookup<Found>,
   path: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-import { createLeasedLoop, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
+import { createLeasedLoop, createLeases, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
 import {
   claimDueBroadcasts,
@@ -14,14 +14,14 @@ import {
   type BroadcastRow,
   type Obstacle,
   type HeldForOutcome,
-  type JudgedRow,
+  type RateRow,
 } from '../broadcasts/broadcasts.store.ts';
 import { broadcastsInQueue, isTeamHeld, waitingOfBroadcast } from '../../../mail/queue/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { endPass, readPass, startPass, type Pass } from './passes.ts';
 import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
-import { judgedCountsOf, type JudgedCounts } from '../broadcast-recipients/outcomes.store.ts';
+import { loadRateCounts, type RateCounts } from '../broadcast-recipients/outcomes.store.ts';
 import { readRateLimits, sumStream, type RateLimits } from '../../../mail/stream-rates/index.ts';
 import { maySend } from '../../../mail/domains/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
@@ -47,12 +47,12 @@ interface Parts {
 }
 
 /** Returns a function that sends pages of a broadcast until it is finished, waits or is held, or its turn is over. */
-function createCarryBroadcast(
+function createBroadcastProcessor(
   world: World,
   { owner, wakeQueue }: Parts,
 ): (broadcast: BroadcastRow, signal: AbortSignal) => Promise<void> {
   const { db, clock } = world;
-  const whyWaits = createWhyWaits(world);
+  const whyWaits = createWaitReason(world);
 
   return async (broadcast, signal) => {
     const held = { id: broadcast.id, owner };
@@ -72,7 +72,7 @@ function createCarryBroadcast(
         return;
       }
       const started = await startPass(world, { broadcast, owner, pass }, route.filter);
-      if (started) await carry(started, { ...route, filter: pass.filter }, pass, signal);
+      if (started) await sendPages(started, { ...route, filter: pass.filter }, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
       if (error instanceof TopicGone) {
@@ -91,13 +91,13 @@ function createCarryBroadcast(
     }
   };
 
-  async function carry(broadcast: BroadcastRow, route: Route, pass: Pass, signal: AbortSignal): Promise<void> {
+  async function sendPages(broadcast: BroadcastRow, route: Route, pass: Pass, signal: AbortSignal): Promise<void> {
     let cursor = broadcast.cursor_id ?? undefined;
     let recipients = Number(broadcast.recipients);
     const pause = (until: number, reason: Obstacle | undefined): Promise<void> =>
       pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
     for (let page = 0; page < PAGES_A_TURN; page++) {
-      if (signal.aborted || (await judgeBroadcasts(world, [broadcast.id])).size > 0) return;
+      if (signal.aborted || (await holdExcessiveBroadcasts(world, [broadcast.id])).size > 0) return;
       const reason = await whyWaits(broadcast, route);
       if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
       const limit = pageSize(broadcast.rate_per_minute);
@@ -168,16 +168,16 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
     pollMs,
     atOnceMax,
     describe: ({ id }) => ({ broadcastId: id }),
-    lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'broadcasts') },
+    lease: { owner, ms: leaseSeconds * 1000, leases: createLeases(db, 'broadcasts') },
     async claim({ limit }, lease) {
       // Before the claim, once per poll: most broadcasts have all their emails in the queue before the first of them
       // bounces.
-      await judgeBroadcasts(world, await broadcastsInQueue(db));
+      await holdExcessiveBroadcasts(world, await broadcastsInQueue(db));
       const items = await db.tx((tx) => claimDueBroadcasts(tx, { ...lease, limit }));
       const nextAt = (): Promise<number | undefined> => nextBroadcastAt(db, lease.now);
       return { items, left: items.length === limit ? 'more' : 'nothing', nextAt };
     },
-    carry: createCarryBroadcast(world, { owner, wakeQueue }),
+    process: createBroadcastProcessor(world, { owner, wakeQueue }),
   });
 }
 
@@ -185,7 +185,7 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
  * Creates the check that runs before each page and returns the obstacle, if any, that stops a broadcast until it passes
  * or an operator removes it.
  */
-function createWhyWaits(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
+function createWaitReason(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
   const { db, config } = world;
   // A few pages: cancels, holds and a full disk stay cheap, and the queue never becomes empty.
   const queuedMax = config.broadcasts.queued_max;
@@ -214,7 +214,7 @@ interface Rate {
 }
 
 /** Lists the bounce and complaint rates, complaints first. */
-function listRates({ delivered, bounced, complained }: JudgedCounts, limits: RateLimits): Rate[] {
+function listRates({ delivered, bounced, complained }: RateCounts, limits: RateLimits): Rate[] {
   return [
     {
       reason: 'complaints',
@@ -267,11 +267,14 @@ function findSharedFault(own: readonly Rate[], stream: readonly Rate[], limits: 
  * resume decide if they reach the floor; otherwise the figures of all broadcasts of the team within 24 hours count too.
  * Returns the ids of the broadcasts it held.
  */
-async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly string[]): Promise<Set<string>> {
+async function holdExcessiveBroadcasts(
+  { db, clock, config, log }: World,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const held = new Set<string>();
   if (ids.length === 0) return held;
   const limits = readRateLimits(config);
-  const counts = await judgedCountsOf(db, ids);
+  const counts = await loadRateCounts(db, ids);
   const suspect = [...counts].filter(([, seen]) => Math.max(seen.bounced, seen.complained) >= limits.several);
   if (suspect.length === 0) return held;
   const rows = await judgeable(
@@ -295,7 +298,7 @@ async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly 
    * Includes the team's other broadcasts unless somebody resumed this one: they knew the figures of the day, so only
    * its own count from then on.
    */
-  async function findWithStream(row: JudgedRow, own: readonly Rate[]): Promise<Fault | undefined> {
+  async function findWithStream(row: RateRow, own: readonly Rate[]): Promise<Fault | undefined> {
     if (row.resumed_bounced > 0 || row.resumed_complained > 0) return undefined;
     const stream =
       streams.get(row.team_id) ?? listRates(await sumStream(db, row.team_id, 'broadcast', clock.now()), limits);
@@ -304,7 +307,7 @@ async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly 
   }
 }
 
-const subtractResumed = (seen: JudgedCounts, row: JudgedRow): JudgedCounts => ({
+const subtractResumed = (seen: RateCounts, row: RateRow): RateCounts => ({
   delivered: seen.delivered - row.resumed_delivered,
   bounced: seen.bounced - row.resumed_bounced,
   complained: seen.complained - row.resumed_complained,

@@ -1,5 +1,5 @@
 import { isClosed, type Section } from '../catalog.ts';
-import { sayOnLine } from '../../cli/output/index.ts';
+import { createLineFormatter } from '../../cli/output/index.ts';
 import { ItemScreen } from './item-screen.ts';
 import { ListScreen } from './list-screen.ts';
 import { MetricsScreen } from './metrics-screen.ts';
@@ -67,7 +67,7 @@ class ClosedScreen implements Screen {
 }
 
 /** Returns the screen of the first level for a section. */
-export function screenOf(host: Host, section: Section): Screen {
+export function createScreen(host: Host, section: Section): Screen {
   const { name } = section;
   if (isClosed(section, host.isPerson)) return new ClosedScreen(host, name, closed(host.client.url));
   switch (section.kind) {
@@ -92,5 +92,5 @@ export function screenOf(host: Host, section: Section): Screen {
 function closed(url: string): string {
   const says =
     'This screen needs a person who is signed in; API keys have no access. Quit the console with q and sign in with';
-  return sayOnLine()({ words: says, command: ['login', '--url', url] }) ?? '';
+  return createLineFormatter()({ words: says, command: ['login', '--url', url] }) ?? '';
 }

@@ -1,12 +1,12 @@
 import { examineHere } from '../../src/features/installation/start.ts';
 import { closeNet, withNet } from '../../src/open-world.ts';
-import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls.ts';
+import { locateCertificateFiles, examineCertificate } from '../../src/platform/server-tls.ts';
 import type { Store } from '../../src/platform/store.ts';
-import type { Look } from '../../src/features/installation/index.ts';
+import type { FindingsReport } from '../../src/features/installation/index.ts';
 import { runningPid } from './ready-file.ts';
 
 /** Examines the machine from this process instead of a server; a server that runs is examined as well. */
-export async function lookOutside(store: Store): Promise<Look['checks']> {
+export async function examineInProcess(store: Store): Promise<FindingsReport['checks']> {
   const world = withNet(store);
   try {
     return await examineHere(world, { pid: runningPid(store.dataDir), tls: () => shownBy(store) });
@@ -17,9 +17,9 @@ export async function lookOutside(store: Store): Promise<Look['checks']> {
 
 /** Returns the certificate that a server started now would present. */
 function shownBy({ config, dataDir }: Store) {
-  const files = certificateFilesOf(config, dataDir);
+  const files = locateCertificateFiles(config, dataDir);
   const { keys, startsAt, endsAt } = files ? examineCertificate(files) : {};
   if (!keys) return undefined;
-  const standing = { file: config.tls.certificate_file, isIssued: false, startsAt, endsAt, fault: undefined };
-  return { current: () => keys, standing: () => standing };
+  const status = { file: config.tls.certificate_file, isIssued: false, startsAt, endsAt, fault: undefined };
+  return { current: () => keys, readStatus: () => status };
 }

@@ -40,7 +40,7 @@ export function createIssued(world: World): Issued {
   const stops: (() => void)[] = [];
   let looking: Promise<void> = Promise.resolve();
 
-  async function look(): Promise<void> {
+  async function reload(): Promise<void> {
     try {
       const rows = await issuedVersions(db);
       names = new Map(rows.flatMap((row) => row.names.split(' ').map((name) => [name, row] as const)));
@@ -57,15 +57,15 @@ export function createIssued(world: World): Issued {
     }
   }
 
-  const lookOnce = (): Promise<void> => (looking = looking.then(look));
+  const reloadInTurn = (): Promise<void> => (looking = looking.then(reload));
 
   return {
     async start() {
       if (!asksForCertificates(config)) return;
-      await lookOnce();
+      await reloadInTurn();
       stops.push(
-        repeat(clock, LOOK_MS, lookOnce),
-        db.onCommit('certificates', () => void lookOnce()),
+        repeat(clock, LOOK_MS, reloadInTurn),
+        db.onCommit('certificates', () => void reloadInTurn()),
       );
     },
     current: () => current?.shown,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nextTurn } from '../../platform/clock.ts';
-import { createLoopTurns } from './in-slices.ts';
+import { createLoopTurns } from './loop-turns.ts';
 
 /** Tasks of many pieces, and what was done in each turn of the event loop. */
 function stage(perTurn: number) {

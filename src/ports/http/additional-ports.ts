@@ -5,7 +5,7 @@ import { openRedirectPorts, openSecurePorts, type SecureParts } from './secure-p
 export type { SecureParts };
 
 /** Opens the ports that [https] names in addition to the one of [http]: all of them, or none. */
-export async function openPortsBeside(world: World, server: Server, parts: SecureParts | undefined) {
+export async function openAdditionalPorts(world: World, server: Server, parts: SecureParts | undefined) {
   const redirects = await openRedirectPorts(world);
   try {
     const secure = parts && (await openSecurePorts(world, server, parts));

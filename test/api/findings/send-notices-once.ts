@@ -1,5 +1,5 @@
 // A process that sends due notices, for a test that kills it; argv[2] is the configuration, argv[3] the data folder.
-import { tellNotices } from '../../../src/features/installation/doctor/tell-notices.ts';
+import { sendNotices } from '../../../src/features/installation/doctor/send-notices.ts';
 import { closeWorld, openWorld } from '../../../src/open-world.ts';
 import type { Config } from '../../../src/platform/config/index.ts';
 import { createLog } from '../../../src/platform/log/index.ts';
@@ -10,5 +10,5 @@ const world = await openWorld({
   dataDir,
   log: createLog({ level: 'error', format: 'json' }),
 });
-await tellNotices(world);
+await sendNotices(world);
 await closeWorld(world);

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { CredentialsFault } from './faults.ts';
 import {
   askKeyring,
-  formatWhy,
+  formatReasons,
   isKeyring,
   NO_SESSION,
   nameOfKeyring,
@@ -37,7 +37,7 @@ export interface Entry {
   keyring?: KeyringName;
 }
 
-const folderOf = (env: Environment): string =>
+const resolveConfigFolder = (env: Environment): string =>
   path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homeOfAccount(), '.config'), 'rasket');
 
 /** An account that no list of accounts has, as in a container, has none. */
@@ -50,10 +50,10 @@ function homeOfAccount(): string {
 }
 
 /** Returns the file of a profile, or the one that `rasket login` writes without a profile. */
-export const fileOf = (env: Environment, profile?: string): string =>
+export const resolveCredentialsFile = (env: Environment, profile?: string): string =>
   profile
-    ? path.join(folderOf(env), 'profiles', `${checkProfile(profile)}.json`)
-    : path.join(folderOf(env), 'credentials.json');
+    ? path.join(resolveConfigFolder(env), 'profiles', `${checkProfile(profile)}.json`)
+    : path.join(resolveConfigFolder(env), 'credentials.json');
 
 /** Checks the name, because it becomes the name of a file. */
 export function checkProfile(name: string): string {
@@ -71,7 +71,7 @@ export interface Profile extends Entry {
 
 /** Lists all profiles that can be read, and the faults of the others. */
 export function listProfiles(env: Environment): { profiles: Profile[]; faults: CredentialsFault[] } {
-  const folder = path.join(folderOf(env), 'profiles');
+  const folder = path.join(resolveConfigFolder(env), 'profiles');
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
   const names = [undefined, ...files.map((file) => file.slice(0, -'.json'.length)).sort()];
   const faults: CredentialsFault[] = [];
@@ -89,7 +89,7 @@ export function listProfiles(env: Environment): { profiles: Profile[]; faults: C
 }
 
 export function readEntry(env: Environment, profile?: string): Entry | undefined {
-  const file = fileOf(env, profile);
+  const file = resolveCredentialsFile(env, profile);
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
   if ((found.mode & 0o077) !== 0) {
@@ -130,7 +130,7 @@ export function readKeptKey(env: Environment, entry: Entry): { apiKey: string; f
   const from = nameOfKeyring(entry.keyring);
   const { secret, why } = askKeyring(env, { verb: 'get', account: entry.file, from: entry.keyring });
   if (Object.keys(why).length > 0)
-    return { why: `The key is stored in ${from}, which cannot be read: ${formatWhy(why)}.` };
+    return { why: `The key is stored in ${from}, which cannot be read: ${formatReasons(why)}.` };
   const held = readSecret(secret);
   if (!held) return { why: `The key is no longer in ${from}.` };
   if (held.url !== entry.url) return { why: `The key in ${from} is for ${held.url}.` };
@@ -170,7 +170,7 @@ interface Kept {
 
 /** The file is written last: until then the former key, wherever it is, is the one in force. */
 export function keepKey(env: Environment, { url, api_key }: Credentials, profile?: string): Kept {
-  const file = fileOf(env, profile);
+  const file = resolveCredentialsFile(env, profile);
   // A key that cannot be read back was not stored.
   const secret = JSON.stringify({ url, api_key });
   const answer = askKeyring(env, { verb: 'set', account: file, secret });
@@ -214,7 +214,7 @@ interface Forgotten {
 
 /** Also removes it from a keyring that the file does not name: a later login may have had to use the file. */
 export function forgetKey(env: Environment, profile?: string): Forgotten {
-  const file = fileOf(env, profile);
+  const file = resolveCredentialsFile(env, profile);
   const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
   const named = readHeld(file)?.keyring;
   const { by, why } = askKeyring(env, { verb: 'remove', account: file });
@@ -229,10 +229,10 @@ export function forgetKey(env: Environment, profile?: string): Forgotten {
 }
 
 /** Returns the store that a login would use, found by trying. */
-export const lookForStore = (env: Environment): Pick<KeyringAnswer, 'by' | 'why'> =>
-  askKeyring(env, { verb: 'look', account: fileOf(env) });
+export const findStore = (env: Environment): Pick<KeyringAnswer, 'by' | 'why'> =>
+  askKeyring(env, { verb: 'look', account: resolveCredentialsFile(env) });
 
-const findChoiceFile = (env: Environment): string => path.join(folderOf(env), 'profile');
+const findChoiceFile = (env: Environment): string => path.join(resolveConfigFolder(env), 'profile');
 
 /** Returns the profile that `rasket use` selected; undefined for the login without a name. */
 export function chosenProfile(env: Environment): string | undefined {

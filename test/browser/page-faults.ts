@@ -21,7 +21,7 @@ export async function show(page: Page, { viewport, colorScheme }: (typeof VIEWS)
 }
 
 /** Pictures the whole page, and tells what stands outside of it and what axe finds. */
-export async function faultsOf(page: Page, { picture }: { picture: string }): Promise<string[]> {
+export async function findFaults(page: Page, { picture }: { picture: string }): Promise<string[]> {
   await page.evaluate(DRAWN);
   await page.screenshot({ path: picture, fullPage: true });
   const wider = Number(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'));
@@ -44,7 +44,7 @@ export async function faultsInEveryView(
   for (const view of VIEWS) {
     await show(page, view);
     const where = `${name}-${view.view}`;
-    const faults = await faultsOf(page, { picture: path.join(pictures, `${where}.png`) });
+    const faults = await findFaults(page, { picture: path.join(pictures, `${where}.png`) });
     found.push(...faults.map((fault) => `${where}: ${fault}`));
     await also?.();
   }

@@ -23,7 +23,7 @@ export function mustFitCharset({ envelope }: Session, address: string): void {
   throw new SmtpReply(553, '5.6.7', 'An address beyond ASCII needs the parameter SMTPUTF8 at MAIL');
 }
 
-export type DoorName = 'submission' | 'receiving';
+export type SmtpServiceName = 'submission' | 'receiving';
 
 /** The API key that a client has logged in with. */
 export interface Login {
@@ -40,7 +40,7 @@ export type Content = SMTPServerDataStream;
  * Handles the dialogue of a port. A step resolves to accept the command and throws an SmtpReply to refuse it; any other
  * error is ours, and the client gets a temporary refusal.
  */
-export interface Door {
+export interface SmtpHandler {
   mail(session: Session, from: PathCommand): Promise<void>;
   rcpt(session: Session, to: PathCommand): Promise<void>;
   /** Reads the content, dots removed and up to `smtp.message_bytes` long, and returns the text of the 250. */
@@ -57,21 +57,21 @@ export interface Credentials {
 }
 
 /** The listener for applications: accepts nothing from a client that has not logged in. */
-export interface SubmissionDoor extends Door {
+export interface SubmissionHandler extends SmtpHandler {
   login(session: Session, credentials: Credentials): Promise<Login>;
 }
 
 /** The listener for the world: clients need no login. */
-export interface ReceivingDoor extends Door {
+export interface ReceivingHandler extends SmtpHandler {
   /** The delay of the greeting: spam programs that do not wait for it give themselves away. */
   greetingDelayMs: number;
 }
 
-export interface Doors {
-  submission?: SubmissionDoor | undefined;
-  receiving?: ReceivingDoor | undefined;
+export interface SmtpHandlers {
+  submission?: SubmissionHandler | undefined;
+  receiving?: ReceivingHandler | undefined;
 }
 
 /** The protocol of the connection, as RFC 3848 names it. */
-export const protocolOf = ({ transmissionType }: Session): string =>
+export const readProtocol = ({ transmissionType }: Session): string =>
   typeof transmissionType === 'string' ? transmissionType : 'ESMTP';

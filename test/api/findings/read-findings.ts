@@ -15,7 +15,7 @@ export interface Told {
 export const NOTHING = { team: [], operator: [], ready: { status: 'ok', findings: [] } };
 
 /** Returns calls for the findings of an installation. */
-export function askedOf(trouble: () => Trouble) {
+export function createAsked(trouble: () => Trouble) {
   const ofTeam = async (key = trouble().team.key): Promise<Told[]> =>
     (await trouble().scene.api('GET', '/findings', { key })).body.findings;
   const ofOperator = async (): Promise<Told[]> =>

@@ -8,7 +8,7 @@ let made = 0;
 export const newName = (): string => `c${++made}-${Math.random().toString(36).slice(2, 8)}.example.com`;
 
 /** Returns calls that the tests of claims share. */
-export function claimingOf(scene: () => Scene) {
+export function createClaiming(scene: () => Scene) {
   const api = scene;
   const claim = (team: Team, name: string, more: object = {}) =>
     api().api('POST', '/domains/claim', { key: team.key, body: { name, ...more } });
@@ -16,20 +16,20 @@ export function claimingOf(scene: () => Scene) {
     (await api().api('GET', `/domains/${claimed.domain_id}/claim`, { key: team.key })).body;
   const verify = (team: Team, claimed: { domain_id: string }) =>
     api().api('POST', `/domains/${claimed.domain_id}/claim/verify`, { key: team.key });
-  const domainOf = async (team: Team, id: string): Promise<AnyBody> =>
+  const fetchDomain = async (team: Team, id: string): Promise<AnyBody> =>
     (await api().api('GET', `/domains/${id}`, { key: team.key })).body;
   return {
     claim,
     read,
     verify,
-    domainOf,
+    domainOf: fetchDomain,
     /** Publishes the proof in DNS, alongside anything else at the name. */
     prove(...claims: { record: { name: string; value: string } }[]): void {
       const [first] = claims;
       if (first)
         scene().dns.set(first.record.name, 'TXT', ['v=spf1 -all', ...claims.map(({ record }) => record.value)]);
     },
-    publishDomain: async (team: Team, id: string): Promise<void> => publish(scene().dns, await domainOf(team, id)),
+    publishDomain: async (team: Team, id: string): Promise<void> => publish(scene().dns, await fetchDomain(team, id)),
     recheck: () =>
       scene()
         .app.jobs.find((job) => job.name === 'recheck-claims')

@@ -1,4 +1,4 @@
-import { createLeasedLoop, createTurns, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
+import { createLeasedLoop, createTurns, createLeases, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
 import {
   claimDueRuns,
@@ -101,7 +101,7 @@ class RunWriter {
   /** Records and counts the start of a run with its first step. */
   async #begin(tx: Executor, run: RunRow): Promise<void> {
     if (run.started_at !== null) return;
-    await this.#tell(tx, run, { status: 'running', completedAt: null, error: null });
+    await this.#recordEvents(tx, run, { status: 'running', completedAt: null, error: null });
     await countUsage(tx, { teamId: run.team_id, kind: 'automation_run', at: this.#now(), count: 1 });
   }
 
@@ -114,7 +114,7 @@ class RunWriter {
     const now = this.#now();
     const held = { id: run.id, owner: this.#owner, at: run.step_key };
     if (!(await endRun(tx, { ...held, status, error, now }))) throw new TakenOver();
-    await this.#tell(tx, run, { status, completedAt: now, error });
+    await this.#recordEvents(tx, run, { status, completedAt: now, error });
   }
 
   async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<void> {
@@ -130,7 +130,7 @@ class RunWriter {
     });
   }
 
-  async #tell(
+  async #recordEvents(
     tx: Executor,
     { id, team_id: teamId, automation_id, contact_id, started_at: startedAt }: RunRow,
     told: { status: 'running' | 'completed' | 'failed'; completedAt: number | null; error: string | null },
@@ -167,7 +167,7 @@ const PAUSES_MS = [1, 5, 30, 120, 360, 720, 1440].map((minutes) => minutes * 60_
  * Executes a run from its current step until it has to wait, or ends. Each step is one transaction, with all its
  * effects.
  */
-export function createCarryRun(
+export function createRunExecutor(
   world: World,
   { owner, wakeQueue }: Parts,
 ): (run: RunRow, signal: AbortSignal) => Promise<void> {
@@ -179,10 +179,10 @@ export function createCarryRun(
     let now = run;
     let step: Step | undefined;
     try {
-      const graph = await graphOf(world, run);
-      step = run.step_key === null ? triggerOf(graph) : stepAt(graph, run.step_key);
+      const graph = await loadGraph(world, run);
+      step = run.step_key === null ? findTrigger(graph) : stepAt(graph, run.step_key);
       while (step && !signal.aborted) {
-        const next = await carry(now, step, graph);
+        const next = await executeStep(now, step, graph);
         if (next === 'waits') return;
         now = { ...now, started_at: now.started_at ?? world.clock.now(), step_key: next?.key ?? null, tries: 0 };
         step = next;
@@ -212,16 +212,16 @@ export function createCarryRun(
   }
 
   /** Executes a step; returns the step that follows at once, or undefined if the run has ended. */
-  async function carry(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {
+  async function executeStep(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {
     try {
       const taken = await takeStep(run, step);
       if (taken.waitsUntil !== undefined) {
         await writer.wait(run, step, taken.waitsUntil);
         return 'waits';
       }
-      const next = nextOf(graph, step, taken.way ?? 'default');
+      const next = findNextStep(graph, step, taken.way ?? 'default');
       await writer.finish(run, { step, taken, next });
-      tellOn(world, run, { taken, wakeQueue });
+      reportEffects(world, run, { taken, wakeQueue });
       return next;
     } catch (error) {
       if (error instanceof Postponed) {
@@ -239,7 +239,7 @@ export function createCarryRun(
  * Announces the effects of a completed step: a failure here does not make the step fail. The queue also polls, only
  * later.
  */
-function tellOn(
+function reportEffects(
   { log }: World,
   { id, automation_id: automationId }: RunRow,
   { taken, wakeQueue }: { taken: Taken; wakeQueue: () => void },
@@ -255,16 +255,16 @@ function tellOn(
   }
 }
 
-async function graphOf({ db }: World, { id, automation_id: automationId, version }: RunRow): Promise<Graph> {
+async function loadGraph({ db }: World, { id, automation_id: automationId, version }: RunRow): Promise<Graph> {
   const graph = await findGraph(db, automationId, version);
   if (graph === undefined) throw new Error(`the version of the automation of the run ${id} is missing`);
   return JSON.parse(graph) as Graph;
 }
 
-const triggerOf = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
+const findTrigger = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
 const stepAt = ({ steps }: Graph, wanted: string): Step | undefined => steps.find(({ key }) => key === wanted);
 
-function nextOf(graph: Graph, { key }: Step, way: ConnectionType): Step | undefined {
+function findNextStep(graph: Graph, { key }: Step, way: ConnectionType): Step | undefined {
   const found = graph.connections.find(({ from, type }) => from === key && type === way);
   return found && stepAt(graph, found.to);
 }
@@ -291,7 +291,7 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
     // A claim of one run costs nearly as much as a claim of many.
     endedPerLook: Math.ceil(atOnceMax / 2),
     describe: ({ id, automation_id: automationId }) => ({ runId: id, automationId }),
-    lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'automation_runs') },
+    lease: { owner, ms: leaseSeconds * 1000, leases: createLeases(db, 'automation_runs') },
     async claim({ limit }, lease) {
       const { isOn, isRestored } = await sending();
       if (!isOn && isRestored) return { items: [], left: 'nothing' };
@@ -301,6 +301,6 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
       const nextAt = (): Promise<number | undefined> => nextRunAt(db, lease.now);
       return { items, left: items.length === limit || teams.size > 1 ? 'more' : 'nothing', nextAt };
     },
-    carry: createCarryRun(world, { owner, wakeQueue }),
+    process: createRunExecutor(world, { owner, wakeQueue }),
   });
 }

@@ -5,7 +5,7 @@ import { mayMail } from '../../audience/index.ts';
 import { contactsOfEmails } from './broadcast-recipients.store.ts';
 
 /** Finds the emails among these deliveries whose contact has unsubscribed, opted out of their topic, or was deleted. */
-export async function findLeftEmails(tx: Executor, rows: readonly DeliveryToContact[]): Promise<Set<string>> {
+export async function findOptedOutEmails(tx: Executor, rows: readonly DeliveryToContact[]): Promise<Set<string>> {
   const left = new Set<string>();
   const emails = await emailRowsByIds(tx, [...new Set(rows.map((row) => row.email_id))]);
   const contactByEmail = await findContacts(tx, rows);

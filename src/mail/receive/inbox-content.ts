@@ -5,7 +5,7 @@ import { textOfHtml, type MessageReading } from '../../protocol/read-message/ind
 import type { NewReceivedEmail } from '../received-emails/index.ts';
 
 /** Data of a message that an inbox needs in addition to its rows; without the files. */
-export interface ForInboxes {
+export interface InboxContent {
   reading: MessageReading;
   text: string;
   mailFrom: string;
@@ -15,7 +15,7 @@ export interface ForInboxes {
 const TEXT_CHARS = 2000;
 const HTML_CHARS = 20_000;
 
-export function forInboxes(reading: MessageReading, mailFrom: string): ForInboxes {
+export function buildInboxContent(reading: MessageReading, mailFrom: string): InboxContent {
   if (!reading.isRead) return { reading, text: '', mailFrom };
   const text = reading.text ?? textOfHtml((reading.html ?? '').slice(0, HTML_CHARS));
   return { reading: { ...reading, parts: [], html: null, text: null }, text: text.slice(0, TEXT_CHARS), mailFrom };
@@ -23,7 +23,7 @@ export function forInboxes(reading: MessageReading, mailFrom: string): ForInboxe
 
 export interface StoredForInboxes {
   rows: NewReceivedEmail;
-  about: ForInboxes;
+  about: InboxContent;
 }
 
 /** Puts messages into the inboxes they were sent to, in the transaction that stores them. */

@@ -21,7 +21,7 @@ import {
   putChallenge,
   forgetChallenge,
   strayProofs,
-  zoneProofsOf,
+  listZoneProofs,
   type CertificateRow,
   type ChallengeRow,
 } from '../certificates/certificates.store.ts';
@@ -43,7 +43,7 @@ const LOOK_MS = 10_000;
 type Proof = Pick<ChallengeRow, 'name' | 'key_authorization'>;
 
 /** RFC 8555 §8.4: the proof for a wildcard is at the name below the asterisk. */
-const recordOf = ({ name, key_authorization: authorization }: Proof): ProofRecord => ({
+const buildProofRecord = ({ name, key_authorization: authorization }: Proof): ProofRecord => ({
   name: `_acme-challenge.${name.replace(/^\*\./, '')}`,
   value: createHash('sha256').update(authorization).digest('base64url'),
 });
@@ -55,7 +55,7 @@ const recordOf = ({ name, key_authorization: authorization }: Proof): ProofRecor
  */
 async function proveInZone(world: World, proof: Proof, signal: AbortSignal): Promise<boolean> {
   const { clock, config } = world;
-  const record = recordOf(proof);
+  const record = buildProofRecord(proof);
   await faultsOfZone(() => putProof(world, config.acme.dns_provider, record));
   const until = clock.now() + config.acme.dns_seconds * 1000;
   for (let waitMs = ZONE_POLL_MS; ; waitMs = Math.min(2 * waitMs, ZONE_POLL_MS_MAX)) {
@@ -82,8 +82,8 @@ async function faultsOfZone<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Removes the zone proofs of a certificate whose order has ended. */
-export const removeProofsOf = async (world: World, certificateId: string): Promise<void> =>
-  removeAll(world, await zoneProofsOf(world.db, certificateId));
+export const removeProofs = async (world: World, certificateId: string): Promise<void> =>
+  removeAll(world, await listZoneProofs(world.db, certificateId));
 
 /**
  * Removes proofs that a process left, or that could not be removed: their orders are gone, or they are older than any
@@ -95,9 +95,9 @@ export const removeStrayProofs = async (world: World): Promise<void> =>
 async function removeAll(world: World, rows: readonly ChallengeRow[]): Promise<void> {
   const { clock, config, db, log } = world;
   for (const row of rows) {
-    const { name } = recordOf(row);
+    const { name } = buildProofRecord(row);
     try {
-      await removeProof(world, config.acme.dns_provider, recordOf(row));
+      await removeProof(world, config.acme.dns_provider, buildProofRecord(row));
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
       const isGivenUp = clock.now() >= row.expires_at;
@@ -109,7 +109,7 @@ async function removeAll(world: World, rows: readonly ChallengeRow[]): Promise<v
   }
 }
 
-export interface Carrying {
+export interface OrderInProgress {
   world: World;
   authority: Authority;
   account: Account;
@@ -150,7 +150,7 @@ interface Order {
  * Drives an order until its certificate is issued: the order in progress, or a new one. Stores its URL and key before
  * it asks the authority to issue, so that after a crash the issued certificate is fetched and never ordered again.
  */
-export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKey: string }> {
+export async function completeOrder(on: OrderInProgress): Promise<{ chain: Chain; sealedKey: string }> {
   const { row } = on;
   const known = row.order_url !== null && row.order_key !== null;
   const order = known ? { url: row.order_url ?? '', key: row.order_key ?? '' } : await placeOrder(on);
@@ -160,14 +160,18 @@ export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKe
     if (error instanceof OrderOver) {
       await noteOrder(on.world.db, held(on), { url: null, key: null });
       // An order that ended while no process watched is replaced at once; one that fails now waits for its next try.
-      if (known) return carryOrder({ ...on, row: { ...row, order_url: null, order_key: null } });
+      if (known) return completeOrder({ ...on, row: { ...row, order_url: null, order_key: null } });
       throw error.fault;
     }
     throw error;
   }
 }
 
-export const held = ({ row, owner }: Pick<Carrying, 'row' | 'owner'>) => ({ id: row.id, names: row.names, owner });
+export const held = ({ row, owner }: Pick<OrderInProgress, 'row' | 'owner'>) => ({
+  id: row.id,
+  names: row.names,
+  owner,
+});
 
 class OrderOver extends Error {
   readonly fault: AcmeFault;
@@ -177,9 +181,9 @@ class OrderOver extends Error {
   }
 }
 
-const namesOf = ({ names }: CertificateRow): string[] => names.split(' ');
+const readNames = ({ names }: CertificateRow): string[] => names.split(' ');
 
-async function placeOrder(on: Carrying): Promise<Order> {
+async function placeOrder(on: OrderInProgress): Promise<Order> {
   const { world, authority, account, row } = on;
   const { config, clock, db } = world;
   const hour = Math.floor(clock.now() / HOUR_MS);
@@ -189,7 +193,7 @@ async function placeOrder(on: Carrying): Promise<Order> {
       `${config.acme.orders_per_hour} orders were made in this hour`,
     );
   const { newOrder } = await authority.directory();
-  const identifiers = namesOf(row).map((value) => ({ type: 'dns', value }));
+  const identifiers = readNames(row).map((value) => ({ type: 'dns', value }));
   const answer = await ask(on, 'a new order', newOrder, { identifiers });
   const url = readUrl('the location of the new order', answer.location);
   // Renewals keep the key, so that a pin of it, such as DANE, stays valid.
@@ -200,10 +204,10 @@ async function placeOrder(on: Carrying): Promise<Order> {
   return { url, key };
 }
 
-async function followOrder(on: Carrying, order: Order): Promise<Chain> {
+async function followOrder(on: OrderInProgress, order: Order): Promise<Chain> {
   const { row, world } = on;
   const privateKey = createPrivateKey(openCertificateKey(world, order.key, row.id));
-  const names = namesOf(row);
+  const names = readNames(row);
   let isFinalized = false;
   for (let polls = 0; polls < POLLS_MAX; polls++) {
     const answer = await readOwn(on, 'the order', order.url);
@@ -235,7 +239,7 @@ async function followOrder(on: Carrying, order: Order): Promise<Chain> {
  * Finalizes the order. The request is refused if that was already done or the authority will not issue: the order says
  * which.
  */
-async function finalize(on: Carrying, url: string, csr: string): Promise<void> {
+async function finalize(on: OrderInProgress, url: string, csr: string): Promise<void> {
   try {
     await ask(on, 'finalizing the order', url, { csr });
   } catch (error) {
@@ -244,14 +248,14 @@ async function finalize(on: Carrying, url: string, csr: string): Promise<void> {
 }
 
 /** Tracking hosts are in the zones of customers: we write only into our own zone, and theirs point here. */
-const kindOf = ({ world, row }: Carrying): ChallengeType => {
+const chooseChallengeType = ({ world, row }: OrderInProgress): ChallengeType => {
   const { challenge } = world.config.acme;
   return challenge === 'dns-01' && row.kind === 'tracking' ? 'http-01' : challenge;
 };
 
-async function prove(on: Carrying, url: string): Promise<void> {
+async function prove(on: OrderInProgress, url: string): Promise<void> {
   const { account, row, world } = on;
-  const kind = kindOf(on);
+  const kind = chooseChallengeType(on);
   let isAnswered = false;
   for (let polls = 0; polls < POLLS_MAX; polls++) {
     const answer = await readOwn(on, 'an authorization', url);
@@ -259,7 +263,7 @@ async function prove(on: Carrying, url: string): Promise<void> {
     if (authorization.kind === 'valid') return;
     if (authorization.kind === 'failed') throw new OrderOver(authorization.fault);
     const { challenge, name } = authorization;
-    if (!namesOf(row).includes(name))
+    if (!readNames(row).includes(name))
       throw new OrderOver(new AcmeFault(`the authority asks for a proof of ${name}, which is not ordered`));
     if (challenge.isPending && !isAnswered) {
       isAnswered = true;
@@ -280,7 +284,7 @@ async function prove(on: Carrying, url: string): Promise<void> {
   throw new NotYet(NEXT_TURN_MS, 'the authority has not looked yet');
 }
 
-async function download(on: Carrying, url: string, wishes: Parameters<typeof readChain>[1]): Promise<Chain> {
+async function download(on: OrderInProgress, url: string, wishes: Parameters<typeof readChain>[1]): Promise<Chain> {
   const { account, authority } = on;
   const accept = 'application/pem-certificate-chain';
   const signed = { key: account.key, account: account.url, accept };
@@ -295,11 +299,11 @@ async function download(on: Carrying, url: string, wishes: Parameters<typeof rea
   }
 }
 
-const ask = ({ authority, account }: Carrying, what: string, url: string, payload: unknown): Promise<Answer> =>
+const ask = ({ authority, account }: OrderInProgress, what: string, url: string, payload: unknown): Promise<Answer> =>
   authority.ask({ what, url, payload, key: account.key, account: account.url });
 
 /** Reads an order or authorization; a missing one is over, because authorities keep orders for some days. */
-async function readOwn({ authority, account }: Carrying, what: string, url: string): Promise<Answer> {
+async function readOwn({ authority, account }: OrderInProgress, what: string, url: string): Promise<Answer> {
   try {
     return await authority.ask({ what, url, key: account.key, account: account.url });
   } catch (error) {
@@ -310,7 +314,7 @@ async function readOwn({ authority, account }: Carrying, what: string, url: stri
 
 const GONE = new Set(['malformed', 'unauthorized']);
 
-async function waitFor({ world, signal }: Carrying, { retryAfter }: Answer, polls: number): Promise<void> {
+async function waitFor({ world, signal }: OrderInProgress, { retryAfter }: Answer, polls: number): Promise<void> {
   const usual = Math.min(POLL_MS_USUAL_MAX, POLL_MS * 2 ** polls);
   const asked = readRetryAfter(retryAfter, world.clock.now()) ?? usual;
   if (asked > POLL_MS_MAX) throw new NotYet(asked, 'the authority asks to come again later');

@@ -1,6 +1,6 @@
 import { stopwatch, nextTurn } from '../../../platform/clock.ts';
 import type { World } from '../../../platform/world.ts';
-import { createLeasedLoop, createTurns, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
+import { createLeasedLoop, createTurns, createLeases, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import {
   claimImports,
   oldestWaitingOfEachTeam,
@@ -32,7 +32,7 @@ const BATCH_ROWS = 200;
 const TRIES_MAX = 5;
 const RACES_MAX = 5;
 
-interface Carrying {
+interface ImportTurn {
   item: ImportRow;
   owner: string;
   signal: AbortSignal;
@@ -46,7 +46,7 @@ class TakenOver extends Error {}
 /**
  * Reads the file of an import from the row it has reached, until its end, or until the loop stops or its turn is over.
  */
-async function carryImport(world: World, { item, owner, signal, mustYield }: Carrying): Promise<void> {
+async function runImport(world: World, { item, owner, signal, mustYield }: ImportTurn): Promise<void> {
   const end = (failure?: Progress['failures'][number]) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
   try {
@@ -69,7 +69,7 @@ async function carryImport(world: World, { item, owner, signal, mustYield }: Car
 /** Reads and writes batches. Returns whether the end was reached. */
 async function readThrough(
   world: World,
-  { item, owner, signal, mustYield }: Carrying,
+  { item, owner, signal, mustYield }: ImportTurn,
   content: Parameters<typeof readRows>[0],
 ): Promise<boolean> {
   const options = JSON.parse(item.options) as ImportOptions;
@@ -126,7 +126,7 @@ async function writeBatch(world: World, batch: RowBatch): Promise<void> {
           ...alive,
           startAutomations: options.startAutomations === true,
         });
-        if (!(await writeProgress(tx, progressOf({ item, owner, rows, done, failures })))) throw new TakenOver();
+        if (!(await writeProgress(tx, computeProgress({ item, owner, rows, done, failures })))) throw new TakenOver();
       });
       return;
     } catch (error) {
@@ -164,7 +164,7 @@ async function stillThere(
   return { segmentIds: segments.map(({ id }) => id), topics: topics.filter(({ id }) => known.has(id)) };
 }
 
-function progressOf({
+function computeProgress({
   item,
   owner,
   rows,
@@ -218,7 +218,7 @@ export function createImportLoop(world: World): Imports {
     pollMs,
     atOnceMax,
     describe: ({ id }) => ({ importId: id }),
-    lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'contact_imports') },
+    lease: { owner, ms: leaseSeconds * 1000, leases: createLeases(db, 'contact_imports') },
     async claim({ limit }, lease) {
       const waiting = await oldestWaitingOfEachTeam(db, lease.now);
       const ids = teams.inTurn(waiting, (one) => one.team_id).map(({ id }) => id);
@@ -227,7 +227,7 @@ export function createImportLoop(world: World): Imports {
       // A team's next import waits for the one in progress.
       return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
     },
-    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs) }),
+    process: (item, signal) => runImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs) }),
   });
   return loop;
 }

@@ -11,7 +11,7 @@ import path from 'node:path';
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Sends due notices, one after the other; returns how many were sent. A failed notice is tried again some times. */
-export async function tellNotices(world: World, stopping?: AbortSignal): Promise<number> {
+export async function sendNotices(world: World, stopping?: AbortSignal): Promise<number> {
   const { log } = world;
   for (const { channel, created_at: at } of await forgetOldNotices(world))
     log.warn(
@@ -21,7 +21,7 @@ export async function tellNotices(world: World, stopping?: AbortSignal): Promise
   for (let told = 0; ;) {
     const notice = stopping?.aborted ? undefined : await beginNotice(world);
     if (!notice) return told;
-    const fault = await tell(world, notice);
+    const fault = await sendNotice(world, notice);
     const nextTry = await endNotice(world, notice, fault === undefined);
     if (fault === undefined) told++;
     else {
@@ -32,7 +32,7 @@ export async function tellNotices(world: World, stopping?: AbortSignal): Promise
 }
 
 /** Sends a notice; returns the reason if that failed. */
-function tell(world: World, notice: Notice): Promise<string | undefined> {
+function sendNotice(world: World, notice: Notice): Promise<string | undefined> {
   return notice.channel === 'command' ? byCommand(world, notice) : byUrl(world, notice);
 }
 
@@ -69,21 +69,21 @@ const PREFIX = 'told-of-move-';
  * can no longer record it: files in the folder of this node record that it was begun, so that no process of the node
  * reports the same `event` twice.
  */
-export async function tellOfLoss(world: World, finding: Finding, event: string): Promise<void> {
+export async function reportLoss(world: World, finding: Finding, event: string): Promise<void> {
   const { dataDir } = world;
   const folder = path.join(dataDir, 'run');
   const which = createHash('sha256').update(event).digest('hex').slice(0, 16);
   await forgetOthers(folder, which);
   await Promise.all(
     noticesAbout(world, [finding]).map(async (notice) => {
-      if (await begin(folder, `${PREFIX}${which}-${notice.channel}`)) await tellInTime(world, notice);
+      if (await begin(folder, `${PREFIX}${which}-${notice.channel}`)) await sendWithRetries(world, notice);
     }),
   );
 }
 
-async function tellInTime(world: World, notice: Notice): Promise<void> {
+async function sendWithRetries(world: World, notice: Notice): Promise<void> {
   for (const waitMs of [...RETRY_MS, undefined]) {
-    const fault = await tell(world, notice);
+    const fault = await sendNotice(world, notice);
     if (fault === undefined) return;
     const next = waitMs === undefined ? 'never' : `in ${waitMs / 1000} s`;
     world.log.error({ channel: notice.channel, fault, next }, 'a notice of findings could not be sent');

@@ -9,7 +9,7 @@ import {
 } from '../cli/client/index.ts';
 import { columnsOfChanges, importInWords, type Action, type Body } from '../cli/families/index.ts';
 import {
-  callOf,
+  buildCall,
   importForm,
   mustBeReadable,
   readEmails,
@@ -21,7 +21,7 @@ import {
   type Typed,
 } from '../cli/input/index.ts';
 import { readFile } from 'node:fs/promises';
-import { clean, formatTable, tableColumns, tellChange, type Terminal } from '../cli/output/index.ts';
+import { clean, formatTable, tableColumns, describeChange, type Terminal } from '../cli/output/index.ts';
 
 /** Work of more than one call; resolves to the message for the end. */
 export type Work = (client: Client, progress: Progress) => Promise<string>;
@@ -47,9 +47,9 @@ const PLANS: Partial<Record<Operation, (client: Client, path: Path, body: Body) 
   configureDomainDns: planDns,
 };
 
-export const workOf = (operation: Operation, body: Body): Work | undefined => WORKS[operation]?.(body);
+export const findWork = (operation: Operation, body: Body): Work | undefined => WORKS[operation]?.(body);
 
-export const planOf = (operation: Operation): (typeof PLANS)[Operation] => PLANS[operation];
+export const findPlan = (operation: Operation): (typeof PLANS)[Operation] => PLANS[operation];
 
 const LOOK_MS = 500;
 const FAILURES_SHOWN = 100;
@@ -95,11 +95,11 @@ function sendBatch({ file, permissive }: Body): Work {
     const emails = readEmails(await readFile(String(file), 'utf8'));
     const header = permissive === true ? { 'x-batch-validation': 'permissive' as const } : {};
     const sent = await client.call('sendBatch', { body: emails as BodyOf<'sendBatch'>, header }, signal);
-    return tellBatch(sent, emails.length);
+    return describeBatch(sent, emails.length);
   };
 }
 
-function tellBatch({ data, errors = [] }: AnswerOf<'sendBatch'>, count: number): string {
+function describeBatch({ data, errors = [] }: AnswerOf<'sendBatch'>, count: number): string {
   const accepted = `Accepted  ${data.length} ${data.length === 1 ? 'email' : 'emails'}`;
   const refused = errors.map(({ index, message }) => `Email ${index + 1} of ${count} was refused: ${clean(message)}`);
   return refused.length === 0 ? accepted : [accepted, '', ...refused].join('\n');
@@ -119,8 +119,8 @@ async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {
   return {
     question:
       planned.changes.length === 0
-        ? `${tellChange(planned)} Publish changes automatically from now on?`
-        : `${tellChange(planned)} Change it on ${client.url}?`,
+        ? `${describeChange(planned)} Publish changes automatically from now on?`
+        : `${describeChange(planned)} Change it on ${client.url}?`,
     draw: (terminal, columns) =>
       planned.changes.length === 0
         ? []
@@ -133,8 +133,8 @@ async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {
       const made = await call(false, signal);
       const isSame = JSON.stringify(made.changes) === JSON.stringify(planned.changes);
       return isSame
-        ? tellChange(made)
-        : `${tellChange(made)} The changes differ from those that were shown, because the zone had changed.`;
+        ? describeChange(made)
+        : `${describeChange(made)} The changes differ from those that were shown, because the zone had changed.`;
     },
   };
 }
@@ -150,7 +150,7 @@ export const readForm = (client: Client, action: Action, path: Path, typed: Type
   readBody(action, action.lines ? fill(action.lines.field, typed) : typed, {
     client,
     path: () => Promise.resolve(path),
-    nameOf: inForm,
+    nameOption: inForm,
     cwd: process.cwd(),
     attachmentsMibMax: ATTACHMENTS_MIB_MAX,
     readFile: async (file, field) => readUtf8(await readNamed(file, field, process.cwd()), `${field} ${file}`),
@@ -170,7 +170,7 @@ interface Mend {
 }
 
 /** A replay to a disabled endpoint is refused: it is offered to enable that first. */
-export async function mendOf(
+export async function findMend(
   error: unknown,
   { client, signal }: { client: Client; signal: AbortSignal },
   { operation }: Pick<Action, 'operation'>,
@@ -204,7 +204,7 @@ interface Progress {
 }
 
 /** Runs an action on each of these, one after the other, as fast as the server permits; returns the responses. */
-export async function carryOut(
+export async function performAction(
   client: Client,
   { action, paths, body }: ActionAtPaths,
   { tell, signal }: Progress,
@@ -212,7 +212,7 @@ export async function carryOut(
   const answers: unknown[] = [];
   for (const path of paths) {
     tell(answers.length);
-    const call = callOf(action, path, body);
+    const call = buildCall(action, path, body);
     for (;;) {
       try {
         answers.push(await client.call(...call, signal));
@@ -237,6 +237,6 @@ export async function carryOut(
   if (!seen) return answers;
   const told: string[] = [];
   for (const path of paths)
-    told.push(seen.tell((await client.call(seen.operation, { path } as CallOf<OperationId>, signal)) as never));
+    told.push(seen.describe((await client.call(seen.operation, { path } as CallOf<OperationId>, signal)) as never));
   return told;
 }

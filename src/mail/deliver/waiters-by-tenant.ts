@@ -1,0 +1,71 @@
+/**
+ * The party of a delivery, by which connections are shared: a team with its transactional mail is one party, and the same team
+ * with its marketing mail another, which comes after the first. Everything in this folder that shares or waits goes by party.
+ */
+export const toTenant = ({ teamId, isMarketing }: { teamId: string; isMarketing?: boolean }): string =>
+  isMarketing ? teamId + MARKETING : teamId;
+
+/** Returns the party of the same team's transactional mail, which goes first, for a party of marketing mail. */
+export const tenantBefore = (tenant: string): string | undefined =>
+  tenant.endsWith(MARKETING) ? tenant.slice(0, -MARKETING.length) : undefined;
+
+const MARKETING = ' marketing';
+
+/** The waiters for connections to one destination: parties take turns, and within a party the order is first come, first served. */
+export class WaitersByTenant<Waiter> {
+  #byTenant = new Map<string, Set<Waiter>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Each party with the number of its waiters. */
+  *tenants(): Iterable<[party: string, count: number]> {
+    for (const [tenant, waiters] of this.#byTenant) yield [tenant, waiters.size];
+  }
+
+  has(tenant: string): boolean {
+    return this.#byTenant.has(tenant);
+  }
+
+  add(tenant: string, waiter: Waiter, place: 'last' | 'first'): void {
+    const waiters = this.#byTenant.get(tenant) ?? new Set();
+    this.#byTenant.set(tenant, place === 'last' ? waiters.add(waiter) : new Set([waiter, ...waiters]));
+    this.#size += 1;
+  }
+
+  remove(tenant: string, waiter: Waiter): void {
+    const waiters = this.#byTenant.get(tenant);
+    if (!waiters?.delete(waiter)) return;
+    this.#size -= 1;
+    if (waiters.size === 0) this.#byTenant.delete(tenant);
+  }
+
+  /** Removes and returns the next waiter whose party may have a connection; the party goes to the end of the queue. */
+  take(mayHave: (tenant: string) => boolean): Waiter | undefined {
+    for (const [tenant, waiters] of this.#byTenant) {
+      if (!mayHave(tenant)) continue;
+      const before = tenantBefore(tenant);
+      if (before !== undefined && this.#byTenant.has(before) && mayHave(before)) continue;
+      const [waiter] = waiters;
+      if (waiter === undefined) continue;
+      this.remove(tenant, waiter);
+      this.#byTenant.delete(tenant);
+      if (waiters.size > 0) this.#byTenant.set(tenant, waiters);
+      return waiter;
+    }
+    return undefined;
+  }
+
+  takeAll(): Waiter[] {
+    return [...this.#byTenant.keys()].flatMap((tenant) => this.takeAllFrom(tenant));
+  }
+
+  takeAllFrom(tenant: string): Waiter[] {
+    const all = [...(this.#byTenant.get(tenant) ?? [])];
+    this.#byTenant.delete(tenant);
+    this.#size -= all.length;
+    return all;
+  }
+}
