@@ -74,7 +74,7 @@ it('an unusable import file is reported in one line with an exit code', async ()
   expectOneLine(await contacts('import', 'nowhere.csv'), /there is no such file/, 1);
   expectOneLine(await contacts('import', '.'), /not a regular file/, 1);
   const misused = await contacts('import', 'page.html', '--column', 'phone=Tel');
-  expect([misused.code, misused.stderr.includes('segment_ids=')]).toEqual([64, true]);
+  expect([misused.code, misused.stderr.includes('segment_ids')]).toEqual([64, true]);
   desk.write('none.csv', 'email\nnobody\nno one\n');
   const none = await contacts('import', 'none.csv');
   expect([none.code, none.stdout.startsWith('completed')]).toEqual([1, true]);

@@ -231,7 +231,7 @@ describe('rasket doctor on the machine of an installation', () => {
       await desk.rasket(['doctor', '--config', 'typed.toml'], { env: { ...env, RASKET_DATA: undefined } }),
     ).toMatchObject({
       code: 64,
-      stderr: expect.stringMatching(/--config .*--data/),
+      stderr: expect.stringMatching(/--config.*--data/),
     });
   });
 });

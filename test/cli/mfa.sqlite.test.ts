@@ -58,7 +58,7 @@ async function rasket(
 }
 
 const plain = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
-const keyIn = (shown: string): string => /with this key: ([A-Z2-7 ]+)/.exec(shown)?.[1] ?? '';
+const keyIn = (shown: string): string => /this key in (?:the|your authenticator) app: ([A-Z2-7 ]+)/.exec(shown)?.[1] ?? '';
 const emailAnd = (email: string, ...more: Typed[]): Typed[] => [
   ['Email: ', email],
   [`Password of ${email}: `, PASSWORD],
@@ -105,7 +105,7 @@ describe('rasket login --password', () => {
     expect(await fetchStatus(tokenKept())).toBe(200);
     const twice = await rasket('login --password', emailAnd(email, ...Array<Typed>(3).fill([CODE, codes[0] ?? ''])));
     expect(twice.code).not.toBe(0);
-    expect(twice.stderr).toMatch(/rasket: The recovery code is wrong, or was used before/);
+    expect(twice.stderr).toMatch(/rasket: The recovery code is wrong or was already used/);
   });
 
   it('is refused with a wrong password, and keeps the saved credentials', async () => {
@@ -148,7 +148,7 @@ describe('rasket login --password', () => {
       stderr: 'rasket: a password can only be typed at a terminal, and there is none.\n',
     });
     const clear = await rasket('login --password', [], { url: 'http://mail.example.com' });
-    expect(clear).toMatchObject({ code: 64, stderr: expect.stringMatching(/could read the password\. Use\s+https/) });
+    expect(clear).toMatchObject({ code: 64, stderr: expect.stringMatching(/could read the\s+password\. Use\s+https/) });
     expect((await rasket('login --password --api-key x')).code).toBe(64);
   });
 });
@@ -184,9 +184,9 @@ describe('rasket account mfa', () => {
     const { email } = await createAccount(scene, { team });
     const answers = emailAnd(email, ['from the app: ', '']);
     const done = await rasket('account mfa enable', answers, { columns: 40 });
-    expect(done.stderr).toMatch(/with this key: [A-Z2-7 ]{39}/);
+    expect(done.stderr).toMatch(/this key in your authenticator app: [A-Z2-7 ]{39}/);
     expect(done.stderr).not.toMatch(/[█▀▄]/);
-    expect(done.stderr).toMatch(/nothing was typed; nothing\s+was changed/);
+    expect(done.stderr).toMatch(/nothing was typed;\s+nothing\s+was\s+changed/);
   });
 
   it('takes unused codes for new recovery codes and for switching it off', async () => {

@@ -119,7 +119,7 @@ describe('a person at a terminal', () => {
     expect((await rasket(['invitations', 'list', '--json'])).stdout).toContain('"data":[]');
 
     const raised = await rasket(['members', 'update', 'grace@people.example', '--role', 'admin']);
-    expect(raised, raised.stderr).toMatchObject({ code: 0, stdout: 'grace@people.example is admin now.\n' });
+    expect(raised, raised.stderr).toMatchObject({ code: 0, stdout: 'grace@people.example is now admin.\n' });
     const removed = await rasket(['members', 'remove', 'Grace@people.example', '--yes']);
     expect(removed, removed.stderr).toMatchObject({ code: 0 });
     expect((await grace.call('GET', '/team')).status).toBe(401);

@@ -120,9 +120,9 @@ describe('the single sign-on of a team at the command line', () => {
   });
 
   it('exempts a person, and removes a link to the provider', async () => {
-    expect(await good('members', 'update', ada.email, '--no-sso-exempt')).toBe('ada@people.example is owner now.\n');
+    expect(await good('members', 'update', ada.email, '--no-sso-exempt')).toBe('ada@people.example is now owner.\n');
     expect(await good('members', 'update', ada.email, '--sso-exempt')).toBe(
-      'ada@people.example is owner now, and exempt from single sign-on.\n',
+      'ada@people.example is now owner, and exempt from single sign-on.\n',
     );
     expect((await rasket('members', 'update', ada.email)).stderr).toContain('name at least one thing to change.');
     const unlinked = 'The next sign-in of ada@people.example through the provider links the account again.\n';

@@ -88,7 +88,7 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
   expect(again.stderr).toContain('ada@example.com is disabled already.');
   expect((await desk.rasket(['users', 'list', ...data], { env })).stdout).toMatch(/ada@example.com.*\tdisabled\toff\t/);
   expect(await users('disable-mfa', '--reason', 'lost')).toMatchObject({
-    stderr: expect.stringContaining('The second factor of ada@example.com is off already.'),
+    stderr: expect.stringContaining('Two-factor authentication of ada@example.com is already off.'),
   });
   expect(await users('enable', '--reason', 'came back', '--json')).toMatchObject({
     code: 0,
