@@ -66,7 +66,7 @@ export function addOperatorCommands(program: Command, version: string): void {
 function addDevelopment(program: Command, version: string): void {
   program
     .command('dev')
-    .summary('run the development profile')
+    .summary('run the development server')
     .description(
       'Runs a complete server on this machine, with a team, a key and a domain. No mail leaves the machine: all mail is captured for `rasket playground`.',
     )
@@ -91,7 +91,7 @@ function addDevelopment(program: Command, version: string): void {
 
   const playground = program
     .command('playground')
-    .summary('list, show, wait for or remove captured mail of the development profile')
+    .summary('list, show, wait for or remove captured mail of the development server')
     .argument('[id]', 'a message, by its id or the email’s, or the beginning of either; `latest` for the newest')
     .option('--data <dir>', 'the data folder (RASKET_DATA; default: .rasket next to the program)')
     .option('--raw', 'print the source of the message, as it would have been sent')

@@ -37,7 +37,7 @@ export function findDevelopmentData(options: DataOptions, otherwise: string): st
   const dataDir = developmentFolder(options);
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
-    throw new OperatorFault(`${dataDir} is not a folder of the development profile; ${otherwise}`);
+    throw new OperatorFault(`${dataDir} is not a folder of the development server; ${otherwise}`);
   }
   return dataDir;
 }

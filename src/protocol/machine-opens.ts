@@ -28,18 +28,18 @@ export const MACHINE_AGENTS: readonly Agent[] = [
   { name: 'phishing checks', pattern: /google-safety|virustotal|urlscan|phishtank|netcraft/i },
   { name: 'previews of social networks', pattern: /facebookexternalhit|facebookcatalog|meta-externalagent/i },
   { name: 'previews of chats', pattern: /slack-imgproxy|whatsapp|viber|line-poker|snap url preview/i },
-  { name: 'Google’s robots', pattern: /google-read-aloud|google-inspectiontool|mediapartners-google|feedfetcher/i },
+  { name: 'Google’s bots', pattern: /google-read-aloud|google-inspectiontool|mediapartners-google|feedfetcher/i },
   // "Cubot" is a brand of phones.
   { name: 'bots', pattern: /(?<!cu)bot\b/i },
-  { name: 'self-declared robots', pattern: /crawler|spider|scanner|archiver|monitor(ing)?\b/i },
-  { name: 'programs of a shell', pattern: /\bcurl\/|\bwget\/|httpie\/|\bwinhttp/i },
-  { name: 'libraries of Python', pattern: /python-requests|python-urllib|python-httpx|aiohttp|scrapy/i },
-  { name: 'libraries of Go', pattern: /go-http-client/i },
-  { name: 'libraries of Perl, PHP and Ruby', pattern: /libwww-perl|lwp::|guzzlehttp|\bphp\/|\bruby\b|faraday/i },
-  { name: 'libraries of Java', pattern: /^java\/|^ahc\/|^jetty\/|apache-httpclient|jakarta commons/i },
-  { name: 'libraries of Node.js', pattern: /node-fetch|^node$|undici|axios\//i },
+  { name: 'crawlers and scanners', pattern: /crawler|spider|scanner|archiver|monitor(ing)?\b/i },
+  { name: 'command-line tools', pattern: /\bcurl\/|\bwget\/|httpie\/|\bwinhttp/i },
+  { name: 'Python libraries', pattern: /python-requests|python-urllib|python-httpx|aiohttp|scrapy/i },
+  { name: 'Go libraries', pattern: /go-http-client/i },
+  { name: 'Perl, PHP and Ruby libraries', pattern: /libwww-perl|lwp::|guzzlehttp|\bphp\/|\bruby\b|faraday/i },
+  { name: 'Java libraries', pattern: /^java\/|^ahc\/|^jetty\/|apache-httpclient|jakarta commons/i },
+  { name: 'Node.js libraries', pattern: /node-fetch|^node$|undici|axios\//i },
   { name: 'caches', pattern: /^amazon cloudfront$/i },
-  { name: 'browsers without a person', pattern: /headlesschrome|phantomjs|puppeteer|playwright|selenium|lighthouse/i },
+  { name: 'headless browsers', pattern: /headlesschrome|phantomjs|puppeteer|playwright|selenium|lighthouse/i },
 ];
 
 const ANY = new RegExp(MACHINE_AGENTS.map(({ pattern }) => `(?:${pattern.source})`).join('|'), 'i');

@@ -26,7 +26,7 @@ const api = (url: string, ...words: string[]) => desk.rasket([...words, '--url',
 const readName = (stdout: string): string => (JSON.parse(stdout) as { name: string }).name;
 
 describe('rasket teams create', () => {
-  it('names rasket dev as the next step in a folder of the development profile', async () => {
+  it('names rasket dev as the next step in a folder of the development server', async () => {
     expect((await rasket('teams', 'create', 'Second')).stdout).toContain(
       'start the server with    rasket serve --data',
     );
