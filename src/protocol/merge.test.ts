@@ -178,6 +178,8 @@ describe('hostile text is merged in linear time', () => {
     ['endless attributes', `<p ${'x '.repeat(n * 10)}title="`],
     ['a link around nothing', `<a href="{{{A}}}">${'<b>'.repeat(n)}`],
     ['a drawing without end', '<svg><![CDATA['],
+    ['a conditional comment', '<!--[if mso]><p title="'],
+    ['a condition without end', '<!--[if '],
   ])('the places of many variables are found in %s', (_, begin) => {
     const text = parseMerge(begin + '{{{A}}}'.repeat(n));
     expect(findMergePlaces(text)).toHaveLength(text.filter((part) => typeof part !== 'string').length);
@@ -355,6 +357,34 @@ describe('merge values from untrusted senders', () => {
     );
   });
 
+  it.each<[text: string, values: Record<string, string>, expected: string]>([
+    ['<!--[if mso]><p title={{{A}}}><![endif]-->', { A: 'x onclick=y' }, '<p title=x&#32;onclick&#61;y>'],
+    ['<!--[if mso]><p title={{{A}}} class=c><![endif]-->', {}, '<p title="" class=c>'],
+    ['<!--[if gte mso 9]><p title="{{{A}}}"><![endif]-->', { A: '"-->' }, '<p title="&quot;&#45;&#45;&gt;">'],
+    ['<!--[if mso]><a href="{{{A}}}">x</a><![endif]-->', { A: 'javascript:alert(1)' }, '<a href="">x</a>'],
+    ['<!--[if mso]><a href="https://a.test/?x={{{A}}}"><![endif]-->', { A: 'a b-c&d' }, '?x=a%20b&#45;c%26d">'],
+    ['<!--[if mso]><a href="/{{{A}}}"><![endif]-->', { A: '?' }, '<a href="/%3F">'],
+    ['<!--[if mso]><style>p{color:{{{A}}}}</style><![endif]-->', { A: 'red}*{' }, 'color:red\\7d \\2a \\7b }'],
+    ['<!--[if mso]><p style="color:{{{A}}}"><![endif]-->', { A: 'a-b;--c' }, 'color:a-b\\3b \\2d \\2d c">'],
+    ['<!--[if mso]><script>{{{A}}}</script>{{{A}}}<![endif]-->', { A: 'x' }, '<script></script>x<'],
+    ['<!--[if mso]><p onclick="{{{A}}}" {{{A}}}><![endif]-->', { A: 'x' }, '<p onclick="" >'],
+    ['<!--[if mso]><p {{{A}}}>-{{{B}}}-><![endif]-->', { A: '', B: '' }, '<p >- -><'],
+    ['<!--[if mso]><p -{{{A}}}->{{{B}}}<![endif]-->', { A: 'x', B: '' }, '<p -_-><'],
+    ['<!--[if {{{A}}}]><p><![endif]-->{{{A}}}', { A: 'mso' }, '<!--[if ]><p><![endif]-->mso'],
+    ['<!-- [IF mso]><p title={{{A}}}><![endif]-->', { A: 'a b' }, '<p title=a&#32;b>'],
+    ['<!--[if !mso]><!--><p title={{{A}}}><!--<![endif]-->', { A: 'a b-c' }, '<p title=a&#32;b-c>'],
+    ['<![if !mso]><p title={{{A}}}><![endif]>{{{A}}}', { A: '- b' }, '<p title=-&#32;b><![endif]>- b'],
+    ['<!--[if mso]><i title="<![endif]--><p title={{{A}}}>', { A: 'a b' }, '<p title=a&#32;b>'],
+    ['<!--[if mso]><i title="<![endif]--><!-- {{{A}}}-->', { A: 'a-b' }, '<!-- a&#45;b-->'],
+    ['<!--{{{A}}}[if mso]><p title={{{A}}}><![endif]-->', { A: 'a b' }, '<!--a b[if mso]><p title=a b>'],
+  ])('are escaped in a conditional comment by their position in its HTML: %s', (text, given, expected) => {
+    const merged = render(text, given);
+    expect(merged).toContain(expected);
+    expect(mergedChars(parseMerge(text), values(given), { escape: 'html', areForeign: true })).toBeGreaterThanOrEqual(
+      merged.length,
+    );
+  });
+
   it('never make a merge longer than it was measured', () => {
     const where = fc.constantFrom(
       '<p style="{{{A}}}">',
@@ -362,6 +392,8 @@ describe('merge values from untrusted senders', () => {
       '<p style={{{A}}}>',
       '<!--{{{A}}}-->',
       '<a href=/?{{{A}}}>',
+      '<!--[if mso]><p style={{{A}}} title={{{A}}}><a href=/{{{A}}}><style>{{{A}}}',
+      '<!--[if -{{{A}}}]>-{{{A}}}<p -{{{A}}}-',
     );
     fc.assert(
       fc.property(

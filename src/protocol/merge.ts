@@ -46,6 +46,8 @@ export interface Place {
    * handler, a `srcdoc`, or the names of tags and attributes.
    */
   is: 'text' | 'comment' | 'link' | 'css' | 'nowhere';
+  /** The value is in a comment, conditional or not, which `-->` would end. */
+  isInComment: boolean;
   /** The value is in an unquoted attribute, which a space would end. */
   isBare: boolean;
   /** For a link: the text of the attribute between the previous variable, or its beginning, and this one. */
@@ -137,6 +139,8 @@ const VALUE = '\uFFFC';
  * Matches beginnings that a path cannot follow directly: empty, only variables, or a scheme with an unfinished host.
  */
 const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
+/** The beginning of a conditional comment, after its `<!--`. */
+const CONDITION = /[\t\n\f\r ]{0,20}\[[\t\n\f\r ]{0,20}if/iy;
 /** Number of characters of an address in which its scheme is looked for. */
 const BEGINNING_CHARS = 4000;
 /** More than any scheme has. */
@@ -164,6 +168,10 @@ class PlaceReader {
   #targets: Place[] = [];
   #openTargets: Place[] = [];
   #linkStart = 0;
+  /** The conditional comment that is being read: its start, the position up to which its condition is read, and its content. */
+  #commentStart = -1;
+  #conditionAt = 0;
+  #conditional: HtmlTokenizer | undefined;
 
   constructor(text: MergeText) {
     this.#text = text;
@@ -186,12 +194,37 @@ class PlaceReader {
 
   #readVariable(at: number): void {
     while (this.#readToken(at));
-    const place = this.#findPlace(at);
+    const isInComment = this.#tokens.region === 'comment';
+    const tokens = (isInComment ? this.#readConditional(at) : undefined) ?? this.#tokens;
+    const isInCondition = isInComment && this.#conditionAt > 0 && this.#conditional === undefined;
+    const place = this.#findPlace(at, tokens, isInCondition ? 'nowhere' : this.#findKind(tokens));
+    place.isInComment = isInComment;
     this.#places.push(place);
-    this.variables.push({ at, tagStart: this.#tokens.markStart });
-    if (place.is === 'nowhere') this.#tokens.skip();
+    this.variables.push({ at, tagStart: tokens.markStart });
+    if (isInCondition) return;
+    if (place.is === 'nowhere') tokens.skip();
+    else if (isInComment) return;
     else if (place.isAnchor) this.#targets.push(place);
     else if (this.#tokens.region === 'text' && place.is === 'text') this.#showLink();
+  }
+
+  /**
+   * Reads the content of a conditional comment (`<!--[if mso]> … <![endif]-->`) up to a variable, because Outlook takes it
+   * for HTML. Returns undefined in another comment, and in the condition itself.
+   */
+  #readConditional(at: number): HtmlTokenizer | undefined {
+    const { html, commentStart, markStart } = this.#tokens;
+    if (this.#commentStart !== markStart) {
+      this.#commentStart = markStart;
+      this.#conditional = undefined;
+      CONDITION.lastIndex = commentStart;
+      this.#conditionAt = CONDITION.test(html) && CONDITION.lastIndex <= at ? CONDITION.lastIndex : 0;
+    }
+    if (this.#conditionAt === 0) return undefined;
+    for (; !this.#conditional && this.#conditionAt < at; this.#conditionAt++)
+      if (html.startsWith(']>', this.#conditionAt)) this.#conditional = new HtmlTokenizer(html, this.#conditionAt + 2);
+    if (this.#conditional) for (let kind = ''; kind !== 'paused'; kind = this.#conditional.next(at));
+    return this.#conditional;
   }
 
   #hasTargets(): boolean {
@@ -231,11 +264,11 @@ class PlaceReader {
     this.#openTargets = [];
   }
 
-  #findPlace(at: number): Place {
-    const { region, isUnquoted } = this.#tokens;
-    const is = this.#findKind();
+  #findPlace(at: number, tokens: HtmlTokenizer, is: Place['is']): Place {
+    const { region, isUnquoted } = tokens;
     const place: Place = {
       is,
+      isInComment: false,
       isBare: isUnquoted || region === 'before value',
       before: '',
       isFirst: true,
@@ -244,10 +277,10 @@ class PlaceReader {
       urlPart: undefined,
     };
     if (region !== 'value' && region !== 'before value') return place;
-    const attribute = this.#tokens.openAttribute;
-    place.isAnchor = !this.#tokens.isEndTag && this.#tokens.name === 'a' && attribute === 'href';
-    const source = this.#tokens.html;
-    const valueStart = region === 'value' ? this.#tokens.valueStart : at;
+    const attribute = tokens.openAttribute;
+    place.isAnchor = !tokens.isEndTag && tokens.name === 'a' && attribute === 'href';
+    const source = tokens.html;
+    const valueStart = region === 'value' ? tokens.valueStart : at;
     place.isFirst = valueStart !== this.#valueStart;
     if (place.isFirst) {
       this.#valueStart = valueStart;
@@ -266,8 +299,7 @@ class PlaceReader {
     return place;
   }
 
-  #findKind(): Place['is'] {
-    const tokens = this.#tokens;
+  #findKind(tokens: HtmlTokenizer): Place['is'] {
     switch (tokens.region) {
       case 'text':
         if (tokens.rawElement === 'script' || tokens.isInForeignScript) return 'nowhere';
@@ -330,6 +362,8 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   const places = findMergePlaces(parts);
   const findValue = reader(values, 'none');
   let out = '';
+  /** The last character of `out`, which would be copied if it were asked for one. */
+  let last: string | undefined;
   let begun = '';
   let isHarmless = false;
   let isUnbegun = false;
@@ -337,11 +371,18 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   for (const [n, part] of parts.entries()) {
     if (typeof part === 'string') {
       out += part;
+      last = part.at(-1) ?? last;
       isUnbegun = false;
       continue;
     }
     const place = places[variables++];
-    if (!place || place.is === 'nowhere') continue;
+    if (!place) continue;
+    // An empty value would join the surrounding text, which could then end the comment.
+    const mayEndComment = place.isInComment && (last === '-' || last === '!');
+    if (place.is === 'nowhere') {
+      if (mayEndComment) out += last = '_';
+      continue;
+    }
     let value = findValue(part);
     if (place.is === 'link') {
       // Several variables may make a scheme together.
@@ -362,7 +403,8 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
     const isFirst: boolean = place.isFirst || isUnbegun;
     const text = writtenAt(place, value, isFirst, parts[n + 1]);
     isUnbegun = place.isBare && isFirst && text === '';
-    out += text;
+    out += text === '' && mayEndComment ? ' ' : text;
+    last = text.at(-1) ?? (mayEndComment ? ' ' : last);
   }
   return out;
 }
@@ -375,10 +417,13 @@ function percentEncode(value: string, part: 'path' | 'query'): string {
 }
 
 function writtenAt(place: Place, value: string, isFirst: boolean, next: string | MergeVariable | undefined): string {
-  const text = escapeHtml(place.is === 'css' ? escapeCss(value) : value);
-  // An empty value would join the surrounding text, which could then end the comment.
-  if (place.is === 'comment') return text === '' ? ' ' : text.replaceAll('-', '&#45;');
-  if (!place.isBare) return text;
+  const css = (): string => escapeCss(value, place.isInComment);
+  const text = escapeHtml(place.is === 'css' ? css() : value);
+  const written = place.isBare ? writtenBare(text, isFirst, next) : text;
+  return place.isInComment && place.is !== 'css' ? written.replaceAll('-', '&#45;') : written;
+}
+
+function writtenBare(text: string, isFirst: boolean, next: string | MergeVariable | undefined): string {
   if (text !== '')
     return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
   if (!isFirst || typeof next === 'object') return '';
@@ -390,10 +435,12 @@ function writtenAt(place: Place, value: string, isFirst: boolean, next: string |
 
 /**
  * Words, numbers and colours stay as they are; characters that could end a value or begin a function are escaped (CSS
- * Syntax §4.3.7).
+ * Syntax §4.3.7), and so is a dash that could be part of the end of a comment.
  */
-const escapeCss = (value: string): string =>
-  value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
+function escapeCss(value: string, isInComment: boolean): string {
+  const text = value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
+  return isInComment ? text.replaceAll(/(?<!\w)-|-(?!\w)/g, '\\2d ') : text;
+}
 
 /**
  * Finds out whether an address, as it is written in HTML, begins with a scheme that runs code. Browsers decode references and
@@ -445,7 +492,7 @@ function measure(text: MergeText, kind: Kind): Lengths {
     found.keys.set(key, own);
     const place = places[variables++];
     const weight = place === undefined ? 1 : weigh(place);
-    if (place !== undefined && (place.isBare || place.is === 'comment')) found.plain += EMPTY_CHARS;
+    if (place !== undefined && (place.isBare || place.isInComment)) found.plain += EMPTY_CHARS;
     if (inlineDefault === undefined) own.bare += weight;
     else {
       own.withDefault += weight;
@@ -489,7 +536,7 @@ const EMPTY_CHARS = '&#32;'.length;
 function weigh(place: Place): number {
   if (place.urlPart !== undefined) return ENCODED_CHARS;
   const css = place.is === 'css' ? CSS_CHARS : 1;
-  return place.isBare || place.is === 'comment' ? css * REFERENCE_CHARS : css;
+  return place.isBare || place.isInComment ? css * REFERENCE_CHARS : css;
 }
 
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);

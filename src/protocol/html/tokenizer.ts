@@ -172,8 +172,14 @@ export class HtmlTokenizer {
   /** Parts of the text that are skipped, so that names come without them. */
   #skipped = '';
 
-  constructor(html: string) {
+  /** Reads from `start` on, as if the text began there. */
+  constructor(html: string, start = 0) {
     this.html = html;
+    this.at = start;
+    this.start = start;
+    this.end = start;
+    this.#textStart = start;
+    this.#markStart = start;
   }
 
   /** Name of the last tag or the one being read, in lower case. */
@@ -241,6 +247,11 @@ export class HtmlTokenizer {
   /** Start of the tag, comment or declaration that is being read. */
   get markStart(): number {
     return this.#markStart;
+  }
+
+  /** Start of the content of the comment that is being read. */
+  get commentStart(): number {
+    return this.#contentStart;
   }
 
   /** Start of the value that is being read. */
