@@ -164,6 +164,21 @@ describe('the check of link types', () => {
     '<p>javascript:alert(1)</p>',
   ])('passes for %s', (html) => expect(checkStatus('link_types', { html })).toBe('pass'));
 
+  it.each([
+    ['<script src="{{{PLAN}}}"></script>', '<script src="{{{PLAN}}}"></script>'],
+    ['<iframe title="x" src="https://{{{PLAN}}}/"></iframe>', '<iframe title="" src="https://{{{PLAN}}}/"></iframe>'],
+    ['<meta content="0;url={{{PLAN}}}" http-equiv=refresh>', '<meta content="0;url={{{PLAN}}}" http-equiv=refresh>'],
+    ['<form action="{{{PLAN|https://example.com}}}">', '<form action="{{{PLAN|https://example.com}}}">'],
+    ['<!--[if mso]><link href="{{{PLAN}}}"><![endif]-->', '<link href="{{{PLAN}}}"><![endif]-->'],
+  ])('fails for %s, where a contact would choose what is loaded', (html, detail) => {
+    expect(checked({ html })['link_types']).toMatchObject({ status: 'fail', details: [detail] });
+  });
+
+  it('passes for a merge variable in the query of a form or as an image', () => {
+    const html = '<form action="https://example.com/?e={{{EMAIL}}}"></form><img alt="" src="{{{PLAN}}}">';
+    expect(checkStatus('link_types', { html })).toBe('pass');
+  });
+
   it('warns about an http link', () => {
     expect(checked(link('http://example.com/a'))['link_types']).toMatchObject({
       status: 'warn',

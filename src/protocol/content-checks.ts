@@ -1,4 +1,4 @@
-import { findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
+import { findResources, findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { listStartTags, isWebAddress, type StartTag } from './track-links/index.ts';
 import { decodeAttribute } from './html-references/index.ts';
@@ -46,12 +46,18 @@ function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
 
 const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OTHER_PROGRAMS.test(address);
 
-/** A link that runs code fails; plain http is only reported. */
-function checkLinkTypes(tags: readonly StartTag[]): ContentCheck {
+/** A link that runs code fails, and so does a merge variable that chooses what is loaded; plain http is only reported. */
+function checkLinkTypes(tags: readonly StartTag[], html: string): ContentCheck {
   const running = tags.flatMap(codeIn);
   if (running.length > 0) {
     const message = 'A link would run code; mail programs block it, and filters refuse the mail.';
     return { name: 'link_types', status: 'fail', message, details: shownSome(running) };
+  }
+  const chosen = findResources(html);
+  if (chosen.length > 0) {
+    const message =
+      'A merge variable is the address of a script, style sheet, frame, form or other resource; its value is left out, so write the address itself.';
+    return { name: 'link_types', status: 'fail', message, details: shownSome(chosen) };
   }
   const plain = listLinks(tags).filter(({ address }) => /^http:/i.test(address));
   if (plain.length > 0) {
@@ -140,7 +146,7 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
   return [
     checkVariables(content),
     checkLinks(tags, content.html ?? ''),
-    checkLinkTypes(tags),
+    checkLinkTypes(tags, content.html ?? ''),
     checkSubject(content.subject),
     checkPreviewText(content.previewText),
     checkAltText(images),

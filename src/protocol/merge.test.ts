@@ -178,6 +178,7 @@ describe('hostile text is merged in linear time', () => {
     ['endless attributes', `<p ${'x '.repeat(n * 10)}title="`],
     ['a link around nothing', `<a href="{{{A}}}">${'<b>'.repeat(n)}`],
     ['a drawing without end', '<svg><![CDATA['],
+    ['the content of a tag', '<meta content="'],
     ['a conditional comment', '<!--[if mso]><p title="'],
     ['a condition without end', '<!--[if '],
   ])('the places of many variables are found in %s', (_, begin) => {
@@ -383,6 +384,57 @@ describe('merge values from untrusted senders', () => {
     expect(mergedChars(parseMerge(text), values(given), { escape: 'html', areForeign: true })).toBeGreaterThanOrEqual(
       merged.length,
     );
+  });
+
+  it.each([
+    '<script src="{{{A}}}"></script>',
+    '<svg><script xlink:href="{{{A}}}"></script></svg>',
+    '<link rel=stylesheet href="{{{A}}}">',
+    '<LINK rel=stylesheet HREF = "{{{A}}}">',
+    '<base href="{{{A}}}">',
+    '<base href="https://{{{A}}}/">',
+    '<script src="https://a.test/{{{A}}}"></script>',
+    '<meta http-equiv=refresh content="{{{A}}}">',
+    '<meta content="0;url={{{A}}}" http-equiv=refresh>',
+    '<meta content="0;url={{{A}}}" name=x http-equiv=refresh>',
+    '<meta http-equiv="{{{A}}}" content=x>',
+    '<iframe src="{{{A}}}"></iframe>',
+    '<frame src="{{{A}}}">',
+    '<object data="{{{A}}}"></object>',
+    '<embed src="{{{A}}}">',
+    '<param name=src value="{{{A}}}">',
+    '<form action="{{{A}}}"></form>',
+    '<button formaction="{{{A}}}">x</button>',
+    '<a href="https://a.test" ping="{{{A}}}">x</a>',
+    '<svg><use href="{{{A}}}"/></svg>',
+    '<svg><a><animate attributeName=href to="{{{A}}}"/></a></svg>',
+    '<svg><a><animate values="x;{{{A}}}" attributeName=href /></a></svg>',
+    '<svg><a><set to="{{{A}}}" attributeName="xlink:href"/></a></svg>',
+    '<svg><a><set to="https://a.test" attributeName="{{{A}}}"/></a></svg>',
+    '<!--[if mso]><link rel=stylesheet href="{{{A}}}"><![endif]-->',
+    '<!--[if mso]><meta content="{{{A}}}" http-equiv=refresh><![endif]-->',
+  ])('never choose what is loaded, followed or submitted to: %s', (text) => {
+    for (const value of ['https://evil.test/', '//evil.test', 'href', '0;url=https://evil.test'])
+      expect(render(text, { A: value })).toBe(text.replace('{{{A}}}', ''));
+    expect(render(text.replace('{{{A}}}', '{{{A|x}}}'), {})).toBe(text.replace('{{{A}}}', ''));
+  });
+
+  it('are left out of an address without quotes so that no other text becomes the address', () => {
+    expect(render('<iframe src={{{A}}} class=c>', { A: 'x' })).toBe('<iframe src="" class=c>');
+  });
+
+  it.each([
+    '<form action="https://a.test/?e={{{A}}}">',
+    '<iframe src="https://a.test/page?e={{{A}}}"></iframe>',
+    '<meta name=description content="{{{A}}}">',
+    '<meta content="{{{A}}}" property="og:title">',
+    '<meta content="{{{A}}}',
+    '<img src="{{{A}}}">',
+    '<svg><image href="{{{A}}}"/></svg>',
+    '<a href="{{{A}}}">x</a>',
+    '<input value="{{{A}}}">',
+  ])('stay in data, images and links: %s', (text) => {
+    expect(render(text, { A: 'Ada' })).toBe(text.replace('{{{A}}}', 'Ada'));
   });
 
   it('never make a merge longer than it was measured', () => {

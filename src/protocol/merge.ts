@@ -43,9 +43,10 @@ export function collectKeys(text: MergeText): Set<string> {
 export interface Place {
   /**
    * `nowhere`: a context in which no escaping keeps a value from becoming code or a name, such as a script, an event
-   * handler, a `srcdoc`, or the names of tags and attributes.
+   * handler, a `srcdoc`, or the names of tags and attributes. `resource`: an address that is loaded, followed or submitted to
+   * without a choice of the reader, such as that of a script, a frame or a form; a value is left empty.
    */
-  is: 'text' | 'comment' | 'link' | 'css' | 'nowhere';
+  is: 'text' | 'comment' | 'link' | 'css' | 'resource' | 'nowhere';
   /** The value is in a comment, conditional or not, which `-->` would end. */
   isInComment: boolean;
   /** The value is in an unquoted attribute, which a space would end. */
@@ -95,7 +96,7 @@ export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   });
 }
 
-const UNQUOTED_MAX = 1000;
+const EXCERPTS_MAX = 1000;
 /** Limits for the excerpt that is shown of a tag, and of the text after its variable. */
 const TAG_CHARS_MAX = 2000;
 const AFTER_CHARS = 40;
@@ -104,13 +105,18 @@ const AFTER_CHARS = 40;
  * Finds merge variables in unquoted attributes, where a value with a blank would end the attribute and begin another
  * one. Returns each with the text before it in its tag, omitting quoted values.
  */
-export function findUnquoted(html: string): string[] {
+export const findUnquoted = (html: string): string[] => listExcerpts(html, ({ isBare }) => isBare);
+
+/** Finds merge variables that would name what a mail program loads, in the same form. */
+export const findResources = (html: string): string[] => listExcerpts(html, ({ is }) => is === 'resource');
+
+function listExcerpts(html: string, isWanted: (place: Place) => boolean): string[] {
   const reader = new PlaceReader(parseMerge(html));
-  const bare = reader.readAll().flatMap((place, index) => (place.isBare ? [index] : []));
-  if (bare.length === 0) return [];
+  const wanted = reader.readAll().flatMap((place, index) => (isWanted(place) ? [index] : []));
+  if (wanted.length === 0) return [];
   const offsets = Array.from(html.matchAll(variable), ({ index }) => index);
   const { variables } = reader;
-  return bare.slice(0, UNQUOTED_MAX).map((index) => {
+  return wanted.slice(0, EXCERPTS_MAX).map((index) => {
     const { tagStart } = variables[index]!;
     // PlaceReader counts each earlier variable in the tag as one character; up to the first of them the offsets agree.
     let first = index;
@@ -133,6 +139,23 @@ const PLAIN = /^(?:(?:title|alt|value|placeholder|label|summary)$|aria-|data-)/;
 const CODE = /^(?:on|srcdoc$)/;
 /** Attributes whose value is one address. */
 const ADDRESS = /^(?:href|src|action|formaction|background|poster|cite|xlink:href)$/;
+/** Attributes that, in any element, are loaded, submitted to or notified, or decide what such an address means. */
+const RESOURCE = /^(?:action|formaction|ping|manifest|codebase|classid|profile|http-equiv|attributionsrc)$/;
+const ANIMATED = /^(?:from|to|by|values|attributename|href|xlink:href)$/;
+/** Attributes of single elements of that kind. Images, sound and films are not among them: they run nothing. */
+const ELEMENT_RESOURCE = new Map([
+  ['script', /^(?:src|href|xlink:href)$/],
+  ['link', /^(?:href|imagesrcset)$/],
+  ['base', /^href$/],
+  ['iframe', /^src$/],
+  ['frame', /^src$/],
+  ['embed', /^src$/],
+  ['object', /^(?:data|archive)$/],
+  ['applet', /^(?:code|archive|object)$/],
+  ['param', /^value$/],
+  ['use', /^(?:href|xlink:href)$/],
+  ...['animate', 'animatecolor', 'animatemotion', 'animatetransform', 'set'].map((name) => [name, ANIMATED] as const),
+]);
 /** Placeholder for the value of a variable, which may be a whole URL. */
 const VALUE = '\uFFFC';
 /**
@@ -167,6 +190,8 @@ class PlaceReader {
   /** Targets in the tag that is being read, and those of the open link until it shows something. */
   #targets: Place[] = [];
   #openTargets: Place[] = [];
+  /** Places in the content of the `<meta>` that is being read. */
+  #metaContents: Place[] = [];
   #linkStart = 0;
   /** The conditional comment that is being read: its start, the position up to which its condition is read, and its content. */
   #commentStart = -1;
@@ -186,8 +211,8 @@ class PlaceReader {
       if (typeof part !== 'string') this.#readVariable(at);
       at += typeof part === 'string' ? part.length : VALUE.length;
     }
-    // After the last variable, only the content of its link matters.
-    while (this.#hasTargets() && this.#readToken(length));
+    // After the last variable, only its tag and the content of its link matter.
+    while ((this.#hasTargets() || this.#metaContents.length > 0) && this.#readToken(length));
     this.#endLink(length);
     return this.#places;
   }
@@ -203,7 +228,10 @@ class PlaceReader {
     this.variables.push({ at, tagStart: tokens.markStart });
     if (isInCondition) return;
     if (place.is === 'nowhere') tokens.skip();
-    else if (isInComment) return;
+    else if (isMetaContent(tokens)) {
+      if (isInComment) place.is = 'resource';
+      else this.#metaContents.push(place);
+    } else if (isInComment) return;
     else if (place.isAnchor) this.#targets.push(place);
     else if (this.#tokens.region === 'text' && place.is === 'text') this.#showLink();
   }
@@ -236,6 +264,7 @@ class PlaceReader {
     const tokens = this.#tokens;
     const kind = tokens.next(limit);
     if (kind === 'paused' || kind === 'end') return false;
+    if (kind === 'start tag' && this.#metaContents.length > 0) this.#endMeta();
     if (!this.#hasTargets()) return true;
     const isTag = kind === 'start tag' || kind === 'end tag';
     if (isTag && tokens.name === 'a') {
@@ -247,6 +276,13 @@ class PlaceReader {
     else if (kind === 'text' && tokens.textElement === '' && this.#isVisible(tokens.start, tokens.end))
       this.#showLink();
     return true;
+  }
+
+  /** An address in the content of a `<meta>` is followed if another attribute says so, which may come last. */
+  #endMeta(): void {
+    const isFollowed = this.#tokens.findAttribute('http-equiv') !== undefined;
+    for (const place of this.#metaContents) if (isFollowed) place.is = 'resource';
+    this.#metaContents = [];
   }
 
   #isVisible(start: number, end: number): boolean {
@@ -296,6 +332,8 @@ class PlaceReader {
       if (this.#hasQuery) place.urlPart = 'query';
       else if (!BEFORE_PATH.test(address)) place.urlPart = 'path';
     }
+    // A value in the query of the author's address is data, and is percent-encoded.
+    if (is !== 'nowhere' && place.urlPart !== 'query' && isResource(tokens.name, attribute)) place.is = 'resource';
     return place;
   }
 
@@ -314,6 +352,14 @@ class PlaceReader {
     }
   }
 }
+
+const isResource = (element: string, attribute: string): boolean =>
+  RESOURCE.test(attribute) || ELEMENT_RESOURCE.get(element)?.test(attribute) === true;
+
+const isMetaContent = (tokens: HtmlTokenizer): boolean =>
+  (tokens.region === 'value' || tokens.region === 'before value') &&
+  tokens.name === 'meta' &&
+  tokens.openAttribute === 'content';
 
 function findValueKind(attribute: string): Place['is'] {
   if (CODE.test(attribute)) return 'nowhere';
@@ -383,7 +429,7 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
       if (mayEndComment) out += last = '_';
       continue;
     }
-    let value = findValue(part);
+    let value = place.is === 'resource' ? '' : findValue(part);
     if (place.is === 'link') {
       // Several variables may make a scheme together.
       if (place.isFirst) {
