@@ -179,6 +179,15 @@ describe('the check of link types', () => {
     expect(checkStatus('link_types', { html })).toBe('pass');
   });
 
+  it.each(['<script>', '<!--', '<p title="', '" title=\''])(
+    'reads no markup in the default of a merge variable: %s',
+    (markup) => {
+      const html = `<p title="{{{PLAN|${markup}}}}">{{{PLAN|${markup}}}}</p><a href="javascript:alert(1)">x</a>${LETTERS}`;
+      expect(checkStatus('link_types', { html })).toBe('fail');
+      expect(checkStatus('text_and_images', { html: `<img alt="" src="a">${html}` })).toBe('pass');
+    },
+  );
+
   it('warns about an http link', () => {
     expect(checked(link('http://example.com/a'))['link_types']).toMatchObject({
       status: 'warn',

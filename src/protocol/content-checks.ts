@@ -1,4 +1,4 @@
-import { findResources, findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
+import { escapeDefaults, findResources, findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { listStartTags, isWebAddress, type StartTag } from './track-links/index.ts';
 import { decodeAttribute } from './html-references/index.ts';
@@ -141,7 +141,7 @@ interface PostalLines {
 
 /** Runs every check once, in the order of the contract. */
 export function checkContent(content: CheckedContent): ContentCheck[] {
-  const tags = listStartTags(content.html ?? '');
+  const tags = listStartTags(escapeDefaults(content.html ?? ''));
   const images = tags.filter(({ name }) => name === 'img');
   return [
     checkVariables(content),
@@ -256,7 +256,7 @@ const PICTURES_COUNTED = 5;
 
 function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
   // The alt text of a linked image belongs to a text part, and is not text next to the image.
-  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html, { hasImages: false });
+  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(escapeDefaults(html), { hasImages: false });
   const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
     return passed('text_and_images', 'There is enough text next to the pictures.');
@@ -295,7 +295,7 @@ export function showsAddress(
     ? showsAny(merged, addressKeys)
     : [...collectKeys(merged)].some((key) => addressKeys.includes(key.toUpperCase()));
   if (isMerged) return true;
-  const shown = foldLetters(html ? textOfHtml(html) : body);
+  const shown = foldLetters(html ? textOfHtml(escapeDefaults(html)) : body);
   return [line1, code ? code : city].every((part) => shown.includes(foldLetters(part)));
 }
 

@@ -33,6 +33,18 @@ export function parseMerge(text: string): MergeText {
   return parts;
 }
 
+/**
+ * Returns HTML with its defaults escaped, as they are when they are merged: to a reader of HTML, a default is text and never
+ * markup.
+ */
+export const escapeDefaults = (html: string): string =>
+  html.replaceAll(variable, (whole, key: string, inlineDefault: string | undefined) =>
+    inlineDefault === undefined ? whole : `{{{${key}|${escapeHtml(inlineDefault)}}}}`,
+  );
+
+/** Returns HTML of the same length with a letter in place of each character of a variable, to find positions outside of them. */
+export const hideVariables = (html: string): string => html.replaceAll(variable, (whole) => VALUE.repeat(whole.length));
+
 export function collectKeys(text: MergeText): Set<string> {
   const keys = new Set<string>();
   for (const part of text) if (typeof part !== 'string') keys.add(part.key);
