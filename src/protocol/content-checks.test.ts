@@ -260,6 +260,60 @@ describe('the check of', () => {
     expect(checkStatus('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
   });
 
+  it.each([
+    ['<title>#</title>', 'warn'],
+    ['<!-- # -->', 'warn'],
+    ['<!-- <a href="#">leave</a> -->', 'warn'],
+    ['<!--[if mso]><a href="#">leave</a><![endif]-->', 'warn'],
+    ['<!--[if mso]>#<![endif]-->', 'warn'],
+    ['<p title="#">x</p>', 'warn'],
+    ['<p data-href="#" class="#">x</p>', 'warn'],
+    ['<img alt="#" src="https://example.com/x.png">', 'warn'],
+    ['<img alt="" src="#">', 'warn'],
+    ['<input value="#">', 'warn'],
+    ['<link href="#">', 'warn'],
+    ['</a href="#">x', 'warn'],
+    ['<template>#</template>', 'warn'],
+    ['<textarea>#</textarea>', 'warn'],
+    ['<iframe>#</iframe>', 'warn'],
+    ['<select><option>#</option></select>', 'warn'],
+    ['<style>#</style>', 'warn'],
+    ['<script>#</script>', 'warn'],
+    ['<svg><title>#</title></svg>', 'warn'],
+    ['<p hidden>#</p>', 'warn'],
+    ['<dialog>#</dialog>', 'warn'],
+    ['<div style="color:red; DISPLAY : none">#</div>', 'warn'],
+    ['<div style="display&colon;none">#</div>', 'warn'],
+    ['<div style="visibility:hidden">#</div>', 'warn'],
+    ['<div style="display:none"><div>x</div><img src="a"><a href="#">leave</a></div>', 'warn'],
+    ['<a href="#" style="display:none">leave</a>', 'warn'],
+    ['<a style="display:none" href="#">leave</a>', 'warn'],
+    ['<a href="#"><span hidden>leave</span></a>', 'warn'],
+    ['<a href="#"><img hidden src="https://example.com/x.png"></a>', 'warn'],
+    ['<a href="#"><title>leave</title></a>', 'warn'],
+    [`<a href="#">${'<b>'.repeat(2000)}</a>`, 'warn'],
+    ['<div style="display:none">x</div>#', 'pass'],
+    ['<div style="display:none"><div></div></div><a href="#">leave</a>', 'pass'],
+    ['<p hidden>x<p>#', 'pass'],
+    ['<p style="background:display;no:none">#</p>', 'pass'],
+    ['<img hidden src="a"><br hidden>#', 'pass'],
+    ['<svg hidden/>#', 'pass'],
+    ['<svg><title>x</title><defs><g/></defs></svg>#', 'pass'],
+    ['<svg><defs><path><p>#</p>', 'pass'],
+    ['<svg><metadata></svg>#', 'pass'],
+    ['<noscript>#</noscript>', 'pass'],
+    ['<dialog open>#</dialog>', 'pass'],
+    ['<title>x</title><template>x</template><select><option>x</select>#', 'pass'],
+    ['<a href="https://example.com/?to=#">leave</a>', 'pass'],
+    ['<a href="#"><span hidden>x</span>leave</a>', 'pass'],
+    ['<p hidden><a href="#">leave</a></p><p>#</p>', 'pass'],
+    ['<a href="#">x', 'pass'],
+    ['<map><area alt="leave" href="#"></map>', 'pass'],
+    ['<map hidden><area alt="leave" href="#"></map>', 'warn'],
+  ])('unsubscribe links counts only a link or displayed text: %s', (html, status) => {
+    expect(checkStatus('unsubscribe', { html: html.replaceAll('#', '{{{UNSUBSCRIBE_URL}}}') })).toBe(status);
+  });
+
   it('unsubscribe links finds one after any number of empty links, in time that grows with the length', () => {
     const empty = '<a href="{{{UNSUBSCRIBE_URL}}}">';
     expect(checkStatus('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
@@ -282,6 +336,13 @@ describe('the time of all checks is bounded for hostile text', () => {
     '<a href="#">',
     '</',
     '</head ',
+    '<p hidden>',
+    '<p style="display:none;',
+    '<div style="; ; {',
+    '<div hidden>{{{A}}}',
+    '<!--[if mso]><p title="{{{A}}}',
+    '<!--[if {{{A}}}',
+    '<meta content="{{{A}}}" ',
   ])('with a megabyte of %s', (piece) => {
     expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
   });

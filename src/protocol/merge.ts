@@ -69,7 +69,10 @@ export interface Place {
   isFirst: boolean;
   /** The value is in the target of an `<a>`. */
   isAnchor: boolean;
-  /** For such a target: the link has a text or an image. No reader can follow a link without content. */
+  /**
+   * A reader sees the value, or can follow it: displayed text, and the target of a displayed link that has a text or an
+   * image.
+   */
   isShown: boolean;
   /**
    * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
@@ -103,8 +106,7 @@ export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   return text.some((part) => {
     if (typeof part === 'string') return false;
     const place = found[i++];
-    if (!keys.includes(part.key.toUpperCase()) || !place || !['text', 'link'].includes(place.is)) return false;
-    return !place.isAnchor || place.isShown;
+    return place?.isShown === true && keys.includes(part.key.toUpperCase());
   });
 }
 
@@ -140,8 +142,18 @@ function listExcerpts(html: string, isWanted: (place: Place) => boolean): string
   });
 }
 
-/** Only this much of a link's content is examined; anything longer counts as visible. */
+/** Only this much of one text of a link is examined; anything longer counts as visible. */
 const LINK_CHARS = 4000;
+/** Elements whose content no reader sees. */
+const HIDDEN = new Set(
+  [
+    'script style title textarea template iframe noembed noframes select datalist option audio video canvas object',
+    'desc metadata defs',
+  ].flatMap((line) => line.split(' ')),
+);
+/** Elements without content. */
+const VOID = new Set('area base br col embed frame hr img input link meta param source track wbr'.split(' '));
+const NOT_DISPLAYED = /(?:^|[;{])\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 const PICTURES = new Set(['img', 'picture', 'svg', 'video', 'object', 'input', 'button']);
 /** White space and zero-width characters, literal and as character references. */
 const BLANK = /[\s\p{Cf}\u034F]|&(?:nbsp|zwnj|zwj|shy|ensp|emsp|thinsp|#0*160|#x0*a0|#x0*200[b-f]|#0*820[3-7]);?/giu;
@@ -186,7 +198,7 @@ const SCHEME_CHARS = 40;
  * text is rendered, so the tokenizer skips the placeholder there; elsewhere a value is at least one character and ends
  * nothing.
  */
-class PlaceReader {
+export class PlaceReader {
   /** Offsets of the variables and their tags, counting each variable as one character. */
   readonly variables: { at: number; tagStart: number }[] = [];
   readonly #text: MergeText;
@@ -202,18 +214,26 @@ class PlaceReader {
   /** Targets in the tag that is being read, and those of the open link until it shows something. */
   #targets: Place[] = [];
   #openTargets: Place[] = [];
+  /** The element that is not displayed: how many of its name are open in it, and the depth of the SVG that it is in. */
+  #hidden: { name: string; open: number; depth: number } | undefined;
   /** Places in the content of the `<meta>` that is being read. */
   #metaContents: Place[] = [];
-  #linkStart = 0;
   /** The conditional comment that is being read: its start, the position up to which its condition is read, and its content. */
   #commentStart = -1;
   #conditionAt = 0;
   #conditional: HtmlTokenizer | undefined;
+  /** Number of characters of conditions and of earlier conditional comments that were read. */
+  #conditionalChars = 0;
 
   constructor(text: MergeText) {
     this.#text = text;
     const source = text.map((part) => (typeof part === 'string' ? part.replaceAll(VALUE, '\uFFFD') : VALUE));
     this.#tokens = new HtmlTokenizer(source.join(''));
+  }
+
+  /** Number of characters that were read: never more than the length of the text times a small number. */
+  get charsRead(): number {
+    return this.#tokens.charsRead + this.#conditionalChars + (this.#conditional?.charsRead ?? 0);
   }
 
   readAll(): Place[] {
@@ -225,7 +245,6 @@ class PlaceReader {
     }
     // After the last variable, only its tag and the content of its link matter.
     while ((this.#hasTargets() || this.#metaContents.length > 0) && this.#readToken(length));
-    this.#endLink(length);
     return this.#places;
   }
 
@@ -245,7 +264,12 @@ class PlaceReader {
       else this.#metaContents.push(place);
     } else if (isInComment) return;
     else if (place.isAnchor) this.#targets.push(place);
-    else if (this.#tokens.region === 'text' && place.is === 'text') this.#showLink();
+    else if (this.#hidden) return;
+    else if (place.is === 'link' && isMapLink(tokens)) place.isShown = true;
+    else if (tokens.region === 'text' && place.is === 'text') {
+      place.isShown = true;
+      this.#showLink();
+    }
   }
 
   /**
@@ -256,13 +280,16 @@ class PlaceReader {
     const { html, commentStart, markStart } = this.#tokens;
     if (this.#commentStart !== markStart) {
       this.#commentStart = markStart;
+      this.#conditionalChars += this.#conditional?.charsRead ?? 0;
       this.#conditional = undefined;
       CONDITION.lastIndex = commentStart;
       this.#conditionAt = CONDITION.test(html) && CONDITION.lastIndex <= at ? CONDITION.lastIndex : 0;
     }
     if (this.#conditionAt === 0) return undefined;
-    for (; !this.#conditional && this.#conditionAt < at; this.#conditionAt++)
+    for (; !this.#conditional && this.#conditionAt < at; this.#conditionAt++) {
+      this.#conditionalChars++;
       if (html.startsWith(']>', this.#conditionAt)) this.#conditional = new HtmlTokenizer(html, this.#conditionAt + 2);
+    }
     if (this.#conditional) for (let kind = ''; kind !== 'paused'; kind = this.#conditional.next(at));
     return this.#conditional;
   }
@@ -274,20 +301,37 @@ class PlaceReader {
   /** Reads a token before the limit; returns false if there is none. */
   #readToken(limit: number): boolean {
     const tokens = this.#tokens;
+    const depth = tokens.foreignDepth;
     const kind = tokens.next(limit);
     if (kind === 'paused' || kind === 'end') return false;
     if (kind === 'start tag' && this.#metaContents.length > 0) this.#endMeta();
-    if (!this.#hasTargets()) return true;
     const isTag = kind === 'start tag' || kind === 'end tag';
+    const isPicture = kind === 'start tag' && PICTURES.has(tokens.name) && !isHidden(tokens);
+    if (isPicture && !this.#hidden) this.#showLink();
+    if (isTag) this.#followHidden(kind === 'end tag', Math.min(depth, tokens.foreignDepth));
+    if (!this.#hasTargets()) return true;
     if (isTag && tokens.name === 'a') {
-      this.#endLink(tokens.start);
       this.#openTargets = this.#targets;
-      this.#linkStart = tokens.end;
       this.#targets = [];
-    } else if (kind === 'start tag' && PICTURES.has(tokens.name)) this.#showLink();
-    else if (kind === 'text' && tokens.textElement === '' && this.#isVisible(tokens.start, tokens.end))
-      this.#showLink();
+    } else if (kind === 'text' && !this.#hidden && this.#isVisible(tokens.start, tokens.end)) this.#showLink();
     return true;
+  }
+
+  /** Follows the element that is not displayed, from a tag in SVG of this depth. */
+  #followHidden(isEnd: boolean, depth: number): void {
+    const tokens = this.#tokens;
+    const { name } = tokens;
+    // An image that ends, ends everything in it.
+    if (this.#hidden && depth < this.#hidden.depth) this.#hidden = undefined;
+    // A paragraph ends where the next one begins.
+    if (!isEnd && name === 'p' && this.#hidden?.name === 'p') this.#hidden = undefined;
+    const isEmpty = VOID.has(name) || (tokens.isSelfClosing && (depth > 0 || name === 'svg' || name === 'math'));
+    if (this.#hidden) {
+      if (name !== this.#hidden.name) return;
+      if (isEnd) this.#hidden.open--;
+      else if (!isEmpty) this.#hidden.open++;
+      if (this.#hidden.open === 0) this.#hidden = undefined;
+    } else if (!isEnd && !isEmpty && (HIDDEN.has(name) || isHidden(tokens))) this.#hidden = { name, open: 1, depth };
   }
 
   /** An address in the content of a `<meta>` is followed if another attribute says so, which may come last. */
@@ -304,11 +348,6 @@ class PlaceReader {
   /** Notes that the open link has visible content. */
   #showLink(): void {
     for (const place of this.#openTargets) place.isShown = true;
-    this.#openTargets = [];
-  }
-
-  #endLink(end: number): void {
-    if (end - this.#linkStart > LINK_CHARS) this.#showLink();
     this.#openTargets = [];
   }
 
@@ -367,6 +406,17 @@ class PlaceReader {
 
 const isResource = (element: string, attribute: string): boolean =>
   RESOURCE.test(attribute) || ELEMENT_RESOURCE.get(element)?.test(attribute) === true;
+
+/** Reports whether the last start tag says that its element is not displayed. */
+function isHidden(tokens: HtmlTokenizer): boolean {
+  if (tokens.findAttribute('hidden') || (tokens.name === 'dialog' && !tokens.findAttribute('open'))) return true;
+  const style = tokens.readAttribute('style');
+  return style !== '' && NOT_DISPLAYED.test(decodeAttribute(style));
+}
+
+/** Reports whether the value is the target of a link in an image map. */
+const isMapLink = ({ isEndTag, name, openAttribute }: HtmlTokenizer): boolean =>
+  !isEndTag && name === 'area' && openAttribute === 'href';
 
 const isMetaContent = (tokens: HtmlTokenizer): boolean =>
   (tokens.region === 'value' || tokens.region === 'before value') &&

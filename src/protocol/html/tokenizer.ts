@@ -738,6 +738,7 @@ export class HtmlTokenizer {
   }
 
   #readName(start: number, end: number): string {
+    this.charsRead += end - start;
     const name = lowerName(this.html.slice(start, end));
     return this.#skipped === '' ? name : name.replaceAll(this.#skipped, '');
   }
@@ -758,6 +759,11 @@ export class HtmlTokenizer {
     if (isText) return 'text';
     if (this.#state === State.comment) return 'comment';
     return this.#state === State.cdata ? 'cdata' : 'unfinished';
+  }
+
+  /** Number of open elements of SVG and MathML that hold others: images, and elements in them that hold HTML. */
+  get foreignDepth(): number {
+    return this.#foreign.length;
   }
 
   /** Whether the last tag is followed by markup of SVG or MathML. */
