@@ -1,5 +1,5 @@
 import { decodeAttribute } from './html-references/index.ts';
-import { HtmlTokenizer } from './html/index.ts';
+import { HtmlTokenizer, VOID } from './html/index.ts';
 import { escapeHtml } from './safe-html/index.ts';
 
 const KEY_CHARS_MAX = 50;
@@ -151,8 +151,6 @@ const HIDDEN = new Set(
     'desc metadata defs',
   ].flatMap((line) => line.split(' ')),
 );
-/** Elements without content. */
-const VOID = new Set('area base br col embed frame hr img input link meta param source track wbr'.split(' '));
 const NOT_DISPLAYED = /(?:^|[;{])\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 const PICTURES = new Set(['img', 'picture', 'svg', 'video', 'object', 'input', 'button']);
 /** White space and zero-width characters, literal and as character references. */
