@@ -349,6 +349,20 @@ describe('merge values from untrusted senders', () => {
       { A: 'x' },
       '<script><!--<script></script>',
     ],
+    ['a tag that never ends holds values', '<p title="{{{A}}}', { A: '">' }, '<p title="&quot;&gt;'],
+    [
+      'a text field holds text',
+      '<textarea>{{{A}}}</textarea>',
+      { A: '</textarea>' },
+      '<textarea>&lt;/textarea&gt;</textarea>',
+    ],
+    ['a template holds HTML', '<template><p {{{A}}}>{{{B}}}', { A: 'x', B: '<' }, '<template><p >&lt;'],
+    [
+      'HTML without scripts is HTML',
+      '<noscript><p title={{{A}}}>',
+      { A: '</noscript> x' },
+      '<noscript><p title=&lt;/noscript&gt;&#32;x>',
+    ],
     ['the text behind "plaintext" is text', '<plaintext><p {{{A}}}>', { A: 'x' }, '<plaintext><p x>'],
     ['the first value that is there begins an attribute', '<p title={{{A}}}{{{B}}} c>', { B: 'x' }, '<p title=x c>'],
     ['an attribute of empty values is empty', '<p title={{{A}}}{{{B}}} c>', {}, '<p title="" c>'],
@@ -419,6 +433,9 @@ describe('merge values from untrusted senders', () => {
     '<svg><a><animate values="x;{{{A}}}" attributeName=href /></a></svg>',
     '<svg><a><set to="{{{A}}}" attributeName="xlink:href"/></a></svg>',
     '<svg><a><set to="https://a.test" attributeName="{{{A}}}"/></a></svg>',
+    '<style>@import url({{{A}}});</style>',
+    '<style>p{} @IMPORT "{{{A}}}";</style>',
+    '<svg><style>@import "{{{A}}}";</style></svg>',
     '<!--[if mso]><link rel=stylesheet href="{{{A}}}"><![endif]-->',
     '<!--[if mso]><meta content="{{{A}}}" http-equiv=refresh><![endif]-->',
   ])('never choose what is loaded, followed or submitted to: %s', (text) => {
@@ -439,6 +456,7 @@ describe('merge values from untrusted senders', () => {
     '<meta content="{{{A}}}',
     '<img src="{{{A}}}">',
     '<svg><image href="{{{A}}}"/></svg>',
+    '<style>@import url(a.css);p{color:{{{A}}}}</style>',
     '<a href="{{{A}}}">x</a>',
     '<input value="{{{A}}}">',
   ])('stay in data, images and links: %s', (text) => {
@@ -519,6 +537,7 @@ describe('the reader of merge places reads each character a few times at most', 
     '<svg><script>{{{A}}}</svg>',
     '<script><!--{{{A}}}',
     '<style>{{{A}}}</',
+    '<style>@import {{{A}}}',
   ])('in a megabyte of %j', (pattern) => {
     const html = pattern.repeat(1_000_000 / pattern.length);
     const reader = new PlaceReader(parseMerge(html));

@@ -178,6 +178,9 @@ const ELEMENT_RESOURCE = new Map([
   ['use', /^(?:href|xlink:href)$/],
   ...['animate', 'animatecolor', 'animatemotion', 'animatetransform', 'set'].map((name) => [name, ANIMATED] as const),
 ]);
+/** The end of a style sheet in which the address of another one is being written, and how much of it is examined. */
+const IMPORT = /@import(?![\w-])[^;{}]*$/i;
+const IMPORT_CHARS = 200;
 /** Placeholder for the value of a variable, which may be a whole URL. */
 const VALUE = '\uFFFC';
 /**
@@ -361,6 +364,8 @@ export class PlaceReader {
       isShown: false,
       urlPart: undefined,
     };
+    if (is === 'css' && region === 'text' && IMPORT.test(tokens.html.slice(Math.max(0, at - IMPORT_CHARS), at)))
+      place.is = 'resource';
     if (region !== 'value' && region !== 'before value') return place;
     const attribute = tokens.openAttribute;
     place.isAnchor = !tokens.isEndTag && tokens.name === 'a' && attribute === 'href';
