@@ -164,6 +164,30 @@ describe('the check of link types', () => {
     '<p>javascript:alert(1)</p>',
   ])('passes for %s', (html) => expect(checkStatus('link_types', { html })).toBe('pass'));
 
+  it.each([
+    ['<script src="{{{PLAN}}}"></script>', '<script src="{{{PLAN}}}"></script>'],
+    ['<iframe title="x" src="https://{{{PLAN}}}/"></iframe>', '<iframe title="" src="https://{{{PLAN}}}/"></iframe>'],
+    ['<meta content="0;url={{{PLAN}}}" http-equiv=refresh>', '<meta content="0;url={{{PLAN}}}" http-equiv=refresh>'],
+    ['<form action="{{{PLAN|https://example.com}}}">', '<form action="{{{PLAN|https://example.com}}}">'],
+    ['<!--[if mso]><link href="{{{PLAN}}}"><![endif]-->', '<link href="{{{PLAN}}}"><![endif]-->'],
+  ])('fails for %s, where a contact would choose what is loaded', (html, detail) => {
+    expect(checked({ html })['link_types']).toMatchObject({ status: 'fail', details: [detail] });
+  });
+
+  it('passes for a merge variable in the query of a form or as an image', () => {
+    const html = '<form action="https://example.com/?e={{{EMAIL}}}"></form><img alt="" src="{{{PLAN}}}">';
+    expect(checkStatus('link_types', { html })).toBe('pass');
+  });
+
+  it.each(['<script>', '<!--', '<p title="', '" title=\''])(
+    'reads no markup in the default of a merge variable: %s',
+    (markup) => {
+      const html = `<p title="{{{PLAN|${markup}}}}">{{{PLAN|${markup}}}}</p><a href="javascript:alert(1)">x</a>${LETTERS}`;
+      expect(checkStatus('link_types', { html })).toBe('fail');
+      expect(checkStatus('text_and_images', { html: `<img alt="" src="a">${html}` })).toBe('pass');
+    },
+  );
+
   it('warns about an http link', () => {
     expect(checked(link('http://example.com/a'))['link_types']).toMatchObject({
       status: 'warn',
@@ -236,6 +260,60 @@ describe('the check of', () => {
     expect(checkStatus('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
   });
 
+  it.each([
+    ['<title>#</title>', 'warn'],
+    ['<!-- # -->', 'warn'],
+    ['<!-- <a href="#">leave</a> -->', 'warn'],
+    ['<!--[if mso]><a href="#">leave</a><![endif]-->', 'warn'],
+    ['<!--[if mso]>#<![endif]-->', 'warn'],
+    ['<p title="#">x</p>', 'warn'],
+    ['<p data-href="#" class="#">x</p>', 'warn'],
+    ['<img alt="#" src="https://example.com/x.png">', 'warn'],
+    ['<img alt="" src="#">', 'warn'],
+    ['<input value="#">', 'warn'],
+    ['<link href="#">', 'warn'],
+    ['</a href="#">x', 'warn'],
+    ['<template>#</template>', 'warn'],
+    ['<textarea>#</textarea>', 'warn'],
+    ['<iframe>#</iframe>', 'warn'],
+    ['<select><option>#</option></select>', 'warn'],
+    ['<style>#</style>', 'warn'],
+    ['<script>#</script>', 'warn'],
+    ['<svg><title>#</title></svg>', 'warn'],
+    ['<p hidden>#</p>', 'warn'],
+    ['<dialog>#</dialog>', 'warn'],
+    ['<div style="color:red; DISPLAY : none">#</div>', 'warn'],
+    ['<div style="display&colon;none">#</div>', 'warn'],
+    ['<div style="visibility:hidden">#</div>', 'warn'],
+    ['<div style="display:none"><div>x</div><img src="a"><a href="#">leave</a></div>', 'warn'],
+    ['<a href="#" style="display:none">leave</a>', 'warn'],
+    ['<a style="display:none" href="#">leave</a>', 'warn'],
+    ['<a href="#"><span hidden>leave</span></a>', 'warn'],
+    ['<a href="#"><img hidden src="https://example.com/x.png"></a>', 'warn'],
+    ['<a href="#"><title>leave</title></a>', 'warn'],
+    [`<a href="#">${'<b>'.repeat(2000)}</a>`, 'warn'],
+    ['<div style="display:none">x</div>#', 'pass'],
+    ['<div style="display:none"><div></div></div><a href="#">leave</a>', 'pass'],
+    ['<p hidden>x<p>#', 'pass'],
+    ['<p style="background:display;no:none">#</p>', 'pass'],
+    ['<img hidden src="a"><br hidden>#', 'pass'],
+    ['<svg hidden/>#', 'pass'],
+    ['<svg><title>x</title><defs><g/></defs></svg>#', 'pass'],
+    ['<svg><defs><path><p>#</p>', 'pass'],
+    ['<svg><metadata></svg>#', 'pass'],
+    ['<noscript>#</noscript>', 'pass'],
+    ['<dialog open>#</dialog>', 'pass'],
+    ['<title>x</title><template>x</template><select><option>x</select>#', 'pass'],
+    ['<a href="https://example.com/?to=#">leave</a>', 'pass'],
+    ['<a href="#"><span hidden>x</span>leave</a>', 'pass'],
+    ['<p hidden><a href="#">leave</a></p><p>#</p>', 'pass'],
+    ['<a href="#">x', 'pass'],
+    ['<map><area alt="leave" href="#"></map>', 'pass'],
+    ['<map hidden><area alt="leave" href="#"></map>', 'warn'],
+  ])('unsubscribe links counts only a link or displayed text: %s', (html, status) => {
+    expect(checkStatus('unsubscribe', { html: html.replaceAll('#', '{{{UNSUBSCRIBE_URL}}}') })).toBe(status);
+  });
+
   it('unsubscribe links finds one after any number of empty links, in time that grows with the length', () => {
     const empty = '<a href="{{{UNSUBSCRIBE_URL}}}">';
     expect(checkStatus('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
@@ -258,6 +336,13 @@ describe('the time of all checks is bounded for hostile text', () => {
     '<a href="#">',
     '</',
     '</head ',
+    '<p hidden>',
+    '<p style="display:none;',
+    '<div style="; ; {',
+    '<div hidden>{{{A}}}',
+    '<!--[if mso]><p title="{{{A}}}',
+    '<!--[if {{{A}}}',
+    '<meta content="{{{A}}}" ',
   ])('with a megabyte of %s', (piece) => {
     expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
   });

@@ -1,4 +1,4 @@
-import { findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
+import { escapeDefaults, findResources, findUnquoted, collectKeys, parseMerge, showsAny } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { listStartTags, isWebAddress, type StartTag } from './track-links/index.ts';
 import { decodeAttribute } from './html-references/index.ts';
@@ -46,12 +46,18 @@ function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
 
 const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OTHER_PROGRAMS.test(address);
 
-/** A link that runs code fails; plain http is only reported. */
-function checkLinkTypes(tags: readonly StartTag[]): ContentCheck {
+/** A link that runs code fails, and so does a merge variable that chooses what is loaded; plain http is only reported. */
+function checkLinkTypes(tags: readonly StartTag[], html: string): ContentCheck {
   const running = tags.flatMap(codeIn);
   if (running.length > 0) {
     const message = 'A link would run code; mail programs block it, and filters refuse the mail.';
     return { name: 'link_types', status: 'fail', message, details: shownSome(running) };
+  }
+  const chosen = findResources(html);
+  if (chosen.length > 0) {
+    const message =
+      'A merge variable is the address of a script, style sheet, frame, form or other resource; its value is left out, so write the address itself.';
+    return { name: 'link_types', status: 'fail', message, details: shownSome(chosen) };
   }
   const plain = listLinks(tags).filter(({ address }) => /^http:/i.test(address));
   if (plain.length > 0) {
@@ -135,12 +141,12 @@ interface PostalLines {
 
 /** Runs every check once, in the order of the contract. */
 export function checkContent(content: CheckedContent): ContentCheck[] {
-  const tags = listStartTags(content.html ?? '');
+  const tags = listStartTags(escapeDefaults(content.html ?? ''));
   const images = tags.filter(({ name }) => name === 'img');
   return [
     checkVariables(content),
     checkLinks(tags, content.html ?? ''),
-    checkLinkTypes(tags),
+    checkLinkTypes(tags, content.html ?? ''),
     checkSubject(content.subject),
     checkPreviewText(content.previewText),
     checkAltText(images),
@@ -250,7 +256,7 @@ const PICTURES_COUNTED = 5;
 
 function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
   // The alt text of a linked image belongs to a text part, and is not text next to the image.
-  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html, { hasImages: false });
+  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(escapeDefaults(html), { hasImages: false });
   const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
     return passed('text_and_images', 'There is enough text next to the pictures.');
@@ -289,7 +295,7 @@ export function showsAddress(
     ? showsAny(merged, addressKeys)
     : [...collectKeys(merged)].some((key) => addressKeys.includes(key.toUpperCase()));
   if (isMerged) return true;
-  const shown = foldLetters(html ? textOfHtml(html) : body);
+  const shown = foldLetters(html ? textOfHtml(escapeDefaults(html)) : body);
   return [line1, code ? code : city].every((part) => shown.includes(foldLetters(part)));
 }
 

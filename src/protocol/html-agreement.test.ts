@@ -2,7 +2,7 @@ import { RUNS, someHtml } from './html/hostile-html.test-helper.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HtmlTokenizer } from './html/index.ts';
-import { parseMerge, findMergePlaces } from './merge.ts';
+import { parseMerge, findMergePlaces, renderMerge } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { linksIn, plainHtml } from './safe-html/index.ts';
 import { findTargets, listStartTags } from './track-links/index.ts';
@@ -29,6 +29,8 @@ describe('for any HTML', () => {
     const word = 'probe7';
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {
+        // `plainHtml` removes the character before it reads anything: "<!--\\0>" becomes a whole comment.
+        fc.pre(!before.includes('\0'));
         const [place] = findMergePlaces(parseMerge(`${before} {{{A}}}${after}`));
         for (const text of [textOfHtml(`${before} ${word}${after}`), plainHtml(`${before} ${word}${after}`, 10_000)]) {
           if (text.includes(word)) expect(place?.is).toBe('text');
@@ -37,7 +39,61 @@ describe('for any HTML', () => {
       RUNS,
     );
   });
+
+  it('a value in a conditional comment is merged as outside of it', () => {
+    fc.assert(
+      fc.property(someHtml, (before) => {
+        const [inside] = findMergePlaces(parseMerge(`<!--[if mso]>${before}{{{A}}}`));
+        fc.pre(!/--!?>/.test(before));
+        expect(inside?.isInComment).toBe(true);
+        const [outside] = findMergePlaces(parseMerge(`${before}{{{A}}}`));
+        expect({ is: inside?.is, isBare: inside?.isBare }).toEqual({ is: outside?.is, isBare: outside?.isBare });
+      }),
+      RUNS,
+    );
+  });
+
+  it.each([
+    '"',
+    "'",
+    '>',
+    '-->',
+    '--!>',
+    '-',
+    ' onclick=x ',
+    '<script>',
+    '</style>',
+    ']]>',
+    '<![endif]-->',
+    '=',
+    '`',
+    '/',
+  ])('the value %j changes no markup, in a conditional comment either', (value) => {
+    fc.assert(
+      fc.property(someHtml, someHtml, fc.constantFrom('', '<!--[if mso]>', '<p title="'), (before, after, start) => {
+        const text = parseMerge(`${start}${before}{{{A}}}${after}`);
+        const [place] = findMergePlaces(text);
+        const render = (given: string): string =>
+          renderMerge(text, { given: new Map([['A', given]]) }, { escape: 'html', areForeign: true });
+        expect(listMarkup(render(value))).toEqual(listMarkup(render('x')));
+        if (place?.isInComment !== true || start !== '<!--[if mso]>') return;
+        const content = (given: string): string => render(given).slice(start.length);
+        expect(listMarkup(content(value))).toEqual(listMarkup(content('x')));
+      }),
+    );
+  });
 });
+
+/** Lists the tokens of HTML without their texts: the kind of each, and the names of its element and its attributes. */
+function listMarkup(html: string): string[] {
+  const tokens = new HtmlTokenizer(html);
+  const found: string[] = [];
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    const names = Array.from({ length: tokens.attributeCount }, (_, index) => tokens.attributeName(index));
+    found.push(kind.endsWith('tag') ? `${kind} ${tokens.name} ${names.join()}` : kind);
+  }
+  return found;
+}
 
 /** Returns whether tracking leaves a link behind this text alone, whatever a browser makes of it. */
 function isInCdata(before: string): boolean {

@@ -1,5 +1,5 @@
 import { decodeAttribute } from './html-references/index.ts';
-import { HtmlTokenizer } from './html/index.ts';
+import { HtmlTokenizer, VOID } from './html/index.ts';
 import { escapeHtml } from './safe-html/index.ts';
 
 const KEY_CHARS_MAX = 50;
@@ -33,6 +33,18 @@ export function parseMerge(text: string): MergeText {
   return parts;
 }
 
+/**
+ * Returns HTML with its defaults escaped, as they are when they are merged: to a reader of HTML, a default is text and never
+ * markup.
+ */
+export const escapeDefaults = (html: string): string =>
+  html.replaceAll(variable, (whole, key: string, inlineDefault: string | undefined) =>
+    inlineDefault === undefined ? whole : `{{{${key}|${escapeHtml(inlineDefault)}}}}`,
+  );
+
+/** Returns HTML of the same length with a letter in place of each character of a variable, to find positions outside of them. */
+export const hideVariables = (html: string): string => html.replaceAll(variable, (whole) => VALUE.repeat(whole.length));
+
 export function collectKeys(text: MergeText): Set<string> {
   const keys = new Set<string>();
   for (const part of text) if (typeof part !== 'string') keys.add(part.key);
@@ -43,9 +55,12 @@ export function collectKeys(text: MergeText): Set<string> {
 export interface Place {
   /**
    * `nowhere`: a context in which no escaping keeps a value from becoming code or a name, such as a script, an event
-   * handler, a `srcdoc`, or the names of tags and attributes.
+   * handler, a `srcdoc`, or the names of tags and attributes. `resource`: an address that is loaded, followed or submitted to
+   * without a choice of the reader, such as that of a script, a frame or a form; a value is left empty.
    */
-  is: 'text' | 'comment' | 'link' | 'css' | 'nowhere';
+  is: 'text' | 'comment' | 'link' | 'css' | 'resource' | 'nowhere';
+  /** The value is in a comment, conditional or not, which `-->` would end. */
+  isInComment: boolean;
   /** The value is in an unquoted attribute, which a space would end. */
   isBare: boolean;
   /** For a link: the text of the attribute between the previous variable, or its beginning, and this one. */
@@ -54,7 +69,10 @@ export interface Place {
   isFirst: boolean;
   /** The value is in the target of an `<a>`. */
   isAnchor: boolean;
-  /** For such a target: the link has a text or an image. No reader can follow a link without content. */
+  /**
+   * A reader sees the value, or can follow it: displayed text, and the target of a displayed link that has a text or an
+   * image.
+   */
   isShown: boolean;
   /**
    * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
@@ -88,12 +106,11 @@ export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   return text.some((part) => {
     if (typeof part === 'string') return false;
     const place = found[i++];
-    if (!keys.includes(part.key.toUpperCase()) || !place || !['text', 'link'].includes(place.is)) return false;
-    return !place.isAnchor || place.isShown;
+    return place?.isShown === true && keys.includes(part.key.toUpperCase());
   });
 }
 
-const UNQUOTED_MAX = 1000;
+const EXCERPTS_MAX = 1000;
 /** Limits for the excerpt that is shown of a tag, and of the text after its variable. */
 const TAG_CHARS_MAX = 2000;
 const AFTER_CHARS = 40;
@@ -102,13 +119,18 @@ const AFTER_CHARS = 40;
  * Finds merge variables in unquoted attributes, where a value with a blank would end the attribute and begin another
  * one. Returns each with the text before it in its tag, omitting quoted values.
  */
-export function findUnquoted(html: string): string[] {
+export const findUnquoted = (html: string): string[] => listExcerpts(html, ({ isBare }) => isBare);
+
+/** Finds merge variables that would name what a mail program loads, in the same form. */
+export const findResources = (html: string): string[] => listExcerpts(html, ({ is }) => is === 'resource');
+
+function listExcerpts(html: string, isWanted: (place: Place) => boolean): string[] {
   const reader = new PlaceReader(parseMerge(html));
-  const bare = reader.readAll().flatMap((place, index) => (place.isBare ? [index] : []));
-  if (bare.length === 0) return [];
+  const wanted = reader.readAll().flatMap((place, index) => (isWanted(place) ? [index] : []));
+  if (wanted.length === 0) return [];
   const offsets = Array.from(html.matchAll(variable), ({ index }) => index);
   const { variables } = reader;
-  return bare.slice(0, UNQUOTED_MAX).map((index) => {
+  return wanted.slice(0, EXCERPTS_MAX).map((index) => {
     const { tagStart } = variables[index]!;
     // PlaceReader counts each earlier variable in the tag as one character; up to the first of them the offsets agree.
     let first = index;
@@ -120,8 +142,16 @@ export function findUnquoted(html: string): string[] {
   });
 }
 
-/** Only this much of a link's content is examined; anything longer counts as visible. */
+/** Only this much of one text of a link is examined; anything longer counts as visible. */
 const LINK_CHARS = 4000;
+/** Elements whose content no reader sees. */
+const HIDDEN = new Set(
+  [
+    'script style title textarea template iframe noembed noframes select datalist option audio video canvas object',
+    'desc metadata defs',
+  ].flatMap((line) => line.split(' ')),
+);
+const NOT_DISPLAYED = /(?:^|[;{])\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 const PICTURES = new Set(['img', 'picture', 'svg', 'video', 'object', 'input', 'button']);
 /** White space and zero-width characters, literal and as character references. */
 const BLANK = /[\s\p{Cf}\u034F]|&(?:nbsp|zwnj|zwj|shy|ensp|emsp|thinsp|#0*160|#x0*a0|#x0*200[b-f]|#0*820[3-7]);?/giu;
@@ -131,12 +161,34 @@ const PLAIN = /^(?:(?:title|alt|value|placeholder|label|summary)$|aria-|data-)/;
 const CODE = /^(?:on|srcdoc$)/;
 /** Attributes whose value is one address. */
 const ADDRESS = /^(?:href|src|action|formaction|background|poster|cite|xlink:href)$/;
+/** Attributes that, in any element, are loaded, submitted to or notified, or decide what such an address means. */
+const RESOURCE = /^(?:action|formaction|ping|manifest|codebase|classid|profile|http-equiv|attributionsrc)$/;
+const ANIMATED = /^(?:from|to|by|values|attributename|href|xlink:href)$/;
+/** Attributes of single elements of that kind. Images, sound and films are not among them: they run nothing. */
+const ELEMENT_RESOURCE = new Map([
+  ['script', /^(?:src|href|xlink:href)$/],
+  ['link', /^(?:href|imagesrcset)$/],
+  ['base', /^href$/],
+  ['iframe', /^src$/],
+  ['frame', /^src$/],
+  ['embed', /^src$/],
+  ['object', /^(?:data|archive)$/],
+  ['applet', /^(?:code|archive|object)$/],
+  ['param', /^value$/],
+  ['use', /^(?:href|xlink:href)$/],
+  ...['animate', 'animatecolor', 'animatemotion', 'animatetransform', 'set'].map((name) => [name, ANIMATED] as const),
+]);
+/** The end of a style sheet in which the address of another one is being written, and how much of it is examined. */
+const IMPORT = /@import(?![\w-])[^;{}]*$/i;
+const IMPORT_CHARS = 200;
 /** Placeholder for the value of a variable, which may be a whole URL. */
 const VALUE = '\uFFFC';
 /**
  * Matches beginnings that a path cannot follow directly: empty, only variables, or a scheme with an unfinished host.
  */
 const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
+/** The beginning of a conditional comment, after its `<!--`. */
+const CONDITION = /[\t\n\f\r ]{0,20}\[[\t\n\f\r ]{0,20}if/iy;
 /** Number of characters of an address in which its scheme is looked for. */
 const BEGINNING_CHARS = 4000;
 /** More than any scheme has. */
@@ -147,7 +199,7 @@ const SCHEME_CHARS = 40;
  * text is rendered, so the tokenizer skips the placeholder there; elsewhere a value is at least one character and ends
  * nothing.
  */
-class PlaceReader {
+export class PlaceReader {
   /** Offsets of the variables and their tags, counting each variable as one character. */
   readonly variables: { at: number; tagStart: number }[] = [];
   readonly #text: MergeText;
@@ -163,12 +215,26 @@ class PlaceReader {
   /** Targets in the tag that is being read, and those of the open link until it shows something. */
   #targets: Place[] = [];
   #openTargets: Place[] = [];
-  #linkStart = 0;
+  /** The element that is not displayed: how many of its name are open in it, and the depth of the SVG that it is in. */
+  #hidden: { name: string; open: number; depth: number } | undefined;
+  /** Places in the content of the `<meta>` that is being read. */
+  #metaContents: Place[] = [];
+  /** The conditional comment that is being read: its start, the position up to which its condition is read, and its content. */
+  #commentStart = -1;
+  #conditionAt = 0;
+  #conditional: HtmlTokenizer | undefined;
+  /** Number of characters of conditions and of earlier conditional comments that were read. */
+  #conditionalChars = 0;
 
   constructor(text: MergeText) {
     this.#text = text;
     const source = text.map((part) => (typeof part === 'string' ? part.replaceAll(VALUE, '\uFFFD') : VALUE));
     this.#tokens = new HtmlTokenizer(source.join(''));
+  }
+
+  /** Number of characters that were read: never more than the length of the text times a small number. */
+  get charsRead(): number {
+    return this.#tokens.charsRead + this.#conditionalChars + (this.#conditional?.charsRead ?? 0);
   }
 
   readAll(): Place[] {
@@ -178,20 +244,55 @@ class PlaceReader {
       if (typeof part !== 'string') this.#readVariable(at);
       at += typeof part === 'string' ? part.length : VALUE.length;
     }
-    // After the last variable, only the content of its link matters.
-    while (this.#hasTargets() && this.#readToken(length));
-    this.#endLink(length);
+    // After the last variable, only its tag and the content of its link matter.
+    while ((this.#hasTargets() || this.#metaContents.length > 0) && this.#readToken(length));
     return this.#places;
   }
 
   #readVariable(at: number): void {
     while (this.#readToken(at));
-    const place = this.#findPlace(at);
+    const isInComment = this.#tokens.region === 'comment';
+    const tokens = (isInComment ? this.#readConditional(at) : undefined) ?? this.#tokens;
+    const isInCondition = isInComment && this.#conditionAt > 0 && this.#conditional === undefined;
+    const place = this.#findPlace(at, tokens, isInCondition ? 'nowhere' : this.#findKind(tokens));
+    place.isInComment = isInComment;
     this.#places.push(place);
-    this.variables.push({ at, tagStart: this.#tokens.markStart });
-    if (place.is === 'nowhere') this.#tokens.skip();
+    this.variables.push({ at, tagStart: tokens.markStart });
+    if (isInCondition) return;
+    if (place.is === 'nowhere') tokens.skip();
+    else if (isMetaContent(tokens)) {
+      if (isInComment) place.is = 'resource';
+      else this.#metaContents.push(place);
+    } else if (isInComment) return;
     else if (place.isAnchor) this.#targets.push(place);
-    else if (this.#tokens.region === 'text' && place.is === 'text') this.#showLink();
+    else if (this.#hidden) return;
+    else if (place.is === 'link' && isMapLink(tokens)) place.isShown = true;
+    else if (tokens.region === 'text' && place.is === 'text') {
+      place.isShown = true;
+      this.#showLink();
+    }
+  }
+
+  /**
+   * Reads the content of a conditional comment (`<!--[if mso]> … <![endif]-->`) up to a variable, because Outlook takes it
+   * for HTML. Returns undefined in another comment, and in the condition itself.
+   */
+  #readConditional(at: number): HtmlTokenizer | undefined {
+    const { html, commentStart, markStart } = this.#tokens;
+    if (this.#commentStart !== markStart) {
+      this.#commentStart = markStart;
+      this.#conditionalChars += this.#conditional?.charsRead ?? 0;
+      this.#conditional = undefined;
+      CONDITION.lastIndex = commentStart;
+      this.#conditionAt = CONDITION.test(html) && CONDITION.lastIndex <= at ? CONDITION.lastIndex : 0;
+    }
+    if (this.#conditionAt === 0) return undefined;
+    for (; !this.#conditional && this.#conditionAt < at; this.#conditionAt++) {
+      this.#conditionalChars++;
+      if (html.startsWith(']>', this.#conditionAt)) this.#conditional = new HtmlTokenizer(html, this.#conditionAt + 2);
+    }
+    if (this.#conditional) for (let kind = ''; kind !== 'paused'; kind = this.#conditional.next(at));
+    return this.#conditional;
   }
 
   #hasTargets(): boolean {
@@ -201,19 +302,44 @@ class PlaceReader {
   /** Reads a token before the limit; returns false if there is none. */
   #readToken(limit: number): boolean {
     const tokens = this.#tokens;
+    const depth = tokens.foreignDepth;
     const kind = tokens.next(limit);
     if (kind === 'paused' || kind === 'end') return false;
-    if (!this.#hasTargets()) return true;
+    if (kind === 'start tag' && this.#metaContents.length > 0) this.#endMeta();
     const isTag = kind === 'start tag' || kind === 'end tag';
+    const isPicture = kind === 'start tag' && PICTURES.has(tokens.name) && !isHidden(tokens);
+    if (isPicture && !this.#hidden) this.#showLink();
+    if (isTag) this.#followHidden(kind === 'end tag', Math.min(depth, tokens.foreignDepth));
+    if (!this.#hasTargets()) return true;
     if (isTag && tokens.name === 'a') {
-      this.#endLink(tokens.start);
       this.#openTargets = this.#targets;
-      this.#linkStart = tokens.end;
       this.#targets = [];
-    } else if (kind === 'start tag' && PICTURES.has(tokens.name)) this.#showLink();
-    else if (kind === 'text' && tokens.textElement === '' && this.#isVisible(tokens.start, tokens.end))
-      this.#showLink();
+    } else if (kind === 'text' && !this.#hidden && this.#isVisible(tokens.start, tokens.end)) this.#showLink();
     return true;
+  }
+
+  /** Follows the element that is not displayed, from a tag in SVG of this depth. */
+  #followHidden(isEnd: boolean, depth: number): void {
+    const tokens = this.#tokens;
+    const { name } = tokens;
+    // An image that ends, ends everything in it.
+    if (this.#hidden && depth < this.#hidden.depth) this.#hidden = undefined;
+    // A paragraph ends where the next one begins.
+    if (!isEnd && name === 'p' && this.#hidden?.name === 'p') this.#hidden = undefined;
+    const isEmpty = VOID.has(name) || (tokens.isSelfClosing && (depth > 0 || name === 'svg' || name === 'math'));
+    if (this.#hidden) {
+      if (name !== this.#hidden.name) return;
+      if (isEnd) this.#hidden.open--;
+      else if (!isEmpty) this.#hidden.open++;
+      if (this.#hidden.open === 0) this.#hidden = undefined;
+    } else if (!isEnd && !isEmpty && (HIDDEN.has(name) || isHidden(tokens))) this.#hidden = { name, open: 1, depth };
+  }
+
+  /** An address in the content of a `<meta>` is followed if another attribute says so, which may come last. */
+  #endMeta(): void {
+    const isFollowed = this.#tokens.findAttribute('http-equiv') !== undefined;
+    for (const place of this.#metaContents) if (isFollowed) place.is = 'resource';
+    this.#metaContents = [];
   }
 
   #isVisible(start: number, end: number): boolean {
@@ -226,16 +352,11 @@ class PlaceReader {
     this.#openTargets = [];
   }
 
-  #endLink(end: number): void {
-    if (end - this.#linkStart > LINK_CHARS) this.#showLink();
-    this.#openTargets = [];
-  }
-
-  #findPlace(at: number): Place {
-    const { region, isUnquoted } = this.#tokens;
-    const is = this.#findKind();
+  #findPlace(at: number, tokens: HtmlTokenizer, is: Place['is']): Place {
+    const { region, isUnquoted } = tokens;
     const place: Place = {
       is,
+      isInComment: false,
       isBare: isUnquoted || region === 'before value',
       before: '',
       isFirst: true,
@@ -243,11 +364,13 @@ class PlaceReader {
       isShown: false,
       urlPart: undefined,
     };
+    if (is === 'css' && region === 'text' && IMPORT.test(tokens.html.slice(Math.max(0, at - IMPORT_CHARS), at)))
+      place.is = 'resource';
     if (region !== 'value' && region !== 'before value') return place;
-    const attribute = this.#tokens.openAttribute;
-    place.isAnchor = !this.#tokens.isEndTag && this.#tokens.name === 'a' && attribute === 'href';
-    const source = this.#tokens.html;
-    const valueStart = region === 'value' ? this.#tokens.valueStart : at;
+    const attribute = tokens.openAttribute;
+    place.isAnchor = !tokens.isEndTag && tokens.name === 'a' && attribute === 'href';
+    const source = tokens.html;
+    const valueStart = region === 'value' ? tokens.valueStart : at;
     place.isFirst = valueStart !== this.#valueStart;
     if (place.isFirst) {
       this.#valueStart = valueStart;
@@ -263,11 +386,12 @@ class PlaceReader {
       if (this.#hasQuery) place.urlPart = 'query';
       else if (!BEFORE_PATH.test(address)) place.urlPart = 'path';
     }
+    // A value in the query of the author's address is data, and is percent-encoded.
+    if (is !== 'nowhere' && place.urlPart !== 'query' && isResource(tokens.name, attribute)) place.is = 'resource';
     return place;
   }
 
-  #findKind(): Place['is'] {
-    const tokens = this.#tokens;
+  #findKind(tokens: HtmlTokenizer): Place['is'] {
     switch (tokens.region) {
       case 'text':
         if (tokens.rawElement === 'script' || tokens.isInForeignScript) return 'nowhere';
@@ -282,6 +406,25 @@ class PlaceReader {
     }
   }
 }
+
+const isResource = (element: string, attribute: string): boolean =>
+  RESOURCE.test(attribute) || ELEMENT_RESOURCE.get(element)?.test(attribute) === true;
+
+/** Reports whether the last start tag says that its element is not displayed. */
+function isHidden(tokens: HtmlTokenizer): boolean {
+  if (tokens.findAttribute('hidden') || (tokens.name === 'dialog' && !tokens.findAttribute('open'))) return true;
+  const style = tokens.readAttribute('style');
+  return style !== '' && NOT_DISPLAYED.test(decodeAttribute(style));
+}
+
+/** Reports whether the value is the target of a link in an image map. */
+const isMapLink = ({ isEndTag, name, openAttribute }: HtmlTokenizer): boolean =>
+  !isEndTag && name === 'area' && openAttribute === 'href';
+
+const isMetaContent = (tokens: HtmlTokenizer): boolean =>
+  (tokens.region === 'value' || tokens.region === 'before value') &&
+  tokens.name === 'meta' &&
+  tokens.openAttribute === 'content';
 
 function findValueKind(attribute: string): Place['is'] {
   if (CODE.test(attribute)) return 'nowhere';
@@ -330,6 +473,8 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   const places = findMergePlaces(parts);
   const findValue = reader(values, 'none');
   let out = '';
+  /** The last character of `out`, which would be copied if it were asked for one. */
+  let last: string | undefined;
   let begun = '';
   let isHarmless = false;
   let isUnbegun = false;
@@ -337,12 +482,19 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   for (const [n, part] of parts.entries()) {
     if (typeof part === 'string') {
       out += part;
+      last = part.at(-1) ?? last;
       isUnbegun = false;
       continue;
     }
     const place = places[variables++];
-    if (!place || place.is === 'nowhere') continue;
-    let value = findValue(part);
+    if (!place) continue;
+    // An empty value would join the surrounding text, which could then end the comment.
+    const mayEndComment = place.isInComment && (last === '-' || last === '!');
+    if (place.is === 'nowhere') {
+      if (mayEndComment) out += last = '_';
+      continue;
+    }
+    let value = place.is === 'resource' ? '' : findValue(part);
     if (place.is === 'link') {
       // Several variables may make a scheme together.
       if (place.isFirst) {
@@ -362,7 +514,8 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
     const isFirst: boolean = place.isFirst || isUnbegun;
     const text = writtenAt(place, value, isFirst, parts[n + 1]);
     isUnbegun = place.isBare && isFirst && text === '';
-    out += text;
+    out += text === '' && mayEndComment ? ' ' : text;
+    last = text.at(-1) ?? (mayEndComment ? ' ' : last);
   }
   return out;
 }
@@ -375,10 +528,13 @@ function percentEncode(value: string, part: 'path' | 'query'): string {
 }
 
 function writtenAt(place: Place, value: string, isFirst: boolean, next: string | MergeVariable | undefined): string {
-  const text = escapeHtml(place.is === 'css' ? escapeCss(value) : value);
-  // An empty value would join the surrounding text, which could then end the comment.
-  if (place.is === 'comment') return text === '' ? ' ' : text.replaceAll('-', '&#45;');
-  if (!place.isBare) return text;
+  const css = (): string => escapeCss(value, place.isInComment);
+  const text = escapeHtml(place.is === 'css' ? css() : value);
+  const written = place.isBare ? writtenBare(text, isFirst, next) : text;
+  return place.isInComment && place.is !== 'css' ? written.replaceAll('-', '&#45;') : written;
+}
+
+function writtenBare(text: string, isFirst: boolean, next: string | MergeVariable | undefined): string {
   if (text !== '')
     return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
   if (!isFirst || typeof next === 'object') return '';
@@ -390,10 +546,12 @@ function writtenAt(place: Place, value: string, isFirst: boolean, next: string |
 
 /**
  * Words, numbers and colours stay as they are; characters that could end a value or begin a function are escaped (CSS
- * Syntax §4.3.7).
+ * Syntax §4.3.7), and so is a dash that could be part of the end of a comment.
  */
-const escapeCss = (value: string): string =>
-  value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
+function escapeCss(value: string, isInComment: boolean): string {
+  const text = value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
+  return isInComment ? text.replaceAll(/(?<!\w)-|-(?!\w)/g, '\\2d ') : text;
+}
 
 /**
  * Finds out whether an address, as it is written in HTML, begins with a scheme that runs code. Browsers decode references and
@@ -445,7 +603,7 @@ function measure(text: MergeText, kind: Kind): Lengths {
     found.keys.set(key, own);
     const place = places[variables++];
     const weight = place === undefined ? 1 : weigh(place);
-    if (place !== undefined && (place.isBare || place.is === 'comment')) found.plain += EMPTY_CHARS;
+    if (place !== undefined && (place.isBare || place.isInComment)) found.plain += EMPTY_CHARS;
     if (inlineDefault === undefined) own.bare += weight;
     else {
       own.withDefault += weight;
@@ -489,7 +647,7 @@ const EMPTY_CHARS = '&#32;'.length;
 function weigh(place: Place): number {
   if (place.urlPart !== undefined) return ENCODED_CHARS;
   const css = place.is === 'css' ? CSS_CHARS : 1;
-  return place.isBare || place.is === 'comment' ? css * REFERENCE_CHARS : css;
+  return place.isBare || place.isInComment ? css * REFERENCE_CHARS : css;
 }
 
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);

@@ -1,6 +1,13 @@
 import { collectKeys, parseMerge, findMergePlaces, type MergeText, type Place } from '../../protocol/merge.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
-import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
+import {
+  closeDrawings,
+  disarmHtml,
+  embedImages,
+  escapeHtml,
+  linksIn,
+  mayLoadImages,
+} from '../../protocol/safe-html/index.ts';
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
 import { defineTextTask, type TextTask } from './text-thread.ts';
 
@@ -55,7 +62,7 @@ export const showEmail: TextTask<EmailToShow, EmailShown> = defineTextTask(
     const text = written === null ? undefined : utf8.encode(escapeHtml(written));
     if (html === null) return { frame: undefined, mayLoadImages: false, links: [], text };
     // Images are inserted last: base64 needs no escaping, and there may be megabytes of it.
-    const frame = utf8.encode(embedImages(escapeHtml(disarmHtml(html)), images, imageCharsMax));
+    const frame = utf8.encode(embedImages(escapeHtml(disarmHtml(closeDrawings(html))), images, imageCharsMax));
     return { frame, mayLoadImages: mayLoadImages(html), links: linksIn(html, linksMax), text };
   },
 );

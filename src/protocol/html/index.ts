@@ -4,4 +4,4 @@
  * mail.
  */
 export { endOfBody, startOfBody } from './body-places.ts';
-export { HtmlTokenizer, type Region, type TokenKind, type ValuePlace } from './tokenizer.ts';
+export { HtmlTokenizer, VOID, type Region, type TokenKind, type ValuePlace } from './tokenizer.ts';

@@ -103,6 +103,8 @@ describe('the HTML tokenizer reads tokens as a browser does', () => {
     ['<svg><desc><style><b></style></desc><style><b>', '<svg> <desc> <style> "<b>" </style> </desc> <style> <b>'],
     ['<svg><font><style><g><font color=x><style><g>', '<svg> <font> <style> <g> <font> <style> "<g>"'],
     ['<svg><svg></svg><style><g></svg><style><g>', '<svg> <svg> </svg> <style> <g> </svg> <style> "<g>"'],
+    ['<svg><title>a</svg><style><b>', '<svg> <title> "a" </svg> <style> "<b>"'],
+    ['<svg><title><i>a</i></svg><style><b>', '<svg> <title> <i> "a" </i> </svg> <style> "<b>"'],
     ['<math><mi><style><b></style></mi><style><g>', '<math> <mi> <style> "<b>" </style> </mi> <style> <g>'],
     ['<math><mi><mglyph><style><g>', '<math> <mi> <mglyph> <style> <g>'],
     ['<math><annotation-xml><style><g>', '<math> <annotation-xml> <style> <g>'],

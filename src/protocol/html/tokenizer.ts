@@ -94,6 +94,9 @@ const CDATA = '[CDATA[';
 const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes', 'plaintext']);
 const RAW_NAME_CHARS_MAX = 9;
 
+/** Elements without content (HTML §13.1.2). */
+export const VOID = new Set('area base br col embed frame hr img input link meta param source track wbr'.split(' '));
+
 /** Start tags that end SVG and MathML (HTML §13.2.6.5). */
 const LEAVE_FOREIGN = new Set(
   [
@@ -114,6 +117,8 @@ interface ForeignPart {
   /** Number of open elements in it whose text a browser executes or applies. */
   scripts: number;
   styles: number;
+  /** Number of open elements of HTML in an element that holds HTML. */
+  elements: number;
   /** Whether the element is itself in such an element. */
   isInScript: boolean;
   isInStyle: boolean;
@@ -172,8 +177,14 @@ export class HtmlTokenizer {
   /** Parts of the text that are skipped, so that names come without them. */
   #skipped = '';
 
-  constructor(html: string) {
+  /** Reads from `start` on, as if the text began there. */
+  constructor(html: string, start = 0) {
     this.html = html;
+    this.at = start;
+    this.start = start;
+    this.end = start;
+    this.#textStart = start;
+    this.#markStart = start;
   }
 
   /** Name of the last tag or the one being read, in lower case. */
@@ -241,6 +252,11 @@ export class HtmlTokenizer {
   /** Start of the tag, comment or declaration that is being read. */
   get markStart(): number {
     return this.#markStart;
+  }
+
+  /** Start of the content of the comment that is being read. */
+  get commentStart(): number {
+    return this.#contentStart;
   }
 
   /** Start of the value that is being read. */
@@ -727,6 +743,7 @@ export class HtmlTokenizer {
   }
 
   #readName(start: number, end: number): string {
+    this.charsRead += end - start;
     const name = lowerName(this.html.slice(start, end));
     return this.#skipped === '' ? name : name.replaceAll(this.#skipped, '');
   }
@@ -749,6 +766,11 @@ export class HtmlTokenizer {
     return this.#state === State.cdata ? 'cdata' : 'unfinished';
   }
 
+  /** Number of open elements of SVG and MathML that hold others: images, and elements in them that hold HTML. */
+  get foreignDepth(): number {
+    return this.#foreign.length;
+  }
+
   /** Whether the last tag is followed by markup of SVG or MathML. */
   get isInForeign(): boolean {
     const inner = this.#foreign.at(-1);
@@ -759,7 +781,7 @@ export class HtmlTokenizer {
     if (this.isSelfClosing) return;
     const isInScript = this.isInForeignScript;
     const isInStyle = this.isInForeignStyle;
-    this.#foreign.push({ name, is, scripts: 0, styles: 0, isInScript, isInStyle });
+    this.#foreign.push({ name, is, scripts: 0, styles: 0, elements: 0, isInScript, isInStyle });
   }
 
   /** Handles a start tag in SVG or MathML; returns false for one that is HTML. */
@@ -770,6 +792,7 @@ export class HtmlTokenizer {
     if (inner.is === 'html') {
       const isGlyph = HOLDS_HTML.math.has(inner.name) && (name === 'mglyph' || name === 'malignmark');
       if (isGlyph) this.#enterForeign(name, 'math');
+      else if (name !== 'svg' && name !== 'math' && !VOID.has(name)) inner.elements++;
       return isGlyph;
     }
     if (LEAVE_FOREIGN.has(name) || (name === 'font' && this.#hasFontAttribute())) {
@@ -799,14 +822,19 @@ export class HtmlTokenizer {
     while (this.isInForeign) this.#foreign.pop();
   }
 
+  /** Whether an end tag ends both the innermost part and the one around it, since no element of HTML is open in it. */
+  #isOuter(name: string, inner: ForeignPart): boolean {
+    if (this.#foreign.at(-2)?.name !== name) return false;
+    return inner.is === 'html' ? inner.elements === 0 : inner.is === 'math' && inner.name !== 'math';
+  }
+
   #leaveForeign(): void {
     const inner = this.#foreign.at(-1);
     if (inner === undefined) return;
     const { name } = this;
     if (inner.name === name) this.#foreign.pop();
-    else if (inner.is === 'math' && inner.name !== 'math' && this.#foreign.at(-2)?.name === name)
-      this.#foreign.splice(-2);
-    else if (inner.is === 'html') return;
+    else if (this.#isOuter(name, inner)) this.#foreign.splice(-2);
+    else if (inner.is === 'html') inner.elements = Math.max(0, inner.elements - 1);
     else if (name === 'p' || name === 'br') this.#endForeign();
     else if (name === 'script' && inner.scripts > 0) inner.scripts--;
     else if (name === 'style' && inner.styles > 0) inner.styles--;

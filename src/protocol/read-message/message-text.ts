@@ -41,8 +41,9 @@ const FILLER = /(?:(?:\u034F|[\u00AD\u200B-\u200F\uFEFF])[ \u00A0\u2007]*){3,}/g
 class TextWriter {
   readonly #tokens: HtmlTokenizer;
   readonly #hasImages: boolean;
-  /** The element that is being omitted. */
+  /** The element that is being omitted, and the depth of the SVG that it is in, which ends it too. */
   #hidden: string | undefined;
+  #hiddenDepth = 0;
   readonly #lines: string[] = [];
   /** The text of the current line. */
   #line: string[] = [];
@@ -60,7 +61,12 @@ class TextWriter {
 
   readAll(): void {
     const tokens = this.#tokens;
+    let depth = 0;
     for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+      const outerDepth = Math.min(depth, tokens.foreignDepth);
+      depth = tokens.foreignDepth;
+      if (outerDepth < this.#hiddenDepth) this.#hidden = undefined;
+      if (this.#hidden === undefined) this.#hiddenDepth = outerDepth;
       if (this.#hidden !== undefined) this.#readHidden(kind);
       else if (kind === 'text') this.#readText(tokens.html.slice(tokens.start, tokens.end));
       else if (kind === 'start tag') this.#readStartTag(tokens.name);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { disarmHtml, plainHtml } from './disarm-html.ts';
+import { closeDrawings, disarmHtml, plainHtml } from './disarm-html.ts';
 import { escapeHtml } from './escape-html.ts';
 
 const KEPT = [
@@ -178,4 +178,59 @@ describe('HTML of an untrusted sender inside our own page', () => {
 
 it('plain HTML keeps what follows a self-closing image', () => {
   expect(plainHtml('a<svg/>b<p>c</p><math/>d', 100)).toBe('ab<p>c</p>d');
+});
+
+it.each([
+  ['a<svg><path d="M0"><p>b</p>c', 'a<p>b</p>c'],
+  ['a<svg><title>x<b>y</b></svg>b', 'ab'],
+  ['a<svg><style>p{}</svg>b', 'ab'],
+  ['a<svg><script>alert(1)<p>b</p>', 'a<p>b</p>'],
+  ['a<svg><g></p>b', 'ab'],
+  ['a<svg><path>b <g>c', 'ab c'],
+  ['a<svg><script>alert(1)</script><style/>b', 'ab'],
+  ['a<math><mi>x<p>b</p></math>c', 'ac'],
+  ['a<math><mrow><p>b</p>c', 'a<p>b</p>c'],
+])('plain HTML keeps the text after an image that is left open: %s', (html, plain) => {
+  expect(plainHtml(html, 1000)).toBe(plain);
+});
+
+describe('an image that is left open', () => {
+  it.each([
+    ['a<svg><path><p>b</p>', 'a<svg><path></svg><p>b</p>'],
+    ['a<svg><svg><g><div>b', 'a<svg><svg><g></svg></svg><div>b'],
+    ['a<svg/>b', 'a<svg/></svg>b'],
+    ['a<svg>b', 'a<svg></svg>b'],
+    ['a<svg><svg>b</svg>c', 'a<svg></svg><svg>b</svg>c'],
+    ['a<svg><title>b</svg>c', 'a<svg><title>b</title></svg>c'],
+    ['a<svg><title/></svg>c', 'a<svg><title/></title></svg>c'],
+    ['a<svg><style>b<p>c', 'a<svg><style>b</style></svg><p>c'],
+    ['a<svg><style/><g/></svg>c', 'a<svg><style/></style><g/></svg>c'],
+    ['a<math><mi>x</mi></math>b', 'a<math><mi>x</mi></math>b'],
+    ['a<svg><g></p>b', 'a<svg><g></svg></p>b'],
+    ['<!-- <svg> -->b<p title="<svg>">', '<!-- <svg> -->b<p title="<svg>">'],
+    ['<svg><title>a</title><style>b</style><g/></svg>c', '<svg><title>a</title><style>b</style><g/></svg>c'],
+  ])('is closed where a browser leaves it: %s', (html, closed) => {
+    expect(closeDrawings(html)).toBe(closed);
+  });
+
+  it('is disarmed after it is closed, whatever it contains', () => {
+    const someSvg = fc.array(
+      fc.oneof(piece, fc.constantFrom('<svg>', '</svg>', '<svg/>', '<title>', '<style>', '<p>')),
+    );
+    fc.assert(
+      fc.property(someSvg, (pieces) => {
+        const disarmed = disarmHtml(closeDrawings(pieces.join('')));
+        expect(disarmed).not.toMatch(/<\/?(?:script|svg|link|base)(?=[\t\n\f\r />]|$)/i);
+      }),
+    );
+  });
+
+  it.each(['<svg>', '<svg><title>', '<svg><style><p>', '<svg/>', '<svg></svg>', '<math><mi><svg>', '</svg>'])(
+    'is closed in a megabyte of %j by at most as many end tags as there are tags',
+    (one) => {
+      const html = one.repeat(1_000_000 / one.length);
+      expect(closeDrawings(html).length).toBeLessThan(4 * html.length);
+      expect(plainHtml(html, 1_000_000).length).toBeLessThan(html.length);
+    },
+  );
 });

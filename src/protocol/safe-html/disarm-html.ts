@@ -124,6 +124,59 @@ export function disarmHtml(html: string): string {
   return out.toString('utf8', 0, written);
 }
 
+/**
+ * Closes SVG and MathML where a browser leaves them, so that text after an image without an end tag is still displayed when
+ * `disarmHtml` has renamed the image: the content of the renamed element is hidden. An image that nothing ends is closed at
+ * its beginning. It only inserts end tags.
+ */
+export function closeDrawings(html: string): string {
+  if (!/<(?:svg|math)/i.test(html)) return html;
+  const tokens = new HtmlTokenizer(html);
+  const edits: { at: number; text: string }[] = [];
+  const open: { name: string; end: number }[] = [];
+  /** The element in an image whose content becomes text, whatever it looks like, once the image is renamed. */
+  let raw = '';
+  let depth = 0;
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    const outer = depth;
+    depth = tokens.foreignDepth;
+    const wasIn = outer > 0;
+    if (kind !== 'start tag' && kind !== 'end tag') continue;
+    const { name } = tokens;
+    const isStart = kind === 'start tag';
+    if (!isStart && name === raw) raw = '';
+    if (!isStart && depth < outer && open.at(-1)?.name === name) {
+      open.pop();
+      if (raw !== '') edits.push({ at: tokens.start, text: `</${raw}>` });
+      raw = '';
+    }
+    if (wasIn && depth === 0) {
+      const ends = open.splice(0).toReversed();
+      edits.push({
+        at: tokens.start,
+        text: [raw, ...ends.map((one) => one.name)].map((one) => one && `</${one}>`).join(''),
+      });
+      raw = '';
+    }
+    if (!isStart) continue;
+    const isDrawing = DRAWINGS.has(name);
+    const isRaw = wasIn && tokens.isInForeign && (name === 'style' || name === 'title');
+    if (tokens.isSelfClosing && (isDrawing || isRaw)) edits.push({ at: tokens.end, text: `</${name}>` });
+    else if (isDrawing) open.push({ name, end: tokens.end });
+    else if (wasIn && depth > 0 && raw === '' && (name === 'style' || name === 'title')) raw = name;
+  }
+  // What never ends was begun before anything that ended after it.
+  for (const { name, end } of open) edits.push({ at: end, text: `</${name}>` });
+  edits.sort((a, b) => a.at - b.at);
+  const parts: string[] = [];
+  let at = 0;
+  for (const edit of edits) {
+    parts.push(html.slice(at, edit.at), edit.text);
+    at = edit.at;
+  }
+  return parts.join('') + html.slice(at);
+}
+
 /** Returns the end of the name that begins here, if the tree contains the whole name; otherwise -1. */
 function wholeNameEnd(find: NameTree, bytes: Buffer, from: number): number {
   const end = find(bytes, from);
@@ -169,11 +222,12 @@ const PLAIN_KEPT = new Set(
     'ul ol li dl dt dd table thead tbody tr td th br hr',
   ].flatMap((line) => line.split(' ')),
 );
-const VOID = new Set(['br', 'hr']);
+const VOID_KEPT = new Set(['br', 'hr']);
 /** Elements whose content is not text of the message, or is text to a browser whatever it looks like. */
 const LEFT_OUT = new Set(
   'script style title textarea xmp iframe noembed noframes template object svg math select noscript'.split(' '),
 );
+const DRAWINGS: ReadonlySet<string> = new Set(['svg', 'math']);
 const DEPTH_MAX = 100;
 const ADDRESS_CHARS_MAX = 2048;
 const ALT_CHARS_MAX = 200;
@@ -194,9 +248,12 @@ export function plainHtml(html: string, charsMax: number): string {
 const asText = (text: string): string => text.replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 class PlainWriter {
-  readonly #tokens: HtmlTokenizer;
+  #tokens: HtmlTokenizer;
   /** The element that is being omitted, up to its end tag if there is one. */
   #leftOut: string | undefined;
+  #leftOutAt = 0;
+  /** SVG and MathML that never end are not omitted, because the text after them would be lost. */
+  #hasDrawings = false;
   readonly #out: string[] = [];
   readonly #open: string[] = [];
   #link: { address: string; outAt: number } | undefined;
@@ -206,8 +263,22 @@ class PlainWriter {
   }
 
   readAll(): void {
+    this.#readTokens();
+    if (this.#leftOut === undefined || !DRAWINGS.has(this.#leftOut)) return;
+    this.#hasDrawings = true;
+    this.#leftOut = undefined;
+    this.#tokens = new HtmlTokenizer(this.#tokens.html, this.#leftOutAt);
+    this.#readTokens();
+  }
+
+  #readTokens(): void {
     const tokens = this.#tokens;
     for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+      if (this.#leftOut !== undefined && DRAWINGS.has(this.#leftOut)) {
+        // Its end tag ends it, and so do the tags of HTML at which a browser leaves it.
+        if (tokens.foreignDepth > 0) continue;
+        this.#leftOut = undefined;
+      }
       if (this.#leftOut !== undefined) {
         if (kind === 'end tag' && tokens.name === this.#leftOut) this.#leftOut = undefined;
       } else if (kind === 'text') this.#out.push(asText(tokens.html.slice(tokens.start, tokens.end)));
@@ -224,8 +295,11 @@ class PlainWriter {
 
   #readStartTag(name: string): void {
     if (LEFT_OUT.has(name)) {
-      const isEmpty = this.#tokens.isSelfClosing && (name === 'svg' || name === 'math');
-      if (!isEmpty) this.#leftOut = name;
+      const isDrawing = DRAWINGS.has(name);
+      const isEmpty = this.#tokens.isSelfClosing && (isDrawing || this.#tokens.isInForeign);
+      if (isEmpty || (isDrawing && this.#hasDrawings)) return;
+      this.#leftOut = name;
+      this.#leftOutAt = this.#tokens.start;
       return;
     }
     if (name === 'img') {
@@ -235,7 +309,7 @@ class PlainWriter {
     if (name === 'a') this.#beginLink();
     if (!PLAIN_KEPT.has(name) || this.#open.length >= DEPTH_MAX) return;
     this.#out.push(`<${name}>`);
-    if (!VOID.has(name)) this.#open.push(name);
+    if (!VOID_KEPT.has(name)) this.#open.push(name);
   }
 
   #readEndTag(name: string): void {

@@ -4,6 +4,6 @@
  * inline styles or image addresses, so the result must be shown in a sandboxed frame without scripts, under a policy
  * that loads nothing. The result of `plainHtml` needs no other defense: it can be embedded in our HTML.
  */
-export { disarmHtml, plainHtml } from './disarm-html.ts';
+export { closeDrawings, disarmHtml, plainHtml } from './disarm-html.ts';
 export { contentIdsIn, embedImages, imageDataUrl, linksIn, mayLoadImages } from './embed-images.ts';
 export { escapeHtml } from './escape-html.ts';

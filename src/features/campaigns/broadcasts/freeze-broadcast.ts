@@ -1,6 +1,13 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import { collectKeys, parseMerge, showsAny, type MergeText } from '../../../protocol/merge.ts';
+import {
+  collectKeys,
+  escapeDefaults,
+  hideVariables,
+  parseMerge,
+  showsAny,
+  type MergeText,
+} from '../../../protocol/merge.ts';
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody, startOfBody } from '../../../protocol/html/index.ts';
@@ -353,7 +360,7 @@ export const readFallbacks = (
  */
 function composeBodies(source: Source, around: Around): Bodies {
   const { html, text } = settleBodies(source, around);
-  const written = text ?? (html === null ? null : textOfHtml(html));
+  const written = text ?? (html === null ? null : textOfHtml(escapeDefaults(html)));
   const withWayOut = addWayOut({ html, text: written }, around.team);
   const preview = settledPreview(source.template, around);
   return { html: withWayOut.html === null ? null : withPreview(withWayOut.html, preview), text: withWayOut.text };
@@ -445,7 +452,7 @@ function withPreview(html: string, previewText: string): string {
   const shown = written(parseMerge(previewText).map((part) => (typeof part === 'string' ? escapeHtml(part) : part)));
   const filler = '&#847;&zwnj;&nbsp;'.repeat(60);
   const hidden = `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px">${shown}${filler}</div>`;
-  const at = startOfBody(html);
+  const at = startOfBody(hideVariables(html));
   return html.slice(0, at) + hidden + html.slice(at);
 }
 
@@ -455,7 +462,7 @@ function withFooter(html: string, team: Sender): string {
     '<div style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">' +
     `<p style="margin:0">${[name, ...address].map((line) => escapeHtml(line)).join('<br>')}</p>` +
     '<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">Unsubscribe</a></p></div>';
-  const at = endOfBody(html);
+  const at = endOfBody(hideVariables(html));
   return html.slice(0, at) + footer + html.slice(at);
 }
 
