@@ -206,7 +206,7 @@ function mustBeSendable(fields: readonly RawField[]): void {
     if (count > 1) throw unreadable(`it has ${count} headers ${name}, and readers would differ on which counts`);
   }
   if (fields.filter(({ lower }) => lower === 'received').length > HOPS_MAX) {
-    throw unreadable(`it has passed more than ${HOPS_MAX} servers, so that it seems to go in circles`);
+    throw unreadable(`it has passed more than ${HOPS_MAX} servers, which looks like a mail loop`);
   }
 }
 
