@@ -23,7 +23,7 @@ it('a sender at a domain that the team does not have is refused with the key of 
     call('POST', '/automations', { name: 'Welcome', ...line(start, mail(sender(domain))) });
   const refused = await make('elsewhere.example');
   expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ path: 'steps.mail' }] } });
-  expect(refused.body.message).toContain('sends from the domain elsewhere.example, which is not one of this team');
+  expect(refused.body.message).toContain('sends from the domain elsewhere.example, which is not a domain of this team');
   expect((await make(has.domain)).status).toBe(201);
 });
 

@@ -122,7 +122,7 @@ describe('POST /billing/plan', () => {
     const owner = await createPeople(closedScene).person({ team: own, role: 'owner' });
     const answer = await owner.call('POST', '/billing/plan', { plan: 'pro' });
     expect(refusal(answer)).toBe('403 invalid_permission');
-    expect(answer.body.message).toMatch(/^Plans are changed by the operator of this installation/);
+    expect(answer.body.message).toMatch(/^Only the operator of this installation can change plans/);
   });
 });
 

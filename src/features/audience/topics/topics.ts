@@ -28,27 +28,29 @@ async function mustBeConfirmable(tx: Executor, teamId: string, topic: Confirming
   if (confirmation === 'none') return;
   if (templateId === null) {
     throw badTemplate(
-      'confirmation_template_id names the published template to ask with; confirmation: required needs one.',
+      'confirmation_template_id is required when confirmation is required; set it to a published template.',
     );
   }
   if (default_subscription === 'opt_in') {
-    throw bad('confirmation: required is for topics whose default_subscription is opt_out.');
+    throw bad('confirmation can be required only for topics whose default_subscription is opt_out.');
   }
 }
 
 async function mustAsk(tx: Executor, teamId: string, templateId: string): Promise<void> {
   const version = await findPublishedVersion(tx, teamId, templateId);
-  if (!version) throw badTemplate('confirmation_template_id names no published template of this team.');
+  if (!version) throw badTemplate('confirmation_template_id does not match a published template of this team.');
   const lacks = [
     ...(version.from === undefined ? ['from'] : []),
     ...(version.subject === undefined ? ['subject'] : []),
   ];
   if (lacks.length > 0) {
-    throw badTemplate(`confirmation_template_id: the template has no ${lacks.join(' and no ')}; publish it with one.`);
+    throw badTemplate(
+      `confirmation_template_id: the template has no ${lacks.join(' and no ')}; add what is missing and publish it.`,
+    );
   }
   if (!version.variables.has(CONFIRMATION_URL)) {
     throw badTemplate(
-      `confirmation_template_id: the template does not declare the variable ${CONFIRMATION_URL}, which is the link.`,
+      `confirmation_template_id: the template does not declare the variable ${CONFIRMATION_URL}, which is the confirmation link; declare it and publish the template.`,
     );
   }
 }

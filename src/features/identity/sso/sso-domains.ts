@@ -66,7 +66,7 @@ export async function removeSsoDomain(ctx: Ctx, place: { teamId: string; domain:
     const isNeeded = row.verified_at !== null && (await findConnection(tx, ctx.teamId))?.enforced === 1;
     if (isLast && isNeeded) {
       throw refuse('resource_locked', {
-        say: 'This is the last proven domain, and the team enforces single sign-on; stop enforcing it first.',
+        say: 'This is the last verified domain, and the team enforces single sign-on; stop enforcing it first.',
       });
     }
     await removeRow(tx, row.id);
@@ -97,7 +97,7 @@ export async function settleSsoDomain(store: Store, row: SsoDomainRow, diagnosis
 
 const taken = (domain: string) =>
   refuse('resource_locked', {
-    say: `Another team of this installation signs in with addresses at ${domain}; it has to take the domain out first.`,
+    say: `Another team of this installation uses ${domain} for single sign-on; it has to remove the domain first.`,
   });
 
 function readDomain(text: string): string {
