@@ -89,7 +89,7 @@ describe('RASKET_DEV_API_KEY', () => {
 
   it.each([
     ['secret', /must be rk_ followed by 2 to 120 letters, digits, _ or -, such as rk_test/],
-    ['re_123456', /it is a key of Resend; keys of this server begin with rk_/],
+    ['re_123456', /it is a Resend key; keys of this server begin with rk_/],
     ['rk_a', /2 to 120/],
     ['rk_with space', /2 to 120/],
     [`rk_${'a'.repeat(121)}`, /2 to 120/],

@@ -228,6 +228,6 @@ describe('rasket account mfa', () => {
   it('is refused with an API key, which belongs to no person', async () => {
     const env = { HOME: home, RASKET_URL: scene.url, RASKET_API_KEY: team.key };
     const done = await runInProcess(['account', 'mfa'], { cwd: home, env });
-    expect(done).toMatchObject({ code: 77, stderr: expect.stringContaining('it takes a person who is signed in') });
+    expect(done).toMatchObject({ code: 77, stderr: expect.stringContaining('sign in as a person') });
   });
 });

@@ -146,8 +146,10 @@ describe('a warning', () => {
       variables: [{ key: 'PRODUCT', type: 'string' }],
     });
     expect(answer.warnings).toEqual([
-      expect.stringMatching(/^html uses \{\{\{FIRST_NAME\}\}\}, \{\{\{UNSUBSCRIBE_URL\}\}\}, which broadcasts and/),
-      expect.stringMatching(/^subject uses \{\{\{EMAIL\}\}\}, which broadcasts and automations fill;/),
+      expect.stringMatching(
+        /^html uses \{\{\{FIRST_NAME\}\}\}, \{\{\{UNSUBSCRIBE_URL\}\}\}, which only broadcasts and/,
+      ),
+      expect.stringMatching(/^subject uses \{\{\{EMAIL\}\}\}, which only broadcasts and automations fill;/),
     ]);
   });
 

@@ -405,7 +405,7 @@ export const transcripts: readonly Transcript[] = [
       C: From: {from}
       C:
       C: .
-      S: 550 5.7.1 Delivery notices go to a verified domain of the team alone…`,
+      S: 550 5.7.1 Delivery notices are only sent to a verified domain…`,
   },
   {
     why: 'REQUIRETLS',

@@ -122,7 +122,7 @@ export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider:
   await store.db.tx(async (tx) => {
     const { role } = await lockPeople(tx, ctx);
     if (role !== 'owner') {
-      throw refuse('invalid_permission', { say: `This needs the role owner in the team; yours is ${role}.` });
+      throw refuse('invalid_permission', { say: `This requires the role owner in the team; your role is ${role}.` });
     }
     await mustFit(store, tx, { teamId, plan });
     await changePlan(store, tx, teamId, code);

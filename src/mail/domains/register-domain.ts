@@ -70,12 +70,12 @@ export async function planFull(store: Store, db: Executor, teamId: string): Prom
   if (count < limit) return undefined;
   return refuse('validation_error', {
     status: 422,
-    say: `The plan of this team allows ${limit} domains and it has ${count}; delete one first.`,
+    say: `The plan of this team allows ${limit} domains, and it has ${count}; delete one first.`,
   });
 }
 
 const registeredAlready = (name: string) =>
-  refuse('resource_locked', { say: `The domain ${name} is registered by this team already.` });
+  refuse('resource_locked', { say: `The domain ${name} is already registered by this team.` });
 
 export interface NewDomain {
   name: string;

@@ -74,7 +74,7 @@ describe('the quota', () => {
     for (const headers of [undefined, { 'x-batch-validation': 'permissive' }]) {
       const refused = await batch(3, headers);
       expect(refused).toMatchObject(refusedBy('daily_quota_exceeded'));
-      expect(refused.body.message).toContain('3 are used; this request has 3');
+      expect(refused.body.message).toContain('3 are used; this request needs 3');
     }
     expect((await batch(2)).status).toBe(200);
     expect((await send()).status).toBe(429);

@@ -54,7 +54,7 @@ it.each([
   ['', 'drop', undefined, 'pattern'],
   ['no address', 'drop', undefined, 'pattern must be an address'],
   ['a@*', 'drop', undefined, 'pattern must be an address'],
-  ['a@elsewhere.example', 'drop', undefined, 'no domain of this team'],
+  ['a@elsewhere.example', 'drop', undefined, 'not a domain of this team'],
   ['*a*b*c*d*e*f@ours', 'drop', undefined, 'at most 5'],
   ['x@ours', 'forward', undefined, 'forward_to is missing'],
   ['x@ours', 'forward', [], 'forward_to'],
