@@ -153,7 +153,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [
     ['topics', 'create', '--name', 'News', '--default-subscription', 'opt_in'],
-    () => refused(422, 'validation_error', 'name: there is a topic called "News" already; choose another.'),
+    () => refused(422, 'validation_error', 'name: a topic named "News" already exists; choose another name.'),
     'rasket topics list',
   ],
   [

@@ -54,7 +54,7 @@ describe('the header From', () => {
       const written = domain.name.replaceAll('.', dot);
       expect(await send(message(`From: me@${written}`))).toBe(
         '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
-          `Only some programs read the domain "${written}" as "${domain.name}"; write it so.`,
+          `Only some programs read the domain "${written}" as "${domain.name}"; write "${domain.name}".`,
       );
       const body = { from: `me@${written}`, to: 'a@example.net', subject: 'x', text: 'x' };
       expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({ status: 200 });

@@ -157,7 +157,7 @@ function checkUpdate(config: Config, { properties }: Known, report: Report): voi
   for (const [key, value] of Object.entries(values)) {
     const type = properties.get(key);
     const read = type === undefined || value === null ? undefined : readValue(type, value);
-    if (type === undefined) report(`names the property ${listed([key])}, which is not declared`);
+    if (type === undefined) report(`refers to the property ${listed([key])}, which is not declared`);
     else if (isVariable(value)) report('must set literal values; {"var": …} is only for templates');
     else if (read && !read.ok) report(`properties.${key} ${read.fault}`);
   }
@@ -186,10 +186,10 @@ export async function checkNames(db: Executor, teamId: string, graph: Graph, fau
     if (step.type === 'send_email') await checkTemplateIsPublished(db, teamId, step, report);
     const { segment_id: segment, topic_id: topic } = step.config;
     if (typeof segment === 'string' && !(isUuid(segment) && (await findSegment(db, teamId, segment.toLowerCase())))) {
-      report(`names the segment ${listed([segment])}, which does not exist`);
+      report(`refers to the segment ${listed([segment])}, which does not exist`);
     }
     if (typeof topic === 'string' && !(isUuid(topic) && (await findTopic(db, teamId, topic.toLowerCase())))) {
-      report(`names the topic ${listed([topic])}, which does not exist`);
+      report(`refers to the topic ${listed([topic])}, which does not exist`);
     }
   }
   return trigger;
@@ -201,12 +201,12 @@ async function findTrigger(db: Executor, teamId: string, { config }: Step, repor
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
     const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
-    if (!type) report(`names ${listed([name])}, which is not a platform event; platform events are ${may}`);
+    if (!type) report(`refers to ${listed([name])}, which is not a platform event; platform events are ${may}`);
     const segmentId = typeof segment === 'string' ? segment.toLowerCase() : null;
     return { ...NOTHING, trigger_type: type ?? null, trigger_segment_id: segmentId };
   }
   const event = await findCustomEventNamed(db, teamId, name);
-  if (!event) report(`names the event ${listed([name])}, which does not exist`);
+  if (!event) report(`refers to the event ${listed([name])}, which does not exist`);
   return { ...NOTHING, trigger_event_id: event?.id ?? null };
 }
 
@@ -218,7 +218,7 @@ async function checkTemplateIsPublished(db: Executor, teamId: string, { config }
   if (!version) {
     const isDraft = (await findTemplate(db, teamId, id as string)) !== undefined;
     return report(
-      `names the template ${listed([id as string])}, which ${isDraft ? 'is not published' : 'does not exist'}`,
+      `refers to the template ${listed([id as string])}, which ${isDraft ? 'is not published' : 'does not exist'}`,
     );
   }
   const sender = from ?? version.from;

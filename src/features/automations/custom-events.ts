@@ -86,7 +86,7 @@ export async function createCustomEvent({ store, teamId }: Ctx, { name, schema =
     await store.db.tx((tx) => insertCustomEvent(tx, row));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw refuseName(`name: there is an event called ${JSON.stringify(name)} already; choose another.`);
+    throw refuseName(`name: an event named ${JSON.stringify(name)} already exists; choose another name.`);
   }
   return { object: 'event' as const, id: row.id };
 }

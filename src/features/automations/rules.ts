@@ -60,7 +60,7 @@ function noField(field: unknown): string {
   if (typeof field !== 'string') return `must have a field: ${may}`;
   const isProperty = field.startsWith('properties.');
   return isProperty
-    ? `names ${listed([field])}, which is not declared`
+    ? `refers to ${listed([field])}, which is not declared`
     : `has the field ${listed([field])}; known are ${may}`;
 }
 

@@ -209,7 +209,7 @@ async function unlessTaken(name: string, write: () => Promise<void>): Promise<vo
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw refuse('invalid_parameter', {
-      say: `name: there is a label called ${JSON.stringify(name)} already; choose another.`,
+      say: `name: a label named ${JSON.stringify(name)} already exists; choose another name.`,
     });
   }
 }

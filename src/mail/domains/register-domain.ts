@@ -48,7 +48,7 @@ export function mustFitDns(records: readonly RecordRow[], path: keyof NewDomain 
   const tooLong = records.find((record) => record.name.length > DNS_NAME_CHARS_MAX);
   if (!tooLong) return;
   const { name } = tooLong;
-  const message = `${path}: the record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
+  const message = `${path}: the record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are allowed.`;
   throw invalidFields([{ path, message }]);
 }
 

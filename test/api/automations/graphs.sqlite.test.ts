@@ -201,7 +201,7 @@ describe('an automation graph', () => {
       'steps.a': expect.stringMatching(/must have a duration/),
       'steps.b': 'must have a template with the id of a template.',
       'steps.c': expect.stringMatching(
-        /not reached.*unknown fields in config: y.*names the segment x, which does not exist/,
+        /not reached.*unknown fields in config: y.*refers to the segment x, which does not exist/,
       ),
     });
   });
@@ -297,7 +297,7 @@ describe('a step of an automation', () => {
       mail({ from: `Shop <shop@${has.domain}>`, reply_to: ['a@example.com'], topic_id: null }),
     );
     expect(await fault('send_email', { template: { id: 'nothing' } })).toContain(
-      'names the template nothing, which does not exist',
+      'refers to the template nothing, which does not exist',
     );
     expect(await fault('send_email', { template: { id: has.draft } })).toContain('which is not published');
     await scene.api('POST', `/templates/${has.draft}/publish`, { key: has.team.key });
@@ -381,7 +381,7 @@ describe('a step of an automation', () => {
       [{ properties: { plan: { var: 'event.plan' } } }, 'must set literal values'],
       [{ first_name: 'x'.repeat(201) }, 'must have first_name as a string of at most 200'],
       [{ unsubscribed: 'yes' }, 'must have unsubscribed as true or false'],
-      [{ properties: { nothing: 1 } }, 'names the property nothing, which is not declared'],
+      [{ properties: { nothing: 1 } }, 'refers to the property nothing, which is not declared'],
       [{ properties: { seats: 'four' } }, 'properties.seats must be a number'],
       [{ properties: [] }, 'must have properties as an object'],
       [{ email: 'b@example.org' }, 'unknown fields in config: email'],

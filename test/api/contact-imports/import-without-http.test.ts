@@ -124,7 +124,7 @@ describe('a contact import that does not come over HTTP', () => {
       'a file without addresses',
       [{ name: 'file', file: 'name\nAda\n' }],
       422,
-      'file: no column holds addresses: call one "email" or name it in column_map; there are "name".',
+      'file: no column has email addresses; name one "email" or set it in column_map; the columns are "name".',
     ],
   ])('is refused as over HTTP, and stores nothing, with %s', async (_, parts, status, message) => {
     const team = await scene.team();

@@ -83,7 +83,7 @@ describe('the /events routes', () => {
     const other = await scene.team();
     const id = await declare(team, 'twice');
     expect(await call(team, 'POST', '/events', { name: 'twice' })).toMatchObject(
-      refusal(422, 'validation_error', /there is an event called "twice" already/),
+      refusal(422, 'validation_error', /an event named "twice" already exists/),
     );
     await declare(other, 'twice');
     for (const name of ['rasket:order', 'rasket:contact.created', 'rasket:']) {

@@ -121,7 +121,7 @@ test.each<[string, NonNullable<CloudflareStub['instead']>, number, string]>([
     503,
     'with status 200 and a body that is not',
   ],
-  ['50 MB', { matches: /GET/, status: 200, body: pieces }, 503, 'answered with more than 4194304 bytes'],
+  ['50 MB', { matches: /GET/, status: 200, body: pieces }, 503, 'responded with more than 4194304 bytes'],
   ['a redirect', { matches: /GET/, status: 302, body: '' }, 503, 'with status 302 and a body that is not'],
   ['an empty answer', { matches: /GET/, status: 200, body: '' }, 503, 'a body that is not the JSON of its API'],
   [
@@ -211,5 +211,5 @@ test('addresses inside the network are not reached unless the operator allows th
     { method: 'GET', url: new URL('https://inside.cloudflare.test/'), headers: {} },
     { bytesMax: 10, signal: AbortSignal.timeout(60_000) },
   );
-  expect(call).toMatchObject({ kind: 'failed', say: 'inside.cloudflare.test has no address that may be reached' });
+  expect(call).toMatchObject({ kind: 'failed', say: 'inside.cloudflare.test has no address that may be connected to' });
 });

@@ -256,7 +256,7 @@ describe('DELETE /images/{id}', () => {
     expect(checks.find(({ name }: { name: string }) => name === 'image_weight')).toEqual({
       name: 'image_weight',
       status: 'fail',
-      message: 'A picture was deleted here, or its address is cut short: readers see a gap.',
+      message: 'A picture was deleted from this service, or its address is truncated; readers see a gap.',
       details: [made.body.url],
     });
     expect(said(await desk.call('POST', `/broadcasts/${draft}/send`))).toEqual([422, 'validation_error']);

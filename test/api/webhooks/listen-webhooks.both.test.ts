@@ -343,7 +343,7 @@ describe('GET /webhooks/listen', () => {
       const team = await scene.team();
       const answer = await scene.api('GET', `/webhooks/listen?events=${encodeURIComponent(events)}`, { key: team.key });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
-      expect(answer.body.message).toContain(`events has ${named}, which is no event type`);
+      expect(answer.body.message).toContain(`events has ${named}, which is not an event type`);
       expect(answer.body.message).toContain('email.sent');
     });
 

@@ -91,7 +91,7 @@ export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequ
 
 const topicNameTaken = (name: string) =>
   refuse('invalid_parameter', {
-    say: `name: there is a topic called ${JSON.stringify(name)} already; choose another.`,
+    say: `name: a topic named ${JSON.stringify(name)} already exists; choose another name.`,
   });
 
 const tooMany = () =>
@@ -109,7 +109,7 @@ export function readChoices(given: readonly Choice[], live: readonly { id: strin
   for (const [i, { id, subscription }] of given.entries()) {
     const topicId = id.toLowerCase();
     if (!known.has(topicId)) {
-      throw invalidField(`topics.${i}.id`, `topics.${i}.id names no topic of this team.`);
+      throw invalidField(`topics.${i}.id`, `topics.${i}.id does not match a topic of this team.`);
     }
     chosen.set(topicId, { id: topicId, subscription });
   }

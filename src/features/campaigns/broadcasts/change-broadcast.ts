@@ -125,7 +125,7 @@ async function mustBeAddressed(
 }
 
 const unknownId = (field: string, what: string) =>
-  refuse('invalid_parameter', { say: `${field} names no ${what} of this team.` });
+  refuse('invalid_parameter', { say: `${field} does not match a ${what} of this team.` });
 
 /** Returns the id of a published template. */
 async function readTemplateId(db: Executor, teamId: string, idOrAlias: string): Promise<string> {

@@ -86,7 +86,7 @@ export function readParameter(fields: Fields, name: string): string | undefined 
   if (value === undefined || value === null || value === '') return undefined;
   if (Array.isArray(value)) throw oauthRefusal('invalid_request', `${name} was sent more than once.`);
   if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) {
-    throw oauthRefusal('invalid_request', `${name} must be a text.`);
+    throw oauthRefusal('invalid_request', `${name} must be a string.`);
   }
   return value;
 }

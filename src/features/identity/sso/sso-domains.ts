@@ -105,7 +105,7 @@ function readDomain(text: string): string {
   if (!parsed.ok) throw invalidField('domain', `domain: ${parsed.fault}`);
   const record = buildProofName(parsed.domain);
   if (record.length <= DNS_NAME_CHARS_MAX) return parsed.domain;
-  const say = `domain is too long: its record would have ${record.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
+  const say = `domain is too long: its record would have ${record.length} characters; at most ${DNS_NAME_CHARS_MAX} are allowed.`;
   throw invalidField('domain', say);
 }
 
