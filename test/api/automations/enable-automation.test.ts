@@ -34,7 +34,7 @@ it('an automation cannot be enabled while an event or domain of its graph is mis
   const enabled = { status: 'enabled' };
   const gone = await call('PATCH', `/automations/${id}`, enabled);
   expect(gone).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ path: 'steps.start' }] } });
-  expect(gone.body.message).toContain('names the event order, which does not exist');
+  expect(gone.body.message).toContain('refers to the event order, which does not exist');
   expect((await call('GET', `/automations/${id}`)).body).toMatchObject({ status: 'disabled' });
   expect((await call('PATCH', `/automations/${id}`, { name: 'Another' })).status).toBe(200);
   await call('POST', '/events', { name: 'order' });

@@ -305,7 +305,7 @@ describe('a step of an automation', () => {
     expect(lacks).toContain('must have from, because its template has none');
     expect(lacks).toContain('must have subject, because its template has none');
     await isTaken('send_email', { template: { id: has.draft }, from: `a@${has.domain}`, subject: 'Hello' });
-    expect(await fault('send_email', mail({ topic_id: has.segment }))).toContain('names the topic');
+    expect(await fault('send_email', mail({ topic_id: has.segment }))).toContain('refers to the topic');
     expect(await fault('send_email', mail({ from: 'nobody' }))).toContain('from: ');
     expect(await fault('send_email', mail({ subject: 'a\r\nBcc: b@example.com' }))).toContain(
       'subject must be one line',
