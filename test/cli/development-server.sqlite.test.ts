@@ -135,7 +135,7 @@ it('a fresh rasket dev sends a broadcast, because its team has a placeholder for
 describe('a flag of rasket dev', () => {
   it('--no-any-sender accepts verified domains only, and the panel shows which senders are accepted', async () => {
     const strict = await dev({ RASKET_DEV_API_KEY: KEY }, '--no-any-sender');
-    expect(strict.stdout).toMatch(/Senders {2}verified domains only \(--any-sender: any\)/);
+    expect(strict.stdout).toMatch(/Senders {2}verified domains only \(--any-sender: any domain\)/);
     expect((await send(strict)).status).toBe(403);
     expect((await call(strict, '/domains', { method: 'POST', body: { name: 'acme.com' } })).body).toMatchObject({
       status: 'verified',
@@ -247,7 +247,7 @@ describe('rasket playground', () => {
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
     expectOneLine(
       await desk.rasket(['playground', 'clear', '--data', 'data'], { env }),
-      /is not a folder of the development profile/,
+      /is not a data folder of the development profile/,
     );
   });
 });
