@@ -214,7 +214,7 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     await client.query('create table somebodys (id integer)');
-    await isRefused(move, {}, /is not empty: it has the table somebodys\. Name an empty database/);
+    await isRefused(move, {}, /is not empty: it has the table somebodys\. Choose an empty database/);
     await client.query('drop table somebodys');
     const other = new Desk();
     onTestFinished(() => other.clear());
@@ -275,7 +275,7 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     await isRefused(['teams', 'list'], onPg(url), /unfinished copy/, OUT_OF_USE);
     await works(move);
     await works(['teams', 'list', '--config', 'rasket.toml']);
-    await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);
+    await isRefused([...move, '--undo'], {}, /is not an unused copy of .*. Data that was added after its first use/);
   });
 
   it('that is repeated after its end only writes the settings', async () => {
@@ -285,7 +285,7 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     fs.chmodSync(file, 0o600);
     const move = ['migrate-to-postgres', '--to', url, '--config', 'rasket.toml'];
     await works(move);
-    await isRefused(move, {}, /this was done already: .* by hand or with --write-config/);
+    await isRefused(move, {}, /the move was already made: .* by hand or with --write-config/);
     const before = fs.readFileSync(file);
     expect(JSON.parse(await works([...move, '--write-config', '--json']))).toMatchObject({ was_moved_before: true });
     fs.writeFileSync(file, before);
@@ -300,9 +300,9 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     await isRefused(
       ['migrate-to-sqlite', '--to', 'notes.txt'],
       onPg(url),
-      /notes\.txt is no SQLite database\. Name a new/,
+      /notes\.txt is not an SQLite database\. Choose a new/,
     );
-    await isRefused(['migrate-to-sqlite', '--to', 'blobs'], onPg(url), /blobs is a folder\. Name a new file/);
+    await isRefused(['migrate-to-sqlite', '--to', 'blobs'], onPg(url), /blobs is a folder\. Choose a new file/);
     expect(fs.readFileSync(desk.at('data/notes.txt'), 'utf8')).toBe('not a database');
   });
 
