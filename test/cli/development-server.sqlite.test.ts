@@ -151,15 +151,15 @@ describe('a flag of rasket dev', () => {
   it.each([
     {
       args: ['--listen', '192.0.2.1'],
-      says: /loopback only; http\.host is "192\.0\.2\.1".*rasket dev --listen 192\.0\.2\.1 --any-host\n$/,
+      says: /loopback only, but http\.host is "192\.0\.2\.1".*rasket dev --listen 192\.0\.2\.1 --any-host\n$/,
     },
     {
       args: ['--listen', 'everywhere'],
       says: /--listen must be an IP address, such as 0\.0\.0\.0; got "everywhere"/,
       code: 64,
     },
-    { args: [], more: { RASKET_HTTP_HOST: '192.0.2.1' }, says: /loopback only; http\.host is "192\.0\.2\.1"/ },
-    { args: [], more: { RASKET_SMTP_HOST: '192.0.2.1' }, says: /loopback only; smtp\.host is "192\.0\.2\.1"/ },
+    { args: [], more: { RASKET_HTTP_HOST: '192.0.2.1' }, says: /loopback only, but http\.host is "192\.0\.2\.1"/ },
+    { args: [], more: { RASKET_SMTP_HOST: '192.0.2.1' }, says: /loopback only, but smtp\.host is "192\.0\.2\.1"/ },
   ])(
     'that listens for other machines is refused without --any-host: $args with $more',
     async ({ args, more = {}, says, code }) => {

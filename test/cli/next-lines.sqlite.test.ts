@@ -133,12 +133,12 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [
     ['webhooks', 'trigger', 'email.bounced', '--endpoint', HOOK],
-    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
+    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled; enable it first.'),
     'rasket webhooks get',
   ],
   [
     ['webhooks', 'replay', HOOK, EVENT],
-    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
+    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled; enable it first.'),
     'rasket webhooks update',
   ],
   [

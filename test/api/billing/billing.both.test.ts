@@ -151,7 +151,7 @@ describe('the limits of a billing plan', () => {
     const refused = await mail();
     expect(refusal(refused)).toBe('429 monthly_quota_exceeded');
     expect(refused.body.message).toBe(
-      'The plan of this team includes 2 emails a month (1 of them charged per 1,000) and 2 are used.',
+      'The plan of this team includes 2 emails a month (1 of them charged per 1,000), and 2 are used.',
     );
     const { monthly } = (await small.api('GET', '/usage', { key: own.key })).body.emails;
     expect(monthly).toMatchObject({ used: 2, limit: 2 });

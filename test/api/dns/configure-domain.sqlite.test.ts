@@ -82,9 +82,9 @@ describe('publishing the records of a domain', () => {
 
 describe('conflicting records', () => {
   test.each([
-    ['send', 'CNAME', 'elsewhere.example.net', null, 'leaves no room'],
+    ['send', 'CNAME', 'elsewhere.example.net', null, 'no other record may exist'],
     ['send', 'MX', 'mx.example.net', 5, 'mail would be delivered to both servers'],
-    ['send', 'TXT', 'v=spf1 ip4:192.0.2.1 -all', null, 'one SPF record at most; add a:rasket.test to it'],
+    ['send', 'TXT', 'v=spf1 ip4:192.0.2.1 -all', null, 'may have only one SPF record; add a:rasket.test to it'],
   ])('%s %s %s is named, and nothing changes', async (label, type, value, priority, why) => {
     const name = `${label}.${office.host}`;
     put(name, type, value, priority);

@@ -137,7 +137,7 @@ describe('DNS servers that cannot be trusted', () => {
     [{ signature: 'other request' as const }, 503, 'signature is wrong'],
     [{ truncates: true, breaksTcp: true }, 503, 'closed the connection without a response'],
     [{ isNotAuthoritative: true }, 422, 'not authoritative'],
-    [{ updateCode: RCODES.REFUSED }, 422, 'answered REFUSED to the update'],
+    [{ updateCode: RCODES.REFUSED }, 422, 'returned REFUSED for the update'],
     [{ updateCode: RCODES.SERVFAIL }, 503, 'returned SERVFAIL for the update'],
     [{ updateCode: RCODES.YXRRSET }, 409, 'changed while its records were compared'],
   ])('that behave as %j cause %i: %s', async (faults, status, why) => {

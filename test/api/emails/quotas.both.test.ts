@@ -29,7 +29,7 @@ describe('the quota', () => {
     expect(refused).toMatchObject(refusedBy('daily_quota_exceeded'));
     expect(refused.headers.get('retry-after')).toBeNull();
     expect(refused.headers.get('ratelimit-remaining')).not.toBeNull();
-    expect(refused.body.message).toBe('The plan of this team includes 2 emails a day and 2 are used.');
+    expect(refused.body.message).toBe('The plan of this team includes 2 emails a day, and 2 are used.');
   });
 
   it('of a day starts again at midnight UTC', async () => {

@@ -84,13 +84,13 @@ describe('POST /images', () => {
   const png = buildPng(600, 200);
   it.each([
     { what: 'nothing', body: '', says: /not a PNG, JPEG, GIF or WebP/ },
-    { what: 'an SVG', body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', says: /no PNG/ },
-    { what: 'HTML', body: '<!doctype html><script>alert(1)</script>', says: /no PNG/ },
-    { what: 'HTML before a picture', body: Buffer.concat([Buffer.from('<html>'), png]), says: /no PNG/ },
+    { what: 'an SVG', body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', says: /not a PNG/ },
+    { what: 'HTML', body: '<!doctype html><script>alert(1)</script>', says: /not a PNG/ },
+    { what: 'HTML before a picture', body: Buffer.concat([Buffer.from('<html>'), png]), says: /not a PNG/ },
     { what: 'a form', body: Buffer.concat([Buffer.from('--b\r\n\r\n'), png]), says: /not as a form or JSON/ },
     { what: 'JSON', body: { content: png.toString('base64') }, says: /not as a form or JSON/ },
-    { what: 'a bitmap', body: Buffer.from('BM\x3a\0\0\0', 'latin1'), says: /no PNG/ },
-    { what: 'a RIFF that is sound', body: Buffer.from(`RIFF\x24\0\0\0WAVEfmt ${' '.repeat(30)}`), says: /no PNG/ },
+    { what: 'a bitmap', body: Buffer.from('BM\x3a\0\0\0', 'latin1'), says: /not a PNG/ },
+    { what: 'a RIFF that is sound', body: Buffer.from(`RIFF\x24\0\0\0WAVEfmt ${' '.repeat(30)}`), says: /not a PNG/ },
     { what: 'a PNG that ends in its head', body: png.subarray(0, 20), says: /begins as image\/png/ },
     {
       what: 'a PNG with another first chunk',

@@ -63,7 +63,7 @@ it.each([
   ['x@ours', 'forward', ['ok@example.org', 'bounce@send.ours'], 'forward_to.1'],
   ['x@ours', 'forward', ['b-00000000000000000000000000-0000000000@SEND.ours'], 'forward_to.0'],
   ['x@ours', 'forward', ['fbl@rasket.test'], 'forward_to.0'],
-  ['x@ours', 'drop', ['a@example.org'], 'belongs to the action forward'],
+  ['x@ours', 'drop', ['a@example.org'], 'can only be used with the action forward'],
   ['x@ours', 'keep', undefined, 'action'],
 ])('the inbound rule %j, %j to %j is refused', async (pattern, action, forwardTo, says) => {
   const forward_to = forwardTo?.map(at);

@@ -343,7 +343,7 @@ describe('an automatic reply', () => {
 
   it.each([
     ['a notice', { mailFrom: '' }, 'no envelope sender'],
-    ['a no-reply address', { from: 'Shop <no-reply@shop.example>' }, 'nobody reads'],
+    ['a no-reply address', { from: 'Shop <no-reply@shop.example>' }, 'does not accept replies'],
     ['an automatic answer', { headers: ['Auto-Submitted: auto-replied'] }, 'a program sent it'],
     ['a list', { headers: ['List-Id: <news.example.org>'] }, 'mailing list'],
     ['bulk mail', { headers: ['Precedence: bulk'] }, 'to many'],
@@ -368,7 +368,7 @@ describe('an automatic reply', () => {
     const body = { text: 'A draft.', thread_id: threadId, reply_to_email_id: emailId };
     const { body: draft } = await inbox.call('POST', '/drafts', { body });
     const refused = await inbox.call('POST', `/drafts/${draft.id as string}/send`, { body: { headers: AUTO.headers } });
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('nobody reads')]);
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('does not accept replies')]);
     expect((await inbox.call('GET', `/drafts/${draft.id as string}`)).body.email_id).toBeNull();
   });
 });

@@ -57,10 +57,10 @@ describe('an invalid metrics parameter returns 422 with what would be right', ()
         [{ email_id: ids(101) }, /email_id may have at most 100/],
         [{ broadcast_id: 'one' }, /broadcast_id must be ids/],
         [{ broadcast_id: ids(101) }, /broadcast_id may have at most 100/],
-        [{ dimensions: 'email,broadcast' }, /exclude each other/],
-        [{ dimensions: 'broadcast', email_id: ids(1) }, /exclude each other/],
-        [{ dimensions: 'email', broadcast_id: ids(1) }, /exclude each other/],
-        [{ broadcast_id: ids(1), email_id: ids(1) }, /exclude each other/],
+        [{ dimensions: 'email,broadcast' }, /cannot be used together/],
+        [{ dimensions: 'broadcast', email_id: ids(1) }, /cannot be used together/],
+        [{ dimensions: 'email', broadcast_id: ids(1) }, /cannot be used together/],
+        [{ broadcast_id: ids(1), email_id: ids(1) }, /cannot be used together/],
       ] as [Record<string, string>, RegExp][]
     ).map(([query, message]) => [formatLabel(query), query, message] as const),
   )('for %s', async (_, query, message) => {

@@ -111,7 +111,7 @@ describe('POST /webhooks/trigger', () => {
     ]);
     expect(await refused({ type: 'email.failed', webhook_id: disabled })).toEqual([
       422,
-      `The webhook ${disabled} is disabled and is sent nothing.`,
+      `The webhook ${disabled} is disabled; enable it first.`,
     ]);
     expect(await refused({ type: 'email.failed', webhook_id: takes })).toEqual([
       422,
