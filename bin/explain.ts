@@ -18,8 +18,8 @@ export class BackupNotWhole extends Error {
   readonly faults: readonly string[];
 
   constructor(folder: string, faults: readonly string[]) {
-    super(`${folder} is incomplete`);
-    this.faults = [`${folder} is incomplete:`, ...faults];
+    super(`${folder} is not whole`);
+    this.faults = [`${folder} is not whole:`, ...faults];
   }
 }
 
