@@ -152,7 +152,7 @@ describe('the choice of the DNS provider', () => {
       `The DNS provider office has no zone for ${domain.name}; it has example.com, deep.example.com.`,
     );
     expect((await configure(domain.id)).body.message).toBe(
-      `No DNS provider of your team has a zone for ${domain.name}; their zones are office (example.com, deep.example.com), gone (example.net), unreachable (example.net), filed (example.edu).`,
+      `No DNS provider of your team has a zone for ${domain.name}; the providers are office (example.com, deep.example.com), gone (example.net), unreachable (example.net), filed (example.edu).`,
     );
   });
 

@@ -84,7 +84,11 @@ describe('POST /images', () => {
   const png = buildPng(600, 200);
   it.each([
     { what: 'nothing', body: '', says: /not a PNG, JPEG, GIF or WebP/ },
-    { what: 'an SVG', body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', says: /not a PNG/ },
+    {
+      what: 'an SVG',
+      body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+      says: /not a PNG/,
+    },
     { what: 'HTML', body: '<!doctype html><script>alert(1)</script>', says: /not a PNG/ },
     { what: 'HTML before a picture', body: Buffer.concat([Buffer.from('<html>'), png]), says: /not a PNG/ },
     { what: 'a form', body: Buffer.concat([Buffer.from('--b\r\n\r\n'), png]), says: /not as a form or JSON/ },

@@ -178,7 +178,7 @@ function onlyOneFor(config: Config, usable: readonly string[], domain: string): 
   }
   if (usable.length === 0) throw notUsable(undefined, usable);
   const held = usable.map((name) => `${name} (${(findSettings(config, name)?.zones ?? []).slice(0, 10).join(', ')})`);
-  const say = `No DNS provider of your team has a zone for ${domain}; their zones are ${held.join(', ')}.`;
+  const say = `No DNS provider of your team has a zone for ${domain}; the providers are ${held.join(', ')}.`;
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }
 
