@@ -105,24 +105,24 @@ function explainSystem(fault: SystemFault): string | undefined {
     case 'EACCES':
     case 'EPERM':
       return port === undefined
-        ? `${path} may not be read or written by ${account()}; look at owner and mode of it and of the folders above it`
-        : `port ${port} needs a privilege; set ${setting} (${toVariable(setting)}) to one above 1023`;
+        ? `${path} cannot be read or written by ${account()}; check the owner and mode of it and of the folders above it`
+        : `port ${port} requires a privilege; set ${setting} (${toVariable(setting)}) to one above 1023`;
     case 'EROFS':
-      return `${path} is on a file system that is read-only; choose another folder with --data, or mount it for writing`;
+      return `${path} is on a read-only file system; choose another folder with --data, or mount it for writing`;
     case 'ELOOP':
-      return `${path} leads through symbolic links that lead to themselves; ${path?.endsWith('/instance.key') ? 'put the key in its place, from a backup or another node' : 'put a folder or a link to one in its place'}`;
+      return `${path} leads through a loop of symbolic links; ${path?.endsWith('/instance.key') ? 'put the key in its place, from a backup or another node' : 'put a folder or a link to one in its place'}`;
     case 'ENOTDIR':
     case 'EEXIST':
-      return `${path} cannot be made a folder, because a file has that name or stands above it; choose another with --data`;
+      return `${path} cannot be created as a folder, because it or a folder above it is a file; choose another one with --data`;
     case 'ENOENT':
       return path === undefined && syscall === 'uv_cwd'
-        ? 'the folder that you are in has been removed; change to another one'
-        : `${path} cannot be found or made; choose another path`;
+        ? 'the current folder was removed; change to another one'
+        : `${path} cannot be found or created; choose another path`;
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
     case 'SQLITE_FULL':
-      return 'the disk is full; nothing that was accepted is lost. Free some space and start again';
+      return 'the disk is full; no accepted mail is lost. Free some space and start again';
     case 'EMFILE':
     case 'ENFILE':
       return 'too many files are open; raise the limit (ulimit -n) and start again';
@@ -150,15 +150,15 @@ function account(): string {
  * it.
  */
 const POOLER =
-  'a pooler between us does not keep prepared statements apart; upgrade PgBouncer to 1.21 or later with max_prepared_statements above 0, let it pool by session, or let database.url lead to PostgreSQL itself';
+  'a connection pooler does not support prepared statements; upgrade PgBouncer to 1.21 or later with max_prepared_statements above 0, use session pooling, or point database.url to PostgreSQL itself';
 
 /** Advice by PostgreSQL error code. */
 const ADVICE: Readonly<Record<string, string>> = {
-  '3D000': 'make it with createdb, or correct the URL of the database',
-  '28P01': 'correct the password in the URL of the database, or at the server',
+  '3D000': 'create it with createdb, or correct the URL of the database',
+  '28P01': 'correct the password in the URL of the database or on the server',
   '28000':
-    'correct the user in the URL of the database, or let pg_hba.conf of the server admit it (peer takes the system user of the same name alone)',
-  '42501': 'best, this user owns the database: alter database … owner to …',
+    'correct the user in the URL of the database, or allow it in pg_hba.conf of the server (peer only accepts the system user of the same name)',
+  '42501': 'make this user the owner of the database: alter database … owner to …',
   '53300': 'raise max_connections of the server, or lower database.pool_max',
   '57P03': 'it is starting or stopping; try again',
   '42P05': POOLER,
@@ -177,15 +177,15 @@ const UNKNOWN_AUTHORITY = new Set([
 /** Explains the errors of `pg` before a login to PostgreSQL. These commands use TLS only for PostgreSQL. */
 function explainLogin({ code = '', message }: SystemFault): string | undefined {
   if (/password must be a (non-empty )?string|empty password returned by client/.test(message))
-    return 'PostgreSQL asks for a password, and none was given; put it into the URL of the database (postgres://user:password@host/database), or into PGPASSWORD';
+    return 'PostgreSQL requires a password, but none was given; put it into the URL of the database (postgres://user:password@host/database), or into PGPASSWORD';
   if (message === 'The server does not support SSL connections')
-    return 'PostgreSQL offers no TLS there; switch it on at the server (ssl = on), or leave sslmode out of the URL of the database';
+    return 'PostgreSQL offers no TLS; enable it on the server (ssl = on), or remove sslmode from the URL of the database';
   if (UNKNOWN_AUTHORITY.has(code))
-    return `no authority that comes with Node.js has signed the certificate of PostgreSQL (${code}); name the file of its authority in the URL of the database: sslmode=verify-full&sslrootcert=/path/to/ca.pem`;
+    return `the certificate of PostgreSQL is not signed by an authority that Node.js trusts (${code}); give the certificate file of its authority in the URL of the database: sslmode=verify-full&sslrootcert=/path/to/ca.pem`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return `the certificate of PostgreSQL is for another name (${message}); let the URL of the database have the name that is in it`;
+    return `the certificate of PostgreSQL is for another name (${message}); use the name in the certificate in the URL of the database`;
   if (code === 'CERT_HAS_EXPIRED')
-    return 'the certificate of PostgreSQL has expired; renew it at the server, or correct the clock of this machine';
+    return 'the certificate of PostgreSQL has expired; renew it on the server, or correct the clock of this machine';
   return undefined;
 }
 
@@ -194,14 +194,14 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
   switch (code) {
     case 'SQLITE_NOTADB':
     case 'SQLITE_CORRUPT':
-      return `${file} is damaged or no SQLite database (${message}); restore it from a backup`;
+      return `${file} is damaged or not an SQLite database (${message}); restore it from a backup`;
     case 'SQLITE_BUSY':
     case 'SQLITE_LOCKED':
       return 'the database is locked by another program; stop it and start again';
     case 'SQLITE_CANTOPEN':
     case 'SQLITE_READONLY':
     case 'SQLITE_PERM':
-      return `${file} cannot be opened for writing by ${account()}; look at its owner, its mode and the folder around it`;
+      return `${file} cannot be opened for writing by ${account()}; check its owner, its mode and the folder that contains it`;
     case 'ECONNREFUSED':
     case 'ECONNRESET':
     case 'ETIMEDOUT':
@@ -216,10 +216,10 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
   // of them.
   const missing = /^no such (?:table|column): \S+|(?:relation|column) \S+ does not exist/.exec(message)?.[0];
   if (missing !== undefined)
-    return `the database lacks what its migrations have made (${missing}); restore it from a backup`;
+    return `the database lacks tables or columns of its migrations (${missing}); restore it from a backup`;
   // Extended codes name the place of the error (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
   if (code.startsWith('SQLITE_IOERR')) {
-    return `${file} cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;
+    return `${file} cannot be read or written (${code}); check the disk for free space, file size limits and errors. No accepted mail is lost`;
   }
   const plain = /^SQLITE_[A-Z]+/.exec(code)?.[0];
   if (plain !== undefined && plain !== code) {

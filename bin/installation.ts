@@ -42,8 +42,8 @@ function mustBeReadable({ config: file, data }: Installation): void {
     const isService = statSync(data, { throwIfNoEntry: false })?.uid === process.getuid?.();
     throw new OperatorFault(
       isService
-        ? `${file} may not be read by the account of the service; let its group read it, as root: chgrp ${process.getgid?.()} ${file} && chmod 640 ${file}; and look at the mode of its folder`
-        : `${file} may be read by root and the account of the service only; run this command with sudo`,
+        ? `${file} cannot be read by the account of the service; let its group read it, as root: chgrp ${process.getgid?.()} ${file} && chmod 640 ${file}; and check the mode of its folder`
+        : `${file} can only be read by root and the account of the service; run this command with sudo`,
     );
   }
 }
@@ -122,7 +122,7 @@ function become(dataDir: string, owner: Pick<Stats, 'uid' | 'gid'> | undefined):
     accessSync(programFile, constants.R_OK);
   } catch {
     throw new OperatorFault(
-      `${dataDir} belongs to another account (${owner.uid}), which may not read the program in ${programRoot}; install it (install.sh) or move it`,
+      `${dataDir} belongs to another account (${owner.uid}), which cannot read the program in ${programRoot}; install the program with install.sh, or move it`,
     );
   }
 }

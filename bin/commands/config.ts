@@ -138,7 +138,7 @@ function examineRelayFile(file: string, key: string, isCertificate: boolean): st
     void new X509Certificate(text);
     return undefined;
   } catch {
-    return `${file} (${key}) has no certificate in PEM`;
+    return `${file} (${key}) contains no PEM certificate`;
   }
 }
 

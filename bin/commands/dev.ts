@@ -53,7 +53,7 @@ export async function dev(options: DevOptions): Promise<void> {
     await withFreshStore(config, dataDir, async () => undefined);
   writeFileSync(
     path.join(dataDir, DEVELOPMENT_MARK),
-    'The data folder of the development server; nothing in it is real.\n',
+    'The data folder of the development server; it contains only test data.\n',
     { mode: 0o600 },
   );
   const log = createLog(config.log);
@@ -81,7 +81,7 @@ export async function dev(options: DevOptions): Promise<void> {
 function mustBeOurs(dataDir: string): void {
   if (!existsSync(instanceKeyPath(dataDir)) || existsSync(path.join(dataDir, DEVELOPMENT_MARK))) return;
   throw new OperatorFault(
-    `${dataDir} is not a folder of the development server; choose another with --data, or run it with: rasket serve --data ${dataDir}`,
+    `${dataDir} is not a data folder of the development server; choose another one with --data, or run it with: rasket serve --data ${dataDir}`,
   );
 }
 
@@ -105,7 +105,7 @@ function developmentConfig(options: DevOptions): Config {
   );
   if (!config.delivery.capture) {
     throw new OperatorFault(
-      'delivery.capture cannot be switched off on the development server; to send real mail run: rasket serve',
+      'delivery.capture cannot be switched off on the development server; to send real mail, run: rasket serve',
     );
   }
   if (config.development.any_host) return config;
@@ -113,7 +113,7 @@ function developmentConfig(options: DevOptions): Config {
     const { host } = config[section];
     if (isLoopback(host)) continue;
     throw new OperatorFault(
-      `the development server listens on loopback only; ${section}.host is "${host}". In a container, where whoever reaches it may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
+      `the development server listens on loopback only, but ${section}.host is "${host}". In a container, where everybody who can connect may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
     );
   }
   return config;
@@ -250,12 +250,12 @@ Or without curl:
 
   ${rasket} send${data} --from '${email.from}' --to ${email.to} --subject ${email.subject} --text 'It works.'
 
-${smtpExamples(smtp, apiKey, email)}Then look at what arrived, also at ${url}/playground:
+${smtpExamples(smtp, apiKey, email)}Then read the captured mail, here or at ${url}/playground:
 
   ${rasket} playground${data}
   ${rasket} playground${data} latest
 
-Or look around, full screen, with four weeks of sample mail:
+Or open the console with four weeks of sample mail:
 
   ${rasket} seed${data}
   ${rasket} console${data}
@@ -269,15 +269,16 @@ function openWarning({ http, smtp, development }: Config): string {
   if (!development.any_host) return '';
   const hosts = [...new Set([http.host, smtp.host || '0.0.0.0'])].join(' and ');
   return `
-  WARNING  Listening on ${hosts} for any host name: whoever reaches this machine, also a website
-           open in a browser on it, reads and removes all caught mail. Keep real data out of it.
+  WARNING  Listening on ${hosts} for any host name: everybody who can connect to this
+           machine, and any website open in a browser on it, can read and delete all captured mail.
+           Do not use real data.
 `;
 }
 
 const sendersInWords = ({ development }: Config): string =>
   development.any_sender
     ? 'any domain (--no-any-sender: verified domains only)'
-    : 'verified domains only (--any-sender: any)';
+    : 'verified domains only (--any-sender: any domain)';
 
 const submissionPort = (smtp: readonly SmtpListening[]): SmtpListening | undefined =>
   smtp.find(({ tls, doors }) => tls === 'starttls' && doors.includes('submission'));
@@ -319,7 +320,7 @@ function receivingExample(smtp: readonly SmtpListening[], list: string): string 
   const found = smtp.find(({ doors }) => doors.includes('receiving'));
   if (!found) return '';
   return `
-Receive one, for any address of the domain:
+Receive an email for any address of the domain:
 
   printf 'From: them@example.org\\nTo: hello@${DOMAIN}\\nSubject: Hi\\n\\nIt arrives.\\n' |
     curl smtp://${found.host}:${found.port} --mail-from them@example.org --mail-rcpt hello@${DOMAIN} --crlf --upload-file -
@@ -338,7 +339,7 @@ function shownPath(target: string): string {
 async function watch(options: DevOptions): Promise<void> {
   if (isSingleFile) {
     throw new OperatorFault(
-      '--watch restarts on a change of the sources, and this single file has none; leave it out',
+      '--watch restarts when the sources change, but this executable has no sources; omit it',
       'usage',
     );
   }

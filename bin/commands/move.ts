@@ -120,7 +120,7 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
     await runAsFolderOwner(dataDir, () => undoMove(order));
     change?.();
     return console.log(
-      `${ends.from.says} is in force again, and ${ends.to.says} is an unfinished copy of it. ${change ? `${file} leads to ${ends.from.says}` : `Let the settings lead to ${ends.from.says} (database.driver ${target === 'pg' ? 'better-sqlite3, database.url empty' : 'pg'})`}; start the service.`,
+      `${ends.from.says} is in use again, and ${ends.to.says} is an unfinished copy of it. ${change ? `${file} points to ${ends.from.says}` : `Point the settings to ${ends.from.says} (database.driver ${target === 'pg' ? 'better-sqlite3, database.url empty' : 'pg'})`}; start the service.`,
     );
   }
   try {
@@ -131,7 +131,7 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
     change();
     if (options.json)
       return console.log(JSON.stringify({ from: ends.from.says, to: ends.to.says, was_moved_before: true }));
-    return console.log(`The rows are in ${ends.to.says} already. ${file} leads there now.`);
+    return console.log(`The rows are already in ${ends.to.says}. ${file} now points to it.`);
   }
   if (options.dryRun) return;
   change?.();
@@ -142,8 +142,8 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
 const isThere = (target: Target): OperatorFault =>
   new OperatorFault(
     target === 'pg'
-      ? 'the settings lead to PostgreSQL already (database.driver); this moves from SQLite to it'
-      : 'the settings lead to SQLite already (database.driver); this moves from PostgreSQL to it',
+      ? 'the settings already point to PostgreSQL (database.driver); this command moves from SQLite to PostgreSQL'
+      : 'the settings already point to SQLite (database.driver); this command moves from PostgreSQL to SQLite',
   );
 
 interface Ends {
@@ -161,8 +161,8 @@ function buildEnds(
   if (!read)
     throw new OperatorFault(
       target === 'pg'
-        ? `--to takes postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; / # ? @ : in the password are percent-encoded (%2F %23 %3F %40 %3A), or it stands in PGPASSWORD`
-        : 'database.url of the settings leads to no PostgreSQL (RASKET_DATABASE_URL)',
+        ? `--to must be postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; write / # ? @ : in the password percent-encoded (%2F %23 %3F %40 %3A), or put the password in PGPASSWORD`
+        : 'database.url of the settings (RASKET_DATABASE_URL) does not point to PostgreSQL',
     );
   const sqlite = path.resolve(dataDir, (target === 'sqlite' ? to : undefined) ?? file);
   const pg: MoveEnd = { options: { driver: 'pg', url: pgUrl, file: '', poolMax: 2 }, says: read.masked };
@@ -236,9 +236,7 @@ function settingsChange(
   { file, dataDir, edits }: { file: string | undefined; dataDir: string; edits: readonly Edit[] },
 ): () => void {
   if (file === undefined)
-    throw new OperatorFault(
-      'there is no settings file to change; name one with --config, or go without --write-config',
-    );
+    throw new OperatorFault('there is no settings file to change; give one with --config, or omit --write-config');
   const { env } = findServiceSettings(dataDir);
   // The settings name PostgreSQL already when a move away from it is undone.
   const wanted = !options.undo ? edits : edits.some(({ value }) => value === 'pg') ? ON_SQLITE : [];
@@ -246,7 +244,7 @@ function settingsChange(
     const name = `RASKET_${key.toUpperCase().replaceAll('.', '_')}`;
     if (env[name] !== undefined && env[name] !== value)
       throw new OperatorFault(
-        `${name} is set in the environment, and wins over ${file}; change it there, and go without --write-config`,
+        `${name} is set in the environment, which takes precedence over ${file}; change it there, and omit --write-config`,
       );
   }
   accessSync(file, constants.W_OK);
@@ -255,7 +253,7 @@ function settingsChange(
   );
   if (hasPassword && (statSync(file).mode & 0o004) !== 0)
     throw new OperatorFault(
-      `everybody may read ${file}, and the address has a password; take that away with: chmod o-r ${file}`,
+      `every user of the machine may read ${file}, and the address contains a password; restrict it with: chmod o-r ${file}`,
     );
   const { text } = withSettings(readIfPresent(file), wanted, file);
   return () => replaceFile(file, text, dataDir);
@@ -271,8 +269,8 @@ function printPlan(plan: MovePlan, { from, to }: Ends, options: MoveOptions): vo
   for (const { name, rows } of tables) console.log(`${String(rows).padStart(10)}  ${name}`);
   console.log(
     `${plan.rows.toLocaleString('en')} rows, ${megabytes(plan.bytes)}, from ${from.says} to ${to.says}: about ${lasting(seconds)}. ${
-      plan.isAgain ? 'An interrupted copy is there, and would be made anew. ' : ''
-    }${to.options.driver === 'pg' ? `The server needs ${megabytes(1.5 * plan.bytes)} on its disk, which cannot be seen from here. ` : ''}Nothing was changed.`,
+      plan.isAgain ? 'An interrupted copy exists and would be made again from the start. ' : ''
+    }${to.options.driver === 'pg' ? `The server needs ${megabytes(1.5 * plan.bytes)} of disk space, which cannot be checked from here. ` : ''}Nothing was changed.`,
   );
 }
 
@@ -285,11 +283,11 @@ function printMoved(
   for (const fault of contents.faults) process.stderr.write(`rasket: warning: ${fault}\n`);
   if (contents.missing > 0)
     process.stderr.write(
-      `rasket: warning: ${contents.missing} of ${contents.named} contents that rows name are not there; they were not before either, because files are not moved\n`,
+      `rasket: warning: ${contents.missing} of ${contents.named} contents that rows refer to are missing; they were missing before, because files are not moved\n`,
     );
   if (replaced.length > 0)
     process.stderr.write(
-      `rasket: warning: PostgreSQL stores no NUL: it was replaced by U+FFFD in ${replaced.length} rows: ${replaced.slice(0, 20).join('; ')}\n`,
+      `rasket: warning: PostgreSQL cannot store NUL; it was replaced by U+FFFD in ${replaced.length} rows: ${replaced.slice(0, 20).join('; ')}\n`,
     );
   if (options.json) {
     const facts = { from: from.says, to: to.says, rows, seconds, replaced, missing_contents: contents.missing };
@@ -305,20 +303,22 @@ function printNext(
   { from, to }: Ends,
   { file, edits, isWritten }: { file: string | undefined; edits: readonly Edit[]; isWritten: boolean },
 ): void {
-  if (isWritten) console.log(`${file} leads there now.`);
+  if (isWritten) console.log(`${file} now points to the new database.`);
   else {
-    console.log(`Let the settings${file === undefined ? '' : ` (${file})`} lead there, then start the service:`);
+    console.log(
+      `Point the settings${file === undefined ? '' : ` (${file})`} to the new database, then start the service:`,
+    );
     for (const edit of edits)
       console.log(
         edit.key === 'database.url'
-          ? `  RASKET_DATABASE_URL, or database.url: ${edit.value === '' ? 'empty, neither of them set' : `what --to said (${to.says})`}`
+          ? `  RASKET_DATABASE_URL, or database.url: ${edit.value === '' ? 'empty, and neither of them set' : `the value of --to (${to.says})`}`
           : `  ${edit.key.slice(0, edit.key.lastIndexOf('.'))}: ${settingLine(edit)}`,
       );
   }
   const command = target === 'pg' ? 'migrate-to-postgres' : 'migrate-to-sqlite';
   const later = target === 'pg' ? 'migrate-to-sqlite --to ANOTHER-FILE' : 'migrate-to-postgres --to ANOTHER-DATABASE';
   console.log(
-    `${from.says} is kept as it was, and the service refuses to start on it. Before the service has started on the new one, go back with: rasket ${command} --undo, with the same --to${target === 'pg' ? '' : ' and the settings of PostgreSQL again'}. Later: rasket ${later}`,
+    `${from.says} is kept unchanged, and the service refuses to start on it. Before the service has started on the new one, go back with: rasket ${command} --undo, with the same --to${target === 'pg' ? '' : ' and the settings of PostgreSQL'}. Later, run: rasket ${later}`,
   );
 }
 

@@ -17,7 +17,7 @@ const filename: Field<Attachment> = { name: 'filename', label: 'Filename', kind:
 const contentId: Field<Attachment> = { name: 'content_id', label: 'Content-ID' };
 const disposition: Field<Attachment> = { name: 'content_disposition', label: 'Disposition' };
 const link: Field<Attachment> = { name: 'download_url', label: 'Link', kind: 'long' };
-const expires: Field<Attachment> = { name: 'expires_at', label: 'Good until', kind: 'time' };
+const expires: Field<Attachment> = { name: 'expires_at', label: 'Expires', kind: 'time' };
 
 export const attachments = withRemaining({
   command: 'attachments',

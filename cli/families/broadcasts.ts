@@ -68,7 +68,7 @@ const held: Field<Broadcast> = {
   value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${heldInWords(hold)}`),
 };
 const rest: Field<Broadcast>[] = [
-  { name: 'excluded', label: 'Left out', kind: 'number' },
+  { name: 'excluded', label: 'Excluded', kind: 'number' },
   { name: 'total', label: 'Members', kind: 'number' },
   { name: 'audience_id', label: 'Audience', kind: 'id' },
 ];
@@ -87,9 +87,9 @@ export const broadcasts = withRemaining({
       status,
       progressOfOne,
       held,
-      { name: 'counts', label: 'Came of it', value: countsInWords, words: (one) => groupedIn(countsInWords(one)) },
+      { name: 'counts', label: 'Results', value: countsInWords, words: (one) => groupedIn(countsInWords(one)) },
       { name: 'waiting_reason', label: 'Waits for' },
-      { name: 'next_at', label: 'Goes on', kind: 'time' },
+      { name: 'next_at', label: 'Continues', kind: 'time' },
       { name: 'failed_reason', label: 'Failed' },
       created,
       scheduled,

@@ -17,7 +17,7 @@ const columns: readonly Field<Certificate>[] = [
   { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
   { name: 'ends_at', label: 'Ends', kind: 'time' },
   { name: 'next_try_at', label: 'Next try', kind: 'time' },
-  { name: 'last_error', label: 'Why not', kind: 'long' },
+  { name: 'last_error', label: 'Last error', kind: 'long' },
   ...wide<Certificate>(
     { name: 'id', label: 'Id', kind: 'id' },
     { name: 'kind', label: 'Kind' },

@@ -68,7 +68,7 @@ const STATES: Record<Check['state'], Tone> = { passed: 'good', failed: 'bad', un
 const checkColumns: readonly Field<Check>[] = [
   { name: 'name', label: 'Check', kind: 'whole' },
   { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => STATES[state] },
-  { name: 'summary', label: 'What was seen', kind: 'long' },
+  { name: 'summary', label: 'Result', kind: 'long' },
 ];
 
 /** Includes the machine if there are several. */

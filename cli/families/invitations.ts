@@ -20,7 +20,7 @@ export const invitations = withRemaining({
       { name: 'mailed_at', label: 'Mailed', kind: 'time' },
       { name: 'invited_by', label: 'By', kind: 'name', shown: 'wide' },
       { name: 'created_at', label: 'Created', kind: 'time', shown: 'wide' },
-      { name: 'mail_error', label: 'Why no mail', kind: 'long' },
+      { name: 'mail_error', label: 'Mail error', kind: 'long' },
     ],
     empty: 'Nobody is invited.',
   }),

@@ -160,7 +160,10 @@ export const queue = withRemaining({
         { name: 'team_id', label: 'Team id', kind: 'id' },
         { name: 'hold_id', label: 'Hold', kind: 'id' },
       ),
-      ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }, { name: 'subject_hash', label: 'Subject hash' }),
+      ...asked<Delivery>(
+        { name: 'hold_reason', label: 'Hold reason' },
+        { name: 'subject_hash', label: 'Subject hash' },
+      ),
     ],
     empty: 'The queue is empty.',
     given: ({ email_id }) => ({ email_id }),

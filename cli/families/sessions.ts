@@ -25,7 +25,7 @@ export const account = {
       { name: 'email_verified_at', label: 'Confirmed', kind: 'time' },
       {
         name: 'current_team_id',
-        label: 'Works in',
+        label: 'Current team',
         words: ({ current_team_id: id, teams }) => teams.find((team) => team.id === id)?.name ?? 'no team',
       },
       {

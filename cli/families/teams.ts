@@ -37,7 +37,7 @@ export const teams = withRemaining({
       { name: 'plan.limits.domain_limit', label: 'Domains', kind: 'number' },
       {
         name: 'plan.limits.retention_days',
-        label: 'Kept for',
+        label: 'Retention',
         value: ({ plan }) => `${plan.limits.retention_days} days`,
       },
       { name: 'sender_identity.sender_name', label: 'Sender' },

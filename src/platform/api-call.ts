@@ -32,13 +32,13 @@ export function createApiCall({ resolver, allowPrivate, userAgent, ca }: ApiCall
 
   return async (request, limits) => {
     const { url } = request;
-    if (url.protocol !== 'https:') return { kind: 'failed', say: `${url.host} is not called without TLS` };
+    if (url.protocol !== 'https:') return { kind: 'failed', say: `${url.host} is only called over TLS` };
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const found = await resolver.addresses(host);
     if (found.kind !== 'found') return { kind: 'failed', say: `${host} has no address`, because: found };
     const addresses = [...found.records.v4, ...found.records.v6].filter(mayReach);
     if (addresses.length === 0) {
-      return { kind: 'failed', say: `${host} has no address that may be reached`, because: found.records };
+      return { kind: 'failed', say: `${host} has no address that may be connected to`, because: found.records };
     }
     return exchange({ request, limits, host, addresses, headers: { 'user-agent': userAgent }, ca });
   };
@@ -84,12 +84,12 @@ function exchange({ request, limits, host, addresses, headers, ca }: Exchange): 
     let stage = `${host} cannot be reached`;
     sent.once('socket', (socket: Socket) => {
       socket.once('connect', () => (stage = `${host} has no certificate that can be trusted`));
-      socket.once('secureConnect', () => (stage = `${host} broke off the connection`));
+      socket.once('secureConnect', () => (stage = `${host} closed the connection`));
     });
     sent.on('error', (error) => {
       finish({
         kind: 'failed',
-        say: limits.signal.aborted ? `${host} did not answer in time` : stage,
+        say: limits.signal.aborted ? `${host} did not respond in time` : stage,
         because: error,
       });
     });
@@ -117,13 +117,15 @@ function readAnswer(
   const chunks: Buffer[] = [];
   let length = 0;
   response.on('error', (error) => {
-    const say = signal.aborted ? `${host} did not answer in time` : `${host} broke off in the middle of its answer`;
+    const say = signal.aborted
+      ? `${host} did not respond in time`
+      : `${host} closed the connection in the middle of its response`;
     finish({ kind: 'failed', say, because: error });
   });
   response.on('data', (chunk: Buffer) => {
     length += chunk.length;
     if (length > bytesMax) {
-      return finish({ kind: 'failed', say: `${host} answered with more than ${bytesMax} bytes` });
+      return finish({ kind: 'failed', say: `${host} responded with more than ${bytesMax} bytes` });
     }
     chunks.push(chunk);
   });

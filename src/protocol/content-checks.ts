@@ -27,7 +27,7 @@ const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
 function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
   const unquoted = findUnquoted(html);
   if (unquoted.length > 0) {
-    const message = 'An attribute with a merge variable has no quotes; write them, such as href="{{{url}}}".';
+    const message = 'An attribute with a merge variable has no quotes; add them, such as href="{{{url}}}".';
     return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
   }
   const links = listLinks(tags);
@@ -39,7 +39,7 @@ function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
   return {
     name: 'links',
     status: 'fail',
-    message: 'A link is empty, # or not a full web address; write it whole, such as https://example.com/page.',
+    message: 'A link is empty, # or not a full web address; write the full address, such as https://example.com/page.',
     details: shownSome(broken.map(({ written }) => written)),
   };
 }
@@ -50,7 +50,7 @@ const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OT
 function checkLinkTypes(tags: readonly StartTag[], html: string): ContentCheck {
   const running = tags.flatMap(codeIn);
   if (running.length > 0) {
-    const message = 'A link would run code; mail programs block it, and filters refuse the mail.';
+    const message = 'A link would run code; mail programs block it, and spam filters reject the email.';
     return { name: 'link_types', status: 'fail', message, details: shownSome(running) };
   }
   const chosen = findResources(html);
@@ -61,7 +61,7 @@ function checkLinkTypes(tags: readonly StartTag[], html: string): ContentCheck {
   }
   const plain = listLinks(tags).filter(({ address }) => /^http:/i.test(address));
   if (plain.length > 0) {
-    const message = 'A link begins with http://; write https:// where the site answers there.';
+    const message = 'A link begins with http://; use https:// if the site supports it.';
     return { name: 'link_types', status: 'warn', message, details: shownSome(plain.map(({ written }) => written)) };
   }
   return { name: 'link_types', status: 'pass', message: 'No link runs code, and none is plain http.', details: [] };
@@ -162,7 +162,7 @@ export const VARIABLES_MAX = 10_000;
 function checkVariables({ subject, previewText, html, text, isKnown }: CheckedContent): ContentCheck {
   const many = [html, text].map((body) => parseMerge(body ?? '').filter((part) => typeof part !== 'string').length);
   if (Math.max(...many) > VARIABLES_MAX) {
-    const message = `The body holds ${Math.max(...many)} merge variables; at most ${VARIABLES_MAX} are possible.`;
+    const message = `The body contains ${Math.max(...many)} merge variables; at most ${VARIABLES_MAX} are allowed.`;
     return { name: 'variables', status: 'fail', message, details: [] };
   }
   const unknown = new Set<string>();
@@ -177,7 +177,7 @@ function checkVariables({ subject, previewText, html, text, isKnown }: CheckedCo
     name: 'variables',
     status: 'fail',
     message:
-      'A merge variable is no field or property of a contact and has no default; write {{{KEY|default}}} or declare the property.',
+      'A merge variable is not a field or property of a contact and has no default; write {{{KEY|default}}} or declare the property.',
     details: shownSome([...unknown].map((key) => `{{{${key}}}}`)),
   };
 }
@@ -198,7 +198,7 @@ const PREVIEW_CHARS = 150;
 function checkPreviewText(previewText: string | null): ContentCheck {
   const written = (previewText ?? '').trim();
   if (written === '') {
-    const message = 'There is no preview text; mail programs show the beginning of the body behind the subject.';
+    const message = 'There is no preview text; mail programs show the beginning of the body after the subject.';
     return { name: 'preview_text', status: 'warn', message, details: [] };
   }
   const chars = countChars(withDefaults(written));
@@ -214,7 +214,7 @@ function checkAltText(images: readonly StartTag[]): ContentCheck {
   return {
     name: 'alt_text',
     status: 'warn',
-    message: `${bare.length === 1 ? 'A picture has' : `${bare.length} pictures have`} no alt text: who does not see pictures misses them.`,
+    message: `${bare.length === 1 ? 'A picture has' : `${bare.length} pictures have`} no alt text; readers who do not see pictures miss them.`,
     details: shownSome(bare.map(({ attributes }) => attributes.get('src') ?? '')),
   };
 }
@@ -229,15 +229,15 @@ function checkImageWeight(
   const sources = images.map(({ attributes }) => (attributes.get('src') ?? '').trim());
   const gone = [...sources.filter((source) => isGone(source)), ...elsewhere];
   if (gone.length > 0) {
-    const message = 'A picture was deleted here, or its address is cut short: readers see a gap.';
+    const message = 'A picture was deleted from this service, or its address is truncated; readers see a gap.';
     return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };
   }
   // A repeated image is loaded once.
   const served = [...new Set(sources)].reduce((sum, source) => sum + countBytes(source), 0);
   const bytes = sources.reduce((sum, source) => sum + embeddedBytes(source), served);
   const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
-  if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body weigh no more than 1 MB.');
-  const message = `The pictures in the body weigh ${size}; beyond 1 MB a mail opens slowly.`;
+  if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body have at most 1 MB.');
+  const message = `The pictures in the body have ${size}; an email with more than 1 MB opens slowly.`;
   return { name: 'image_weight', status: 'warn', message, details: [] };
 }
 
@@ -261,7 +261,7 @@ function checkTextAndImages({ html, text }: CheckedContent, images: number): Con
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
     return passed('text_and_images', 'There is enough text next to the pictures.');
   }
-  const message = 'The mail is mostly pictures: filters distrust it, and who sees no pictures sees little.';
+  const message = 'The email is mostly pictures; spam filters distrust it, and readers who see no pictures see little.';
   return { name: 'text_and_images', status: 'warn', message, details: [] };
 }
 
@@ -280,7 +280,7 @@ function checkUnsubscribe(content: CheckedContent): ContentCheck {
   }
   if (!address || showsAddress(content, address)) return passed('unsubscribe', 'The body says how to unsubscribe.');
   const message =
-    'The body has an unsubscribe link of its own, so that no footer is added, and does not show the postal address; write {{{POSTAL_ADDRESS}}}.';
+    'The body has its own unsubscribe link, so no footer is added, but does not show the postal address; add {{{POSTAL_ADDRESS}}}.';
   return { name: 'unsubscribe', status: 'warn', message, details: [] };
 }
 

@@ -161,7 +161,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
       const args = ['backup', 'verify', desk.at('kept/planted')];
       const told = await desk.start(desk.at('path/rasket'), args, { env: {} }).ended;
       expect(told.code).not.toBe(0);
-      expect(told.stderr).toMatch(/may not be read or written by the account|belongs to another account/);
+      expect(told.stderr).toMatch(/cannot be read or written by the account|belongs to another account/);
       expect(fs.readdirSync(desk.at('secret/copy'))).toEqual(expect.arrayContaining(['SHA256SUMS']));
       const mine = await desk.start(desk.at('path/rasket'), ['backup', 'verify', desk.at('secret/copy')], { env: {} })
         .ended;

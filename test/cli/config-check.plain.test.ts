@@ -86,7 +86,7 @@ describe('rasket config check', () => {
     );
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr.trim().split('\n')).toEqual([
-      expect.stringMatching(/password \(relays\.bare\.ca_file\) has no certificate in PEM$/),
+      expect.stringMatching(/password \(relays\.bare\.ca_file\) contains no PEM certificate$/),
       expect.stringMatching(/empty \(relays\.bare\.password_file\) has no secret on its first line$/),
       expect.stringMatching(/none \(relays\.lost\.token_file\) cannot be read \(ENOENT\)/),
     ]);

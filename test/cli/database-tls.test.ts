@@ -28,11 +28,11 @@ async function answer(socket: Socket, certificate: Certificate | undefined): Pro
 }
 
 it.each([
-  { why: 'no TLS', certificate: undefined, says: /PostgreSQL offers no TLS there; .* leave sslmode out of the URL/ },
+  { why: 'no TLS', certificate: undefined, says: /PostgreSQL offers no TLS; .* remove sslmode from the URL/ },
   {
     why: 'a certificate of its own',
     certificate: makeCertificate(),
-    says: /no authority that comes with Node\.js has signed the certificate of PostgreSQL \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*sslrootcert=/,
+    says: /the certificate of PostgreSQL is not signed by an authority that Node\.js trusts \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*sslrootcert=/,
   },
 ])('a PostgreSQL server with $why is reported in one line', async ({ certificate, says }) => {
   expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });

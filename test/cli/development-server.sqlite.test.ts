@@ -89,7 +89,7 @@ describe('RASKET_DEV_API_KEY', () => {
 
   it.each([
     ['secret', /must be rk_ followed by 2 to 120 letters, digits, _ or -, such as rk_test/],
-    ['re_123456', /it is a key of Resend; keys of this server begin with rk_/],
+    ['re_123456', /it is a Resend key; keys of this server begin with rk_/],
     ['rk_a', /2 to 120/],
     ['rk_with space', /2 to 120/],
     [`rk_${'a'.repeat(121)}`, /2 to 120/],
@@ -135,7 +135,7 @@ it('a fresh rasket dev sends a broadcast, because its team has a placeholder for
 describe('a flag of rasket dev', () => {
   it('--no-any-sender accepts verified domains only, and the panel shows which senders are accepted', async () => {
     const strict = await dev({ RASKET_DEV_API_KEY: KEY }, '--no-any-sender');
-    expect(strict.stdout).toMatch(/Senders {2}verified domains only \(--any-sender: any\)/);
+    expect(strict.stdout).toMatch(/Senders {2}verified domains only \(--any-sender: any domain\)/);
     expect((await send(strict)).status).toBe(403);
     expect((await call(strict, '/domains', { method: 'POST', body: { name: 'acme.com' } })).body).toMatchObject({
       status: 'verified',
@@ -151,15 +151,15 @@ describe('a flag of rasket dev', () => {
   it.each([
     {
       args: ['--listen', '192.0.2.1'],
-      says: /loopback only; http\.host is "192\.0\.2\.1".*rasket dev --listen 192\.0\.2\.1 --any-host\n$/,
+      says: /loopback only, but http\.host is "192\.0\.2\.1".*rasket dev --listen 192\.0\.2\.1 --any-host\n$/,
     },
     {
       args: ['--listen', 'everywhere'],
       says: /--listen must be an IP address, such as 0\.0\.0\.0; got "everywhere"/,
       code: 64,
     },
-    { args: [], more: { RASKET_HTTP_HOST: '192.0.2.1' }, says: /loopback only; http\.host is "192\.0\.2\.1"/ },
-    { args: [], more: { RASKET_SMTP_HOST: '192.0.2.1' }, says: /loopback only; smtp\.host is "192\.0\.2\.1"/ },
+    { args: [], more: { RASKET_HTTP_HOST: '192.0.2.1' }, says: /loopback only, but http\.host is "192\.0\.2\.1"/ },
+    { args: [], more: { RASKET_SMTP_HOST: '192.0.2.1' }, says: /loopback only, but smtp\.host is "192\.0\.2\.1"/ },
   ])(
     'that listens for other machines is refused without --any-host: $args with $more',
     async ({ args, more = {}, says, code }) => {
@@ -247,7 +247,7 @@ describe('rasket playground', () => {
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
     expectOneLine(
       await desk.rasket(['playground', 'clear', '--data', 'data'], { env }),
-      /is not a folder of the development server/,
+      /is not a data folder of the development server/,
     );
   });
 });

@@ -92,7 +92,7 @@ describe('rasket domains claim', () => {
   });
 
   it('--wait exits with 1 and the diagnosis when its time is over', async () => {
-    const diagnosis = 'There is no TXT record at example.com yet; publish this one there.';
+    const diagnosis = 'There is no TXT record at example.com yet; publish this one.';
     const around = await answering(claim({}, { status: 'pending', diagnosis }));
     const words = ['domains', 'claim', 'example.com', '--wait-minutes', '0'];
     const { stdout, stderr, code } = await desk.rasket(words, around);

@@ -195,7 +195,7 @@ describe('a reply at the command line', () => {
   });
 
   it.each([
-    ['assign', ['nobody@example.net'], 'is nobody in this team', 'rasket members list'],
+    ['assign', ['nobody@example.net'], 'is not a member of this team', 'rasket members list'],
     ['snooze', ['2019-01-01T00:00:00Z'], 'in the future', ''],
   ])('rasket inbox %s names what helps when it is refused', async (verb, words, says, helps) => {
     const { threadId } = await inbox.arrive({ subject: 'Hints' });

@@ -58,7 +58,8 @@ async function rasket(
 }
 
 const plain = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
-const keyIn = (shown: string): string => /this key in (?:the|your authenticator) app: ([A-Z2-7 ]+)/.exec(shown)?.[1] ?? '';
+const keyIn = (shown: string): string =>
+  /this key in (?:the|your authenticator) app: ([A-Z2-7 ]+)/.exec(shown)?.[1] ?? '';
 const emailAnd = (email: string, ...more: Typed[]): Typed[] => [
   ['Email: ', email],
   [`Password of ${email}: `, PASSWORD],
@@ -228,6 +229,6 @@ describe('rasket account mfa', () => {
   it('is refused with an API key, which belongs to no person', async () => {
     const env = { HOME: home, RASKET_URL: scene.url, RASKET_API_KEY: team.key };
     const done = await runInProcess(['account', 'mfa'], { cwd: home, env });
-    expect(done).toMatchObject({ code: 77, stderr: expect.stringContaining('it takes a person who is signed in') });
+    expect(done).toMatchObject({ code: 77, stderr: expect.stringContaining('sign in as a person') });
   });
 });

@@ -143,7 +143,7 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
     await app.queue?.idle();
     expect(arrivals(scene)).toEqual(['ada@one.example', 'later@one.example']);
     for (const database of [{ url }, { driver: 'better-sqlite3' as const, url: '' }])
-      await expect(startOn(scene, database)).rejects.toThrow(/this database was moved to .* is kept as it was then/);
+      await expect(startOn(scene, database)).rejects.toThrow(/this database was moved to .* is kept unchanged since/);
   });
 });
 
@@ -214,7 +214,7 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     await client.query('create table somebodys (id integer)');
-    await isRefused(move, {}, /is not empty: it has the table somebodys\. Name an empty database/);
+    await isRefused(move, {}, /is not empty: it has the table somebodys\. Choose an empty database/);
     await client.query('drop table somebodys');
     const other = new Desk();
     onTestFinished(() => other.clear());
@@ -234,14 +234,14 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     for (const env of [{}, { PGPASSWORD: '' }] as Env[])
       expectOneLine(
         await rasket(['migrate-to-postgres', '--to', forgotten.href], env),
-        /PostgreSQL asks for a password, and none was given; put it into the URL of the database/,
+        /PostgreSQL requires a password, but none was given; put it into the URL of the database/,
         1,
       );
     const nowhere = new URL(url);
     nowhere.port = '1';
     await isRefused(['migrate-to-postgres', '--to', nowhere.href], {}, /PostgreSQL cannot be reached at 127\.0\.0\.1/);
-    expectOneLine(await rasket(['migrate-to-postgres', '--to', 'mysql://x']), /--to takes postgres:\/\//, 1);
-    expectOneLine(await rasket(['migrate-to-sqlite']), /the settings lead to SQLite already/, 1);
+    expectOneLine(await rasket(['migrate-to-postgres', '--to', 'mysql://x']), /--to must be postgres:\/\//, 1);
+    expectOneLine(await rasket(['migrate-to-sqlite']), /the settings already point to SQLite/, 1);
     await works(['teams', 'list']);
   });
 
@@ -265,17 +265,17 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     const file = desk.write('rasket.toml', '# Ours.\n[database]\n# Where it is.\ndriver = "better-sqlite3" # so far\n');
     fs.chmodSync(file, 0o600);
     const move = ['migrate-to-postgres', '--to', url, '--config', 'rasket.toml', '--write-config'];
-    expect(await works(move)).toMatch(/rasket\.toml leads there now\./);
+    expect(await works(move)).toMatch(/rasket\.toml now points to the new database\./);
     expect(fs.readFileSync(file, 'utf8')).toMatch(
       /^# Ours\.\n\[database\]\n# Where it is\.\ndriver = "pg" # so far\nurl = "postgres:[^\n]+"\n$/,
     );
-    expect(await works([...move, '--undo'])).toMatch(/rasket\.db is in force again.*toml leads to .*rasket\.db; start/);
+    expect(await works([...move, '--undo'])).toMatch(/rasket\.db is in use again.*toml points to .*rasket\.db; start/);
     expect(fs.readFileSync(file, 'utf8')).toContain('driver = "better-sqlite3" # so far');
     await works(['teams', 'list'], onSqlite());
     await isRefused(['teams', 'list'], onPg(url), /unfinished copy/, OUT_OF_USE);
     await works(move);
     await works(['teams', 'list', '--config', 'rasket.toml']);
-    await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);
+    await isRefused([...move, '--undo'], {}, /is not an unused copy of .*. Data that was added after its first use/);
   });
 
   it('that is repeated after its end only writes the settings', async () => {
@@ -285,11 +285,11 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     fs.chmodSync(file, 0o600);
     const move = ['migrate-to-postgres', '--to', url, '--config', 'rasket.toml'];
     await works(move);
-    await isRefused(move, {}, /this was done already: .* by hand or with --write-config/);
+    await isRefused(move, {}, /the move was already made: .* by hand or with --write-config/);
     const before = fs.readFileSync(file);
     expect(JSON.parse(await works([...move, '--write-config', '--json']))).toMatchObject({ was_moved_before: true });
     fs.writeFileSync(file, before);
-    expect(await works([...move, '--write-config'])).toMatch(/ already\. .*rasket\.toml leads there now\.\n$/);
+    expect(await works([...move, '--write-config'])).toMatch(/ already in .*rasket\.toml now points to it\.\n$/);
     await works(['teams', 'list', '--config', 'rasket.toml']);
   });
 
@@ -300,9 +300,9 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     await isRefused(
       ['migrate-to-sqlite', '--to', 'notes.txt'],
       onPg(url),
-      /notes\.txt is no SQLite database\. Name a new/,
+      /notes\.txt is not an SQLite database\. Choose a new/,
     );
-    await isRefused(['migrate-to-sqlite', '--to', 'blobs'], onPg(url), /blobs is a folder\. Name a new file/);
+    await isRefused(['migrate-to-sqlite', '--to', 'blobs'], onPg(url), /blobs is a folder\. Choose a new file/);
     expect(fs.readFileSync(desk.at('data/notes.txt'), 'utf8')).toBe('not a database');
   });
 

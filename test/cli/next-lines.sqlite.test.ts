@@ -128,17 +128,17 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['webhooks', 'get', HOOK], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks replay'],
   [
     ['webhooks', 'trigger', 'email.bounced'],
-    () => refused(422, 'validation_error', 'No enabled webhook and no listener takes email.bounced; nobody would.'),
+    () => refused(422, 'validation_error', 'No enabled webhook and no listener subscribes to email.bounced.'),
     'rasket webhooks listen',
   ],
   [
     ['webhooks', 'trigger', 'email.bounced', '--endpoint', HOOK],
-    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
+    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled; enable it first.'),
     'rasket webhooks get',
   ],
   [
     ['webhooks', 'replay', HOOK, EVENT],
-    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
+    () => refused(422, 'validation_error', 'The webhook wh_1 is disabled; enable it first.'),
     'rasket webhooks update',
   ],
   [
@@ -148,22 +148,22 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [
     ['domains', 'create', 'x.example'],
-    () => refused(409, 'resource_locked', 'The domain x.example is registered by this team already.'),
+    () => refused(409, 'resource_locked', 'The domain x.example is already registered by this team.'),
     'rasket domains get',
   ],
   [
     ['topics', 'create', '--name', 'News', '--default-subscription', 'opt_in'],
-    () => refused(422, 'validation_error', 'name: there is a topic called "News" already; choose another.'),
+    () => refused(422, 'validation_error', 'name: a topic named "News" already exists; choose another name.'),
     'rasket topics list',
   ],
   [
     ['templates', 'create', 'T', '--alias', 'tea', '--html', 'x'],
-    () => wrong('alias', 'alias: another template of this team is called tea; an alias names one.'),
+    () => wrong('alias', 'alias: another template of this team has the alias tea; choose a different alias.'),
     'rasket templates get',
   ],
   [
     ['emails', 'cancel', ID],
-    () => refused(409, 'resource_locked', 'This email is not scheduled any more (delivered); only a scheduled one.'),
+    () => refused(409, 'resource_locked', 'This email is no longer scheduled (delivered); only a scheduled one.'),
     'rasket explain',
   ],
   [

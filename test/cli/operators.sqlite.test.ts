@@ -107,14 +107,14 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['restore nowhere --data other', /^rasket: \S+\/nowhere does not exist; list the backups with: /, 66],
   ['rekey --data data', /^The new key is in use; /],
   ['blobs move --to s3 --data data', /^rasket: the settings do not define the store: /, 1],
-  ['migrate-to-postgres --data data', /^rasket: --to takes postgres:/, 1],
-  ['migrate-to-sqlite --data data', /^rasket: the settings lead to SQLite already /, 1],
+  ['migrate-to-postgres --data data', /^rasket: --to must be postgres:/, 1],
+  ['migrate-to-sqlite --data data', /^rasket: the settings already point to SQLite /, 1],
   ['config check', /^The settings in the environment are valid\.$/m],
   ['completion bash', /^# Completion of rasket for bash: /],
   ['man', /^\.TH RASKET 1 /],
   ['relays list --data data', /^NAME\tSERVER\t/],
   ['playground --data data', /^ID\tCAUGHT\t/],
-  ['seed --data data', /^rasket: \S+ is not a folder of the development server; /, 1],
+  ['seed --data data', /^rasket: \S+ is not a data folder of the development server; /, 1],
 ];
 
 it('each command on a data folder also works as a process of its own', async () => {

@@ -218,7 +218,7 @@ describe('a person at a terminal', () => {
       const refused = await rasket(words.split(' '), env);
       expect(refused, words).toMatchObject({ code: 77, stdout: '' });
       expect(refused.stderr).toBe(
-        `rasket: This route is not reached with an API key; it takes a person who is signed in (invalid_permission). Sign in with: rasket login --url ${scene.url}\n`,
+        `rasket: This route does not accept an API key; sign in as a person (invalid_permission). Sign in with: rasket login --url ${scene.url}\n`,
       );
     }
     expect((await rasket(['members', 'list'], env)).code).toBe(0);

@@ -162,7 +162,10 @@ describe('rasket seed', () => {
   it('refuses every folder except one of a development server', async () => {
     const made = await desk.rasket(['init', '--data', 'real', '--json'], { env });
     expect(made).toMatchObject({ code: 0 });
-    expectOneLine(await desk.rasket(['seed', '--data', 'real'], { env }), /is not a folder of the development server/);
+    expectOneLine(
+      await desk.rasket(['seed', '--data', 'real'], { env }),
+      /is not a data folder of the development server/,
+    );
     expectOneLine(await desk.rasket(['seed', '--data', 'nowhere'], { env }), /rasket dev --data nowhere/);
   });
 });

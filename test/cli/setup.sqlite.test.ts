@@ -246,7 +246,7 @@ describe('rasket setup refuses', () => {
     ['--https', 'maybe', /--https: must be own, proxy, none or a port such as 8443/],
     ['--https', '70000', /--https: must be a TCP port from 1 to 65535/],
     ['--api-port', '0', /--api-port: must be a TCP port from 1 to 65535/],
-    ['--team', ' ', /--team: A team's name has 1 to \d+ characters/],
+    ['--team', ' ', /--team: A team's name must have 1 to \d+ characters/],
     ['--email', 'ada', /--email or --no-email: .*must be an address/],
     ['--domain', 'nodot', /--domain or --no-domain: /],
   ])('the value of %s %j', async (flag, value, says) => {
@@ -367,7 +367,7 @@ key_secret = "${secret.toString('base64')}"
     desk.write(FILE, provider(server.port, Buffer.alloc(32, 8)));
     const before = server.lines();
     const ended = await setUp({ ...ANSWERS, '--publish-with': 'office' });
-    expect(`${ended.stdout}${ended.stderr}`).toContain('The answer of the DNS provider office cannot be trusted.');
+    expect(`${ended.stdout}${ended.stderr}`).toContain('The response of the DNS provider office cannot be trusted.');
     expect(ended.code).not.toBe(0);
     expect(server.lines()).toEqual(before);
   });

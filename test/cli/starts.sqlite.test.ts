@@ -28,8 +28,8 @@ const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 describe('rasket init', () => {
   it.each([
     { why: 'another program’s folder', data: 'home', says: /contains other files; choose an empty or a new folder/ },
-    { why: 'a file', data: 'home/note', says: /cannot be made a folder/ },
-    { why: 'a folder below a file', data: 'home/note/data', says: /cannot be made a folder/ },
+    { why: 'a file', data: 'home/note', says: /cannot be created as a folder/ },
+    { why: 'a folder below a file', data: 'home/note/data', says: /cannot be created as a folder/ },
   ])('refuses $why in one line', async ({ data, says }) => {
     desk.write('home/note', 'not ours');
     expectOneLine(await desk.rasket(['init', '--data', data], { env }), says);
@@ -116,7 +116,7 @@ describe('rasket serve', () => {
       'data',
     ];
     const ended = await desk.start('setpriv', words, { env }).ended;
-    expectOneLine(ended, /data\/instance\.key may not be read or written by the account .*; look at owner and mode/);
+    expectOneLine(ended, /data\/instance\.key cannot be read or written by the account .*; check the owner and mode/);
   });
 
   it('lists every fault of a configuration, one on each line', async () => {
@@ -139,7 +139,10 @@ describe('rasket serve', () => {
     await server.stop();
     expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development server/);
     await install();
-    expectOneLine(await desk.rasket(['dev', '--data', 'data'], { env }), /is not a folder of the development server/);
+    expectOneLine(
+      await desk.rasket(['dev', '--data', 'data'], { env }),
+      /is not a data folder of the development server/,
+    );
   });
 });
 

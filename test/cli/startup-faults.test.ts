@@ -60,7 +60,7 @@ describe('a start', () => {
   it('fails in one line when the instance key is a symbolic link to itself', async () => {
     fs.rmSync(key());
     fs.symlinkSync('instance.key', key());
-    expectOneLine(await serve(), /instance\.key leads through symbolic links that lead to themselves; put the key in/);
+    expectOneLine(await serve(), /instance\.key leads through a loop of symbolic links; put the key in/);
   });
 
   // runs only with SQLite, because the development profile is the same with both databases
@@ -85,14 +85,14 @@ describe('a start', () => {
   it('fails in one line when the content folder is a symbolic link to itself', async () => {
     fs.rmSync(desk.at('data/blobs'), { recursive: true, force: true });
     fs.symlinkSync('blobs', desk.at('data/blobs'));
-    expectOneLine(await serve(), /data\/blobs\S* leads through symbolic links that lead to themselves; put a folder/);
+    expectOneLine(await serve(), /data\/blobs\S* leads through a loop of symbolic links; put a folder/);
   });
 
   it('fails in one line when a table is missing', async () => {
     await change('drop table plan_terms');
     expectOneLine(
       await serve(),
-      /the database lacks what its migrations have made \(.*plan_terms.*\); restore it from a backup/,
+      /the database lacks tables or columns of its migrations \(.*plan_terms.*\); restore it from a backup/,
     );
   });
 

@@ -32,7 +32,7 @@ describe.skipIf(driver === 'pg')('a faulty database', () => {
     {
       why: 'a damaged file',
       spoil: () => fs.writeFileSync(desk.at('data/rasket.db'), 'This is no database.'.repeat(500)),
-      says: /database file \S+rasket\.db is damaged or no SQLite database .*; restore it from a backup/,
+      says: /database file \S+rasket\.db is damaged or not an SQLite database .*; restore it from a backup/,
     },
     {
       why: 'a file whose pages were overwritten',
@@ -41,7 +41,7 @@ describe.skipIf(driver === 'pg')('a faulty database', () => {
         fs.writeSync(file, Buffer.alloc(100_000, 0xa5), 0, 100_000, 4096);
         fs.closeSync(file);
       },
-      says: /database file is damaged or no SQLite database .*; restore it from a backup/,
+      says: /database file is damaged or not an SQLite database .*; restore it from a backup/,
     },
     {
       why: 'a folder in its place',
@@ -109,7 +109,7 @@ describe.skipIf(driver === 'pg' || !mountable)('a faulty disk', () => {
       const room = 'rm -f disk/filler; mount -o remount,size=20m disk';
       const script = `{ ${first.replace(/;?$/, ';')} rasket init --data disk/data; ${room}; rasket init --data disk/data >out; }`;
       const ended = await desk.start('unshare', inOwnMount(size, script)).ended;
-      expectOneLine(ended, /disk is full; nothing that was accepted is lost/, 0);
+      expectOneLine(ended, /disk is full; no accepted mail is lost/, 0);
       expect(fs.readFileSync(desk.at('out'), 'utf8')).toMatch(/^API key {2}rk_/m);
     },
   );

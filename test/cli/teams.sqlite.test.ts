@@ -110,7 +110,7 @@ describe('rasket teams', () => {
     expect((await update(...named(20))).code).toBe(0);
     expectOneLine(await update(...named(21)), /at most 20 admin addresses; got 21/);
     expectOneLine(await update('nobody'), /admin address "nobody"/);
-    expectOneLine(await update('Ann <ann@example.com>'), /"Ann <ann@example.com>" must be without a name/);
+    expectOneLine(await update('Ann <ann@example.com>'), /"Ann <ann@example.com>" must not contain a name/);
   });
 
   it('reports its errors in one line', async () => {

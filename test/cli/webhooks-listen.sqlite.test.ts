@@ -159,7 +159,7 @@ describe('rasket webhooks listen', () => {
     await desk.rasket(['keys', 'revoke', id, '--yes'], { env: env() });
     await suppress('f@example.org');
     const ended = await running.ended;
-    expect(ended).toMatchObject({ code: 77, stderr: 'rasket: The API key is not valid any more. (key_revoked)\n' });
+    expect(ended).toMatchObject({ code: 77, stderr: 'rasket: The API key is no longer valid. (key_revoked)\n' });
   });
 
   it.each([

@@ -101,7 +101,7 @@ describe('an installation', () => {
     const empty = await desk.database('empty');
     for (const words of [['serve'], ['teams', 'list'], ['sending', 'off']]) {
       const refused = await rasket([...words, '--data', 'fresh'], empty);
-      expectOneLine(refused, /database .* is empty; make an installation with: rasket init --data .*fresh/);
+      expectOneLine(refused, /database .* is empty; create an installation with: rasket init --data .*fresh/);
     }
     expect(readFiles('fresh').filter((name) => name !== 'run')).toEqual(['instance.key']);
     expect(await rasket(['migrate', '--data', 'fresh'], empty)).toMatchObject({ code: 0 });
@@ -137,7 +137,7 @@ describe('a data folder with another database', () => {
     fs.rmSync(desk.at('data/installation.id'));
     fs.rmSync(desk.at('data/blobs/installation.id'));
     const refused = await rasket(['serve', '--data', 'data'], await lostSettings());
-    expectOneLine(refused, /is empty, but .*data holds content of mail: (was the file lost .*, or )?were the settings/);
+    expectOneLine(refused, /is empty, but .*data contains mail content: (was the file lost .*, or )?were the settings/);
     await startsAndStops('data');
   });
 
@@ -243,7 +243,7 @@ describe('an installation of an earlier version', () => {
       await query('delete from team_plans');
       await query('delete from teams');
       plantBlob('data');
-      expectOneLine(await rasket(['serve', '--data', 'data']), /has no team, but .*data holds content of mail/);
+      expectOneLine(await rasket(['serve', '--data', 'data']), /has no team, but .*data contains mail content/);
     },
   );
 });
@@ -273,7 +273,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     fs.mkdirSync(desk.at('second'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('second/instance.key'));
     const refusal =
-      /^rasket: (\S+) is not the folder that the other nodes of this installation keep blobs in \(blobs\.store is "files"\): the file (shared-[0-9a-f]{32}) is missing, .*Nothing was changed$/m;
+      /^rasket: (\S+) is not the folder in which the other nodes of this installation store blobs \(blobs\.store is "files"\): the file (shared-[0-9a-f]{32}) is missing, .*Nothing was changed$/m;
     const serveSecond = () => desk.run(['serve', '--data', 'second'], { env });
     const alone = await serveSecond();
     expect([alone.code, alone.stderr]).toEqual([1, expect.stringMatching(refusal)]);

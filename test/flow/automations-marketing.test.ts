@@ -146,8 +146,10 @@ describe('a warning', () => {
       variables: [{ key: 'PRODUCT', type: 'string' }],
     });
     expect(answer.warnings).toEqual([
-      expect.stringMatching(/^html uses \{\{\{FIRST_NAME\}\}\}, \{\{\{UNSUBSCRIBE_URL\}\}\}, which broadcasts and/),
-      expect.stringMatching(/^subject uses \{\{\{EMAIL\}\}\}, which broadcasts and automations fill;/),
+      expect.stringMatching(
+        /^html uses \{\{\{FIRST_NAME\}\}\}, \{\{\{UNSUBSCRIBE_URL\}\}\}, which only broadcasts and/,
+      ),
+      expect.stringMatching(/^subject uses \{\{\{EMAIL\}\}\}, which only broadcasts and automations fill;/),
     ]);
   });
 
@@ -156,13 +158,13 @@ describe('a warning', () => {
     const graph = { steps: [start, sends(id)], connections: [{ from: 'start', to: 'm' }] };
     const made = await at.must('POST', '/automations', { name: 'A', ...graph });
     const none =
-      'The step m sends marketing mail, and the team has no postal address to show in it; set postal_address.';
+      'The step m sends marketing mail, but the team has no postal address to show in it; set postal_address.';
     expect(made).toEqual({ object: 'automation', id: made.id, warnings: [none] });
     await nameTeam();
     const enabled = await at.must('PATCH', `/automations/${made.id}`, { status: 'enabled' });
     expect(enabled.warnings).toEqual([
       expect.stringMatching(
-        /^The step m sends a template with an unsubscribe link of its own, .*\{\{\{POSTAL_ADDRESS\}\}\}/,
+        /^The step m sends a template that has its own unsubscribe link, .*\{\{\{POSTAL_ADDRESS\}\}\}/,
       ),
     ]);
     const { id: right } = await publish({

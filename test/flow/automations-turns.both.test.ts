@@ -155,7 +155,7 @@ describe('a step that fails with a service error', () => {
     expect(await row()).toMatchObject({ tries: 1, due_at: scene.clock.now() + MINUTE, status: 'running' });
     expect((await fetchRun(scene, has, id)).steps[2]).toMatchObject({
       status: 'waiting',
-      output: { reason: 'an error of the service, once; its log says which', until: expect.any(String) },
+      output: { reason: 'an error of the service, once; its log has the details', until: expect.any(String) },
     });
     await scene.settled();
     expect(await row()).toMatchObject({ tries: 1 });
@@ -182,7 +182,7 @@ describe('a step that fails with a service error', () => {
       await scene.settled();
     }
     const run = await fetchRun(scene, has, id);
-    const error = 'an error of the service, 8 times; its log says which';
+    const error = 'an error of the service, 8 times; its log has the details';
     expect(run).toMatchObject({ status: 'failed', error: `mail: ${error}` });
     expect(run.steps[2]).toMatchObject({ key: 'mail', status: 'failed', error: { message: error } });
     expect((await scene.events(run.id)).at(-1)).toMatchObject({ type: 'automation.run.failed' });

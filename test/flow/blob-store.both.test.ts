@@ -110,7 +110,7 @@ it('a send that is refused because of the object store says so, and when to retr
     {
       statusCode: 503,
       name: 'service_unavailable',
-      message: 'The service cannot store anything just now, and nothing was accepted; try again later.',
+      message: 'The service cannot store data at present, so nothing was accepted; try again later.',
     },
   ]);
 });

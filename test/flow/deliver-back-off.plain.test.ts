@@ -29,7 +29,7 @@ const BROKEN = [
   {
     how: 'more replies than anything asked for',
     answer: '250 Ok\r\n'.repeat(300),
-    says: /answered DATA with 250 Ok|more than 128 replies/,
+    says: /replied to DATA with 250 Ok|more than 128 replies/,
   },
 ];
 

@@ -143,7 +143,7 @@ describe('a refusal', () => {
         address: 'b@y.example',
         reason: 'refused_for_now',
         cause: 'protocol',
-        detail: `${MX} answered RCPT TO with 552 Too many`,
+        detail: `${MX} replied to RCPT TO with 552 Too many`,
         reply: { code: 552, lines: ['Too many'] },
         mx: MX,
       },
@@ -236,7 +236,7 @@ test('a server that sends replies without end is disconnected', async () => {
 test('a message larger than the announced size is not offered', async () => {
   await given({ sink: { size: 1000 } });
   const outcomes = await scene.send('a@y.example', { body: `${'x'.repeat(998)}\r\n1\r\n` });
-  const detail = `The message has 1003 bytes; ${MX} takes at most 1000`;
+  const detail = `The message has 1003 bytes; ${MX} accepts at most 1000`;
   const reply = { code: 552, enhanced: '5.3.4', lines: [detail] };
   expect(outcomes).toEqual([{ kind: 'bounced', address: 'a@y.example', reason: 'too_large', detail, reply }]);
   expect(account(scene.sink)).toEqual(GREETED);

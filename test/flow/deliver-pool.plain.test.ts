@@ -296,7 +296,7 @@ describe('a destination that failed', () => {
         kind: 'deferred',
         address: 'a@y.example',
         reason: 'destination_down',
-        detail: `Not tried, since a moment ago: ${detail}`,
+        detail: `Not tried, because a moment ago: ${detail}`,
         reply,
         cause: 'receiver_trouble',
         mx: MX,

@@ -177,13 +177,13 @@ describe('a faulty relay', () => {
 
   test('defers the mail without STARTTLS, and gets no login', async () => {
     await given({ sink: { tls: 'none' } });
-    expect(await scene.send('a@y.example')).toMatchObject([waiting(/main is used over TLS alone.*offers no STARTTLS/)]);
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/main is used over TLS only.*offers no STARTTLS/)]);
     expect(scene.sink.counts).toMatchObject({ auth: 0, mail: 0 });
   });
 
   test('is reported with its mechanisms when they differ from the settings', async () => {
     await given({ mechanism: 'cram-md5', auth: { mechanisms: ['PLAIN', 'LOGIN'] } });
-    expect(await loadDetail()).toMatch(/offers login by PLAIN, LOGIN, and not by CRAM-MD5/);
+    expect(await loadDetail()).toMatch(/offers login by PLAIN, LOGIN, but not by CRAM-MD5/);
   });
 
   test('is reported with an unreadable file of its settings', async () => {

@@ -307,7 +307,11 @@ describe('when we are a mail exchanger ourselves,', () => {
     const takesMailFor = (): Promise<boolean> => Promise.reject(new Error('the database is gone'));
     await given({ zones, deliver: { ...own, takesMailFor } });
     expect(await scene.send('a@y.example')).toMatchObject([
-      { kind: 'deferred', reason: 'unreachable', detail: 'whether y.example is received here is not known now' },
+      {
+        kind: 'deferred',
+        reason: 'unreachable',
+        detail: 'it cannot be determined at present whether this server receives mail for y.example',
+      },
     ]);
   });
 });

@@ -81,7 +81,7 @@ test('a connection with replies injected after STARTTLS is given up', async () =
       kind: 'deferred',
       address: 'a@y.example',
       reason: 'tls_unavailable',
-      detail: `${MX} [127.0.0.1]: STARTTLS: bytes were injected behind the answer to STARTTLS`,
+      detail: `${MX} [127.0.0.1]: STARTTLS: bytes were injected after the reply to STARTTLS`,
       mx: MX,
     },
   ]);
@@ -90,7 +90,7 @@ test('a connection with replies injected after STARTTLS is given up', async () =
 
 test.each([
   { tls: 'none', detail: `TLS is enforced for this sender, but ${MX} [127.0.0.1] offers no STARTTLS` },
-  { tls: 'refused', detail: /answered STARTTLS with 454 4\.7\.0 TLS not available$/ },
+  { tls: 'refused', detail: /replied to STARTTLS with 454 4\.7\.0 TLS not available$/ },
   { tls: 'broken-handshake', detail: /: the TLS handshake: / },
 ] as const)('enforced mail is not sent in clear text: $tls', async ({ tls, detail }) => {
   await given({ sink: { tls } });

@@ -69,7 +69,7 @@ it('a receiver that reads content slower than the lowest rate is disconnected be
     await slow.waitFor((sink) => sink.contentBytes >= wanted || sink.open === 0);
   }
   await scene.settled();
-  expect(await whyDelayed(mail, id)).toMatch(/took less than 32768 bytes of content a second/);
+  expect(await whyDelayed(mail, id)).toMatch(/accepted less than 32768 bytes of content a second/);
   expect(slow.counts.accepted).toBe(0);
   slow.readOn(Infinity);
   await advanceToNextAttempt(scene, id);

@@ -279,7 +279,7 @@ it.runIf(driver === 'pg')(
     };
     ownFolder();
     await expect(start({ url: direct }, ['http'])).rejects.toThrow(
-      /\/blobs is not the folder that the other nodes of this installation keep blobs in .*: touch .*\/blobs\/shared-[0-9a-f]{32}\./,
+      /\/blobs is not the folder in which the other nodes of this installation store blobs .*: touch .*\/blobs\/shared-[0-9a-f]{32}\./,
     );
     rmSync(path.join(dataDir, 'blobs'), { recursive: true });
     symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));

@@ -93,7 +93,7 @@ describe('the daily sweep', () => {
       writeFileSync(mark, right);
     }
     rmSync(path.join(scene.dataDir, 'blobs/installation.id'));
-    await expect(run('remove-orphan-blobs')).rejects.toThrow(/is its file system mounted/);
+    await expect(run('remove-orphan-blobs')).rejects.toThrow(/check that its file system is mounted/);
     copyFileSync(path.join(scene.dataDir, 'installation.id'), path.join(scene.dataDir, 'blobs/installation.id'));
     expect(existsSync(locateFolder(owner))).toBe(true);
     expect(await run('remove-orphan-blobs')).toBe(1);

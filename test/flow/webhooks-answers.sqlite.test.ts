@@ -91,7 +91,7 @@ describe('the timeout of ten seconds', () => {
       scene.clock.advance(1);
       await scene.settled();
       expect(await listAttempts(scene, hookId)).toEqual([
-        { http_status_code: null, response: null, error: 'The endpoint did not answer within 10 seconds.' },
+        { http_status_code: null, response: null, error: 'The endpoint did not respond within 10 seconds.' },
       ]);
       expect(await loadOutbox(scene, hookId)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
     });

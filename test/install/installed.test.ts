@@ -102,7 +102,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
     typed('chgrp rasket /etc/rasket/rasket.toml');
     expect(refused).toMatchObject({ status: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^rasket: \/etc\/rasket\/rasket\.toml may not be read by the account of the service; .* as root: chgrp \d+ .* chmod 640 [^\n]*\n$/,
+      /^rasket: \/etc\/rasket\/rasket\.toml cannot be read by the account of the service; .* as root: chgrp \d+ .* chmod 640 [^\n]*\n$/,
     );
   });
 
@@ -187,7 +187,7 @@ describe.runIf(isPossible)('the installation made by install.sh', () => {
       status: 1,
       stdout: '',
       stderr:
-        'rasket: /etc/rasket/rasket.toml may be read by root and the account of the service only; run this command with sudo\n',
+        'rasket: /etc/rasket/rasket.toml can only be read by root and the account of the service; run this command with sudo\n',
     });
   });
 

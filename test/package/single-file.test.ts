@@ -57,7 +57,9 @@ it('the single file says what it does not contain', () => {
   });
   expect(told.stdout + told.stderr).toContain('the single executable does not include keytar and @napi-rs/keyring');
   const watched = spawnSync(file, ['dev', '--watch'], { env, encoding: 'utf8' });
-  expect(watched.stderr).toMatch(/^rasket: --watch restarts on a change of the sources, and this single file has none/);
+  expect(watched.stderr).toMatch(
+    /^rasket: --watch restarts when the sources change, but this executable has no sources/,
+  );
 });
 
 describe('the database addon of the single file', () => {

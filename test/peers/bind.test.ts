@@ -189,7 +189,7 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
     const refused = await own.api('POST', `/domains/${created.body.id}/dns/configure`, { key: team.key });
     expect(refused.status).toBe(422);
     expect(refused.body.message).toContain(`(${why})`);
-    expect(refused.body.message).toContain('its operator has to look into it');
+    expect(refused.body.message).toContain('ask the operator to check it');
     expect(await bind.dump(ZONE)).toEqual(before);
     expect(own.log.filter((line) => line.includes('refuses its key'))).toHaveLength(1);
   });

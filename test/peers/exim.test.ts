@@ -40,7 +40,7 @@ describePeers('a real Exim', ['exim4'], () => {
     const raw = `From: <someone@exim.test>\nTo: <support@${name}>\nSubject: Hello\nMessage-ID: <1@exim.test>\n\n${body}`;
     exim.submit({ from: 'someone@exim.test', to: [`support@${name}`, `sales@${name}`] }, raw);
     const [line] = await exim.logged(/ => .* C="250 /);
-    expect(line).toMatch(/ X=TLS1\.3:.* C="250 2\.0\.0 Taken and stored as /);
+    expect(line).toMatch(/ X=TLS1\.3:.* C="250 2\.0\.0 Stored as /);
 
     const { data } = (await scene.api('GET', '/emails/receiving', { key: team.key })).body;
     expect(data).toMatchObject([{ subject: 'Hello', message_id: '<1@exim.test>' }]);
@@ -52,6 +52,6 @@ describePeers('a real Exim', ['exim4'], () => {
 
     exim.submit({ from: 'someone@exim.test', to: ['somebody@elsewhere.example'] }, raw);
     const [bounce] = await exim.logged(/ \*\* somebody@elsewhere\.example/);
-    expect(bounce).toMatch(/550 5\.7\.1 No mail is taken for elsewhere\.example here/);
+    expect(bounce).toMatch(/550 5\.7\.1 This server does not receive mail for elsewhere\.example/);
   });
 });

@@ -60,7 +60,7 @@ describePeers('a kill -9 while a real Postfix delivers mail to us', ['postfix', 
 
     const there = await allReceived(createApi(await program.listening()), program.apiKey);
     const ids = there.map(({ id }) => id);
-    const answered = sent.map((line) => /Taken and stored as ([0-9a-f-]{36})/.exec(line)?.[1] ?? line);
+    const answered = sent.map((line) => /Stored as ([0-9a-f-]{36})/.exec(line)?.[1] ?? line);
     console.log(
       JSON.stringify({
         messages: MESSAGES,

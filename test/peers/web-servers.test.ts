@@ -180,7 +180,7 @@ for (const [name, program, start] of [
       const asked = await inClear(web.http, challenge);
       // Caddy leads there by a redirect, which an authority follows (RFC 8555 §8.3).
       const answered = asked.status === 200 || asked.status === 404 ? asked : await call(challenge);
-      expect(answered).toMatchObject({ status: 404, text: 'No order waits for this.\n' });
+      expect(answered).toMatchObject({ status: 404, text: 'No certificate order waits for this challenge.\n' });
       const led = await inClear(web.http, '/emails?limit=1');
       expect([301, 308]).toContain(led.status);
       expect(led.headers.location).toMatch(new RegExp(`^https://${HOST}(:\\d+)?/emails\\?limit=1$`));

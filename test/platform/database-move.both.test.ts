@@ -85,7 +85,7 @@ it('exactly one database is in use at any moment: the old one, the new one, and 
   expect(hashes.find(({ name }) => name === 'emails')).toMatchObject({ rows: 2 });
   expect(contents).toMatchObject({ named: 1, files: 1, missing: 0 });
   await expect(openOn('from')).rejects.toThrow(/this database was moved to the new one/);
-  await expect(moveDatabase(order)).rejects.toThrow(/this was done already: the rows are in the new one/);
+  await expect(moveDatabase(order)).rejects.toThrow(/the move was already made: the rows are in the new one/);
 
   await undoMove(order);
   await closeStore(await openOn('from'));

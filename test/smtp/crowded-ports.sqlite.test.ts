@@ -6,7 +6,8 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { openDialogue, type Dialogue as Plain } from '../rig/smtp-dialogue.ts';
 import { Dialogue, logIn, findPort } from './dialogue.ts';
 
-const MAKES_WAY = '421 4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute';
+const MAKES_WAY =
+  '421 4.3.2 Many clients are waiting for a connection, and your address has the most open; connect again in a minute';
 const FULL = '421 4.3.2 Too many connections; try again in a minute';
 /** A kind of port has twelve of sixteen connections; four addresses of unauthenticated clients take them all. */
 const STRANGERS = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'];

@@ -36,7 +36,7 @@ it('a login with a key of Resend is told how to create a key of this server', as
   await client.reply();
   const token = Buffer.from('\0rasket\0re_123456789').toString('base64');
   expect(await client.say(`AUTH PLAIN ${token}`)).toMatch(
-    /^535 5\.7\.8 This is an API key of Resend .+ rasket api-keys create NAME$/,
+    /^535 5\.7\.8 This is a Resend API key .+ rasket api-keys create NAME$/,
   );
   client.end();
 });

@@ -157,7 +157,9 @@ describe('a submitted message with more recipients than an email may have', () =
     await client.say(`MAIL FROM:<${from}>`);
     for (const address of listAddresses(1000)) client.send(`RCPT TO:<${address}>\r\n`);
     for (let n = 0; n < 1000; n++) expect(await client.line()).toMatch(/^250 /);
-    expect(await client.say('RCPT TO:<more@one.example>')).toMatch(/^452 4\.5\.3 1000 recipients are taken at once; /);
+    expect(await client.say('RCPT TO:<more@one.example>')).toMatch(
+      /^452 4\.5\.3 1000 recipients are accepted per message; /,
+    );
     expect(await client.say('RCPT TO:<R998@one.example>')).toMatch(/^250 /);
     const got = await arrivedDuring(async () => {
       expect(await client.say('DATA')).toMatch(/^354/);
@@ -176,7 +178,7 @@ describe('a submitted message with more recipients than an email may have', () =
     for (const address of listAddresses(2000)) client.send(`RCPT TO:<${address}>\r\n`);
     for (let n = 0; n < 1000; n++) expect(await client.line()).toMatch(/^250 /);
     for (let n = 0; n < 1000; n++)
-      expect(await client.line()).toMatch(/^452 4\.5\.3 1000 recipients are taken at once; /);
+      expect(await client.line()).toMatch(/^452 4\.5\.3 1000 recipients are accepted per message; /);
     const got = await arrivedDuring(async () => {
       expect(await client.say('DATA')).toMatch(/^354/);
       client.send(`From: ${from}\r\n\r\nx\r\n.\r\n`);

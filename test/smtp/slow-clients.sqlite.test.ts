@@ -80,7 +80,7 @@ describe('a command that arrives byte by byte', () => {
       client.send(byte);
       scene.clock.advance(100_000);
     }
-    expect(await client.hear()).toBe('421 4.4.2 No command came for 300 s; connect again when there is mail');
+    expect(await client.hear()).toBe('421 4.4.2 No command was received for 300 s; connect again when there is mail');
     expect(await client.hear()).toBe('closed');
   });
 
@@ -124,7 +124,7 @@ it('a client that hangs up in its message leaves one plain line in the log', asy
   const told = () => lines().filter(({ level, msg }) => Number(level) >= 40 || msg === 'submission refused');
   await vi.waitFor(() => expect(told()).not.toEqual([]));
   expect(told()).toMatchObject([
-    { msg: 'submission refused', reason: '4.4.2 The client hung up before the end of its message' },
+    { msg: 'submission refused', reason: '4.4.2 The client disconnected before the end of its message' },
   ]);
 });
 
@@ -139,7 +139,7 @@ it('a repeated recipient counts once, and after 10,000 times like any other comm
     const reply = await client.hear();
     replies.set(reply.slice(0, 3), (replies.get(reply.slice(0, 3)) ?? 0) + 1);
     if (!reply.startsWith('421')) continue;
-    expect(reply).toMatch(/^421 4\.7\.0 Nothing was brought in 100 commands/);
+    expect(reply).toMatch(/^421 4\.7\.0 No message was sent within 100 commands/);
     break;
   }
   // The greeting, EHLO and MAIL are commands too.
@@ -179,7 +179,7 @@ describe('while connections are short,', () => {
     small.clock.advance(10_000);
     for (const client of greedy.slice(0, 2)) {
       expect(await client.hear()).toBe(
-        '421 4.3.2 Many wait for a connection, and no command came; connect again when there is mail',
+        '421 4.3.2 Many clients are waiting for a connection, and this one was idle; connect again when there is mail',
       );
       expect(await client.hear()).toBe('closed');
     }

@@ -66,7 +66,7 @@ describe('an SMTP login', () => {
       expect(await logIn(await open(), key, user)).toBe('235 2.7.0 Logged in');
     }
     expect(await logIn(await open(), key, 'admin')).toBe(
-      '535 5.7.8 The user name is "rasket", or the id of the API key',
+      '535 5.7.8 The user name must be "rasket", or the id of the API key',
     );
     scene.clock.advance(600_000);
   });
@@ -152,7 +152,7 @@ describe('the limit', () => {
   it('of size makes a larger message be read and refused, and nothing of it is stored', async () => {
     const client = await loggedIn(team.key);
     expect(await send(client, from, `${message(from)}${`${'x'.repeat(70)}\r\n`.repeat(1000)}`)).toMatch(
-      /^552 5\.3\.4 The message is larger than the 65536 bytes/,
+      /^552 5\.3\.4 The message exceeds the limit of 65536 bytes/,
     );
     expect(await client.say('NOOP')).toMatch(/^250/);
     await client.say(`MAIL FROM:<${from}>`);
@@ -200,7 +200,7 @@ describe('the limit', () => {
       scene.clock.advance(70_000);
       expect(busy.isOver).toBe(true);
     });
-    expect((await busy.reply()).join()).toMatch(/^421 4\.4\.2 Content comes too slowly/);
+    expect((await busy.reply()).join()).toMatch(/^421 4\.4\.2 The content arrives too slowly/);
   });
 
   it('of a key counts connections and messages, and that of an address connections and failures', async () => {
@@ -223,11 +223,13 @@ describe('the limit', () => {
     const second = await loggedIn(own.key, small);
     const third = await greeted(small);
     expect(await third.say(`AUTH PLAIN ${plainToken(own.key)}`)).toBe(
-      '454 4.7.0 2 connections with this API key are open; use those, or end some',
+      '454 4.7.0 2 connections with this API key are open, which is the limit; reuse them, or close some',
     );
     const fourth = await greeted(small);
     const fifth = await connect(small, 'tls');
-    expect(fifth.transcript).toEqual(['S: 421 4.7.0 4 connections from your address are open; use those, or end some']);
+    expect(fifth.transcript).toEqual([
+      'S: 421 4.7.0 4 connections from your address are open, which is the limit; reuse them, or close some',
+    ]);
     await second.say('QUIT');
     second.end();
     await vi.waitFor(async () =>
@@ -267,7 +269,7 @@ describe('the limit of a team', () => {
     const next = await greeted(small);
     const login = `AUTH PLAIN ${plainToken(await another(greedy, small))}`;
     expect(await next.say(login)).toBe(
-      '454 4.7.0 3 connections with API keys of your team are open; use those, or end some',
+      '454 4.7.0 3 connections with API keys of your team are open, which is the limit; reuse them, or close some',
     );
     const patient = await loggedIn(other.key, small);
     expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);
@@ -305,7 +307,7 @@ describe('the submission port', () => {
     client.send(`STARTTLS\r\nEHLO injected.example\r\nAUTH PLAIN ${plainToken(team.key)}\r\n`);
     expect((await client.reply()).join()).toMatch(/^220 /);
     await client.upgrade();
-    expect(await client.say(`MAIL FROM:<${from}>`)).toBe('503 5.5.1 Say EHLO first');
+    expect(await client.say(`MAIL FROM:<${from}>`)).toBe('503 5.5.1 Send EHLO first');
     client.end();
   });
 

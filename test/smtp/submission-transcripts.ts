@@ -21,11 +21,11 @@ export const transcripts: readonly Transcript[] = [
       C: HELP AUTH
       S: 214 2.0.0 EHLO, …AUTH, MAIL, RCPT, DATA, RSET, NOOP, VRFY, QUIT
       C: VRFY someone@example.net
-      S: 252 2.0.0 Addresses are not looked up…
+      S: 252 2.0.0 Cannot verify addresses…
       C: VRFY
-      S: 501 5.5.4 Say VRFY and an address
+      S: 501 5.5.4 Send VRFY with an address
       C: EXPN list
-      S: 502 5.5.1 Lists are not told here…
+      S: 502 5.5.1 EXPN is not supported…
       C: QUIT
       S: 221 2.0.0 …`,
   },
@@ -34,11 +34,11 @@ export const transcripts: readonly Transcript[] = [
     isBare: true,
     script: `
       C: HELO
-      S: 501 5.5.4 Say HELO and the name of your host
+      S: 501 5.5.4 Send HELO with the name of your host
       C: EHLO
-      S: 501 5.5.4 Say EHLO and the name of your host
+      S: 501 5.5.4 Send EHLO with the name of your host
       C: helo a b
-      S: 501 5.5.4 Say HELO and the name of your host
+      S: 501 5.5.4 Send HELO with the name of your host
       C: HELO   [127.0.0.1]
       S: 250 …
       C: AUTH   PLAIN   {plain}
@@ -52,9 +52,9 @@ export const transcripts: readonly Transcript[] = [
       C: Rcpt To: <someone@example.net>
       S: 250 2.1.5 …
       C: RSET all
-      S: 501 5.5.4 Say RSET alone
+      S: 501 5.5.4 RSET takes no parameters
       C: DATA all
-      S: 501 5.5.4 Say DATA alone
+      S: 501 5.5.4 DATA takes no parameters
       C: data
       S: 354 …
       C: From: {from}
@@ -90,7 +90,7 @@ export const transcripts: readonly Transcript[] = [
       C: AUTH PLAIN {plain}
       S: 235 2.7.0 Logged in
       C: AUTH PLAIN {plain}
-      S: 503 5.5.1 You are logged in…`,
+      S: 503 5.5.1 Already logged in…`,
   },
   {
     why: 'AUTH PLAIN for oneself, by name',
@@ -110,7 +110,7 @@ export const transcripts: readonly Transcript[] = [
       C: HELO client.example
       S: 250 …
       C: AUTH PLAIN {plain-as-other}
-      S: 535 5.7.8 Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there
+      S: 535 5.7.8 Acting for another user is not supported; leave the authorization identity empty, or set it to the user name
       C: MAIL FROM:<{from}>
       S: 530 5.7.0 …
       C: AUTH PLAIN {plain}
@@ -160,7 +160,7 @@ export const transcripts: readonly Transcript[] = [
       C: AUTH PLAIN
       S: 334…
       C: *
-      S: 501 5.7.0 The login was called off`,
+      S: 501 5.7.0 The login was canceled`,
   },
   {
     why: 'a login that is no base64',
@@ -169,7 +169,7 @@ export const transcripts: readonly Transcript[] = [
       C: HELO client.example
       S: 250 …
       C: AUTH PLAIN !!!!
-      S: 501 5.5.2 That is not the base64…`,
+      S: 501 5.5.2 Malformed credentials…`,
   },
   {
     why: 'a mechanism that is not offered',
@@ -178,7 +178,7 @@ export const transcripts: readonly Transcript[] = [
       C: HELO client.example
       S: 250 …
       C: AUTH CRAM-MD5
-      S: 504 5.5.4 Log in by AUTH PLAIN or AUTH LOGIN…`,
+      S: 504 5.5.4 Unknown authentication mechanism…`,
   },
   {
     why: 'nothing is sent without a login',
@@ -207,16 +207,16 @@ export const transcripts: readonly Transcript[] = [
     isBare: true,
     script: `
       C: MAIL FROM:<{from}>
-      S: 503 5.5.1 Say EHLO first
+      S: 503 5.5.1 Send EHLO first
       C: AUTH PLAIN {plain}
-      S: 503 5.5.1 Say EHLO first`,
+      S: 503 5.5.1 Send EHLO first`,
   },
   {
     why: 'EHLO without a name',
     isBare: true,
     script: `
       C: EHLO
-      S: 501 5.5.4 Say EHLO and the name of your host
+      S: 501 5.5.4 Send EHLO with the name of your host
       C: HELO
       S: 501 …`,
   },
@@ -225,7 +225,7 @@ export const transcripts: readonly Transcript[] = [
     isBare: true,
     script: `
       C: GET / HTTP/1.1
-      S: 421 4.7.0 This is an SMTP port; HTTP has another
+      S: 421 4.7.0 This is an SMTP port; it does not accept HTTP requests
       S: (hangs up)`,
   },
   {
@@ -283,7 +283,7 @@ export const transcripts: readonly Transcript[] = [
       C: RSET
       S: 250 2.0.0 …
       C: DATA
-      S: 503 5.5.1 No recipient was taken…
+      S: 503 5.5.1 No recipient was accepted…
       C: MAIL FROM:<{from}>
       S: 250 2.1.0 …`,
   },
@@ -291,7 +291,7 @@ export const transcripts: readonly Transcript[] = [
     why: 'RCPT before MAIL',
     script: `
       C: RCPT TO:<someone@example.net>
-      S: 503 5.5.1 Say MAIL first`,
+      S: 503 5.5.1 Send MAIL first`,
   },
   {
     why: 'MAIL twice',
@@ -299,7 +299,7 @@ export const transcripts: readonly Transcript[] = [
       C: MAIL FROM:<{from}>
       S: 250 2.1.0 …
       C: MAIL FROM:<{from}>
-      S: 503 5.5.1 A transaction is under way…`,
+      S: 503 5.5.1 A mail transaction is already open…`,
   },
   {
     why: 'a sender without brackets',
@@ -325,7 +325,7 @@ export const transcripts: readonly Transcript[] = [
       C: MAIL FROM:<{from}>
       S: 250 2.1.0 …
       C: RCPT TO:<jörg@example.net>
-      S: 553 5.6.7 An address beyond ASCII needs the parameter SMTPUTF8 at MAIL`,
+      S: 553 5.6.7 An address with non-ASCII characters needs the parameter SMTPUTF8 of MAIL`,
   },
   {
     why: 'a recipient that SMTPUTF8 was asked for',
@@ -349,23 +349,23 @@ export const transcripts: readonly Transcript[] = [
     why: 'delivery notices that are asked for in a wrong way, at MAIL',
     script: `
       C: MAIL FROM:<{from}> RET=ALL
-      S: 501 5.5.4 RET is FULL or HDRS
+      S: 501 5.5.4 RET must be FULL or HDRS
       C: MAIL FROM:<{from}> RET
       S: 501 …
       C: MAIL FROM:<{from}> ENVID=a+0D+0Ab
-      S: 501 5.5.4 ENVID has other characters than printable ASCII
+      S: 501 5.5.4 ENVID contains characters other than printable ASCII
       C: MAIL FROM:<{from}> ENVID=a+80b
-      S: 501 5.5.4 ENVID has other characters than printable ASCII
+      S: 501 5.5.4 ENVID contains characters other than printable ASCII
       C: MAIL FROM:<{from}> ENVID=a+E9b
-      S: 501 5.5.4 ENVID has other characters than printable ASCII
+      S: 501 5.5.4 ENVID contains characters other than printable ASCII
       C: MAIL FROM:<{from}> RET=HDRS envid=a+ZZ
-      S: 501 5.5.4 ENVID is not xtext: write what is no printable ASCII, "+" or "=" as "+" and two hexadecimal digits, as in +2B
+      S: 501 5.5.4 ENVID is not valid xtext; encode "+", "=" and everything that is not printable ASCII as "+" and two hexadecimal digits, as in +2B
       C: MAIL FROM:<{from}> ENVID=a+
-      S: 501 5.5.4 ENVID is not xtext…
+      S: 501 5.5.4 ENVID is not valid xtext…
       C: MAIL FROM:<{from}> ENVID=a+2b
-      S: 501 5.5.4 ENVID is not xtext…
+      S: 501 5.5.4 ENVID is not valid xtext…
       C: MAIL FROM:<{from}> SIZE=1+0D
-      S: 501 5.5.4 SIZE has other characters than printable ASCII
+      S: 501 5.5.4 SIZE contains characters other than printable ASCII
       C: MAIL FROM:<{from}> ENVID={long}
       S: 501 5.5.4 ENVID has more than 100 characters`,
   },
@@ -375,19 +375,19 @@ export const transcripts: readonly Transcript[] = [
       C: MAIL FROM:<{from}>
       S: 250 2.1.0 …
       C: RCPT TO:<someone@example.net> NOTIFY=NEVER,DELAY
-      S: 501 5.5.4 NOTIFY is NEVER, or some of SUCCESS, FAILURE and DELAY with commas between
+      S: 501 5.5.4 NOTIFY must be NEVER, or SUCCESS, FAILURE and DELAY in any combination, separated by commas
       C: RCPT TO:<someone@example.net> NOTIFY=ALWAYS
-      S: 501 5.5.4 NOTIFY is NEVER…
+      S: 501 5.5.4 NOTIFY must be NEVER…
       C: RCPT TO:<someone@example.net> NOTIFY
       S: 501 …
       C: RCPT TO:<someone@example.net> ORCPT=x@y.example
-      S: 501 5.5.4 ORCPT is a type, a semicolon and an address…
+      S: 501 5.5.4 ORCPT must be a type, a semicolon and an address…
       C: RCPT TO:<someone@example.net> ORCPT=rfc822;a+0D+0Ab@y.example
-      S: 501 5.5.4 ORCPT has other characters than printable ASCII
+      S: 501 5.5.4 ORCPT contains characters other than printable ASCII
       C: RCPT TO:<someone@example.net> ORCPT=rfc822;a+ZZ@y.example
-      S: 501 5.5.4 ORCPT is not xtext…
+      S: 501 5.5.4 ORCPT is not valid xtext…
       C: RCPT TO:<"a b"@example.net> ORCPT=rfc822;a+ZZ@y.example
-      S: 501 5.5.4 ORCPT is not xtext…
+      S: 501 5.5.4 ORCPT is not valid xtext…
       C: RCPT TO:<someone@example.net> ORCPT=rfc822;{long}{long}
       S: 501 5.5.4 ORCPT has more than 500 characters
       C: RCPT TO:<someone@example.net>
@@ -405,7 +405,7 @@ export const transcripts: readonly Transcript[] = [
       C: From: {from}
       C:
       C: .
-      S: 550 5.7.1 Delivery notices go to a verified domain of the team alone…`,
+      S: 550 5.7.1 Delivery notices are only sent to a verified domain…`,
   },
   {
     why: 'REQUIRETLS',
@@ -421,13 +421,13 @@ export const transcripts: readonly Transcript[] = [
     ways: ['plain'],
     script: `
       C: MAIL FROM:<{from}> REQUIRETLS
-      S: 530 5.7.11 Encrypt first: REQUIRETLS means this connection too`,
+      S: 530 5.7.11 REQUIRETLS requires TLS on this connection too; send STARTTLS first`,
   },
   {
     why: 'a parameter that nobody knows',
     script: `
       C: MAIL FROM:<{from}> XFOO=1
-      S: 555 5.5.4 The parameter XFOO is not known here; leave it out`,
+      S: 555 5.5.4 The parameter XFOO is not supported; leave it out`,
   },
   {
     why: 'a parameter twice',
@@ -445,13 +445,13 @@ export const transcripts: readonly Transcript[] = [
     why: 'BINARYMIME',
     script: `
       C: MAIL FROM:<{from}> BODY=BINARYMIME
-      S: 501 5.5.4 BODY is 7BIT or 8BITMIME…`,
+      S: 501 5.5.4 BODY must be 7BIT or 8BITMIME…`,
   },
   {
     why: 'a size that is announced too large',
     script: `
       C: MAIL FROM:<{from}> SIZE=52428801
-      S: 552 5.3.4 The message is larger than the 52428800 bytes that are taken…`,
+      S: 552 5.3.4 The message exceeds the limit of 52428800 bytes…`,
   },
   {
     why: 'a size that is no number',
@@ -579,7 +579,7 @@ export const transcripts: readonly Transcript[] = [
       C: MAIL FROM:<{from}>
       S: 250 2.1.0 …
       C: DATA
-      S: 503 5.5.1 No recipient was taken; say RCPT first`,
+      S: 503 5.5.1 No recipient was accepted; send RCPT first`,
   },
   {
     why: 'quoted local parts, with what ends an address elsewhere',
@@ -623,13 +623,13 @@ export const transcripts: readonly Transcript[] = [
     why: 'commands of old',
     script: `
       C: WIZ
-      S: 500 5.5.2 There is no such command here; HELP lists them
+      S: 500 5.5.2 Unknown command; HELP lists the supported commands
       C: SHELL
       S: 500 5.5.2 …
       C: KILL
       S: 500 5.5.2 …
       C: EXPN list
-      S: 502 5.5.1 Lists are not told here; send to their address`,
+      S: 502 5.5.1 EXPN is not supported; send to the address of the list`,
   },
   {
     why: 'who may not speak for others does not',
@@ -646,7 +646,7 @@ export const transcripts: readonly Transcript[] = [
     ways: ENCRYPTED,
     script: `
       C: STARTTLS
-      S: 503 5.5.1 The connection is encrypted already`,
+      S: 503 5.5.1 The connection is already encrypted`,
   },
   {
     why: 'ten commands that nobody knows',
@@ -670,7 +670,7 @@ export const transcripts: readonly Transcript[] = [
       C: I
       S: 500 …
       C: J
-      S: 421 4.7.0 Too many commands that nobody knows…
+      S: 421 4.7.0 Too many unknown commands…
       S: (hangs up)`,
   },
   {
@@ -725,7 +725,7 @@ export const clearTranscripts: readonly Transcript[] = [
       S: 250-…
       S: 250 STARTTLS
       C: AUTH PLAIN {plain}
-      S: 538 5.7.11 Encrypt first: say STARTTLS, then AUTH
+      S: 538 5.7.11 Encryption required; send STARTTLS, then AUTH
       C: AUTH LOGIN
       S: 538 5.7.11 …
       C: MAIL FROM:<{from}>

@@ -54,7 +54,7 @@ describe('the header From', () => {
       const written = domain.name.replaceAll('.', dot);
       expect(await send(message(`From: me@${written}`))).toBe(
         '550 5.6.0 The message cannot be sent: its header From must be one mailbox, as in Name <local@example.com>. ' +
-          `Only some programs read the domain "${written}" as "${domain.name}"; write it so.`,
+          `Only some programs read the domain "${written}" as "${domain.name}"; write "${domain.name}".`,
       );
       const body = { from: `me@${written}`, to: 'a@example.net', subject: 'x', text: 'x' };
       expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({ status: 200 });
@@ -114,14 +114,14 @@ it('the client’s own unsubscribe headers are kept', async () => {
 it.each(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email'])(
   'the reserved tag %s is refused by the API and by SMTP',
   async (name) => {
-    const says = `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`;
+    const says = `The tag ${name} is reserved for delivery notices and forwarded mail; choose another name.`;
     const body = { from: own, to: 'a@example.net', subject: 'x', text: 'x', tags: [{ name, value: 'x' }] };
     expect(await scene.api('POST', '/emails', { key: team.key, body })).toMatchObject({
       status: 400,
       body: { message: says, errors: [{ path: 'tags.0.name', message: says }] },
     });
     expect(await send(message(`From: ${own}`, `X-Rasket-Tag: ${name}=x`))).toBe(
-      `550 5.6.0 The message cannot be sent: a header X-Rasket-Tag is at fault: ${says}`,
+      `550 5.6.0 The message cannot be sent: a header X-Rasket-Tag is not valid: ${says}`,
     );
   },
 );

@@ -109,24 +109,24 @@ function toFailure(answer: PostAnswer): Failure {
 }
 
 function describeStatus(status: number, codes: readonly string[]): string {
-  if (status === 402 || codes.some((code) => OUT_OF_MONEY.includes(code))) return 'has no money left for this account';
+  if (status === 402 || codes.some((code) => OUT_OF_MONEY.includes(code))) return 'has no credit left for this account';
   if (status === 401 || status === 403) return 'does not accept the key';
-  if (status === 404) return 'does not know the model, or nothing is at this address';
-  if (status === 429) return 'takes no more requests at the moment';
+  if (status === 404) return 'does not know the model, or the address is wrong';
+  if (status === 429) return 'accepts no more requests at present';
   if (status === 529 || codes.includes('overloaded_error')) return 'is overloaded';
-  return status >= 500 ? 'has a fault' : 'answered something else than it should';
+  return status >= 500 ? 'has an error' : 'returned an unexpected response';
 }
 
 /** OpenAI sends the first one with status 429, although waiting does not help. */
 const OUT_OF_MONEY = ['insufficient_quota', 'billing_error', 'billing_hard_limit_reached'];
 
 const FAULTS = {
-  blocked: 'its server has no address that may be reached',
+  blocked: 'its server has no address that may be connected to',
   unreachable: 'its server cannot be reached',
   tls: 'its server has no certificate that can be trusted',
-  interrupted: 'its server broke off the connection',
+  interrupted: 'its server closed the connection',
   timeout: 'it took too long',
-  unreadable: 'its server answered no HTTP',
+  unreadable: 'its server did not return an HTTP response',
 } as const;
 
 function codesIn(body: string): Record<string, string> {
@@ -183,7 +183,7 @@ export async function askModel<Answer>(
   if ('answer' in result) return result.answer;
   world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not return a valid response');
   throw refuse('service_unavailable', {
-    say: `The model gave no answer that can be used (${result.say}); it costs no credit. Try again later.`,
+    say: `The model returned no usable answer (${result.say}); no credit was charged. Try again later.`,
   });
 }
 
@@ -213,7 +213,7 @@ async function askTwice<Answer>(
     wrong = heard.wrong;
     misfits++;
   }
-  return { say: 'it answered something else than it was asked for, twice', fault: { wrong } };
+  return { say: 'it twice returned something other than what was requested', fault: { wrong } };
 }
 
 const isRefusal = (answer: PostAnswer, statuses: readonly number[]): boolean =>
@@ -319,7 +319,7 @@ export function createModelHealth({ clock, config: { ai } }: Pick<World, 'clock'
     findings() {
       if (failing && clock.now() - failing.at >= DAY_MS) failing = undefined;
       if (!failing) return [];
-      const summary = `The model ${ai.model} at ${URL.parse(ai.url)?.host} gives no answer that can be used: ${failing.say}.`;
+      const summary = `The model ${ai.model} at ${URL.parse(ai.url)?.host} returns no usable answers: ${failing.say}.`;
       return [buildFinding('model_failing', { summary, subjects: [ai.model], since: failing.since })];
     },
   };

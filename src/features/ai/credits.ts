@@ -59,16 +59,16 @@ async function mustHaveCredit(ctx: Ctx, tx: Executor, now: number): Promise<void
   const { limit, used } = await loadCredits(ctx, tx);
   const open = await countOpen(tx, ctx.teamId, now);
   if (used + open < limit) return;
-  const held = open === 0 ? '' : `, and ${open} more are being used at this moment`;
+  const held = open === 0 ? '' : `, and ${open} more are in use`;
   throw refuse('validation_error', {
     status: 422,
-    say: `This team has used ${used} of the ${limit} AI credits that its plan has for this month${held}; what was used on a plan before counts too (GET /usage).`,
+    say: `This team has used ${used} of the ${limit} AI credits of its plan for this month${held}; credits used on an earlier plan count too (GET /usage).`,
   });
 }
 
 const tooMany = (waitMs: number) =>
   refuse('rate_limit_exceeded', {
-    say: `A team may ask the AI helpers ${REQUESTS_MAX} times a minute, also where no answer came of it; wait a moment.`,
+    say: `A team may use the AI helpers ${REQUESTS_MAX} times a minute, including failed requests; wait a moment.`,
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   });
 
@@ -89,7 +89,7 @@ export function settle(
     await lockTeam(tx, teamId);
     const at = store.clock.now();
     if (!(await closeRequest(tx, id, at))) {
-      throw refuse('service_unavailable', { say: 'The answer of the model came too late; ask again.' });
+      throw refuse('service_unavailable', { say: 'The model took too long to answer; try again.' });
     }
     await countUsage(tx, { teamId, kind: 'ai_answer', at, count: 1 });
     await keep(tx);

@@ -40,7 +40,7 @@ async function mustHaveModel(ctx: Ctx<World>): Promise<void> {
   await mustBeSwitchedOn(ctx);
   if (hasModel(ctx.store)) return;
   throw refuse('service_unavailable', {
-    say: 'This server asks no model; its operator sets one with ai.url and ai.model in the configuration.',
+    say: 'This server has no AI model; its operator can set one with ai.url and ai.model in the configuration.',
   });
 }
 
@@ -107,7 +107,7 @@ async function loadTemplate(ctx: Ctx<World>, id: string | undefined) {
   const template = await getTemplate(ctx, id);
   const longest = Math.max(template.html.length, template.text?.length ?? 0);
   if (longest <= CHARS_MAX) return template;
-  const message = `template_id: the template ${id} has a body of ${longest} characters; the model is sent at most ${CHARS_MAX}.`;
+  const message = `template_id: the template ${id} has a body of ${longest} characters; at most ${CHARS_MAX} can be sent to the model.`;
   throw refuse('validation_error', { status: 422, say: message, errors: [{ path: 'template_id', message }] });
 }
 

@@ -74,7 +74,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   }
   if ((steps === undefined) !== (connections === undefined)) {
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
-    throw refused(`${given} goes with ${missing}: a version is written as a whole.`, missing);
+    throw refused(`${given} requires ${missing}; send both, because a version is replaced as a whole.`, missing);
   }
   let written: string | undefined;
   await changed(ctx, id, async (tx, row) => {
@@ -335,14 +335,14 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
     const step = `The step ${listed([key])}`;
     if (address === null) {
       warnings.push(
-        `${step} sends marketing mail, and the team has no postal address to show in it; set postal_address.`,
+        `${step} sends marketing mail, but the team has no postal address to show in it; set postal_address.`,
       );
       continue;
     }
     const addressKeys = isTeamKey('POSTAL_ADDRESS', properties) ? ['POSTAL_ADDRESS'] : [];
     if (showsAddress({ ...bodies, addressKeys }, address)) continue;
     warnings.push(
-      `${step} sends a template with an unsubscribe link of its own, so that no footer is added, and without the postal address; write {{{POSTAL_ADDRESS}}} into the template.`,
+      `${step} sends a template that has its own unsubscribe link, so no footer is added, but has no postal address; add {{{POSTAL_ADDRESS}}} to the template.`,
     );
   }
   return warnings;

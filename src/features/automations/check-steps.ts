@@ -57,7 +57,7 @@ const CHECKS: Record<StepType, (config: Config, known: Known, report: Report) =>
   trigger({ event_name: name, segment_id: id }, _known, report) {
     if (typeof name !== 'string' || name === '') report('must have event_name, the name of an event');
     if (id === undefined) return;
-    if (name !== ADDED_TO_SEGMENT) report(`may have segment_id with the event_name ${ADDED_TO_SEGMENT} alone`);
+    if (name !== ADDED_TO_SEGMENT) report(`may have segment_id only with the event_name ${ADDED_TO_SEGMENT}`);
     else if (typeof id !== 'string') report('must have segment_id as the id of a segment');
   },
   send_email: checkEmail,
@@ -84,7 +84,7 @@ function checkDelay({ duration, until }: Config, { now }: Known, report: Report)
   }
   const at = typeof until === 'string' ? parseIsoTime(until)?.ms : undefined;
   if (at === undefined) return report('must have until as an ISO 8601 time');
-  if (at <= now) report('waits until a time that is past');
+  if (at <= now) report('has an until that is in the past');
   else if (at > now + DELAY_DAYS_MAX * DAY_MS) report(`may wait for at most ${DELAY_DAYS_MAX} days`);
 }
 
@@ -131,19 +131,19 @@ function variableFault(value: unknown, properties: Known['properties']): string 
   const path = isVariable(value) ? value.var : undefined;
   if (path === undefined) return `must be a string of at most ${TEXT_CHARS_MAX} characters, a number, or {"var": …}`;
   const [, root, field = ''] = /^(event|contact)\.(.+)$/s.exec(path) ?? [];
-  if (path.length > PATH_CHARS_MAX) return `may name at most ${PATH_CHARS_MAX} characters as its var`;
+  if (path.length > PATH_CHARS_MAX) return `may have a var of at most ${PATH_CHARS_MAX} characters`;
   if (root === 'event') return undefined;
-  if (root !== 'contact') return 'must name event.<key> or contact.<field> as its var';
+  if (root !== 'contact') return 'must have a var of the form event.<key> or contact.<field>';
   const key = field.replace(/^properties\./, '');
   if (CONTACT_FIELDS.includes(field) || properties.has(key)) return undefined;
-  return `names contact.${listed([field])}, which is neither ${CONTACT_FIELDS.join(', ')} nor a property that is declared`;
+  return `refers to contact.${listed([field])}, which is neither ${CONTACT_FIELDS.join(', ')} nor a declared property`;
 }
 
 function checkUpdate(config: Config, { properties }: Known, report: Report): void {
   const { first_name, last_name, unsubscribed, properties: values } = config;
   if (Object.values(config).every((value) => value === undefined)) report('must change at least one field');
   if (Object.values(config).some(isVariable))
-    return report('must set literal values; {"var": …} is for templates alone');
+    return report('must set literal values; {"var": …} is only for templates');
   for (const [name, value] of Object.entries({ first_name, last_name })) {
     const isName = typeof value === 'string' && value.length <= NAME_CHARS_MAX;
     if (value !== undefined && value !== null && !isName) {
@@ -157,8 +157,8 @@ function checkUpdate(config: Config, { properties }: Known, report: Report): voi
   for (const [key, value] of Object.entries(values)) {
     const type = properties.get(key);
     const read = type === undefined || value === null ? undefined : readValue(type, value);
-    if (type === undefined) report(`names the property ${listed([key])}, which is not declared`);
-    else if (isVariable(value)) report('must set literal values; {"var": …} is for templates alone');
+    if (type === undefined) report(`refers to the property ${listed([key])}, which is not declared`);
+    else if (isVariable(value)) report('must set literal values; {"var": …} is only for templates');
     else if (read && !read.ok) report(`properties.${key} ${read.fault}`);
   }
 }
@@ -186,10 +186,10 @@ export async function checkNames(db: Executor, teamId: string, graph: Graph, fau
     if (step.type === 'send_email') await checkTemplateIsPublished(db, teamId, step, report);
     const { segment_id: segment, topic_id: topic } = step.config;
     if (typeof segment === 'string' && !(isUuid(segment) && (await findSegment(db, teamId, segment.toLowerCase())))) {
-      report(`names the segment ${listed([segment])}, which does not exist`);
+      report(`refers to the segment ${listed([segment])}, which does not exist`);
     }
     if (typeof topic === 'string' && !(isUuid(topic) && (await findTopic(db, teamId, topic.toLowerCase())))) {
-      report(`names the topic ${listed([topic])}, which does not exist`);
+      report(`refers to the topic ${listed([topic])}, which does not exist`);
     }
   }
   return trigger;
@@ -201,12 +201,12 @@ async function findTrigger(db: Executor, teamId: string, { config }: Step, repor
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
     const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
-    if (!type) report(`names ${listed([name])}, which is no event of the platform; those are ${may}`);
+    if (!type) report(`refers to ${listed([name])}, which is not a platform event; platform events are ${may}`);
     const segmentId = typeof segment === 'string' ? segment.toLowerCase() : null;
     return { ...NOTHING, trigger_type: type ?? null, trigger_segment_id: segmentId };
   }
   const event = await findCustomEventNamed(db, teamId, name);
-  if (!event) report(`names the event ${listed([name])}, which does not exist`);
+  if (!event) report(`refers to the event ${listed([name])}, which does not exist`);
   return { ...NOTHING, trigger_event_id: event?.id ?? null };
 }
 
@@ -218,13 +218,14 @@ async function checkTemplateIsPublished(db: Executor, teamId: string, { config }
   if (!version) {
     const isDraft = (await findTemplate(db, teamId, id as string)) !== undefined;
     return report(
-      `names the template ${listed([id as string])}, which ${isDraft ? 'is not published' : 'does not exist'}`,
+      `refers to the template ${listed([id as string])}, which ${isDraft ? 'is not published' : 'does not exist'}`,
     );
   }
   const sender = from ?? version.from;
-  if (sender === undefined) report('must have from, as its template has none');
+  if (sender === undefined) report('must have from, because its template has none');
   else await checkSender(db, teamId, sender, report);
-  if (subject === undefined && version.subject === undefined) report('must have subject, as its template has none');
+  if (subject === undefined && version.subject === undefined)
+    report('must have subject, because its template has none');
   const given = isRecord(variables) ? variables : {};
   const properties = await declaredProperties(db, teamId);
   const rules = {
@@ -242,5 +243,5 @@ async function checkTemplateIsPublished(db: Executor, teamId: string, { config }
 async function checkSender(db: Executor, teamId: string, sender: unknown, report: Report): Promise<void> {
   const parsed = parseMailbox(String(sender));
   if (!parsed.ok || (await findDomainByName(db, teamId, parsed.mailbox.domain))) return;
-  report(`sends from the domain ${listed([parsed.mailbox.domain])}, which is not one of this team`);
+  report(`sends from the domain ${listed([parsed.mailbox.domain])}, which is not a domain of this team`);
 }

@@ -48,9 +48,9 @@ function mustBePayload(payload: Readonly<Record<string, unknown>>, stored: strin
 function typeFault(type: ValueType | undefined, value: unknown): string | undefined {
   if (type === 'date') {
     const isDate = typeof value === 'string' && parseIsoTime(value) !== undefined;
-    return isDate ? undefined : 'must be an ISO 8601 date or time, as the schema of the event says.';
+    return isDate ? undefined : 'must be an ISO 8601 date or time, as the schema of the event requires.';
   }
-  return typeof value === type ? undefined : `must be a ${type}, as the schema of the event says.`;
+  return typeof value === type ? undefined : `must be a ${type}, as the schema of the event requires.`;
 }
 
 function unknownKey(schema: PayloadSchema): string {
@@ -69,7 +69,9 @@ export const RESERVED_PREFIX = 'rasket:';
 
 export async function createCustomEvent({ store, teamId }: Ctx, { name, schema = null }: BodyOf<'createEvent'>) {
   if (name.startsWith(RESERVED_PREFIX)) {
-    throw refuseName(`name: names that begin with ${RESERVED_PREFIX} are the platform's; choose another.`);
+    throw refuseName(
+      `name: names that begin with ${RESERVED_PREFIX} are reserved for the platform; choose another name.`,
+    );
   }
   const now = store.clock.now();
   const row: CustomEventRow = {
@@ -84,7 +86,7 @@ export async function createCustomEvent({ store, teamId }: Ctx, { name, schema =
     await store.db.tx((tx) => insertCustomEvent(tx, row));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw refuseName(`name: there is an event called ${JSON.stringify(name)} already; choose another.`);
+    throw refuseName(`name: an event named ${JSON.stringify(name)} already exists; choose another name.`);
   }
   return { object: 'event' as const, id: row.id };
 }
@@ -129,13 +131,13 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
 
 function readNamedContact({ contact_id: id, email }: BodyOf<'sendEvent'>): string {
   if (id !== undefined && email !== undefined) {
-    const say = 'contact_id and email exclude each other; give one of them.';
+    const say = 'contact_id and email cannot be used together; send only one of them.';
     throw refuse('validation_error', { status: 422, say, errors: [{ path: 'email', message: say }] });
   }
   const named = id ?? email;
   if (named === undefined) {
     throw refuse('missing_required_field', {
-      say: 'Missing required field: contact_id or email. One of them is needed.',
+      say: 'Missing required field: contact_id or email. Send one of them.',
     });
   }
   return named;

@@ -117,7 +117,7 @@ const LATER_CONNECTIONS = ['timeout', 'event_received'];
 /** Returns the steps and connections of a body as far as they can be read; adds all other faults of the graph. */
 export function readGraph(steps: readonly unknown[], connections: readonly unknown[], faults: Faults): Graph {
   if (steps.length > STEPS_MAX) {
-    faults.of('steps', `may be at most ${STEPS_MAX}; got ${steps.length}`);
+    faults.of('steps', `may have at most ${STEPS_MAX} steps; got ${steps.length}`);
     return { steps: [], connections: [] };
   }
   const graph: Graph = { steps: readSteps(steps, faults), connections: [] };
@@ -140,16 +140,16 @@ function readSteps(given: readonly unknown[], faults: Faults): Step[] {
     }
     const { key, type, config, ...rest } = step;
     if (typeof key !== 'string' || key.trim() === '' || key.length > KEY_CHARS_MAX) {
-      faults.of(at, `must have a key of 1 to ${KEY_CHARS_MAX} characters, not blank`);
+      faults.of(at, `must have a key of 1 to ${KEY_CHARS_MAX} characters that is not blank`);
       continue;
     }
-    if (seen.has(key)) faults.step(key, 'has the key of another step');
+    if (seen.has(key)) faults.step(key, 'has the same key as another step');
     seen.add(key);
     const unknown = Object.keys(rest);
     if (unknown.length > 0) faults.step(key, `has unknown fields: ${listed(unknown)}; known are key, type and config`);
-    if (isOneOf(LATER_STEPS, type)) faults.step(key, `is of type ${type}, which is refused in this release`);
+    if (isOneOf(LATER_STEPS, type)) faults.step(key, `is of type ${type}, which this release does not support`);
     else if (!isOneOf(STEP_TYPES, type)) faults.step(key, `must have a type: ${STEP_TYPES.join(', ')}`);
-    else if (!isRecord(config)) faults.step(key, 'must have a config, which is an object');
+    else if (!isRecord(config)) faults.step(key, 'must have a config object');
     // A step with an unreadable config keeps its place in the graph.
     steps.push({ key, type: isOneOf(STEP_TYPES, type) ? type : 'delay', config: isRecord(config) ? config : {} });
     if (!isOneOf(STEP_TYPES, type) || !isRecord(config)) faults.leaveConfig(key);
@@ -170,11 +170,11 @@ function readConnections(given: readonly unknown[], keys: ReadonlySet<string>, f
       const owner = [from, to].find((key) => keys.has(key));
       return owner === undefined ? faults.of(at, says) : faults.step(owner, `${at} ${says}`);
     };
-    if (!keys.has(from)) return report(`comes from ${JSON.stringify(from)}, which is no step`);
-    if (!keys.has(to)) return report(`leads to ${JSON.stringify(to)}, which is no step`);
+    if (!keys.has(from)) return report(`comes from ${JSON.stringify(from)}, which is not a step`);
+    if (!keys.has(to)) return report(`leads to ${JSON.stringify(to)}, which is not a step`);
     const unknown = Object.keys(rest);
     if (unknown.length > 0) report(`has unknown fields: ${listed(unknown)}; known are from, to and type`);
-    if (isOneOf(LATER_CONNECTIONS, type)) return report(`is of type ${type}, which is refused in this release`);
+    if (isOneOf(LATER_CONNECTIONS, type)) return report(`is of type ${type}, which this release does not support`);
     if (!isOneOf(CONNECTION_TYPES, type)) return report(`must have a type: ${CONNECTION_TYPES.join(', ')}`);
     return [{ from, to, type }];
   });
@@ -183,9 +183,9 @@ function readConnections(given: readonly unknown[], keys: ReadonlySet<string>, f
 function checkTriggers({ steps, connections }: Graph, faults: Faults): void {
   const triggers = steps.filter(({ type }) => type === 'trigger');
   if (triggers.length === 0) faults.of('steps', 'must have exactly one trigger; there is none');
-  for (const { key } of triggers.slice(1)) faults.step(key, 'is a second trigger; exactly one is needed');
+  for (const { key } of triggers.slice(1)) faults.step(key, 'is a second trigger; exactly one is allowed');
   for (const { key } of triggers) {
-    if (connections.some(({ to }) => to === key)) faults.step(key, 'is a trigger, to which no connection may lead');
+    if (connections.some(({ to }) => to === key)) faults.step(key, 'is a trigger; no connection may lead to it');
   }
 }
 
@@ -200,10 +200,10 @@ function checkBranches({ steps, connections }: Graph, faults: Faults): void {
     const wrong = types.filter((one) => (one === 'default') === isCondition);
     if (wrong.length > 0) {
       const may = isCondition ? 'condition_met and condition_not_met' : 'default';
-      faults.step(key, `may lead on by ${may} alone; it does by ${listed([...new Set(wrong)])}`);
+      faults.step(key, `may only have connections of type ${may}; got ${listed([...new Set(wrong)])}`);
     }
     const twice = [...new Set(types)].filter((one) => types.filter((other) => other === one).length > 1);
-    if (twice.length > 0) faults.step(key, `may lead on once by each type; it does more often by ${listed(twice)}`);
+    if (twice.length > 0) faults.step(key, `may have one connection of each type; it has more of ${listed(twice)}`);
   }
 }
 
@@ -212,9 +212,9 @@ function checkReach(graph: Graph, faults: Faults): void {
   if (graph.steps.every(({ type }) => type !== 'trigger')) return;
   const reached = new Set(inGraphOrder(graph));
   for (const step of graph.steps) {
-    if (!reached.has(step) && step.type !== 'trigger') faults.step(step.key, 'is not reached from the trigger');
+    if (!reached.has(step) && step.type !== 'trigger') faults.step(step.key, 'cannot be reached from the trigger');
   }
-  for (const key of onCycles(graph)) faults.step(key, 'is on a way that leads back to it');
+  for (const key of onCycles(graph)) faults.step(key, 'is part of a cycle');
 }
 
 /**

@@ -27,15 +27,15 @@ export function checkRule(config: Readonly<Record<string, unknown>>, { propertie
   if (rules > RULES_MAX) report(`may have at most ${RULES_MAX} rules; got ${rules}`);
 
   function visit(node: unknown, depth: number): void {
-    if (!isRecord(node)) return report('must hold rules, each an object');
+    if (!isRecord(node)) return report('must contain rules, each an object');
     if (node['type'] === 'rule') {
       if (++rules <= RULES_MAX) leaf(node);
       return;
     }
-    if (node['type'] !== 'and' && node['type'] !== 'or') return report('must have nodes of type rule, and or or');
+    if (node['type'] !== 'and' && node['type'] !== 'or') return report('must have nodes of the type rule, and, or or');
     const { type, rules: inside, ...rest } = node;
-    if (Object.keys(rest).length > 0) report(`has unknown fields beside type and rules: ${listed(Object.keys(rest))}`);
-    if (!Array.isArray(inside) || inside.length === 0) return report(`must have rules behind ${type}, at least one`);
+    if (Object.keys(rest).length > 0) report(`has unknown fields besides type and rules: ${listed(Object.keys(rest))}`);
+    if (!Array.isArray(inside) || inside.length === 0) return report(`must have at least one rule in ${type}`);
     if (depth >= DEPTH_MAX) return void (isDeep = true);
     for (const each of inside) visit(each, depth + 1);
   }
@@ -60,7 +60,7 @@ function noField(field: unknown): string {
   if (typeof field !== 'string') return `must have a field: ${may}`;
   const isProperty = field.startsWith('properties.');
   return isProperty
-    ? `names ${listed([field])}, which is not declared`
+    ? `refers to ${listed([field])}, which is not declared`
     : `has the field ${listed([field])}; known are ${may}`;
 }
 

@@ -61,7 +61,7 @@ export async function listExcess(
   return uses
     .filter(({ used, limit }) => used > limit)
     .map(({ used, limit, what, one, first }) => ({
-      says: `it has ${used} ${used === 1 ? one : what} and the plan allows ${limit}: ${first(used - limit)}`,
+      says: `it has ${used} ${used === 1 ? one : what}, and the plan allows ${limit}: ${first(used - limit)}`,
     }));
 }
 
@@ -109,12 +109,12 @@ export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider:
   // The payment provider decides about its plans: otherwise a team could get the most expensive plan for free.
   if (provider !== 'none') {
     throw refuse('invalid_permission', {
-      say: 'Plans are paid for at the payment provider of this installation; choose one with POST /billing/checkout.',
+      say: 'This installation bills plans through its payment provider; choose a plan with POST /billing/checkout.',
     });
   }
   if (!store.config.billing.self_service) {
     throw refuse('invalid_permission', {
-      say: 'Plans are changed by the operator of this installation; billing.self_service would let owners do it.',
+      say: 'Only the operator of this installation can change plans; to let owners do it, the operator sets billing.self_service.',
     });
   }
   const code = knownPlan(store, input.plan);
@@ -122,7 +122,7 @@ export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider:
   await store.db.tx(async (tx) => {
     const { role } = await lockPeople(tx, ctx);
     if (role !== 'owner') {
-      throw refuse('invalid_permission', { say: `This needs the role owner in the team; yours is ${role}.` });
+      throw refuse('invalid_permission', { say: `This requires the role owner in the team; your role is ${role}.` });
     }
     await mustFit(store, tx, { teamId, plan });
     await changePlan(store, tx, teamId, code);

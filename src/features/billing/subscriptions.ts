@@ -30,14 +30,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 export async function takeEvent(store: Store, provider: PaymentProvider, request: EventRequest): Promise<void> {
   const event = await provider.readEvent(request);
-  if (!event) throw unbelieved('It bears no signature of the payment provider.');
+  if (!event) throw unbelieved('It has no valid signature of the payment provider.');
   const now = store.clock.now();
   if (Math.abs(now - event.signedAt) > SIGNED_WITHIN_MS) {
-    throw unbelieved(
-      'It was signed more than five minutes from now; the provider signs it anew when it sends it again.',
-    );
+    throw unbelieved('Its signature is more than five minutes old or ahead; send the event again, newly signed.');
   }
-  if (event.id === '' || event.id.length > ID_CHARS_MAX) throw unbelieved('Its id must be of 1 to 255 characters.');
+  if (event.id === '' || event.id.length > ID_CHARS_MAX) throw unbelieved('Its id must have 1 to 255 characters.');
   const teamId = await ownTeam(store, event.teamId);
   const noted = { provider: provider.name, eventId: event.id, teamId: teamId ?? null };
   if ((await noteEvent(store.db, noted, now)).isRead) return;
@@ -57,14 +55,14 @@ async function mustRead(store: Store, provider: PaymentProvider, teamId: string)
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw refuse('service_unavailable', {
-      say: 'The payment provider could not be asked what has changed; send the event again.',
+      say: 'The payment provider could not be reached to read what has changed; send the event again.',
       because: error,
     });
   }
 }
 
 const unbelieved = (say: string): Refusal =>
-  refuse('validation_error', { status: 400, say: `The event is refused. ${say}` });
+  refuse('validation_error', { status: 400, say: `The event was refused. ${say}` });
 
 /** Removes old events; providers give up resending an event long before. */
 export const forgetPaymentEvents = ({ db, clock }: Store): Promise<number> =>
@@ -122,7 +120,7 @@ export const noPayments: PaymentProvider = {
 
 const noProvider = (): Refusal =>
   refuse('not_implemented', {
-    say: 'This installation has no payment provider; pay its invoices as its operator says. Plans are changed by the operator, or with POST /billing/plan by an owner where billing.self_service is on.',
+    say: 'This installation has no payment provider; ask its operator how to pay its invoices. The operator changes plans, or, if billing.self_service is on, an owner with POST /billing/plan.',
   });
 
 const HOUR_MS = 3_600_000;

@@ -77,7 +77,7 @@ function limitFaults({ to_list, cc_list, bcc_list, subject, html, text }: DraftC
   const faults: FieldFault[] = [];
   const count = [to_list, cc_list, bcc_list].reduce((sum, list) => sum + addressesIn(list).length, 0);
   if (count > RECIPIENTS_MAX) {
-    const message = `to, cc and bcc may name at most ${RECIPIENTS_MAX} addresses together; got ${count}.`;
+    const message = `to, cc and bcc may have at most ${RECIPIENTS_MAX} addresses together; got ${count}.`;
     faults.push({ path: 'to', message });
   }
   const subjectBytes = Buffer.byteLength(subject ?? '');
@@ -104,7 +104,7 @@ export function readDraftFiles(files: readonly WrittenFile[]): DraftAttachment[]
   for (const [i, { content, content_type: type }] of files.entries()) {
     if (content !== undefined && type === undefined) {
       const path = `attachments.${i}.content_type`;
-      throw invalidAttachment(path, `${path} is missing; name the type of the file, such as application/pdf.`);
+      throw invalidAttachment(path, `${path} is missing; set it to the type of the file, such as application/pdf.`);
     }
   }
   return readAttachments([...files]);
@@ -138,7 +138,7 @@ export function mustFitWith(
     sizes.reduce((sum, size) => sum + size, 0),
   );
   if (theirs + own <= bytesMax) return;
-  const beside = own === 0 ? '' : `, and those beside them ${own}`;
+  const beside = own === 0 ? '' : `, and the other attachments ${own}`;
   const say = `attachments: the files of the email that is forwarded have ${theirs} bytes${beside}; at most ${bytesMax} can be sent in one email (attachments.limit_bytes of the server).`;
   throw invalidAttachment('attachments', say);
 }

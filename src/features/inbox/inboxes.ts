@@ -54,13 +54,14 @@ async function readInboxAddress(
 ): Promise<InboxAddress> {
   const { address, key, domainName } = readAddress(given.trim());
   const domain = await findDomainByName(store.db, teamId, domainName);
-  if (!domain) throw unfit(`${domainName} is no domain of this team; add it first`);
-  if (!maySend(domain)) throw unfit(`${domainName} is not verified for sending, so that nobody could be answered`);
+  if (!domain) throw unfit(`${domainName} is not a domain of this team; add it first`);
+  if (!maySend(domain))
+    throw unfit(`${domainName} is not verified for sending, so the inbox could not send replies; verify it first`);
   if (!forwarding) {
     if (domain.receiving === 'enabled') return { address, key, domain, receivingAddress: null };
-    throw unfit(`${domainName} does not receive mail; enable receiving for it, or say forwarding: true`);
+    throw unfit(`${domainName} does not receive mail; enable receiving for it, or send forwarding: true`);
   }
-  if (key.startsWith(CATCH_ALL)) throw unfit('an inbox with forwarding needs an address, not *@ and a domain');
+  if (key.startsWith(CATCH_ALL)) throw unfit('an inbox with forwarding needs a single address, not *@ and a domain');
   const names = await receivingNames(store.db, teamId);
   const name = names.includes(domainName) ? domainName : names[0];
   if (name === undefined) {
@@ -142,13 +143,13 @@ export async function createInbox(ctx: Ctx, input: CreateInboxRequest) {
   return { object: 'inbox' as const, id: row.id };
 }
 
-const addressTaken = (address: string) => refuse('resource_locked', { say: `${address} is an inbox already.` });
+const addressTaken = (address: string) => refuse('resource_locked', { say: `There is already an inbox ${address}.` });
 
 const refuseMoreInboxes = () =>
   refuse('validation_error', { status: 422, say: `A team may have at most ${INBOXES_MAX} inboxes; delete one first.` });
 
 const domainGone = (name: string) =>
-  refuse('validation_error', { status: 422, say: `email_address: ${name} is no domain of this team any more.` });
+  refuse('validation_error', { status: 422, say: `email_address: ${name} is no longer a domain of this team.` });
 
 const LABELS_MAX = 100;
 const GREY = '#8B8D98';
@@ -208,7 +209,7 @@ async function unlessTaken(name: string, write: () => Promise<void>): Promise<vo
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw refuse('invalid_parameter', {
-      say: `name: there is a label called ${JSON.stringify(name)} already; choose another.`,
+      say: `name: a label named ${JSON.stringify(name)} already exists; choose another name.`,
     });
   }
 }

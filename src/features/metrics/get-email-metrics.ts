@@ -217,7 +217,7 @@ const toKey = ({ broadcastId, domainId, emailId }: Subject): string => `${broadc
 
 const tooMany = (): Refusal =>
   refuse('invalid_parameter', {
-    say: `The answer would have more than ${ROWS_MAX} rows; give a shorter range, a longer granularity or fewer dimensions.`,
+    say: `The response would have more than ${ROWS_MAX} rows; choose a shorter range, a longer granularity or fewer dimensions.`,
   });
 
 /** Returns the names of domains and broadcasts by id; omits deleted ones. */

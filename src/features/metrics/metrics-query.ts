@@ -103,7 +103,8 @@ export function readMetricsQuery(query: MetricsQuery, now: number): Asked {
   const has = (dimension: Dimension): boolean => asked.dimensions.includes(dimension);
   const byEmail = has('email') ? 'the dimension email' : (asked.emailIds && 'email_id') || (asked.tag && 'tag');
   const byBroadcast = has('broadcast') ? 'the dimension broadcast' : asked.broadcastIds && 'broadcast_id';
-  if (byEmail && byBroadcast) throw wrong(`${byEmail} and ${byBroadcast} exclude each other; give one of them.`);
+  if (byEmail && byBroadcast)
+    throw wrong(`${byEmail} and ${byBroadcast} cannot be used together; send only one of them.`);
   return asked;
 }
 
@@ -121,7 +122,7 @@ function readRange(
   const asked = endDate === undefined ? now : readMoment('end_date', endDate, zone);
   const start = startDate === undefined ? weekBefore(Math.min(asked, now)) : readMoment('start_date', startDate, zone);
   if (endDate !== undefined && start > asked) throw wrong('end_date must not be before start_date.');
-  if (start > now) throw wrong('start_date must not lie in the future.');
+  if (start > now) throw wrong('start_date must not be in the future.');
   const from = Math.floor(start / QUARTER_MS) * QUARTER_MS;
   // A range that ends now includes the current moment.
   const end = asked < now ? Math.ceil(asked / QUARTER_MS) : Math.floor(now / QUARTER_MS) + 1;
@@ -160,7 +161,7 @@ function readNames<Name extends string>(
   return [...new Set(text.split(','))].map((part) => {
     const name = known.find((other) => other === part);
     if (name !== undefined) return name;
-    throw wrong(`${parameter} must name, separated by commas, some of ${known.join(', ')}; got ${quoted(part)}.`);
+    throw wrong(`${parameter} must be a comma-separated list of ${known.join(', ')}; got ${quoted(part)}.`);
   });
 }
 
@@ -171,7 +172,7 @@ function readIds(parameter: string, text: string | undefined): string[] | undefi
   if (stray !== undefined) {
     throw wrong(`${parameter} must be ids (UUIDs) separated by commas; got ${quoted(stray)}.`);
   }
-  if (ids.size > IDS_MAX) throw wrong(`${parameter} must hold at most ${IDS_MAX} ids; got ${ids.size}.`);
+  if (ids.size > IDS_MAX) throw wrong(`${parameter} may have at most ${IDS_MAX} ids; got ${ids.size}.`);
   return [...ids];
 }
 

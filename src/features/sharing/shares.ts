@@ -70,7 +70,9 @@ export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'crea
 }
 
 const withheld = () =>
-  refuse('invalid_permission', { say: 'This email holds a link that is its recipient’s alone; it cannot be shared.' });
+  refuse('invalid_permission', {
+    say: 'This email contains a personal link of its recipient, so it cannot be shared.',
+  });
 
 /** Returns the inline images of an email as data URLs by content id; at most `bytesMax` in total. */
 async function readInlineImages(

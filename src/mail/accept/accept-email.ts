@@ -393,7 +393,7 @@ function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
     }
     throw refuse('validation_error', {
       status: 422,
-      say: `The emails of a batch may have at most ${bytesMax} bytes of html and text together; send fewer at once.`,
+      say: `The emails of a batch may have at most ${bytesMax} bytes of html and text together; send fewer emails at once.`,
     });
   };
 }

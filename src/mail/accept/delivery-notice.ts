@@ -33,7 +33,7 @@ export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void>
   if (domain && maySend(domain)) return;
   throw refuse('validation_error', {
     status: 403,
-    say: 'Delivery notices go to a verified domain of the team alone: give such an address at MAIL FROM, or leave NOTIFY out.',
+    say: 'Delivery notices are only sent to a verified domain of the team; use such an address in MAIL FROM, or omit NOTIFY.',
   });
 }
 

@@ -132,7 +132,7 @@ const tooLarge = ({ field, source }: DraftAttachment, limitBytes: number): Refus
 
 function tooManySources({ field }: DraftAttachment): Refusal {
   const path = `${field}.path`;
-  return invalidAttachment(path, `${path} is one too many: a request may name at most ${SOURCES_MAX} different URLs.`);
+  return invalidAttachment(path, `${path} exceeds the limit of ${SOURCES_MAX} different URLs in a request.`);
 }
 
 function toRefusal(attachment: DraftAttachment, { fault, because }: FetchAnswer & { kind: 'failed' }, world: World) {
@@ -145,19 +145,19 @@ function toRefusal(attachment: DraftAttachment, { fault, because }: FetchAnswer 
 function inWords(fault: Exclude<FetchFault, { kind: 'too_large' }>, seconds: number): string {
   switch (fault.kind) {
     case 'blocked':
-      return 'its name does not resolve, or it or a redirect leads elsewhere than to https on a public address.';
+      return 'its name does not resolve, or the URL or a redirect does not lead to https on a public address.';
     case 'unreachable':
       return 'its server cannot be reached.';
     case 'tls':
       return `no trusted TLS connection could be made with its server (${fault.code}).`;
     case 'status':
-      return `its server answered with status ${fault.status} instead of 200.`;
+      return `its server responded with status ${fault.status} instead of 200.`;
     case 'too_many_redirects':
       return `it redirects more than ${fault.max} times.`;
     case 'encoded':
-      return `its server sent the content encoding ${JSON.stringify(fault.encoding)} although none was asked for.`;
+      return `its server sent the content encoding ${JSON.stringify(fault.encoding)} although none was requested.`;
     case 'interrupted':
-      return 'its server broke off before the file was complete.';
+      return 'its server closed the connection before the file was complete.';
     case 'timeout':
       return `the files of a request must arrive within ${seconds} seconds.`;
   }

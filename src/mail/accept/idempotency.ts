@@ -106,7 +106,7 @@ export function createIdempotent(world: World) {
     const key = `${ctx.teamId} ${idempotency.key}`;
     if (inFlight.has(key)) {
       throw refuse('concurrent_idempotent_requests', {
-        say: 'A request with this Idempotency-Key is still being processed; wait for its answer and try again.',
+        say: 'A request with this Idempotency-Key is still being processed; wait for its response and try again.',
       });
     }
     inFlight.add(key);

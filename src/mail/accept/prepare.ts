@@ -67,7 +67,7 @@ export function createPrepare(world: World, domainFinderFor: (ctx: Ctx) => FindS
     const { template, ...rest } = input;
     if (!template) return { ...rest, from: input.from ?? '', subject: input.subject ?? '', templateId: null };
     if ((input.html ?? input.text ?? null) !== null) {
-      const message = 'template cannot be combined with html or text; leave them out, or the template.';
+      const message = 'template cannot be used with html or text; omit them, or omit template.';
       throw invalidFields([{ path: 'template', message }]);
     }
     const { templateId, html, text, merged, ...found } = await render({ ...template, subject: input.subject });
@@ -84,7 +84,7 @@ const LARGE_CHARS = 64 * 1024;
 
 const missing = (field: string) =>
   refuse('missing_required_field', {
-    say: `Missing required field: ${field}. The template does not supply it, so the send has to.`,
+    say: `Missing required field: ${field}. The template has no value for it, so the request has to.`,
   });
 
 /** Finds the domain that a draft of one request is sent from; refuses if it may not send this, or to its recipients. */
@@ -132,8 +132,8 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
     throw refuse('validation_error', {
       status: 403,
       say: allowed
-        ? `This API key may only send from ${allowed.name}; from is on ${name}.`
-        : 'This API key is pinned to a domain that has been deleted; use another key.',
+        ? `This API key may only send from ${allowed.name}; the domain of from is ${name}.`
+        : 'This API key is limited to a domain that has been deleted; use another key.',
     });
   }
   if (pinned !== null) mustSpeakFor(name, draft.headers);

@@ -53,7 +53,7 @@ async function readIdempotency(
   const written = fields.filter(({ lower }) => KEY_HEADERS.has(lower)).map(({ value }) => value.trim());
   const [key] = written;
   if (key === undefined) return undefined;
-  if (written.some((other) => other !== key)) throw unreadable('it has two idempotency keys that differ');
+  if (written.some((other) => other !== key)) throw unreadable('it has two different idempotency keys');
   if (key === '' || key.length > KEY_CHARS_MAX) {
     throw unreadable(`its idempotency key must be 1 to ${KEY_CHARS_MAX} characters long`);
   }
@@ -203,10 +203,11 @@ const unfolded = (value: string): string => decodeWords(value.replaceAll('\r\n',
 function mustBeSendable(fields: readonly RawField[]): void {
   for (const name of ONCE) {
     const count = fields.filter(({ lower }) => lower === name).length;
-    if (count > 1) throw unreadable(`it has ${count} headers ${name}, and readers would differ on which counts`);
+    if (count > 1)
+      throw unreadable(`it has ${count} headers ${name}, and mail programs would not agree on which one applies`);
   }
   if (fields.filter(({ lower }) => lower === 'received').length > HOPS_MAX) {
-    throw unreadable(`it has passed more than ${HOPS_MAX} servers, so that it seems to go in circles`);
+    throw unreadable(`it has passed more than ${HOPS_MAX} servers, which looks like a mail loop`);
   }
 }
 
@@ -264,12 +265,13 @@ function shownHeaders(fields: readonly RawField[]): [string, string][] {
 
 function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
   const written = fields.filter(({ lower }) => lower === TAG_HEADER);
-  if (written.length > TAGS_MAX) throw unreadable(`it has ${written.length} headers X-Rasket-Tag; ${TAGS_MAX} may be`);
+  if (written.length > TAGS_MAX)
+    throw unreadable(`it has ${written.length} headers X-Rasket-Tag; at most ${TAGS_MAX} are allowed`);
   return written.map(({ value }) => {
     const found = TAG.exec(value.replaceAll('\r\n', '').trim());
     const [, name, tag] = found ?? [];
     const fault = name === undefined ? undefined : tagFault({ name });
-    if (fault !== undefined) throw unreadable(`a header X-Rasket-Tag is at fault: ${fault}`);
+    if (fault !== undefined) throw unreadable(`a header X-Rasket-Tag is not valid: ${fault}`);
     if (name !== undefined && tag !== undefined) return { name, value: tag };
     throw unreadable('a header X-Rasket-Tag is not name=value, each 1 to 256 letters, digits, underscores and hyphens');
   });
@@ -295,7 +297,7 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
 }
 
 const tooMuchText = (): Refusal =>
-  unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);
+  unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; send long content as an attachment`);
 
 /** Returns the refusal of a message that a client composed; `fault` is a sentence, with or without its full stop. */
 const unreadable = (fault: string): Refusal =>

@@ -38,7 +38,7 @@ export async function mustBeWithinRecipients(
   if (actor.kind !== 'oauth_grant' || actor.limits.recipients === 'any') return;
   for (const { address, domain: name } of draft.recipients) {
     if (isSimulatorDomain(store.config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
-    const why = `it sends to the verified domains of the team and the simulator alone, and not to ${address}`;
+    const why = `it may only send to the verified domains of the team and the simulator, not to ${address}`;
     throw beyond('recipients', why);
   }
 }
@@ -90,7 +90,7 @@ export async function uncountItems(tx: Executor, items: readonly Item[], now: nu
 
 const tooMany = ({ max, used, wanted, until }: { max: number; used: number; wanted: number; until: number }): Refusal =>
   refuse('daily_quota_exceeded', {
-    say: `This app is limited by emails_per_day of its grant: it may send to ${max} recipients a day, ${used} are used and this has ${wanted}. It may again from ${isoTime(until)}, or when the person who let it in, or an admin of the team, raises the limit.`,
+    say: `This app is limited by emails_per_day of its grant: it may send to ${max} recipients a day, ${used} are used, and this request has ${wanted}. It may send again from ${isoTime(until)}, or when the person who authorized it, or an admin of the team, raises the limit.`,
   });
 
 /** Emails that count towards a team's quota. */
@@ -171,7 +171,7 @@ async function loadLimits(
       },
     ];
   }
-  const charged = plan.overage_emails > 0 ? ` (${plan.overage_emails} of them charged by 1,000)` : '';
+  const charged = plan.overage_emails > 0 ? ` (${plan.overage_emails} of them charged per 1,000)` : '';
   const limits: Limit[] = [
     {
       name: 'monthly_quota_exceeded',
@@ -187,8 +187,8 @@ async function loadLimits(
 }
 
 function quotaUsedUp({ name, max, what }: Limit, used: number, wanted: number): Refusal {
-  const more = wanted === 1 ? '' : `; this request has ${wanted}`;
-  return refuse(name, { say: `The plan of this team includes ${max} ${what} and ${used} are used${more}.` });
+  const more = wanted === 1 ? '' : `; this request needs ${wanted}`;
+  return refuse(name, { say: `The plan of this team includes ${max} ${what}, and ${used} are used${more}.` });
 }
 
 /**

@@ -22,7 +22,7 @@ export function createTeamLimiter({ atOnce, waitingMax }: TeamLimiterOptions): T
     const semaphore = semaphores.get(teamId) ?? createSemaphore(atOnce);
     if (semaphore.used >= atOnce && semaphore.waiting >= waitingMax) {
       throw refuse('rate_limit_exceeded', {
-        say: `At most ${atOnce} requests of a team that name files by path or render templates in a batch are worked on at a time, and ${waitingMax} more may wait; try again in ${RETRY_AFTER_SECONDS} s.`,
+        say: `At most ${atOnce} requests of a team that fetch files by path or render templates in a batch are processed at a time, and ${waitingMax} more may wait; try again in ${RETRY_AFTER_SECONDS} s.`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }

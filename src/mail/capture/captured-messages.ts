@@ -55,7 +55,7 @@ function waitForCapture(
   const waits = findWaits(db);
   if (waits.size >= WAITS_MAX) {
     throw refuse('service_unavailable', {
-      say: `${WAITS_MAX} requests wait for a message already, which is the limit of this server; try again once some have ended.`,
+      say: `${WAITS_MAX} requests already wait for a message, which is the limit of this server; try again when some have ended.`,
     });
   }
   const { promise: over, resolve } = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ export async function findCaptured(
   if (waitMs === 0) return readPage(world.db, filter, page);
   if (page.after !== undefined) {
     throw refuse('invalid_parameter', {
-      say: 'Give only one of wait and after: wait is for new messages, and after pages to older ones.',
+      say: 'wait and after cannot be used together, because wait is for new messages and after is for older ones; send only one of them.',
     });
   }
   const fits = createFits(filter);

@@ -219,7 +219,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     const last = first === 'stale' ? await tryOnce(job, ctx, true) : first;
     if (last !== 'stale') return last;
     const whose = job.relay === undefined ? `The mail host of ${job.domain}` : `The relay ${job.relay.name}`;
-    const detail = `${whose} closed two connections in a row before it took the sender`;
+    const detail = `${whose} closed two connections in a row before it accepted the sender`;
     const outcomes = forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
     return { outcomes, family: undefined, isUnreachable: false };
   };
@@ -239,7 +239,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     if (turn.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
     const detail =
       turn.kind === 'later'
-        ? `The relay ${relay.name} takes ${relay.messagesPerMinute} messages a minute`
+        ? `The relay ${relay.name} is limited to ${relay.messagesPerMinute} messages a minute`
         : 'The delivery was stopped before it began';
     const outcomes = forEachRecipient(job, {
       kind: 'deferred',

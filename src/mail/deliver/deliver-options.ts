@@ -172,7 +172,7 @@ function readAuthority(name: string, file: string, dataDir: string): string {
   try {
     void new X509Certificate(text);
   } catch {
-    throw new RelayFault(`The ca_file of the relay ${name} has no certificate in PEM`);
+    throw new RelayFault(`The ca_file of the relay ${name} contains no PEM certificate`);
   }
   return text;
 }
@@ -183,7 +183,7 @@ function readText(name: string, field: string, file: string, dataDir: string): s
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     throw new RelayFault(
-      `The ${field} of the relay ${name} cannot be read (${code}); the account of the service has to be able to`,
+      `The ${field} of the relay ${name} cannot be read (${code}); let the account of the service read it`,
     );
   }
 }

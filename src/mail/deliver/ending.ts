@@ -44,6 +44,6 @@ export function deriveEnding({ connection, mx, tls }: SmtpSession, sent: Transmi
 /** Returns the failure without the peer's words, which may name a recipient, for other teams. */
 function withoutWords({ kind, reason, reply }: Deferral, mx: string): Deferral {
   const what =
-    reason === 'relay_misconfigured' ? 'does not let this server send' : 'gave an answer that fits no command';
+    reason === 'relay_misconfigured' ? 'does not let this server send' : 'sent a reply that matches no command';
   return { kind, reason, detail: `${mx} ${what}: ${reply?.code}`, mx };
 }

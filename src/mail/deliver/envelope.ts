@@ -30,24 +30,24 @@ export function checkEnvelope(
       'malformed_address',
       553,
       '5.1.3',
-      `The address ${JSON.stringify(malformed)} cannot stand in SMTP`,
+      `The address ${JSON.stringify(malformed)} cannot be used in SMTP`,
     );
   }
   const needsSmtpUtf8 = message.needsSmtpUtf8 || addresses.some((address) => BEYOND_ASCII.test(address));
   if (needsSmtpUtf8 && !session.can.smtpUtf8) {
-    const detail = `${session.mx} does not take mail with non-ASCII addresses or headers (SMTPUTF8)`;
+    const detail = `${session.mx} does not accept non-ASCII addresses or headers (SMTPUTF8)`;
     return ownBounce('smtputf8_unsupported', 553, '5.6.7', detail);
   }
   if (message.isEightBit && !session.can.eightBitMime) {
-    const detail = `${session.mx} takes no 8-bit content (8BITMIME); encode it as quoted-printable or base64`;
+    const detail = `${session.mx} does not accept 8-bit content (8BITMIME); encode it as quoted-printable or base64`;
     return ownBounce('eight_bit_unsupported', 554, '5.6.3', detail);
   }
   if (job.asked?.requiresTls && !session.can.requireTls) {
-    const detail = `${session.mx} does not promise to pass the message on over TLS alone (REQUIRETLS)`;
+    const detail = `${session.mx} does not promise to relay the message over TLS only (REQUIRETLS)`;
     return ownBounce('requiretls_unsupported', 550, '5.7.30', detail);
   }
   if (session.can.sizeMax > 0 && message.size > session.can.sizeMax) {
-    const detail = `The message has ${message.size} bytes; ${session.mx} takes at most ${session.can.sizeMax}`;
+    const detail = `The message has ${message.size} bytes; ${session.mx} accepts at most ${session.can.sizeMax}`;
     return ownBounce('too_large', 552, '5.3.4', detail);
   }
   return undefined;

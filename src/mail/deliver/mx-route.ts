@@ -49,7 +49,7 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
     return homeRoute(domain, [domain], options, () => loop(domain));
   }
   if (answer.records.every((mx) => mx.host === '')) {
-    return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} takes no mail (null MX)`);
+    return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} does not accept mail (null MX)`);
   }
   const all = ordered(answer.records, options.random);
   const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
@@ -74,7 +74,11 @@ async function homeRoute(
     isOurs = await options.takesMailFor(domain);
   } catch {
     // The next attempt asks again; the database's own error is only for the log.
-    return { kind: 'deferred', reason: 'unreachable', detail: `whether ${domain} is received here is not known now` };
+    return {
+      kind: 'deferred',
+      reason: 'unreachable',
+      detail: `it cannot be determined at present whether this server receives mail for ${domain}`,
+    };
   }
   // Behind NAT, our own name may stand for a private address.
   return isOurs ? resolveTargets(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();

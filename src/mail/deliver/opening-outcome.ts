@@ -32,7 +32,7 @@ export function allFailed(failures: FailedTarget[]): JobOutcome {
 /** Returns the outcome for mail that is not tried after this one. */
 export function asDown<V extends JobOutcome>(outcome: V): V {
   if (outcome.kind === 'bounced' || outcome.reason === 'destination_down') return outcome;
-  const detail = `Not tried, since a moment ago: ${outcome.detail}`;
+  const detail = `Not tried, because a moment ago: ${outcome.detail}`;
   return { ...outcome, reason: 'destination_down', detail, downReason: outcome.reason };
 }
 
@@ -52,6 +52,6 @@ export function notTried(target: Target, outcome: Deferral): FailedTarget {
 }
 
 export function tookTooLong(target: Target, openMs: number): FailedTarget {
-  const detail = `${target.host} [${target.address}]: not tried, since opening a connection took ${openMs} ms before it`;
+  const detail = `${target.host} [${target.address}]: not tried, because opening a connection took ${openMs} ms before it`;
   return { kind: 'failed', reason: 'timeout', detail, takesNoMail: false, mx: target.host, isOld: true };
 }

@@ -20,7 +20,7 @@ const isRefusalWithoutLogin = ({ enhanced = '' }: Reply, { isAnonymous }: Answer
 /** Returns the outcome for a recipient when a step failed (RFC 5321 §4.2.1). */
 export function toOutcome(reply: Reply, step: ReplyStage, from: Answering, recipient: string): JobOutcome {
   const { mx, relay, isSmarthost = false } = from;
-  const detail = `${mx} answered ${step} with ${replyText(reply)}`;
+  const detail = `${mx} replied to ${step} with ${replyText(reply)}`;
   if (reply.code < 400 || reply.code >= 600) return { kind: 'deferred', reason: 'protocol_error', detail, reply, mx };
   const throughRelay = relay !== undefined || isSmarthost;
   const judged = classifyReply({ reply, stage: step, mx, recipient, throughRelay });

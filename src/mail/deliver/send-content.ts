@@ -71,7 +71,7 @@ export async function sendContent({ connection, timeouts }: SmtpSession, message
 function contentLimit(timeouts: SmtpTimeouts, size: number): [limitMs: number, failure: Failure] {
   const { contentMs, contentBytesPerSecond: rate } = timeouts;
   const limitMs = contentMs + (size / rate) * 1000;
-  const detail = `the peer took less than ${rate} bytes of content a second, and not all ${size} in ${Math.round(limitMs / 1000)} s`;
+  const detail = `the peer accepted less than ${rate} bytes of content a second, and not all ${size} bytes within ${Math.round(limitMs / 1000)} s`;
   return [limitMs, { kind: 'timeout', detail }];
 }
 

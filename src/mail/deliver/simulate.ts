@@ -64,5 +64,5 @@ function reply(code: number, enhanced: string, text: string): Reply {
 }
 
 function formatDetail(answer: Reply): string {
-  return `The mailbox simulator answered RCPT TO with ${answer.code} ${answer.enhanced ?? ''} ${answer.lines.join(' ')}`;
+  return `The mailbox simulator replied to RCPT TO with ${answer.code} ${answer.enhanced ?? ''} ${answer.lines.join(' ')}`;
 }

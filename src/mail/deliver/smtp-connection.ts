@@ -184,7 +184,7 @@ export class SmtpConnection {
   /** Resolves when everything written has left for the kernel, when the connection fails, or when a reply comes. */
   async flushed(blockMs: number): Promise<void> {
     if (this.failure || this.earlyReply || this.#socket.writableLength === 0) return;
-    const failure: Failure = { kind: 'timeout', detail: `the peer took no content for ${blockMs} ms` };
+    const failure: Failure = { kind: 'timeout', detail: `the peer accepted no content for ${blockMs} ms` };
     // A write below the high-water mark never announces a drain; the callback of an empty one comes after all others.
     await this.#within(blockMs, failure, (settled) => this.#socket.write('', settled));
   }
@@ -320,7 +320,7 @@ export class SmtpConnection {
     // The stream broke after complete replies: those still count, and nothing after them does.
     if (this.#parser.fault) this.#failMalformed(this.#parser.fault);
     else if (this.#replies.length > UNREAD_MAX) {
-      this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies to nothing` });
+      this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies without a command` });
     }
   }
 

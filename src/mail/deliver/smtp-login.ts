@@ -54,8 +54,8 @@ function chooseMechanism(offered: readonly string[], { mechanism }: Login): Logi
 
 function describeOffer(offered: readonly string[], { mechanism }: Login): string {
   const wanted = mechanism === 'auto' ? 'PLAIN, LOGIN or CRAM-MD5' : mechanism.toUpperCase();
-  if (offered.length === 0) return `offers no login (AUTH), and the settings have a user`;
-  return `offers login by ${offered.join(', ')}, and not by ${wanted}`;
+  if (offered.length === 0) return `offers no login (AUTH), but the settings have a user`;
+  return `offers login by ${offered.join(', ')}, but not by ${wanted}`;
 }
 
 /** Sends AUTH, with the initial response if the mechanism has one that fits into the command. */

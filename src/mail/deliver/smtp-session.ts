@@ -269,10 +269,10 @@ async function protect(session: SmtpSession, mx: string, options: OpeningOptions
   if (answer.code !== 220) {
     if (answer.code === 421) return refused(connection, mx, 'STARTTLS', answer, timeouts.quitMs);
     if (options.tls.policy === 'opportunistic') return { kind: 'open', session, handshakeFailed: false };
-    return noTls(connection, mx, `answered STARTTLS with ${replyText(answer)}`, options);
+    return noTls(connection, mx, `replied to STARTTLS with ${replyText(answer)}`, options);
   }
   if (connection.hasTrailingBytes(answer)) {
-    connection.fail({ kind: 'malformed', detail: 'bytes were injected behind the answer to STARTTLS' });
+    connection.fail({ kind: 'malformed', detail: 'bytes were injected after the reply to STARTTLS' });
     return { ...failed(connection, mx, 'STARTTLS', undefined), reason: 'tls_unavailable', handshakeFailed: true };
   }
   const tls = await connection.startTls(session.mx, timeouts.startTlsMs, options.tls);
@@ -391,7 +391,7 @@ function noTls(connection: SmtpConnection, mx: string, why: string, { relay, tim
     kind: 'failed',
     reason: 'tls_unavailable',
     detail: isRelay
-      ? `The relay ${relay.name} is used over TLS alone, but ${mx} ${why}`
+      ? `The relay ${relay.name} is used over TLS only, but ${mx} ${why}`
       : `TLS is enforced for this sender, but ${mx} ${why}`,
     takesNoMail: false,
     handshakeFailed: false,

@@ -56,7 +56,7 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
     return done(dealOut(session, job, outcomes, end));
   } catch (defect) {
     // The caller's own message() or intend() failed: the peer waits for content that will not come.
-    connection.fail({ kind: 'lost', detail: 'given up by us' });
+    connection.fail({ kind: 'lost', detail: 'closed by this server' });
     throw defect;
   } finally {
     unwatch();
@@ -127,7 +127,7 @@ async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies):
   if (replies.data?.code !== 354) return;
   if (replies.rcpt.some(isAccepted)) {
     // The peer took recipients but not the sender: an empty message must not reach them.
-    return connection.fail({ kind: 'malformed', detail: 'content was asked for after a refused sender' });
+    return connection.fail({ kind: 'malformed', detail: 'the peer asked for content after it refused the sender' });
   }
   // RFC 2920 §3.1: DATA was accepted although no recipient was; a single dot ends the empty transfer.
   connection.send('.\r\n');
@@ -138,7 +138,7 @@ async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies):
 
 /** Ends the connection after an unexpected reply: the peer may take the next command for something else. */
 function loseTrack({ connection }: SmtpSession): void {
-  connection.fail({ kind: 'malformed', detail: 'the peer answered out of step' });
+  connection.fail({ kind: 'malformed', detail: 'the peer sent replies out of order' });
 }
 
 type End =
@@ -201,7 +201,7 @@ function deriveEnd(session: SmtpSession, reply: Reply | undefined, failure: Fail
   if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };
   if (reply.code >= 400) return { kind: 'refused', reply };
   loseTrack(session);
-  return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
+  return { kind: 'ambiguous', detail: `${mx} replied to the final dot with ${replyText(reply)}`, mx };
 }
 
 function dealOut(

@@ -34,7 +34,7 @@ const CLAIM_DAYS = 7;
 
 export const END_REASONS = {
   unproven: `The TXT record was not seen within ${CLAIM_DAYS} days.`,
-  blocked: `The domain was still in use by its owner when the ${CLAIM_DAYS} days were over.`,
+  blocked: `The owner of the domain still used it at the end of the ${CLAIM_DAYS} days.`,
   otherClaim: 'Another team completed its claim of this name first.',
   ownVerification: 'This team verified the domain without the claim.',
   suspended: 'This team is suspended.',
@@ -114,7 +114,7 @@ async function loadOwnCopy(store: Store, db: Executor, teamId: string, name: str
   const own = await findDomainByName(db, teamId, name);
   if (own && own.held_at !== null) {
     throw refuse('resource_locked', {
-      say: `The domain ${name} is verified by this team already; nothing is left to claim.`,
+      say: `The domain ${name} is already verified by this team; there is nothing to claim.`,
     });
   }
   const latest = own && (await latestClaim(db, teamId, own.id));
@@ -126,7 +126,7 @@ async function loadOwnCopy(store: Store, db: Executor, teamId: string, name: str
     status: 422,
     say: own
       ? `No other team has verified the domain ${name}; verify your own.`
-      : `No other team has verified the domain ${name}, so that nothing is to be claimed; register it.`,
+      : `No other team has verified the domain ${name}, so there is nothing to claim; register it.`,
   });
 }
 
@@ -144,7 +144,7 @@ function mustMatchSettings(own: DomainRow, input: ClaimDomainRequest): void {
 }
 
 function clash(path: string, stands: string) {
-  const message = `${path}: this team has registered the domain with ${stands}, which is fixed; leave it out, or delete the domain first.`;
+  const message = `${path}: this team registered the domain with ${stands}, which cannot be changed; omit the field, or delete the domain first.`;
   return { path, message };
 }
 

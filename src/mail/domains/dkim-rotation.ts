@@ -84,7 +84,7 @@ function mustBeVerified(domain: DomainRow): void {
   if (domain.verified_at !== null) return;
   throw refuse('validation_error', {
     status: 422,
-    say: `The domain ${domain.name} is not verified, so no key of it is in use; publish its records, or regenerate its keys.`,
+    say: `The domain ${domain.name} is not verified, so none of its keys is in use; publish its records, or regenerate its keys.`,
   });
 }
 
@@ -151,7 +151,7 @@ export async function mustWaitItsTurn(store: Store, domain: DomainRow): Promise<
   if (await claimAsk(store.db, domain.team_id, domain.id, now, seconds * 1000)) return;
   const waitMs = Math.max(1, (domain.asked_at ?? now) + seconds * 1000 - now);
   throw refuse('rate_limit_exceeded', {
-    say: `A domain can be verified or given a new key once in ${seconds} seconds; try again later.`,
+    say: `A domain can be verified or get a new key only once every ${seconds} seconds; try again later.`,
     retryAfterSeconds: Math.ceil(waitMs / 1000),
   });
 }

@@ -181,6 +181,6 @@ function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
 export function returnPathClash(domain: DomainRow): Refusal | undefined {
   const { tracking_subdomain: label, custom_return_path: returnPath, open_tracking, click_tracking } = domain;
   if (label !== returnPath || (!open_tracking && !click_tracking)) return undefined;
-  const message = `tracking_subdomain: "${label}" is the label of the return path, whose records no CNAME can stand beside; choose another, such as ${label === 'track' ? 'links' : 'track'}.`;
+  const message = `tracking_subdomain: "${label}" is the label of the return path, whose records cannot exist next to a CNAME; choose another label, such as ${label === 'track' ? 'links' : 'track'}.`;
   return invalidFields([{ path: 'tracking_subdomain', message }]);
 }

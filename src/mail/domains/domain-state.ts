@@ -150,7 +150,7 @@ export function mustBeOfUse(domain: Pick<DomainRow, 'sending' | 'receiving'>, na
   if (domain.sending === 'enabled' || domain.receiving === 'enabled') return;
   const message =
     named === 'sending'
-      ? 'capabilities.sending cannot be disabled while receiving is not enabled: the domain would be for nothing; delete it instead.'
-      : 'capabilities.receiving cannot be disabled while sending is disabled: the domain would be for nothing; delete it instead.';
+      ? 'capabilities.sending cannot be disabled while receiving is not enabled, because the domain would have no use; delete it instead.'
+      : 'capabilities.receiving cannot be disabled while sending is disabled, because the domain would have no use; delete it instead.';
   throw refuse('validation_error', { status: 422, say: message, errors: [{ path: `capabilities.${named}`, message }] });
 }

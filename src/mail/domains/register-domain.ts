@@ -48,7 +48,7 @@ export function mustFitDns(records: readonly RecordRow[], path: keyof NewDomain 
   const tooLong = records.find((record) => record.name.length > DNS_NAME_CHARS_MAX);
   if (!tooLong) return;
   const { name } = tooLong;
-  const message = `${path}: the record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
+  const message = `${path}: the record ${name.slice(0, 60)}… would have ${name.length} characters; at most ${DNS_NAME_CHARS_MAX} are allowed.`;
   throw invalidFields([{ path, message }]);
 }
 
@@ -70,12 +70,12 @@ export async function planFull(store: Store, db: Executor, teamId: string): Prom
   if (count < limit) return undefined;
   return refuse('validation_error', {
     status: 422,
-    say: `The plan of this team allows ${limit} domains and it has ${count}; delete one first.`,
+    say: `The plan of this team allows ${limit} domains, and it has ${count}; delete one first.`,
   });
 }
 
 const registeredAlready = (name: string) =>
-  refuse('resource_locked', { say: `The domain ${name} is registered by this team already.` });
+  refuse('resource_locked', { say: `The domain ${name} is already registered by this team.` });
 
 export interface NewDomain {
   name: string;

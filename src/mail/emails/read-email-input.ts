@@ -29,7 +29,7 @@ export function readAttachments(inputs: SendEmailAttachment[]): DraftAttachment[
   if (inputs.length > ATTACHMENTS_MAX) {
     throw invalidAttachment(
       'attachments',
-      `attachments may hold at most ${ATTACHMENTS_MAX} entries; got ${inputs.length}.`,
+      `attachments may have at most ${ATTACHMENTS_MAX} entries; got ${inputs.length}.`,
     );
   }
   return inputs.map((input, i) => readAttachment(input, `attachments.${i}`));
@@ -38,7 +38,7 @@ export function readAttachments(inputs: SendEmailAttachment[]): DraftAttachment[
 function readAttachment(input: SendEmailAttachment, path: string): DraftAttachment {
   const filename = input.filename ?? '';
   if (filename === '')
-    throw invalidAttachment(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
+    throw invalidAttachment(`${path}.filename`, `${path}.filename is missing; set a file name, such as "invoice.pdf".`);
   const fault = filenameFault(filename);
   if (fault) throw invalidAttachment(`${path}.filename`, `${path}.filename ${fault}`);
   mustHaveOneSource(input, path);
@@ -55,11 +55,11 @@ function readAttachment(input: SendEmailAttachment, path: string): DraftAttachme
 
 function mustHaveOneSource({ content, path: url }: SendEmailAttachment, path: string): void {
   if (content === undefined && url === undefined) {
-    const say = `${path} has neither content nor path; give the file's bytes in base64 as content, or an https URL as path.`;
+    const say = `${path} has neither content nor path; send the bytes of the file in base64 as content, or an https URL as path.`;
     throw invalidAttachment(`${path}.content`, say);
   }
   if (content === undefined || url === undefined) return;
-  throw invalidAttachment(`${path}.path`, `${path} has both content and path; give only one of the two.`);
+  throw invalidAttachment(`${path}.path`, `${path} has both content and path; send only one of them.`);
 }
 
 function readSource(text: string, path: string): URL {
@@ -86,7 +86,7 @@ function readContent(content: NonNullable<SendEmailAttachment['content']>, path:
   if (/^data:/i.test(content)) {
     throw invalidAttachment(
       path,
-      `${path} must be base64 alone; remove the prefix up to the comma ("data:…;base64,").`,
+      `${path} must be base64 without a prefix; remove everything up to the comma ("data:…;base64,").`,
     );
   }
   const bytes = decodeBase64(content);
@@ -136,7 +136,7 @@ const OURS: ReadonlySet<string> = new Set(['delivery_notice', 'notice_of', 'inbo
 /** Returns the reason why a caller may not set a tag, undefined if it may. */
 export const tagFault = ({ name }: { name: string }): string | undefined =>
   OURS.has(name)
-    ? `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`
+    ? `The tag ${name} is reserved for delivery notices and forwarded mail; choose another name.`
     : undefined;
 
 /** A send including everything that its template supplies. */
@@ -175,7 +175,7 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   const html = input.html ?? null;
   const text = input.text ?? null;
   if (html === null && text === null) {
-    throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
+    throw refuse('missing_required_field', { say: 'Missing required field: html or text. Send at least one of them.' });
   }
   const faults: FieldFault[] = [];
   const from = readMailboxes('from', input.from, faults);
@@ -185,13 +185,13 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   const replyTo = readMailboxes('reply_to', input.reply_to, faults);
   const recipients = [...to.mailboxes, ...cc.mailboxes, ...bcc.mailboxes];
   const count = to.texts.length + cc.texts.length + bcc.texts.length;
-  if (to.texts.length === 0) faults.push({ path: 'to', message: 'to must name at least one address.' });
+  if (to.texts.length === 0) faults.push({ path: 'to', message: 'to must contain at least one address.' });
   if (count > RECIPIENTS_MAX) {
-    const message = `to, cc and bcc may name at most ${RECIPIENTS_MAX} addresses together; got ${count}.`;
+    const message = `to, cc and bcc may have at most ${RECIPIENTS_MAX} addresses together; got ${count}.`;
     faults.push({ path: 'to', message });
   }
   if (replyTo.texts.length > RECIPIENTS_MAX) {
-    const message = `reply_to may name at most ${RECIPIENTS_MAX} addresses; got ${replyTo.texts.length}.`;
+    const message = `reply_to may have at most ${RECIPIENTS_MAX} addresses; got ${replyTo.texts.length}.`;
     faults.push({ path: 'reply_to', message });
   }
   faults.push(...subjectFaults(input.subject), ...bodyFaults(html, text));
@@ -249,7 +249,7 @@ function bodyFaults(html: string | null, text: string | null): FieldFault[] {
 function readHeaders(headers: Record<string, string>, faults: FieldFault[]): [string, string][] {
   const fields = Object.entries(headers);
   if (fields.length > HEADERS_MAX) {
-    faults.push({ path: 'headers', message: `headers may hold at most ${HEADERS_MAX} fields; got ${fields.length}.` });
+    faults.push({ path: 'headers', message: `headers may have at most ${HEADERS_MAX} fields; got ${fields.length}.` });
     return [];
   }
   for (const [name, value] of fields) {

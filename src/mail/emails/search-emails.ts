@@ -172,7 +172,7 @@ export function searchEmails(
   return inLine(store, teamId, () =>
     readStretches(page, findStretches(store, teamId, filter, page, order), {
       filter: 'search',
-      advice: 'search for more letters',
+      advice: 'search for a longer text',
       read: (range, limit) => emailsBetween(store.db, teamId, filter, { ...range, order, limit }),
     }),
   );
@@ -194,7 +194,7 @@ export function listTaggedEmails(
   return inLine(store, teamId, () =>
     readStretches(page, listStretches(tagged, computeEdges(filter, page), order), {
       filter: 'tag',
-      advice: 'leave out another filter',
+      advice: 'omit another filter',
       read: (range, limit) => taggedBetween(store.db, teamId, filter, { ...range, order, limit }),
     }),
   );
@@ -223,7 +223,7 @@ async function readStretches(
     if (lookedAt >= EMAILS_LOOKED_AT_MAX) {
       if (rows.length === 0) {
         throw refuse('invalid_parameter', {
-          say: `${filter} has looked at ${lookedAt} emails and found none; narrow it with start_date and end_date, or ${advice}.`,
+          say: `${filter} has checked ${lookedAt} emails without a match; narrow it with start_date and end_date, or ${advice}.`,
         });
       }
       return { rows: cutPage(rows, page).rows, hasMore: true };

@@ -99,7 +99,7 @@ async function readOwnPattern({ store, teamId }: Ctx, text: string): Promise<str
   const read = readPattern(text);
   if (!read.ok) throw invalidFields([{ path: 'pattern', message: read.fault }]);
   if (read.domain !== undefined && !(await findDomainByName(store.db, teamId, read.domain))) {
-    const message = `${read.domain} is no domain of this team; add it first`;
+    const message = `${read.domain} is not a domain of this team; add it first`;
     throw invalidFields([{ path: 'pattern', message }]);
   }
   return read.pattern;
@@ -108,7 +108,7 @@ async function readOwnPattern({ store, teamId }: Ctx, text: string): Promise<str
 const patternTaken = (pattern: string) =>
   refuse('validation_error', {
     status: 422,
-    say: `There is a rule for ${pattern} already that says something else; change that one, or delete it first.`,
+    say: `There is already a different rule for ${pattern}; change that rule, or delete it first.`,
   });
 
 const tooMany = () =>
@@ -175,13 +175,13 @@ async function readTargets(
     if (given === undefined) return [];
     throw refuse('validation_error', {
       status: 422,
-      ...ofForwardTo(`forward_to belongs to the action forward alone; leave it out with ${action}.`),
+      ...ofForwardTo(`forward_to can only be used with the action forward; omit it with ${action}.`),
     });
   }
   if (given === undefined) {
     throw refuse('validation_error', {
       status: 422,
-      ...ofForwardTo('forward_to is missing: name 1 to 10 addresses that mail is forwarded to.'),
+      ...ofForwardTo('forward_to is missing; send 1 to 10 addresses to forward mail to.'),
     });
   }
   const faults: FieldFault[] = [];
@@ -194,7 +194,7 @@ async function readTargets(
     }
     const { address, domain } = parsed.mailbox;
     if (await takesMailHere(store, domain)) {
-      const message = `${domain} is received by this installation, so that mail could go in circles; name an address elsewhere`;
+      const message = `${domain} receives its mail at this installation, which could cause a mail loop; use an address elsewhere`;
       faults.push({ path: `forward_to.${i}`, message });
       continue;
     }

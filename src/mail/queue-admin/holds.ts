@@ -79,11 +79,11 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
     if ((await holdsInForce(tx)).length >= HOLDS_MAX) {
       throw refuse('validation_error', {
         status: 422,
-        say: `There are ${HOLDS_MAX} holds already; release one, or hold a team or a destination.`,
+        say: `There are already ${HOLDS_MAX} holds; release one, or hold a team or a destination.`,
       });
     }
     if (!(await isThere(tx, selection))) {
-      const what = selection.kind === 'team_id' ? 'no team has this id' : 'nothing of this email is in the queue';
+      const what = selection.kind === 'team_id' ? 'no team has this id' : 'this email has no deliveries in the queue';
       throw refuse('validation_error', { status: 422, say: `${selection.kind}: ${what}; got ${selection.value}.` });
     }
     const row: HoldRow = {
@@ -158,7 +158,7 @@ export function readSelection({ destination, team_id: team, email_id: email }: S
   if (selection && named.length === 1) return selection;
   throw refuse('validation_error', {
     status: 422,
-    say: `Name exactly one of destination, team_id and email_id; got ${named.length === 0 ? 'none' : named.map(({ kind }) => kind).join(' and ')}.`,
+    say: `Send exactly one of destination, team_id and email_id; got ${named.length === 0 ? 'none' : named.map(({ kind }) => kind).join(' and ')}.`,
   });
 }
 

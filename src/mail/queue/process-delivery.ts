@@ -125,7 +125,7 @@ async function timed(
 }
 
 function untilVerified(recipients: readonly string[], domain: string): Outcome[] {
-  const detail = `The domain ${domain} is not verified any more; the mail waits until its records are seen`;
+  const detail = `The domain ${domain} is no longer verified; the mail waits until its records are found`;
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
 }
 
@@ -133,12 +133,12 @@ const isDamage = (error: unknown): error is Error => error instanceof DamagedCon
 
 function untilWhole({ log }: World, row: DeliveryRow, recipients: readonly string[], error: Error): Outcome[] {
   log.error({ err: error, emailId: row.email_id }, 'an email waits because its stored content is damaged');
-  const detail = 'The stored content of the message is damaged; it is sent once it is whole again';
+  const detail = 'The stored content of the message is damaged; it is sent once the content is restored';
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'content_damaged', detail }));
 }
 
-const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';
-const INTERRUPTED = 'The server stopped while the message was under way';
+const KEYS_CHANGED = 'The keys of the domain changed while the message was being sent';
+const INTERRUPTED = 'The server stopped while the message was being sent';
 
 /**
  * Returns outcomes that make the delivery due again at once; it is then signed with the present keys. `stopping` is the

@@ -48,12 +48,12 @@ export async function forwardBlockers(
 
 export const ACCOUNT_MAIL: ForwardBlocker = {
   reason: 'account_mail',
-  says: 'it may hold a link that is for the person it was sent to, about an account',
+  says: 'it may contain a link about an account that only its recipient may see',
 };
 
 const RECEIVED_HERE: ForwardBlocker = {
   reason: 'received_here',
-  says: 'every address that it would go to is received here',
+  says: 'this server receives the mail of every address that it would be forwarded to',
 };
 
 /** Returns the targets without those at domains that receive here by now: such a forward would come back. */
@@ -74,10 +74,10 @@ export function loopIn(fields: readonly RawField[], address: string): ForwardBlo
   const isBack = fields.some(
     ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.trim().replace(/^<|>$/g, '')) === here,
   );
-  if (isBack) return { reason: 'loop', says: 'it has been at this address already, so that it goes in circles' };
+  if (isBack) return { reason: 'loop', says: 'it has already passed through this address, which would be a mail loop' };
   const hops = fields.filter(({ lower }) => lower === 'received').length;
   if (hops <= HOPS_MAX) return undefined;
-  return { reason: 'too_many_hops', says: `it has passed ${hops} servers, so that it seems to go in circles` };
+  return { reason: 'too_many_hops', says: `it has passed ${hops} servers, which looks like a mail loop` };
 }
 
 function cutHead(raw: Buffer): Buffer {

@@ -55,7 +55,7 @@ async function change(ctx: Ctx, id: string, work: (tx: Executor, email: EmailRow
     const state = (await findEmail(db, ctx.teamId, id))?.last_event ?? email.last_event;
     const now = state === 'scheduled' ? 'its dispatch has begun' : state;
     throw refuse('resource_locked', {
-      say: `This email is not scheduled any more (${now}); only a scheduled email can be changed.`,
+      say: `This email is no longer scheduled (${now}); only a scheduled email can be changed.`,
     });
   }
   return { object: 'email' as const, id };

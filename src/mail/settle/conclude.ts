@@ -191,7 +191,7 @@ function deferred(
     return;
   }
   if ('giveUp' in next) {
-    const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
+    const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last reply: ${first.detail}`;
     const diagnosticCode = describeEach(group);
     done.events.push({
       type: 'email.bounced',
@@ -358,7 +358,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
 }
 
 function explainSuppression(origin: Of<'suppressed'>['origin']): string {
-  if (origin === undefined) return 'The mailbox simulator answers as if the address were on the suppression list.';
+  if (origin === undefined) return 'The mailbox simulator replies as if the address were on the suppression list.';
   if (origin === 'opt_out')
     return 'The contact unsubscribed, left the topic or was deleted after this email was accepted, so nothing was sent to it.';
   return 'The address is on the suppression list of this team, so nothing was sent to it.';

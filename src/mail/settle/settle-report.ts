@@ -240,7 +240,8 @@ function concludeReport(world: World, email: EmailRow, outcomes: readonly Report
         break;
       }
       case 'bounced': {
-        const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
+        const message =
+          'The recipient’s mail server accepted the message but could not deliver it, and reported this by mail.';
         const reply = readReportedReply({ status, diagnostic: said });
         const { type, subType } = bounceOfReply(reply, classifyReply({ reply }).cause);
         const bounce = { type, subType, message, diagnosticCode: [diagnostic] };

@@ -132,7 +132,7 @@ export async function removeSuppressions(
   const { emails, ids } = input;
   if ((emails === undefined) === (ids === undefined)) {
     const given = emails === undefined ? 'neither' : 'both';
-    throw refuse('invalid_parameter', { say: `Give exactly one of emails and ids; got ${given}.` });
+    throw refuse('invalid_parameter', { say: `Send exactly one of emails and ids; got ${given}.` });
   }
   return ctx.store.db.tx(async (tx) => {
     // A malformed address cannot be suppressed, and what is not suppressed is skipped.
@@ -193,7 +193,7 @@ async function suppressionNamed(db: Executor, teamId: string, idOrAddress: strin
   const key = parseAddressKey(idOrAddress);
   if (!isId && key === undefined) {
     throw refuse('invalid_parameter', {
-      say: 'A suppression is named by its id (sup_…) or by the suppressed address.',
+      say: 'Identify a suppression by its id (sup_…) or by the suppressed address.',
     });
   }
   const [row] = isId ? await findByIds(db, teamId, [idOrAddress]) : await findByKeys(db, teamId, [key ?? '']);

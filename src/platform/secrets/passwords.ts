@@ -39,7 +39,7 @@ const executor = createSemaphore(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting 
 async function inTurn<T>(purpose: Purpose, work: () => Promise<T>): Promise<T> {
   if (executor.countWaiting(purpose) >= WAITING_MAX) {
     throw refuse('service_unavailable', {
-      say: `Too many passwords are being checked at this moment; try again in ${RETRY_AFTER_SECONDS} seconds.`,
+      say: `Too many passwords are being checked; try again in ${RETRY_AFTER_SECONDS} seconds.`,
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   }

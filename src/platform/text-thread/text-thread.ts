@@ -155,7 +155,7 @@ const unavailable = (say: string, because?: unknown) =>
 
 const tooMany = () =>
   unavailable(
-    `Too many large bodies are waiting, ${WAITING_OF_TEAM_MAX} of your team or ${WAITING_MAX} in total; try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    `Too many large request bodies are waiting, ${WAITING_OF_TEAM_MAX} of your team or ${WAITING_MAX} in total; try again in ${RETRY_AFTER_SECONDS} seconds.`,
   );
 
 const tooLong = (limitMs: number) =>

@@ -313,7 +313,7 @@ async function holdIfRequired(
   }
   if (Object.hasOwn(pages, operationId)) {
     throw refuse('invalid_permission', {
-      say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
+      say: 'This request needs the approval of a person (approval of its grant), but a request with a file cannot wait for it.',
     });
   }
   // A person only sees calls that can be made: in a batch that waits no entry is at fault, even if a permissive one

@@ -62,28 +62,28 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
   if (isFenced(error)) {
     log.error({ err: error, requestId: request.id }, 'the database is being moved, or was moved to another one');
     return refuse('service_unavailable', {
-      say: 'This server’s database is being or was moved to another one, and takes nothing; nothing was accepted. Try again in a while, or at the server that took its place.',
+      say: 'The database of this server is being moved or was moved to another one, so nothing was accepted. Try again later, or at the server that replaces this one.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }
   if (isDatabaseDamage(error)) {
     log.error({ err: error, requestId: request.id }, 'stored data cannot be read');
     return refuse('service_unavailable', {
-      say: 'The service cannot read what it has stored just now, and nothing was accepted; try again later.',
+      say: 'The service cannot read its stored data at present, so nothing was accepted; try again later.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }
   if (isDatabaseSetback(error)) {
     log.error({ err: error, requestId: request.id }, 'storage is not available');
     return refuse('service_unavailable', {
-      say: 'The service cannot store anything just now, and nothing was accepted; try again later.',
+      say: 'The service cannot store data at present, so nothing was accepted; try again later.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }
   if (error instanceof DamagedContent) {
     log.error({ err: error, requestId: request.id }, 'stored content is damaged');
     return refuse('service_unavailable', {
-      say: 'The stored content is damaged or missing, and nothing of it was sent. The operator has to put it back from a backup (finding content_damaged); try again later.',
+      say: 'The stored content is damaged or missing, so it cannot be used. The operator has to restore it from a backup (finding content_damaged); try again later.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }
@@ -111,10 +111,10 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return refuse('validation_error', {
         status: 400,
-        say: 'The request body does not have the length that Content-Length says.',
+        say: 'The length of the request body does not match Content-Length.',
       });
     case 'FST_ERR_BAD_URL':
-      return refuse('validation_error', { status: 400, say: 'The target of the request is neither a path nor a URL.' });
+      return refuse('validation_error', { status: 400, say: 'The request target must be a path or a URL.' });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return refuse('validation_error', { status: 400, say: 'Content-Type must be application/json.' });
     default:
@@ -248,13 +248,11 @@ function toRefusal(code: string): Refusal {
     case 'HPE_HEADER_OVERFLOW':
       return badRequest('The request line and the headers may have at most 16 KB together.');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return badRequest('The chunks of the request body carry too many extensions.');
+      return badRequest('The chunks of the request body have too many extensions.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return badRequest('The headers of the request did not arrive in time.');
     case 'UPLOAD_TOO_SLOW':
-      return badRequest(
-        `The body comes too slowly; at least ${UPLOAD_BYTES_PER_SECOND / 1024} KB a second are needed.`,
-      );
+      return badRequest(`The body arrives too slowly; send at least ${UPLOAD_BYTES_PER_SECOND / 1024} KB a second.`);
     default:
       return badRequest('The request is not valid HTTP/1.1.');
   }

@@ -48,7 +48,7 @@ export const readBearer = ({ headers }: FastifyRequest): string | undefined =>
 /** Refuses a token that is recognisably of another kind, and says what to do. */
 function mustLookLikeOurs(token: string): void {
   if (/^["'].*["']$/.test(token)) {
-    throw refuse('invalid_api_key', { say: 'The API key is sent in quotes; send it without them.' });
+    throw refuse('invalid_api_key', { say: 'The API key is in quotes; send it without quotes.' });
   }
 }
 

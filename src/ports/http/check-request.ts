@@ -34,8 +34,8 @@ export function complexityFault(bytes: Buffer): string | undefined {
       if (++depth > DEPTH_MAX) return `is nested more than ${DEPTH_MAX} levels deep`;
       if (byte === OPEN_LIST) i = endOfNumbers(bytes, i);
     }
-    if (values > VALUES_MAX) return `holds more than ${VALUES_MAX} values`;
-    if (names > NAMES_MAX) return `names more than ${NAMES_MAX} fields`;
+    if (values > VALUES_MAX) return `contains more than ${VALUES_MAX} values`;
+    if (names > NAMES_MAX) return `contains more than ${NAMES_MAX} fields`;
   }
   return undefined;
 }
@@ -151,7 +151,7 @@ export function parseBody(bytes: Buffer | undefined, contentType: string | undef
     );
   }
   const fault = complexityFault(bytes);
-  if (fault !== undefined) throw badBody(`The request body ${fault}; send less at once.`);
+  if (fault !== undefined) throw badBody(`The request body ${fault}; split it into smaller requests.`);
   if (!isUtf8(bytes)) throw badBody('The request body must be JSON in UTF-8; it contains bytes that are not.');
   try {
     return { value: JSON.parse(bytes.toString('utf8')) as unknown, hasEscapes: bytes.includes('\\u') };

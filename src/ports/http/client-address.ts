@@ -33,13 +33,13 @@ export function createUnknownProxy({ config, clock, log }: World): UnknownProxy 
       const isNew = !isOfLate();
       last = { address, since: isNew || !last ? clock.now() : last.since, at: clock.now() };
       if (!isNew) return;
-      const named = `name it in http.trusted_proxies, or the limits by address count all callers behind it as one`;
+      const named = `add it to http.trusted_proxies, or the limits by address count all its clients as one`;
       log.warn({ address }, `a proxy that is not trusted forwards requests: ${named}`);
     },
     findings() {
       if (!last || !isOfLate()) return [];
       const { address, since } = last;
-      const summary = `${address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
+      const summary = `${address} forwards requests but is not in http.trusted_proxies, so limits by address count all its clients as one.`;
       return [buildFinding('proxy_not_trusted', { summary, subjects: [address], since })];
     },
   };

@@ -141,6 +141,6 @@ const RETRY_AFTER_SECONDS = 5;
 
 const tooMany = () =>
   refuse('service_unavailable', {
-    say: `Too many large requests are under way just now; try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    say: `Too many large requests are being processed; try again in ${RETRY_AFTER_SECONDS} seconds.`,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

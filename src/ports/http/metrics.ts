@@ -62,9 +62,12 @@ async function findRefusal(world: World, request: IncomingMessage): Promise<No |
 
 const ONLY_FROM_HERE: No = {
   status: 403,
-  say: 'Without metrics.token_file the metrics are read on this machine alone, by its loopback address and through no proxy.',
+  say: 'Without metrics.token_file, the metrics can only be read on this machine, at its loopback address and without a proxy.',
 };
-const UNREADABLE: No = { status: 503, say: 'The file that metrics.token_file names cannot be read; the log says why.' };
+const UNREADABLE: No = {
+  status: 503,
+  say: 'The file that metrics.token_file names cannot be read; the log has the reason.',
+};
 const TOO_SHORT: No = {
   status: 503,
   say: `The file that metrics.token_file names must hold a token of at least ${TOKEN_CHARS_MIN} characters.`,
@@ -96,7 +99,7 @@ export async function startMetricsPort(world: World): Promise<MetricsPort | unde
   if (port === 0) return undefined;
   const answers = createMetricsRoute(world);
   const server = createServer((request, response) => {
-    if (!answers(request, response)) response.writeHead(404).end('Only /metrics is here.\n');
+    if (!answers(request, response)) response.writeHead(404).end('Only /metrics is served here.\n');
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (fault) => reject(Object.assign(fault, { setting: 'metrics.port' })));

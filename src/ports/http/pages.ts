@@ -51,7 +51,7 @@ function readTypes(text: string | undefined, document: OpenApiDocument): string[
   const unknown = types.find((type) => !known.includes(type));
   if (unknown === undefined) return types;
   throw refuse('invalid_parameter', {
-    say: `events has ${JSON.stringify(unknown)}, which is no event type; it takes these, separated by commas: ${known.join(', ')}.`,
+    say: `events has ${JSON.stringify(unknown)}, which is not an event type; the event types, separated by commas, are: ${known.join(', ')}.`,
   });
 }
 

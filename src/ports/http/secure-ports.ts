@@ -160,13 +160,15 @@ export function createChallengeRoute(world: World): (request: IncomingMessage, r
       response.writeHead(status, { ...headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
       response.end(method === 'HEAD' ? undefined : text);
     };
-    if ((method !== 'GET' && method !== 'HEAD') || !isToken(token)) answer(404, 'No order waits for this.\n');
+    if ((method !== 'GET' && method !== 'HEAD') || !isToken(token))
+      answer(404, 'No certificate order waits for this challenge.\n');
     else {
       answerToToken(world, token).then(
-        (found) => (found === undefined ? answer(404, 'No order waits for this.\n') : answer(200, found)),
+        (found) =>
+          found === undefined ? answer(404, 'No certificate order waits for this challenge.\n') : answer(200, found),
         (error: unknown) => {
           world.log.error({ err: error }, 'could not respond to a challenge');
-          answer(503, 'Not just now.\n');
+          answer(503, 'Try again later.\n');
         },
       );
     }
@@ -219,7 +221,7 @@ export async function openRedirectPorts(world: World): Promise<RedirectPorts> {
 function redirect({ headers, method, url = '/' }: IncomingMessage, response: ServerResponse, port: string): void {
   const [, name] = HOST.exec(headers.host ?? '') ?? [];
   const mayFollow = (method === 'GET' || method === 'HEAD') && name !== undefined && url.startsWith('/');
-  const text = mayFollow ? '' : 'This port leads to https only; ask there.\n';
+  const text = mayFollow ? '' : 'This port only redirects to https.\n';
   const location = mayFollow ? { location: `https://${name}${port}${url}` } : {};
   const head = { 'content-type': 'text/plain; charset=utf-8', 'content-length': text.length, connection: 'close' };
   response.writeHead(mayFollow ? 308 : 403, { ...head, ...location }).end(text);

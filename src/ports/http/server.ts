@@ -209,7 +209,7 @@ function collectBodies(server: FastifyInstance): void {
 function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
   if (request.headers.host !== undefined || request.raw.httpVersion === '1.0') return undefined;
   reply.header('connection', 'close');
-  return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
+  return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requires one.' });
 }
 
 /** Refuses a call with a credential under a name that is not of this machine; the routes of the playground refuse it themselves. */
@@ -219,7 +219,7 @@ function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
   if (!needsCredential || isOwnName(world, request.headers.host)) return undefined;
   return refuse('validation_error', {
     status: 403,
-    say: 'In the development profile the API answers under names of this machine only, such as 127.0.0.1 and localhost, and under the host of http.public_url; start rasket dev with --any-host to use another one.',
+    say: 'In the development profile, the API only accepts host names of this machine, such as 127.0.0.1 and localhost, and the host of http.public_url; to use another one, start rasket dev with --any-host.',
   });
 }
 

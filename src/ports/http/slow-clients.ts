@@ -142,7 +142,7 @@ export function createUnreadAnswers(
       }
       if (total > waitingBytesMax) {
         throw refuse('service_unavailable', {
-          say: 'Too many large answers are waiting to be read just now; try again in a few seconds.',
+          say: 'Too many large responses are waiting to be read; try again in a few seconds.',
         });
       }
       const connection = response.req.socket && connections.get(response.req.socket);

@@ -29,7 +29,7 @@ export async function readForms(server: FastifyInstance): Promise<void> {
 const noForm = () =>
   refuse('validation_error', {
     status: 400,
-    say: 'Content-Type must be multipart/form-data, with the CSV as its file.',
+    say: 'Content-Type must be multipart/form-data, with the CSV file in the field file.',
   });
 
 /** Reads the form of an import part by part, as the import asks for them. */

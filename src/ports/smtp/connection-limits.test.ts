@@ -61,7 +61,7 @@ it('the oldest idle connection of the address with the most connections is close
   a1?.slot.leave();
   enter(limits, '192.0.2.5');
   expect(a2?.ended).toEqual([
-    '4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute',
+    '4.3.2 Many clients are waiting for a connection, and your address has the most open; connect again in a minute',
   ]);
   // Each address holds at most two by now.
   enter(limits, '192.0.2.3');

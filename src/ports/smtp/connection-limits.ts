@@ -106,7 +106,7 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
     enter(occupant, { address, kind }) {
       const client = address === undefined ? undefined : clientKey(address);
       if (client !== undefined && (countByClient.get(client) ?? 0) >= limits.perAddress) {
-        const say = `${limits.perAddress} connections from your address are open; use those, or end some`;
+        const say = `${limits.perAddress} connections from your address are open, which is the limit; reuse them, or close some`;
         throw new SmtpReply(421, '4.7.0', say);
       }
       makeRoom(kind, client);
@@ -115,7 +115,7 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
   };
 }
 
-const MOST = 'Many wait for a connection, and your address holds the most; connect again in a minute';
+const MOST = 'Many clients are waiting for a connection, and your address has the most open; connect again in a minute';
 
 /** A login does not count for its address: many programs that log in may share one address. */
 function toPlace({ client, occupant: { standing } }: Held): { client: string | undefined; rank: number | undefined } {

@@ -43,12 +43,17 @@ function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOp
 
   function faultAt(now: number, waited: number): SmtpReply | undefined {
     const again = 'connect again when there is mail';
-    if (waited >= commandMs) return new SmtpReply(421, '4.4.2', `No command came for ${commandMs / 1000} s; ${again}`);
+    if (waited >= commandMs)
+      return new SmtpReply(421, '4.4.2', `No command was received for ${commandMs / 1000} s; ${again}`);
     if (!isShort()) return undefined;
     if (waited >= shortMs)
-      return new SmtpReply(421, '4.3.2', `Many wait for a connection, and no command came; ${again}`);
+      return new SmtpReply(421, '4.3.2', `Many clients are waiting for a connection, and this one was idle; ${again}`);
     if (now - broughtAt < SHORT_MESSAGE_MS) return undefined;
-    return new SmtpReply(421, '4.3.2', `Many wait for a connection, and nothing was brought; ${again}`);
+    return new SmtpReply(
+      421,
+      '4.3.2',
+      `Many clients are waiting for a connection, and this one has sent no message; ${again}`,
+    );
   }
 
   const look = (): void => {
@@ -78,11 +83,11 @@ interface ReplyRules {
 type Words = string | ((rules: ReplyRules) => string);
 
 const TOO_LARGE = ({ messageBytesMax }: Pick<ReplyRules, 'messageBytesMax'>): string =>
-  `5.3.4 The message is larger than the ${messageBytesMax} bytes that are taken; send less, or a link`;
+  `5.3.4 The message exceeds the limit of ${messageBytesMax} bytes; send a smaller message, or a link`;
 
 /** The library's replies name the fault; ours say what to do about it. A key is the beginning of a library reply. */
 const WORDS: readonly [says: string, ours: Words][] = [
-  ['Error: send HELO/EHLO first', '5.5.1 Say EHLO first'],
+  ['Error: send HELO/EHLO first', '5.5.1 Send EHLO first'],
   [
     'Error: authentication Required',
     ({ mayLogInPlain }) =>
@@ -90,48 +95,51 @@ const WORDS: readonly [says: string, ours: Words][] = [
         ? '5.7.0 Log in first: AUTH PLAIN or AUTH LOGIN, with an API key as the password'
         : '5.7.0 Log in first: STARTTLS, then AUTH PLAIN or AUTH LOGIN, with an API key as the password',
   ],
-  ['Error: Must issue a STARTTLS command first', '5.7.11 Encrypt first: say STARTTLS, then AUTH'],
-  ['Error: No identity changes permitted', '5.5.1 You are logged in; connect again to log in as somebody else'],
-  ['Error: Unrecognized authentication type', '5.5.4 Log in by AUTH PLAIN or AUTH LOGIN; there is no other way'],
-  ['Error: invalid userdata', '5.5.2 That is not the base64 of a user name and a password'],
-  ['Error: missing username', '5.5.2 The user name is missing; it is "rasket"'],
-  ['Authentication aborted', '5.7.0 The login was called off'],
+  ['Error: Must issue a STARTTLS command first', '5.7.11 Encryption required; send STARTTLS, then AUTH'],
+  ['Error: No identity changes permitted', '5.5.1 Already logged in; connect again to log in with another API key'],
+  ['Error: Unrecognized authentication type', '5.5.4 Unknown authentication mechanism; use AUTH PLAIN or AUTH LOGIN'],
+  ['Error: invalid userdata', '5.5.2 Malformed credentials; send the user name and the password in base64'],
+  ['Error: missing username', '5.5.2 The user name is missing; use "rasket"'],
+  ['Authentication aborted', '5.7.0 The login was canceled'],
   ['Authentication successful', '2.7.0 Logged in'],
   ['Error: too many unauthenticated commands', '4.7.0 Too many commands without a login; connect again and log in'],
-  ['Error: too many unrecognized commands', '4.7.0 Too many commands that nobody knows; this is an SMTP port'],
-  ['Error: command not recognized', '5.5.2 There is no such command here; HELP lists them'],
-  ['Error: Command line too long', '4.7.0 The line is too long for a command; is this content without DATA?'],
-  ['HTTP requests not allowed', '4.7.0 This is an SMTP port; HTTP has another'],
-  ['Timeout - closing connection', '4.4.2 Nothing was heard for too long; connect again'],
+  ['Error: too many unrecognized commands', '4.7.0 Too many unknown commands; this is an SMTP port'],
+  ['Error: command not recognized', '5.5.2 Unknown command; HELP lists the supported commands'],
+  ['Error: Command line too long', '4.7.0 Command line too long; send DATA before the content of a message'],
+  ['HTTP requests not allowed', '4.7.0 This is an SMTP port; it does not accept HTTP requests'],
+  ['Timeout - closing connection', '4.4.2 The connection was idle for too long; connect again'],
   ['Server shutting down', '4.3.2 The server is shutting down; connect again in a minute'],
-  ['Error: TLS already active', '5.5.1 The connection is encrypted already'],
+  ['Error: TLS already active', '5.5.1 The connection is already encrypted'],
   ['Error: syntax: STARTTLS', '5.5.4 STARTTLS takes no parameters'],
   ['Error: Bad sender address syntax', '5.1.7 Write MAIL FROM:<local@example.com>'],
   ['Error: Bad recipient address syntax', '5.1.3 Write RCPT TO:<local@example.com>'],
-  ['Error: nested MAIL command', '5.5.1 A transaction is under way; end it with DATA, or say RSET'],
-  ['Error: need MAIL command', '5.5.1 Say MAIL first'],
-  ['Error: need RCPT command', '5.5.1 No recipient was taken; say RCPT first'],
+  ['Error: nested MAIL command', '5.5.1 A mail transaction is already open; finish it with DATA, or send RSET'],
+  ['Error: need MAIL command', '5.5.1 Send MAIL first'],
+  ['Error: need RCPT command', '5.5.1 No recipient was accepted; send RCPT first'],
   ['Error: message exceeds fixed maximum message size', TOO_LARGE],
   ['Error: Bad message size syntax', '5.5.4 SIZE takes a number of bytes'],
-  ['Invalid BODY parameter value', '5.5.4 BODY is 7BIT or 8BITMIME; there is no BINARYMIME here'],
+  ['Invalid BODY parameter value', '5.5.4 BODY must be 7BIT or 8BITMIME; BINARYMIME is not supported'],
   ['Invalid SMTPUTF8 parameter', '5.5.4 SMTPUTF8 takes no value'],
-  ['Invalid RET parameter value', '5.5.4 RET is FULL or HDRS'],
-  ['Error: NOTIFY', '5.5.4 NOTIFY is NEVER, or some of SUCCESS, FAILURE and DELAY with commas between'],
+  ['Invalid RET parameter value', '5.5.4 RET must be FULL or HDRS'],
+  [
+    'Error: NOTIFY',
+    '5.5.4 NOTIFY must be NEVER, or SUCCESS, FAILURE and DELAY in any combination, separated by commas',
+  ],
   [
     'Error: Bad ORCPT parameter syntax',
-    '5.5.4 ORCPT is a type, a semicolon and an address, as in rfc822;someone@example.com',
+    '5.5.4 ORCPT must be a type, a semicolon and an address, as in rfc822;someone@example.com',
   ],
   ['Invalid REQUIRETLS parameter', '5.5.4 REQUIRETLS takes no value'],
-  ['REQUIRETLS not permitted on non-TLS', '5.7.11 Encrypt first: REQUIRETLS means this connection too'],
+  ['REQUIRETLS not permitted on non-TLS', '5.7.11 REQUIRETLS requires TLS on this connection too; send STARTTLS first'],
   ['Error: internal server error', '4.3.0 Temporary local problem; try again later'],
-  ['Error: Syntax: HELO hostname', '5.5.4 Say HELO and the name of your host'],
-  ['Error: Bad hostname syntax', '5.5.4 Say HELO and the name of your host'],
-  ['Error: Syntax: VRFY address', '5.5.4 Say VRFY and an address'],
-  ['Try to send something', '2.0.0 Addresses are not looked up for you; send to them'],
+  ['Error: Syntax: HELO hostname', '5.5.4 Send HELO with the name of your host'],
+  ['Error: Bad hostname syntax', '5.5.4 Send HELO with the name of your host'],
+  ['Error: Syntax: VRFY address', '5.5.4 Send VRFY with an address'],
+  ['Try to send something', '2.0.0 Cannot verify addresses; send a message to find out'],
 ];
 
 function inOurWords(said: string, rules: ReplyRules): string {
-  if (said.endsWith('You talk too soon')) return '4.7.0 Wait for the greeting before you speak';
+  if (said.endsWith('You talk too soon')) return '4.7.0 Wait for the greeting before you send commands';
   const found = WORDS.find(([start]) => said.startsWith(start))?.[1];
   if (found === undefined) return said.replace(/^Error: /, '');
   return typeof found === 'string' ? found : found(rules);
@@ -222,7 +230,10 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#count(code);
     if (this.#replies > REPLIES_MAX && code !== 421)
-      return this.send(421, `4.7.0 Nothing was brought in ${REPLIES_MAX} commands; connect again when there is mail`);
+      return this.send(
+        421,
+        `4.7.0 No message was sent within ${REPLIES_MAX} commands; connect again when there is mail`,
+      );
     if (Array.isArray(data) || data === undefined || data === null) super.send(code, data, context);
     else if (ENHANCED.test(data)) super.send(code, data, false);
     else {
@@ -260,7 +271,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     const words = command.toString().trim().split(/\s+/);
     const [, name = ''] = words;
     if (words.length !== 2 || name.length > 255 || CONTROL.test(name)) {
-      this.send(501, '5.5.4 Say EHLO and the name of your host');
+      this.send(501, '5.5.4 Send EHLO with the name of your host');
       return callback();
     }
     this.hostNameAppearsAs = name.toLowerCase();
@@ -312,7 +323,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
 
   /** EXPN exists, but would disclose a list's members to any client (RFC 5321 §7.3). */
   handler_EXPN(_command: Buffer, callback: () => void): void {
-    this.send(502, '5.5.1 Lists are not told here; send to their address');
+    this.send(502, '5.5.1 EXPN is not supported; send to the address of the list');
     callback();
   }
 
@@ -328,7 +339,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
 
   #stoodAlone(command: Buffer): boolean {
     const [verb = '', ...words] = command.toString().trim().split(/\s+/);
-    if (words.length > 0) this.send(501, `5.5.4 Say ${verb.toUpperCase()} alone`);
+    if (words.length > 0) this.send(501, `5.5.4 ${verb.toUpperCase()} takes no parameters`);
     return words.length === 0;
   }
 

@@ -101,7 +101,7 @@ export function createIntake(world: World): Intake {
       try {
         const message = await readContent(content, limits, goal);
         if (message.isFile) endTurn = await turns.acquire({ tenant: client, amount: message.bytes * READING_TAKES });
-        if (isGone()) throw new SmtpReply(421, '4.4.2', 'The client hung up before its message was taken');
+        if (isGone()) throw new SmtpReply(421, '4.4.2', 'The client disconnected before its message was accepted');
         return await carryOut(message);
       } finally {
         endTurn?.();
@@ -156,7 +156,7 @@ async function readContent(
       }
     }
   } catch {
-    await refuse(new SmtpReply(421, '4.4.2', 'The content came too slowly, or not to its end; send it again'));
+    await refuse(new SmtpReply(421, '4.4.2', 'The content arrived too slowly or incompletely; send the message again'));
   } finally {
     rate.stop();
   }
@@ -182,7 +182,7 @@ async function readContent(
 const tooMuch = (): SmtpReply => new SmtpReply(452, '4.3.1', 'Too much mail is coming in; try again in a minute');
 
 const tooLarge = (bytesMax: number): SmtpReply =>
-  new SmtpReply(552, '5.3.4', `The message is larger than the ${bytesMax} bytes that are taken; send less, or a link`);
+  new SmtpReply(552, '5.3.4', `The message exceeds the limit of ${bytesMax} bytes; send a smaller message, or a link`);
 
 export interface ContentLimits {
   clock: Clock;

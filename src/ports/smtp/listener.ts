@@ -267,7 +267,7 @@ interface LoginTry {
 }
 
 function logIn({ submission }: SmtpHandlers, { auth, session, log }: LoginTry, done: LoginDone): void {
-  if (!submission) return done(new SmtpReply(502, '5.5.1', 'Nobody logs in on this port'));
+  if (!submission) return done(new SmtpReply(502, '5.5.1', 'This port does not accept logins'));
   const { username = '', password, authzid = '' } = auth;
   submission.login(session, { username, password: password ?? '', actsFor: authzid }).then(
     (user) => done(null, { user }),

@@ -74,7 +74,7 @@ const USER_NAMES = new Set(['rasket', 'resend']);
 /** Failed logins of one connection; a program that continues has the wrong key. */
 const FAILURES_MAX = 3;
 const FOR_ANOTHER =
-  'Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there';
+  'Acting for another user is not supported; leave the authorization identity empty, or set it to the user name';
 /** The rights that POST /emails requires. */
 const SENDS = { permission: 'sending_access', scope: 'emails:send', role: 'member' } as const;
 
@@ -117,7 +117,10 @@ export function createLogins(world: World): Logins {
       if (found instanceof SmtpReply) failed.mayTry(session.remoteAddress);
       if (found instanceof SmtpReply) return refuseLogin(session, found);
       if (!USER_NAMES.has(username.toLowerCase()) && username !== found.actor.keyId) {
-        return refuseLogin(session, new SmtpReply(535, '5.7.8', 'The user name is "rasket", or the id of the API key'));
+        return refuseLogin(
+          session,
+          new SmtpReply(535, '5.7.8', 'The user name must be "rasket", or the id of the API key'),
+        );
       }
       if (actsFor === '' || actsFor.toLowerCase() === username.toLowerCase()) return found;
       return refuseLogin(session, new SmtpReply(535, '5.7.8', FOR_ANOTHER));
@@ -226,9 +229,13 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
 }
 
 const tooManyOpen = (count: number, whose: string): SmtpReply =>
-  new SmtpReply(454, '4.7.0', `${count} connections ${whose} are open; use those, or end some`);
+  new SmtpReply(454, '4.7.0', `${count} connections ${whose} are open, which is the limit; reuse them, or close some`);
 
 function tooManyMessages(count: number, whose: string, waitMs: number): SmtpReply {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return new SmtpReply(451, '4.7.1', `${count} messages a minute may be sent ${whose}; try again in ${seconds} s`);
+  return new SmtpReply(
+    451,
+    '4.7.1',
+    `${count} messages a minute may be sent ${whose}, which is the limit; try again in ${seconds} s`,
+  );
 }

@@ -18,24 +18,24 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 type Words = readonly [enhanced: string, text: string];
 
 const UNLOOKED: Record<Exclude<Deferral['why'], 'not_forwarded'>, Words> = {
-  no_scanner: ['4.7.0', 'The message cannot be looked at for viruses at present; send it again later'],
-  unchecked: ['4.7.0', 'What SPF, DKIM and DMARC say of the message cannot be found out now; send it again later'],
+  no_scanner: ['4.7.0', 'The message cannot be scanned for viruses at present; send it again later'],
+  unchecked: ['4.7.0', 'SPF, DKIM and DMARC of the message cannot be checked at present; send it again later'],
 };
 
 /** Refusals are written for a team about its own sends; these words describe the recipient's address to the client. */
 const NOT_FORWARDED: Partial<Record<ErrorName, Words>> = {
   service_unavailable: ['4.3.2', 'sending is switched off on this installation; send it again later'],
-  daily_quota_exceeded: ['4.7.1', 'its owner may send no more today; send it again tomorrow'],
-  rate_limit_exceeded: ['4.7.1', 'too much is being sent for its owner; send it again in a minute'],
-  concurrent_idempotent_requests: ['4.7.1', 'this very message is on its way just now; send it again in a minute'],
+  daily_quota_exceeded: ['4.7.1', 'its owner has reached the daily sending limit; send it again tomorrow'],
+  rate_limit_exceeded: ['4.7.1', 'its owner has reached a sending limit; send it again in a minute'],
+  concurrent_idempotent_requests: ['4.7.1', 'this message is already being forwarded; send it again in a minute'],
 };
-const TROUBLE: Words = ['4.3.0', 'that fails for a trouble of this server; send it again later'];
+const TROUBLE: Words = ['4.3.0', 'forwarding fails because of a problem of this server; send it again later'];
 
 /** The reply to a deferral: what is wrong, and when to try again. */
 function deferralReply(deferral: Deferral): SmtpReply {
   if (deferral.why !== 'not_forwarded') return new SmtpReply(451, ...UNLOOKED[deferral.why]);
   const [enhanced, because] = NOT_FORWARDED[deferral.refusal.errorName] ?? TROUBLE;
-  return new SmtpReply(451, enhanced, `Mail to this address is passed on, and ${because}`);
+  return new SmtpReply(451, enhanced, `Mail to this address is forwarded, and ${because}`);
 }
 
 const MINUTE_MS = 60_000;
@@ -90,7 +90,7 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
       const client = clientKey(session.remoteAddress);
       intake.mustFit(client, Number((from.args && from.args.SIZE) || 0));
       if (isOwn(session) || mayCome(client)) return Promise.resolve();
-      const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
+      const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute, which is the limit; try again in a minute`;
       throw new SmtpReply(451, '4.7.1', say);
     },
     async rcpt(session, to) {
@@ -101,7 +101,7 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
         throw new SmtpReply(
           452,
           '4.5.3',
-          `${receiving.recipients_max} recipients are taken at a time; send this one next`,
+          `${receiving.recipients_max} recipients are accepted at a time; send to this one in another transaction`,
         );
       }
       const route = await flow.route(to.address);
@@ -156,25 +156,25 @@ const NONE: ReadonlySet<string> = new Set();
 function mustBeSound(session: Session, { address, args }: PathCommand, known: ReadonlySet<string>): void {
   const unknown = Object.keys(args || {}).find((name) => !known.has(name));
   if (unknown === undefined) return mustFitCharset(session, address);
-  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} was not offered; leave it out`);
+  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not supported; leave it out`);
 }
 
 function formatReply(result: ReceiveResult): string {
   switch (result.kind) {
     case 'accepted':
-      return `2.0.0 Taken and stored as ${result.id}`;
+      return `2.0.0 Stored as ${result.id}`;
     case 'refused':
       throw new SmtpReply(
         550,
         '5.7.26',
         result.domain === undefined
-          ? 'Its From names no single domain that DMARC could vouch for; write one From with addresses of one domain'
-          : `By its DMARC record ${result.domain} wants such mail refused; sign it with DKIM`,
+          ? 'DMARC cannot be checked; send one From header with addresses of one domain'
+          : `The DMARC policy of ${result.domain} rejects this message; sign it with DKIM`,
       );
     case 'unwanted':
-      throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');
+      throw new SmtpReply(550, '5.7.1', 'This address accepts only complaints in the Abuse Reporting Format');
     case 'no_return':
-      throw new SmtpReply(550, '5.7.1', `${ONLY_RETURNS}; this is none`);
+      throw new SmtpReply(550, '5.7.1', `${ONLY_RETURNS}; this is not one`);
     case 'deferred':
       throw deferralReply(result.deferral);
   }
@@ -191,10 +191,14 @@ const readMailFrom = ({ envelope: { mailFrom } }: Session): string => (mailFrom 
 async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
   const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: readMailFrom(session), recipient });
   if (seconds === undefined) return;
-  throw new SmtpReply(451, '4.7.1', `You are not known here yet; come again in ${seconds} seconds`);
+  throw new SmtpReply(
+    451,
+    '4.7.1',
+    `Greylisted, because this client is not known yet; try again in ${seconds} seconds`,
+  );
 }
 
-const ONLY_RETURNS = 'This address takes bounces of forwarded mail alone';
+const ONLY_RETURNS = 'This address accepts only bounces of forwarded mail';
 /** Bounces have no sender; accepting anything else would make us write to its sender. */
 const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
 /** Bounces to one sender of a day's mail: more than failing mail causes, and little for an attacker who knows the address. */
@@ -204,7 +208,11 @@ const RETURNS_PER_HOUR = 60;
 function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route: Taken): void {
   const others = [...routes].filter(([known]) => known !== address).map(([, other]) => other);
   if (others.length === 0 || ![route, ...others].some(({ kind }) => kind === 'rewritten')) return;
-  throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
+  throw new SmtpReply(
+    452,
+    '4.5.3',
+    'A bounce of forwarded mail has one recipient; send to this one in another transaction',
+  );
 }
 
 /** While content arrives, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
@@ -215,26 +223,34 @@ async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promi
   for (const { address, teamId } of byDomain.values()) {
     const now = await flow.route(address);
     if (now.kind === 'team' && now.teamId === teamId) continue;
-    throw new SmtpReply(451, '4.3.0', `Where mail for ${extractDomain(address)} goes has just changed; send it again`);
+    throw new SmtpReply(
+      451,
+      '4.3.0',
+      `The routing of mail for ${extractDomain(address)} has just changed; send it again`,
+    );
   }
 }
 
 function mustNotFlood(mayReturn: (address: string) => boolean, route: Taken): void {
   if (route.kind !== 'rewritten' || mayReturn(route.address.toLowerCase())) return;
-  const say = `${RETURNS_PER_HOUR} bounces have come to this address within an hour; send it again in one`;
+  const say = `${RETURNS_PER_HOUR} bounces have arrived at this address within an hour, which is the limit; send it again in an hour`;
   throw new SmtpReply(451, '4.7.1', say);
 }
 
 function toRefusalReply(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
   switch (because) {
     case 'malformed':
-      return new SmtpReply(553, '5.1.3', 'That is no address that mail can be delivered to');
+      return new SmtpReply(553, '5.1.3', 'The address is malformed; mail cannot be delivered to it');
     case 'elsewhere':
-      return new SmtpReply(550, '5.7.1', `No mail is taken for ${domainIn(address)} here, and none is passed on`);
+      return new SmtpReply(
+        550,
+        '5.7.1',
+        `This server does not receive mail for ${domainIn(address)} and does not relay it`,
+      );
     case 'unknown':
       return new SmtpReply(550, '5.1.1', 'There is no such address here');
     case 'closed':
-      return new SmtpReply(450, '4.2.1', 'This address takes no mail at present; try again later');
+      return new SmtpReply(450, '4.2.1', 'This address does not accept mail at present; try again later');
   }
 }
 

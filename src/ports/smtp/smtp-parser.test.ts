@@ -97,7 +97,7 @@ test('the parser takes no more input while the reader of the content has no room
   expect(content.byteLength).toBe(20 * 16_384 * 3 - 3);
 });
 
-const OTHERS = 'has other characters than printable ASCII';
+const OTHERS = 'contains characters other than printable ASCII';
 
 test.each([
   'MAIL FROM:<a@example.net>',
@@ -117,12 +117,12 @@ test.each([
 });
 
 test.each([
-  ['MAIL FROM:<a@example.net> ENVID=a+ZZ', 'ENVID is not xtext: '],
-  ['MAIL FROM:<a@example.net> envid=a+2b', 'ENVID is not xtext: '],
-  ['MAIL FROM:<a@example.net> ENVID=a+2', 'ENVID is not xtext: '],
-  ['MAIL FROM:<a@example.net> ENVID=a=b', 'ENVID is not xtext: '],
-  ['MAIL FROM:<a@example.net> ENVID=jörg', 'ENVID is not xtext: '],
-  ['RCPT TO:<"a b"@example.net> NOTIFY=NEVER ORCPT=rfc822;a+', 'ORCPT is not xtext: '],
+  ['MAIL FROM:<a@example.net> ENVID=a+ZZ', 'ENVID is not valid xtext; '],
+  ['MAIL FROM:<a@example.net> envid=a+2b', 'ENVID is not valid xtext; '],
+  ['MAIL FROM:<a@example.net> ENVID=a+2', 'ENVID is not valid xtext; '],
+  ['MAIL FROM:<a@example.net> ENVID=a=b', 'ENVID is not valid xtext; '],
+  ['MAIL FROM:<a@example.net> ENVID=jörg', 'ENVID is not valid xtext; '],
+  ['RCPT TO:<"a b"@example.net> NOTIFY=NEVER ORCPT=rfc822;a+', 'ORCPT is not valid xtext; '],
   ['MAIL FROM:<a@example.net> ENVID=a+0D+0Ab', `ENVID ${OTHERS}`],
   ['MAIL FROM:<a@example.net> ENVID=a\u0001b', `ENVID ${OTHERS}`],
   ['RCPT TO:<a@example.net> ORCPT=rfc822;a+7Fb', `ORCPT ${OTHERS}`],

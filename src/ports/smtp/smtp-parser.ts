@@ -118,10 +118,10 @@ export function parameterFault(command: string): string | undefined {
     const name = keyword.toUpperCase();
     if (!NAME.test(name)) continue;
     const value = rest.join('=');
-    if (hasOthers(value)) return `${name} has other characters than printable ASCII`;
+    if (hasOthers(value)) return `${name} contains characters other than printable ASCII`;
     const xtext = name === 'ENVID' ? value : name === 'ORCPT' ? value.slice(value.indexOf(';') + 1) : '';
     if (!XTEXT.test(xtext)) {
-      return `${name} is not xtext: write what is no printable ASCII, "+" or "=" as "+" and two hexadecimal digits, as in +2B`;
+      return `${name} is not valid xtext; encode "+", "=" and everything that is not printable ASCII as "+" and two hexadecimal digits, as in +2B`;
     }
   }
   return undefined;

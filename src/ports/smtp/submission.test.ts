@@ -54,7 +54,7 @@ it('fast content makes up for a minute of silence, and no more', async () => {
   await pass(59_000);
   await bring(1000);
   await pass(61_000);
-  expect(await end).toBe('4.4.2 Content comes too slowly; at least 1000 bytes a second');
+  expect(await end).toBe('4.4.2 The content arrives too slowly; send at least 1000 bytes a second');
 });
 
 it('content at the lowest allowed rate is read to its end, however long it takes', async () => {
@@ -80,5 +80,5 @@ it('a client that hangs up is reported in one sentence', async () => {
   const { stream, end, bring } = arrival();
   await bring(10);
   stream.destroy(Object.assign(new Error('Connection closed'), { code: 'ECONNECTION' }));
-  expect(await end).toBe('4.4.2 The client hung up before the end of its message');
+  expect(await end).toBe('4.4.2 The client disconnected before the end of its message');
 });

@@ -75,7 +75,7 @@ export function createSubmission(world: World, accept: Accept): SubmissionHandle
       if (known.length < RECIPIENTS_MAX) return;
       const normalized = normalizeAddress(mailbox.address);
       if (known.some(({ address }) => normalizeAddress(address) === normalized)) return;
-      const say = `${RECIPIENTS_MAX} recipients are taken at once; send the message to the others in another transaction`;
+      const say = `${RECIPIENTS_MAX} recipients are accepted per message; send it to the others in another transaction`;
       throw new SmtpReply(452, '4.5.3', say);
     },
 
@@ -130,7 +130,7 @@ async function inReplies<T>(work: () => Promise<T>): Promise<T> {
 function mustKnow({ args }: PathCommand, known: readonly string[]): void {
   const unknown = Object.keys(args || {}).find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not known here; leave it out`);
+  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not supported; leave it out`);
 }
 
 /** Checks a value that is passed on in commands and notices; the library has decoded it. */
@@ -138,7 +138,7 @@ function mustFit({ args }: PathCommand, name: string, charsMax: number): void {
   const value = args ? args[name] : undefined;
   if (typeof value !== 'string') return;
   if (value.length > charsMax) throw new SmtpReply(501, '5.5.4', `${name} has more than ${charsMax} characters`);
-  if (/[^ -~]/.test(value)) throw new SmtpReply(501, '5.5.4', `${name} has other characters than printable ASCII`);
+  if (/[^ -~]/.test(value)) throw new SmtpReply(501, '5.5.4', `${name} contains characters other than printable ASCII`);
 }
 
 /** RFC 3461 §4 and RFC 8689 §2; undefined when the client asked for nothing. */
@@ -178,7 +178,11 @@ function readRecipient(address: string): Mailbox {
  * clients do not listen before, but only up to twice the limit; then the connection is ended.
  */
 export async function* timedContent(content: Content, { bytesMax, ...pace }: ContentLimits): AsyncGenerator<Buffer> {
-  const slow = new SmtpReply(421, '4.4.2', `Content comes too slowly; at least ${pace.bytesPerSecond} bytes a second`);
+  const slow = new SmtpReply(
+    421,
+    '4.4.2',
+    `The content arrives too slowly; send at least ${pace.bytesPerSecond} bytes a second`,
+  );
   const rate = watchRate(pace, () => content.destroy(slow));
   try {
     for await (const piece of content as AsyncIterable<Buffer>) {
@@ -187,7 +191,9 @@ export async function* timedContent(content: Content, { bytesMax, ...pace }: Con
       if (!content.sizeExceeded) yield piece;
     }
   } catch (error) {
-    throw hasHungUp(error) ? new SmtpReply(421, '4.4.2', 'The client hung up before the end of its message') : error;
+    throw hasHungUp(error)
+      ? new SmtpReply(421, '4.4.2', 'The client disconnected before the end of its message')
+      : error;
   } finally {
     rate.stop();
   }

@@ -41,7 +41,7 @@ export function parseDomainName(text: string, options: DomainOptions = {}): Doma
   const fault = asciiDomainFault(domain, options);
   if (fault !== undefined) return { ok: false, fault };
   if (options.mustStandAsWritten === true && !isAsWritten(text, domain)) {
-    const say = `Only some programs read the domain ${quoteValue(text)} as ${quoteValue(domain)}; write it so.`;
+    const say = `Only some programs read the domain ${quoteValue(text)} as ${quoteValue(domain)}; write ${quoteValue(domain)}.`;
     return { ok: false, fault: say };
   }
   return { ok: true, domain };
@@ -61,7 +61,7 @@ function spellingFault(text: string): string | undefined {
   // or `#`.
   const foreign = foreignAscii.exec(text);
   if (foreign) {
-    return `The domain ${shown} contains ${quoteValue(foreign[0])}; only letters, digits, hyphens and dots may stand in it.`;
+    return `The domain ${shown} contains ${quoteValue(foreign[0])}; only letters, digits, hyphens and dots are allowed.`;
   }
   return undefined;
 }
@@ -84,19 +84,19 @@ function isAsWritten(text: string, domain: string): boolean {
 function asciiDomainFault(domain: string, options: DomainOptions): string | undefined {
   const shown = quoteValue(domain);
   if (domain.length > domainCharsMax) {
-    return `The domain ${shown} has ${domain.length} characters; at most ${domainCharsMax} are possible.`;
+    return `The domain ${shown} has ${domain.length} characters; at most ${domainCharsMax} are allowed.`;
   }
   const labels = domain.split('.');
   for (const label of labels) {
     if (label === '') return `The domain ${shown} has an empty label; write one dot between two labels.`;
     if (label.length > labelCharsMax) {
-      return `The label ${quoteValue(label)} has ${label.length} characters; at most ${labelCharsMax} are possible.`;
+      return `The label ${quoteValue(label)} has ${label.length} characters; at most ${labelCharsMax} are allowed.`;
     }
     if (label.startsWith('-') || label.endsWith('-')) {
       return `The label ${quoteValue(label)} starts or ends with a hyphen; remove it.`;
     }
     if (!/^[a-z0-9-]+$/.test(label)) {
-      return `The label ${quoteValue(label)} may hold only letters, digits and hyphens.`;
+      return `The label ${quoteValue(label)} may only contain letters, digits and hyphens.`;
     }
   }
   // No top-level domain is numeric, and many resolvers read `0x7f.1` as 127.0.0.1.
@@ -199,7 +199,7 @@ function splitPlain(text: string): Split {
   const shown = quoteValue(text);
   const at = text.indexOf('@');
   if (at < 0) return { fault: `The address ${shown} has no @; write it as local@example.com.` };
-  if (at === 0) return { fault: `The address ${shown} has nothing before its @; write it as local@example.com.` };
+  if (at === 0) return { fault: `The address ${shown} has nothing before the @; write it as local@example.com.` };
   if (text.includes('@', at + 1))
     return { fault: `The address ${shown} has more than one @; write it as local@example.com.` };
   const local = text.slice(0, at);
@@ -210,11 +210,11 @@ function splitPlain(text: string): Split {
 function localFault(local: string): string {
   const shown = quoteValue(local);
   if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) {
-    return `The local part ${shown} has a dot at its start, at its end or beside another dot; remove it or quote the local part.`;
+    return `The local part ${shown} has a dot at its start, at its end or next to another dot; remove the dot or quote the local part.`;
   }
   if (local.includes(' '))
     return `The address contains a space in ${shown}; write a name and an address as Name <local@example.com>.`;
-  return `The local part ${shown} contains a character that may only stand in quotes; write it as "local part"@example.com.`;
+  return `The local part ${shown} contains a character that is only allowed in quotes; write it as "local part"@example.com.`;
 }
 
 function isDotAtom(local: string): boolean {
@@ -224,11 +224,11 @@ function isDotAtom(local: string): boolean {
 function lengthFault(written: string, address: string): string | undefined {
   const localBytes = Buffer.byteLength(written);
   if (localBytes > localBytesMax) {
-    return `The local part ${quoteValue(written)} has ${localBytes} bytes; at most ${localBytesMax} are possible.`;
+    return `The local part ${quoteValue(written)} has ${localBytes} bytes; at most ${localBytesMax} are allowed.`;
   }
   const addressBytes = Buffer.byteLength(address);
   if (addressBytes > addressBytesMax) {
-    return `The address ${quoteValue(address)} has ${addressBytes} bytes; at most ${addressBytesMax} are possible.`;
+    return `The address ${quoteValue(address)} has ${addressBytes} bytes; at most ${addressBytesMax} are allowed.`;
   }
   return undefined;
 }

@@ -20,13 +20,12 @@ const plainPhrase = /^(?:[\w!#$%&'*+/=?^`{|}~-]|[^\0-\x7f])+(?: (?:[\w!#$%&'*+/=
 /** Reads `local@domain`, `Name <local@domain>` or `"Quoted, Name" <local@domain>`: exactly one mailbox. */
 export function parseMailbox(text: string, options: DomainOptions = {}): MailboxResult {
   const bytes = text.length > mailboxBytesMax ? text.length : Buffer.byteLength(text);
-  if (bytes > mailboxBytesMax)
-    return refuse(`The mailbox has ${bytes} bytes; at most ${mailboxBytesMax} are possible.`);
+  if (bytes > mailboxBytesMax) return refuse(`The mailbox has ${bytes} bytes; at most ${mailboxBytesMax} are allowed.`);
   const hidden = unprintable.exec(text);
   if (hidden) {
     const code = (hidden[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
     return refuse(
-      `The mailbox ${quoteValue(text)} contains the control character U+${code}; write it on one line without any.`,
+      `The mailbox ${quoteValue(text)} contains the control character U+${code}; write it on one line without control characters.`,
     );
   }
   const trimmed = text.trim();
@@ -90,16 +89,16 @@ function strayFault(text: string, mark: string): string {
   switch (mark) {
     case ',':
     case ';':
-      return `${shown} looks like a list; give one mailbox per entry, and put a name that contains ${quoteValue(mark)} in double quotes.`;
+      return `${shown} looks like a list; write one mailbox per entry, and put a name that contains ${quoteValue(mark)} in double quotes.`;
     case ':':
-      return `${shown} looks like a group; give one mailbox per entry, and put a name that contains ":" in double quotes.`;
+      return `${shown} looks like a group; write one mailbox per entry, and put a name that contains ":" in double quotes.`;
     case '(':
     case ')':
       return `${shown} contains a comment in parentheses; put a name that contains them in double quotes.`;
     case '>':
       return `${shown} closes a > that was never opened; write Name <local@example.com>.`;
     default:
-      return `${shown} has ${quoteValue(mark)} where it cannot stand; write Name <local@example.com>, the name in double quotes if it holds punctuation, and nothing after it.`;
+      return `${shown} has ${quoteValue(mark)} where it is not allowed; write Name <local@example.com>, with the name in double quotes if it contains punctuation, and nothing after it.`;
   }
 }
 

@@ -100,7 +100,7 @@ export function parseFilter(input: unknown, declared: Declared, root = 'filter')
   if (reader.conditions > CONDITIONS_MAX) {
     faults.push({
       path: root,
-      message: `${root} has ${reader.conditions} conditions; at most ${CONDITIONS_MAX} are possible.`,
+      message: `${root} has ${reader.conditions} conditions; at most ${CONDITIONS_MAX} are allowed.`,
     });
   }
   return { filter: whereTrue(filter), faults };
@@ -138,7 +138,7 @@ class Reader {
     if (groups.length === 0) return this.#condition(fields, path);
     const stray = names.find((name) => !isGroup(name));
     if (stray !== undefined)
-      return this.#fault(path, `has ${quote(stray)} beside a group; a group has nothing but all, any or not`);
+      return this.#fault(path, `has ${quote(stray)} next to a group; a group can only have all, any or not`);
     if (depth > DEPTH_MAX) return this.#fault(path, `is nested too deep; groups nest at most ${DEPTH_MAX} deep`);
     const read = groups.map((name) => this.#group(name, fields[name], `${path}.${name}`, depth));
     return read.length === 1 && read[0] ? read[0] : { kind: 'all', of: read };
@@ -148,7 +148,7 @@ class Reader {
     if (!Array.isArray(input) || input.length === 0)
       return this.#fault(path, 'must be a list of at least one condition');
     if (input.length > CONDITIONS_MAX) {
-      return this.#fault(path, `has ${input.length} entries; at most ${CONDITIONS_MAX} conditions are possible`);
+      return this.#fault(path, `has ${input.length} entries; at most ${CONDITIONS_MAX} conditions are allowed`);
     }
     return { kind: GROUPS[name], of: input.map((part, i) => this.read(part, `${path}.${i}`, depth + 1)) };
   }
@@ -160,7 +160,7 @@ class Reader {
     if (stray !== undefined)
       return this.#fault(path, `has ${quote(stray)}; a condition is {field, op, value} or {topic, subscription}`);
     const { field, op } = fields;
-    if (typeof field !== 'string') return this.#fault(path, 'must name a field');
+    if (typeof field !== 'string') return this.#fault(path, 'must have a field');
     const found = this.#findField(field);
     if (found === undefined) return this.#fault(path, unknownField(field, this.#declared));
     const ops = found.ops;
@@ -168,9 +168,7 @@ class Reader {
       return this.#fault(path, `has the operator ${quote(op)}; ${field} takes ${ops.join(', ')}`);
     }
     const made = parseCondition(found, op, fields['value']);
-    return 'kind' in made
-      ? made
-      : this.#fault(path, `has a value that does not suit: ${field} with ${op} ${made.fault}`);
+    return 'kind' in made ? made : this.#fault(path, `has an invalid value: ${field} with ${op} ${made.fault}`);
   }
 
   #topic(fields: Fields, path: string): ReadFilter {
@@ -183,7 +181,7 @@ class Reader {
     }
     const topicId = typeof topic === 'string' ? topic.toLowerCase() : '';
     const found = UUID.test(topicId) ? this.#declared.topics.find(({ id }) => id === topicId) : undefined;
-    if (!found) return this.#fault(path, `names the topic ${quote(topic)}, which this team does not have`);
+    if (!found) return this.#fault(path, `refers to the topic ${quote(topic)}, which this team does not have`);
     return { kind: 'topic', topicId, subscription, isDefault: found.default_subscription === subscription };
   }
 
@@ -288,10 +286,10 @@ function addressKey(text: string): string {
 function unknownField(field: string, { properties }: Declared): string {
   const key = field.startsWith(PROPERTIES) ? field.slice(PROPERTIES.length) : undefined;
   if (key === undefined) {
-    return `names the field ${quote(field)}; there are ${Object.keys(OWN_FIELDS).join(', ')} and properties.<key>`;
+    return `refers to the unknown field ${quote(field)}; the fields are ${Object.keys(OWN_FIELDS).join(', ')} and properties.<key>`;
   }
   const near = properties.find((one) => one.key.toLowerCase() === key.toLowerCase());
-  return `names the property ${quote(key)}, which is not declared${near ? `; there is ${quote(near.key)}` : ''}`;
+  return `refers to the property ${quote(key)}, which is not declared${near ? `; did you mean ${quote(near.key)}?` : ''}`;
 }
 
 const quote = (value: unknown): string => {

@@ -102,7 +102,7 @@ function read(cells: readonly string[], { columns, types, isDamaged }: Table): R
     if (text.includes('\0') || !text.isWellFormed())
       throw new Fault('the value contains a NUL or a broken character', text);
     if (isDamaged && text.includes('\uFFFD')) {
-      throw new Fault('the value has bytes that are not UTF-8, as the rest of the file is', text);
+      throw new Fault('the value has bytes that are not UTF-8, unlike the rest of the file', text);
     }
     return text;
   };
@@ -134,7 +134,7 @@ function parseLists({ lists = {} }: Columns, cell: (at: number | undefined) => s
       .split(/[\s,;]+/)
       .filter((id) => id !== '');
     const stray = ids.find((id) => !UUID.test(id));
-    if (stray !== undefined) throw new Fault(`${list} must hold ids, separated by spaces`, stray);
+    if (stray !== undefined) throw new Fault(`${list} must be ids separated by spaces`, stray);
     if (ids.length > 0) found = { ...found, [list]: ids.map((id) => id.toLowerCase()) };
   }
   return found;
@@ -146,11 +146,11 @@ function readEmail(text: string): { email: string; emailKey: string } {
   const parsed = parseMailbox(undefused(text));
   if (!parsed.ok) {
     throw new Fault(
-      /^[^"<]*\s/.test(text) ? 'the address contains a space; give the address alone' : parsed.fault,
+      /^[^"<]*\s/.test(text) ? 'the address contains a space; write only the address' : parsed.fault,
       text,
     );
   }
-  if (parsed.mailbox.name !== '') throw new Fault('the address has a name with it; give the address alone', text);
+  if (parsed.mailbox.name !== '') throw new Fault('the address has a name; write only the address', text);
   const { address } = parsed.mailbox;
   return { email: address, emailKey: normalizeAddress(address) };
 }
@@ -159,7 +159,7 @@ function parseName(what: string, text: string, { isExport }: Columns): string | 
   const name = undefused(isExport ? text : text.trim());
   // Count characters as the API does: an emoji is one.
   if (name.length > NAME_CHARS_MAX && [...name].length > NAME_CHARS_MAX) {
-    throw new Fault(`the ${what} has ${[...name].length} characters; at most ${NAME_CHARS_MAX} are possible`, name);
+    throw new Fault(`the ${what} has ${[...name].length} characters; at most ${NAME_CHARS_MAX} are allowed`, name);
   }
   return text === '' || (name === '' && !isExport) ? undefined : name;
 }
@@ -253,7 +253,7 @@ export function findColumns(
 ): ColumnsResult {
   const names = header.map((name) => name.replace(/^\uFEFF/, '').trim());
   if (names.length > COLUMNS_MAX) {
-    return { ok: false, fault: `the header has ${names.length} columns; at most ${COLUMNS_MAX} are possible` };
+    return { ok: false, fault: `the header has ${names.length} columns; at most ${COLUMNS_MAX} are allowed` };
   }
   const finder = new ColumnFinder(names);
   const columns: Columns = { email: -1, properties: {}, width: names.length };
@@ -267,7 +267,7 @@ export function findColumns(
   columns.isExport = !map && [...OWN_COLUMNS, ...unclaimedIdLists(keys)].every((name, at) => names[at] === name);
   columns.lists = map ? finder.lists(map) : finder.declared(unclaimedIdLists(keys));
   if (finder.fault === undefined && columns.email < 0) {
-    finder.fault = `no column holds addresses: call one "email" or name it in column_map; there are ${listed(names)}`;
+    finder.fault = `no column has email addresses; name one "email" or set it in column_map; the columns are ${listed(names)}`;
   }
   if (finder.fault !== undefined) return { ok: false, fault: finder.fault };
   return { ok: true, columns, ignored: listIgnored(names, columns) };
@@ -301,7 +301,7 @@ class ColumnFinder {
     const exact = this.#places((other) => other === wanted);
     const places = exact.length > 0 ? exact : this.#places((other) => other.toLowerCase() === wanted.toLowerCase());
     if (places.length === 0) {
-      this.fault ??= `${where} names the column ${shown(name)}, which the header does not have; there are ${listed(this.#names)}`;
+      this.fault ??= `${where} names the column ${shown(name)}, which the header does not have; its columns are ${listed(this.#names)}`;
     }
     return this.#only(places, wanted);
   }

@@ -90,7 +90,7 @@ function mustFitLabels(labels: readonly string[], name: string): void {
   for (const label of labels) {
     if (label === '') throw new DnsFormatError(`The name ${shown(name)} has an empty label.`);
     if (label.length > LABEL_BYTES_MAX) {
-      throw new DnsFormatError(`A label of ${shown(name)} has ${label.length} bytes; at most 63 are possible.`);
+      throw new DnsFormatError(`A label of ${shown(name)} has ${label.length} bytes; at most 63 are allowed.`);
     }
 
     if (/[^\0-\xff]/.test(label)) {
@@ -99,7 +99,7 @@ function mustFitLabels(labels: readonly string[], name: string): void {
     bytes += 1 + label.length;
   }
   if (bytes > NAME_BYTES_MAX) {
-    throw new DnsFormatError(`The name ${shown(name)} has ${bytes} bytes; at most ${NAME_BYTES_MAX} are possible.`);
+    throw new DnsFormatError(`The name ${shown(name)} has ${bytes} bytes; at most ${NAME_BYTES_MAX} are allowed.`);
   }
 }
 
@@ -318,7 +318,7 @@ export class WireWriter {
   /** Writes a string of at most 255 bytes, preceded by its length. */
   shortString(text: string): void {
     const chunk = latin1(text);
-    if (chunk.length > 255) throw new DnsFormatError(`A string has ${chunk.length} bytes; at most 255 are possible.`);
+    if (chunk.length > 255) throw new DnsFormatError(`A string has ${chunk.length} bytes; at most 255 are allowed.`);
     this.uint8(chunk.length);
     this.bytes(chunk);
   }
@@ -357,5 +357,5 @@ export function latin1(text: string): Buffer {
 
 function mustBe(value: number, max: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw new DnsFormatError(`The number ${value} does not fit; 0 to ${max} are possible.`);
+  throw new DnsFormatError(`The number ${value} does not fit; 0 to ${max} are allowed.`);
 }

@@ -255,7 +255,7 @@ export function headerFault(name: string, value: string): string | undefined {
   const shown = JSON.stringify(name.slice(0, 80));
   if (name === '') return 'A header has an empty name; write one such as X-Entity-Ref-ID.';
   if (name.length > nameCharsMax) {
-    return `The header name ${shown} has ${name.length} characters; at most ${nameCharsMax} are possible.`;
+    return `The header name ${shown} has ${name.length} characters; at most ${nameCharsMax} are allowed.`;
   }
   if (!fieldName.test(name))
     return `The header name ${shown} may hold only printable ASCII characters other than the colon and the space.`;
@@ -265,7 +265,7 @@ export function headerFault(name: string, value: string): string | undefined {
   }
   const bytes = Buffer.byteLength(value);
   if (bytes > valueBytesMax)
-    return `The value of the header ${shown} has ${bytes} bytes; at most ${valueBytesMax} are possible.`;
+    return `The value of the header ${shown} has ${bytes} bytes; at most ${valueBytesMax} are allowed.`;
   if (forbiddenInValue.test(value)) {
     return `The value of the header ${shown} contains a line break or another control character; write it on one line.`;
   }

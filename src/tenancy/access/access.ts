@@ -148,11 +148,11 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
     case 'lacks_role': {
       const role = actor.kind === 'session' || actor.kind === 'oauth_grant' ? actor.role : null;
       throw refuse('invalid_permission', {
-        say: `This needs the role ${requirement.role} in the team, or a higher one; yours is ${role}.`,
+        say: `This requires the role ${requirement.role} or higher in the team; your role is ${role}.`,
       });
     }
     case 'lacks_team':
-      throw refuse('invalid_permission', { say: 'This route is of a team; choose the team of this session first.' });
+      throw refuse('invalid_permission', { say: 'This route requires a team; choose the team of this session first.' });
     case 'other_kind':
       throw notByThisCredential(inWords(actor.kind, requirement));
   }
@@ -187,7 +187,7 @@ function inWords(kind: Actor['kind'], { permission }: Requirement): string {
 
 function instead(permission: Requirement['permission']): string {
   if (permission === 'operator') return '; use the token of an operator';
-  return permission === 'session' ? '; it takes a person who is signed in' : '';
+  return permission === 'session' ? '; sign in as a person' : '';
 }
 
 const onlySends = (): Refusal =>
@@ -197,4 +197,4 @@ const onlySends = (): Refusal =>
   });
 
 const notByThisCredential = (credential: string): Refusal =>
-  refuse('invalid_permission', { say: `This route is not reached with ${credential}.` });
+  refuse('invalid_permission', { say: `This route does not accept ${credential}.` });

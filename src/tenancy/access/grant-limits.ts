@@ -34,7 +34,7 @@ export function decideAdmission(limits: GrantLimits, effect: Effect): Admission 
  * number; an effect without a reason can be checked.
  */
 const UNFORESEEN: Readonly<Partial<Record<Effect, string>>> = {
-  alters_mail: 'this changes text that other mail contains',
+  alters_mail: 'this changes content of other mail',
   starts_mail: 'this may send mail to recipients that it does not name',
   sends_broadcast: 'this may send mail to recipients that it does not name',
 };

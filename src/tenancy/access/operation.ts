@@ -46,7 +46,7 @@ const LIMIT_DEFAULT = 20;
 /** Returns the requested page of a list. */
 export function readPage({ limit = LIMIT_DEFAULT, after, before }: Partial<Page> = {}): Page {
   if (after !== undefined && before !== undefined) {
-    throw refuse('invalid_parameter', { say: 'Give only one of after and before; they exclude each other.' });
+    throw refuse('invalid_parameter', { say: 'after and before cannot be used together; send only one of them.' });
   }
   return { limit, after, before };
 }

@@ -57,7 +57,7 @@ const NAME = 'RASKET_DEV_API_KEY';
 /** Returns why a key that a person chose cannot be used; undefined if it can. */
 export function findFixedKeyFault(token: string): string | undefined {
   if (FORM.test(token)) return undefined;
-  if (token.startsWith('re_')) return 'it is a key of Resend; keys of this server begin with rk_, such as rk_test';
+  if (token.startsWith('re_')) return 'it is a Resend key; keys of this server begin with rk_, such as rk_test';
   return 'it must be rk_ followed by 2 to 120 letters, digits, _ or -, such as rk_test';
 }
 
@@ -90,7 +90,7 @@ type KeyIdentity = Identity<Extract<Actor, { kind: 'api_key' }>> & { teamId: str
 type Authenticate = (token: string) => Promise<KeyIdentity>;
 
 const KEY_OF_RESEND =
-  'This is an API key of Resend (re_…); the keys of this server begin with rk_. Create one with: rasket api-keys create NAME';
+  'This is a Resend API key (re_…); keys of this server begin with rk_. Create one with: rasket api-keys create NAME';
 
 /**
  * Creates the check of keys. A revoked key is refused by the very next request: a cached key lasts only until keys or
@@ -209,7 +209,7 @@ export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest) {
   const domainId = input.domain_id?.toLowerCase() ?? null;
   if (domainId !== null && permission === 'full_access') {
     const message =
-      'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';
+      'domain_id can only be used with permission sending_access; a full_access key can use every domain.';
     throw invalidFields([{ path: 'domain_id', message }]);
   }
   return ctx.store.db.tx(async (tx) => {

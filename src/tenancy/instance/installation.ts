@@ -96,8 +96,8 @@ const forgetWitness = (db: Executor): Promise<void> => removeSetting(db, WITNESS
 
 const notShared = (place: string, { name, host, at }: Witness): InstallationMismatch =>
   new InstallationMismatch(
-    `${place} is not the folder that the other nodes of this installation keep blobs in (blobs.store is "files"): the file ${name} is missing, which the node on ${host} put into its own (${isoTime(at)}). ` +
-      `Mount that folder here, or take the blobs to a store that all nodes reach: rasket blobs move --to s3. If it was lost, or this is the right one, make the file, and the node goes on with what is here: touch ${path.join(place, name)}. Nothing was changed`,
+    `${place} is not the folder in which the other nodes of this installation store blobs (blobs.store is "files"): the file ${name} is missing, which the node on ${host} wrote into its folder (${isoTime(at)}). ` +
+      `Mount that folder here, or move the blobs to a store that all nodes can reach: rasket blobs move --to s3. If the folder was lost, or this is the right one, create the file to continue with the content of this folder: touch ${path.join(place, name)}. Nothing was changed`,
   );
 
 const SETTING = 'installation';
@@ -124,10 +124,10 @@ export async function mustHaveDatabase(place: InstallationPlaces, mayFound: bool
   const isFile = place.config.database.driver !== 'pg';
   if (id !== undefined || !(await blobs.isEmpty())) {
     throw new InstallationMismatch(
-      `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${isFile ? lostFile(place.config, dataDir) : ''}${LOST_SETTINGS}`,
+      `${empty}, but ${dataDir} ${id === undefined ? 'contains mail content' : `belongs to installation ${id}`}: ${isFile ? lostFile(place.config, dataDir) : ''}${LOST_SETTINGS}`,
     );
   }
-  if (!mayFound) throw new InstallationMismatch(`${empty}; make an installation with: rasket init --data ${dataDir}`);
+  if (!mayFound) throw new InstallationMismatch(`${empty}; create an installation with: rasket init --data ${dataDir}`);
 }
 
 /**
@@ -160,7 +160,7 @@ export async function mustTakeAnyText(store: InstallationPlaces & { db: Executor
   const { encoding } = await serverFacts(store.db);
   if (encoding === 'UTF8') return;
   throw new UnfitDatabase(
-    `${databaseName(store.config, store.dataDir)} has the encoding ${encoding}, which does not hold every mail; make one with: createdb --encoding UTF8 --template template0. Nothing was changed`,
+    `${databaseName(store.config, store.dataDir)} has the encoding ${encoding}, which cannot store every email; create one with: createdb --encoding UTF8 --template template0. Nothing was changed`,
   );
 }
 
@@ -240,9 +240,9 @@ async function mustBearMarks(store: Opened, id: string, { mayBeAway = false } = 
   if (ownMark.found === undefined || found !== undefined) return;
   throw new InstallationMismatch(
     store.config.blobs.store === 's3'
-      ? `${blobs.place} is not the store of installation ${id}, because ${MARK_FILE} is missing in it: are bucket and prefix right? ` +
-          `Blobs that stand elsewhere are taken along with: rasket blobs move --to s3`
-      : `${blobs.place} is not the folder of installation ${id}, because ${MARK_FILE} is missing in it: is its file system mounted? ` +
+      ? `${blobs.place} is not the store of installation ${id}, because ${MARK_FILE} is missing in it; check the bucket and the prefix. ` +
+          `To move blobs from another store, run: rasket blobs move --to s3`
+      : `${blobs.place} is not the folder of installation ${id}, because ${MARK_FILE} is missing in it; check that its file system is mounted. ` +
           `If it is the right one, copy ${path.join(dataDir, MARK_FILE)} into it; if they were moved to another store, set blobs.store`,
   );
 }
@@ -266,7 +266,7 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
     // All sealed texts belong to a team.
     if (await blobs.isEmpty()) return;
     throw new InstallationMismatch(
-      `${nameDatabase(store)} has no team, but ${dataDir} holds content of mail: ${LOST_SETTINGS}`,
+      `${nameDatabase(store)} has no team, but ${dataDir} contains mail content: ${LOST_SETTINGS}`,
     );
   }
   let failure: unknown;
@@ -304,7 +304,7 @@ function otherMark(store: Opened, { place, found }: Mark, id: string) {
 
 const wrongKey = (store: Opened, cause: unknown) =>
   new InstallationMismatch(
-    `${instanceKeyPath(store.dataDir)} is not the key of ${nameDatabase(store)}: copy the file from a node or a backup of that installation, or name the database that belongs to this folder. Nothing was changed`,
+    `${instanceKeyPath(store.dataDir)} is not the key of ${nameDatabase(store)}: copy the file from a node or a backup of that installation, or use the database that belongs to this folder. Nothing was changed`,
     { cause },
   );
 
@@ -357,7 +357,7 @@ export async function mustHaveBlobsHere({ db, config }: Pick<Store, 'db' | 'conf
     );
   if (state === 'copying' && here === to)
     throw new InstallationMismatch(
-      `the blobs of this installation were not moved to "${to}" to the end; call again: rasket blobs move --to ${to}. Until then they are in force where they were: blobs.store = "${from}"`,
+      `the blobs of this installation were not completely moved to "${to}"; run again: rasket blobs move --to ${to}. Until then they are used where they were: blobs.store = "${from}"`,
     );
 }
 

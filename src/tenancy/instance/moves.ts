@@ -108,14 +108,14 @@ export async function mustNotBeMoved(db: Pick<Db, 'dialect' | 'get'>): Promise<v
   const back = db.dialect === 'pg' ? 'migrate-to-sqlite' : 'migrate-to-postgres';
   throw new DatabaseMoved(
     state === 'moved'
-      ? `this database was moved to ${other} at ${isoTime(at)} and is kept as it was then; let database.driver lead there. What came since is brought back by: rasket ${command}. Before anything used the other database, the move is undone by: rasket ${back} --undo --to …`
-      : `this database is an unfinished copy of ${other}; finish it with: rasket ${command} again, with the settings of ${other}, or go on with that one`,
+      ? `this database was moved to ${other} at ${isoTime(at)} and is kept unchanged since; point database.driver to the new one. To bring back what was added since: rasket ${command}. To undo the move before anything used the other database: rasket ${back} --undo --to …`
+      : `this database is an unfinished copy of ${other}; finish it with: rasket ${command} again, with the settings of ${other}, or continue with that database`,
   );
 }
 
 /** Formats the message of a node that encounters a move. */
 export const saysUnderWay = ({ other, at }: MoveMark): string =>
-  `this database is being moved to ${other} (since ${isoTime(at)}); nothing is written to it until that has ended or failed`;
+  `this database is being moved to ${other} (since ${isoTime(at)}); nothing is written to it until the move has ended or failed`;
 
 export const saysMoved = ({ other, at }: MoveMark): string =>
   `this database was moved to ${other} (${isoTime(at)}); this node stops`;

@@ -45,7 +45,7 @@ export async function setSending(
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(reason) || reason.length > REASON_CHARS_MAX) {
     throw refuse('validation_error', {
       status: 422,
-      say: `A reason is one line of at most ${REASON_CHARS_MAX} characters; got ${reason.length}.`,
+      say: `A reason must be one line of at most ${REASON_CHARS_MAX} characters; got ${reason.length}.`,
     });
   }
   const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };

@@ -36,9 +36,9 @@ export const ROLE_RULES: Record<Role, Record<PeopleAct, readonly Role[]>> = {
 };
 
 const IN_WORDS: Record<PeopleAct, string> = {
-  invite: 'invites nobody as',
-  change: 'neither gives nor takes the role',
-  remove: 'removes nobody who is',
+  invite: 'cannot invite a person with the role',
+  change: 'cannot grant or remove the role',
+  remove: 'cannot remove a person with the role',
 };
 
 /** Refuses an action that the table does not allow to a person of the role `held`. */
@@ -73,7 +73,7 @@ export async function updateTeamMember(
 
 function mustBeOwner(role: Role): void {
   if (role === 'owner') return;
-  throw refuse('invalid_permission', { say: 'Only an owner says who is exempt from single sign-on.' });
+  throw refuse('invalid_permission', { say: 'Only an owner can exempt people from single sign-on.' });
 }
 
 /** Ends the grants of apps for a person in the team; passed in, because its module depends on this one. */
@@ -192,5 +192,5 @@ export async function lockPeople(tx: Executor, ctx: Ctx): Promise<{ userId: stri
   await lockTeam(tx, ctx.teamId);
   const member = await findMemberByUser(tx, ctx.teamId, userId);
   if (member) return { userId, role: member.role };
-  throw refuse('invalid_permission', { say: 'You are not in this team any more.' });
+  throw refuse('invalid_permission', { say: 'You are no longer a member of this team.' });
 }

@@ -35,7 +35,7 @@ export async function createOperator(
   if (name === '' || name.length > NAME_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name)) {
     throw refuse('validation_error', {
       status: 422,
-      say: `The name of an operator is one line of 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
+      say: `The name of an operator must be one line of 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
     });
   }
   const token = newToken(OPERATOR_PREFIX);
@@ -87,7 +87,7 @@ export function createMachineAuthentication({
     // A key that was replaced may have leaked: it still reads links in old mail, but opens no session.
     const macs = isPossible ? secrets.currentMacs(PURPOSE).map((mac) => mac(Buffer.from(claim))) : [];
     if (!macs.some((mac) => timingSafeEqual(mac, given)))
-      throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
+      throw refuse('invalid_api_key', { say: 'The credential of the machine is not valid.' });
     const typedBy = Buffer.from(name, 'hex').toString();
     return Promise.resolve({
       teamId: null,

@@ -9,7 +9,7 @@ import { ssoTeamOfSession, kindOfSession } from './session-rows.store.ts';
 export async function mustHaveUsedPassword(db: Executor, sessionId: string): Promise<void> {
   if ((await ssoTeamOfSession(db, sessionId)) === null) return;
   throw refuse('invalid_permission', {
-    say: 'This session began through the single sign-on of a team and reaches that team alone; sign in with your password to do this. Who has no password yet can have a link to choose one mailed.',
+    say: 'This session was started with the single sign-on of a team and is limited to that team; sign in with your password to do this. If you have no password yet, request a password reset.',
   });
 }
 
@@ -17,6 +17,6 @@ export async function mustHaveUsedPassword(db: Executor, sessionId: string): Pro
 export async function mustBeBrowser(db: Executor, sessionId: string): Promise<void> {
   if ((await kindOfSession(db, sessionId)) !== 'device') return;
   throw refuse('invalid_permission', {
-    say: 'A program does not change how its person signs in; sign in from a browser to do it.',
+    say: 'A program cannot change how a person signs in; sign in with a browser to do this.',
   });
 }

@@ -28,12 +28,12 @@ function readAdminEmails(texts: readonly string[]): string[] {
     const parsed = parseMailbox(text);
     if (!parsed.ok) throw unusable(`The admin address ${JSON.stringify(text.slice(0, 320))}: ${parsed.fault}`);
     const { address, name } = parsed.mailbox;
-    if (name !== '') throw unusable(`The admin address ${JSON.stringify(text.slice(0, 320))} must be without a name.`);
+    if (name !== '') throw unusable(`The admin address ${JSON.stringify(text.slice(0, 320))} must not contain a name.`);
     const key = normalizeAddress(address);
     if (!addresses.has(key)) addresses.set(key, address);
   }
   if (addresses.size <= ADMINS_MAX) return [...addresses.values()];
-  throw unusable(`A team has at most ${ADMINS_MAX} admin addresses; got ${addresses.size}.`);
+  throw unusable(`A team may have at most ${ADMINS_MAX} admin addresses; got ${addresses.size}.`);
 }
 
 const unusable = (say: string) => refuse('validation_error', { status: 422, say });
@@ -56,19 +56,19 @@ export function readTeamName(text: string): string {
   if (UNSEEN.test(name)) {
     throw refuse('validation_error', {
       status: 422,
-      say: "A team's name is one line without control, bidirectional and zero-width characters; remove them.",
+      say: "A team's name must be one line without control, bidirectional and zero-width characters.",
     });
   }
   if (isUuid(toSlug(name))) {
     throw refuse('validation_error', {
       status: 422,
-      say: "A team's name must not have the form of an id, because teams are also named by their ids; choose another.",
+      say: "A team's name must not have the form of an id, because teams are also identified by id; choose another name.",
     });
   }
   if (!SEEN.test(name) || name.length > NAME_CHARS_MAX) {
     throw refuse('validation_error', {
       status: 422,
-      say: `A team's name has 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
+      say: `A team's name must have 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
     });
   }
   return name;
@@ -126,7 +126,7 @@ export function knownPlan({ config }: Store, code: string): string {
   const known = Object.keys(config.plans).join(', ');
   throw refuse('validation_error', {
     status: 422,
-    say: `There is no plan ${JSON.stringify(code)} in the configuration; there are ${known}.`,
+    say: `There is no plan ${JSON.stringify(code)} in the configuration; the plans are ${known}.`,
   });
 }
 
@@ -169,7 +169,7 @@ export async function createTeam(
     if (!isUniqueViolation(error)) throw error;
     throw refuse('validation_error', {
       status: 422,
-      say: `There is a team called ${slug} already; choose another name.`,
+      say: `A team named ${slug} already exists; choose another name.`,
     });
   }
 }

@@ -47,16 +47,16 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
   return store.db.tx(async (tx) => {
     const account = await lockAccount(tx, userId);
     if (!account || account.email_verified_at === null) {
-      throw refuse('invalid_permission', { say: 'Verify your address before you make a team.' });
+      throw refuse('invalid_permission', { say: 'Verify your email address before you create a team.' });
     }
     // Otherwise a suspended team would go on as another one.
     if (await leadsSuspended(tx, userId)) {
       throw refuse('invalid_permission', {
-        say: 'A team of which you are an owner or admin is suspended; you can make no other one until that ends.',
+        say: 'A team of which you are an owner or admin is suspended; you cannot create another team until the suspension ends.',
       });
     }
     if ((await countOwned(tx, userId)) >= OWNED_MAX) {
-      throw refuse('validation_error', { status: 422, say: `A person owns at most ${OWNED_MAX} teams.` });
+      throw refuse('validation_error', { status: 422, say: `A person can own at most ${OWNED_MAX} teams.` });
     }
     const plan = store.config.team.default_plan;
     const team = { id: teamId, name, slug, risk_state: 'normal' as const, plan_code: plan, created_at: now };

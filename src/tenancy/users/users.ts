@@ -39,7 +39,7 @@ export async function createUser(
     throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
   }
   if (name !== null && ([...name].length > NAME_CHARS_MAX || MISLEADING.test(name))) {
-    const rule = `one line of at most ${NAME_CHARS_MAX} characters, none of which turns the direction of the text around`;
+    const rule = `one line of at most ${NAME_CHARS_MAX} characters, without characters that change the text direction`;
     throw invalidField('name', `name must be ${rule}.`);
   }
   const created_at = store.clock.now();
@@ -61,7 +61,7 @@ export async function createUser(
     });
   } catch (error) {
     throw isUniqueViolation(error)
-      ? invalidField('email', `There is a user with the address ${address} already.`)
+      ? invalidField('email', `A user with the address ${address} already exists.`)
       : error;
   }
   return row;
@@ -124,7 +124,7 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
     if (!user) throw notFound('User');
     if ((user.disabled_at === null) === (at === null)) {
       const state = at === null ? 'enabled' : 'disabled';
-      throw refuse('resource_locked', { say: `${user.email} is ${state} already.` });
+      throw refuse('resource_locked', { say: `${user.email} is already ${state}.` });
     }
     await setDisabled(tx, id, at);
     // Sessions end when the person is enabled, too: one that began at the very moment of the disabling must not become

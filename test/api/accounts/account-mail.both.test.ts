@@ -227,7 +227,7 @@ describe('account mail that cannot be sent', () => {
     await post('/auth/password-reset', { email }, {}, one);
     await one.settled();
     expect(await one.app.world.db.get('select fault from password_resets')).toEqual({
-      fault: 'there is no verified domain that such mail can be sent from',
+      fault: 'no verified domain is available to send account mail from',
     });
     await host.domain();
     expect(await finding(one)).toEqual([]);

@@ -223,7 +223,7 @@ describe('the password of a signed-in person', () => {
     const key = await people.program(someone, team.id);
     const answer = await scene.api('POST', '/auth/password', { key, body: { password: NEW } });
     expect(refusal(answer)).toBe('403 invalid_permission');
-    expect(answer.body.message).toContain('sign in from a browser');
+    expect(answer.body.message).toContain('sign in with a browser');
     expect(refusal(await logIn(someone.email, NEW))).toBe('422 validation_error');
   });
 

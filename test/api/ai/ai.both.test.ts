@@ -355,7 +355,7 @@ describe('refusals of AI requests', () => {
     const now = scene.clock.now();
     const row = [scene.app.world.ids.uuid(), one.id, now, now + 90_000];
     await scene.app.world.db.insertMany('ai_requests', ['id', 'team_id', 'created_at', 'open_until'], [row]);
-    expect((await subjects(one.key)).body.message).toContain('1 more are being used');
+    expect((await subjects(one.key)).body.message).toContain('1 more are in use');
     scene.clock.advance(90_000);
     expect((await subjects(one.key)).status).toBe(200);
   });

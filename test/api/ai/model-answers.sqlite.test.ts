@@ -162,26 +162,26 @@ describe.each(['openai', 'anthropic'] as const)('a model server of the kind %s',
     ...(kind === 'openai'
       ? [
           { type: 'invalid_api_key', status: 401, says: 'does not accept the key (401)' },
-          { type: 'insufficient_quota', status: 429, says: 'has no money left for this account (429)' },
+          { type: 'insufficient_quota', status: 429, says: 'has no credit left for this account (429)' },
           { type: 'model_not_found', status: 404, says: 'does not know the model' },
-          { type: 'server_error', status: 503, says: 'has a fault (503)' },
+          { type: 'server_error', status: 503, says: 'has an error (503)' },
         ]
       : [
           { type: 'authentication_error', status: 401, says: 'does not accept the key (401)' },
-          { type: 'billing_error', status: 402, says: 'has no money left for this account (402)' },
+          { type: 'billing_error', status: 402, says: 'has no credit left for this account (402)' },
           { type: 'overloaded_error', status: 529, says: 'is overloaded (529)' },
-          { type: 'api_error', status: 500, says: 'has a fault (500)' },
+          { type: 'api_error', status: 500, says: 'has an error (500)' },
         ]),
     {
       type: kind === 'openai' ? 'rate_limit_exceeded' : 'rate_limit_error',
       status: 429,
-      says: 'takes no more requests at the moment (429), for 17 seconds',
+      says: 'accepts no more requests at present (429), for 17 seconds',
       headers: { 'retry-after': '17' },
     },
     {
       type: 'rate_limit_error',
       status: 429,
-      says: 'at the moment (429)); it costs no credit',
+      says: 'at present (429)); no credit was charged',
       headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' },
     },
   ];
@@ -236,7 +236,7 @@ describe.each(['openai', 'anthropic'] as const)('a model server of the kind %s',
         subjects: ['model-1'],
         since,
         node: null,
-        summary: `The model model-1 at ${host} gives no answer that can be used: its server does not accept the key (401).`,
+        summary: `The model model-1 at ${host} returns no usable answers: its server does not accept the key (401).`,
         advice: { words: expect.stringContaining('[ai]'), command: 'rasket config show' },
       },
     ]);
@@ -315,7 +315,7 @@ describe('a chat completions server', () => {
       model.says(SUBJECTS);
       const answer = await scene.api('POST', '/ai/subject-lines', { key: team.key, body: {} });
       expect(answer.status).toBe(status);
-      if (status === 503) expect(answer.body.message).toContain('no address that may be reached');
+      if (status === 503) expect(answer.body.message).toContain('no address that may be connected to');
     }
     expect(model.calls).toHaveLength(1);
   });

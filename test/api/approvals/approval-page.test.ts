@@ -44,12 +44,12 @@ it('the approval page offers the decisions a person may take, and explains the o
   ] as const) {
     const page = await openPage(await people.person({ team: desk.team, role }), id);
     expect([page.status, buttons(page)], role).toEqual([200, offered]);
-    expect(page.text.includes('You cannot approve this: This needs the role member'), role).toBe(role === 'viewer');
+    expect(page.text.includes('You cannot approve this: This requires the role member'), role).toBe(role === 'viewer');
   }
   const ofAdmins = await held(token, 'PATCH', '/team', { ai_assist_enabled: true });
   const member = await openPage(await people.person({ team: desk.team, role: 'member' }), ofAdmins);
   expect(buttons(member)).toEqual(['Reject']);
-  expect(member.text).toContain('You cannot approve this: This needs the role admin');
+  expect(member.text).toContain('You cannot approve this: This requires the role admin');
 });
 
 it('the approval page shows the template that is published or sent', async () => {

@@ -225,9 +225,9 @@ describe('the need for approval', () => {
     const draft = { to: [`good@${desk.domain.name}`], subject: 'Harmless', text: 'As it was seen' };
     const { id: draftId } = (await call(token, 'POST', `${at}/drafts`, draft)).body;
     const waits = formatRefusal(await call(token, 'POST', `${at}/drafts/${draftId}/send`, {}));
-    expect(waits).toMatch(/^403 Nothing was done yet/);
+    expect(waits).toMatch(/^403 Nothing has been done yet/);
     const untilDecided = /until a person has decided/;
-    const waitsItself = /^403 Nothing was done yet/;
+    const waitsItself = /^403 Nothing has been done yet/;
     const changes: [string, string, object | undefined, RegExp][] = [
       ['PATCH', `${at}/drafts/${draftId}`, { subject: 'Something else' }, untilDecided],
       ['DELETE', `${at}/drafts/${draftId}`, undefined, untilDecided],

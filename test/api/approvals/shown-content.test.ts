@@ -232,7 +232,7 @@ describe('the content of an approval', () => {
     const refused = await call(token, 'POST', '/emails/batch', batch);
     expect([refused.status, refused.body.message, refused.body.details]).toEqual([
       403,
-      expect.stringContaining('a person has to see all of it'),
+      expect.stringContaining('more than a person can review at once'),
       undefined,
     ]);
   });

@@ -102,8 +102,8 @@ describe('the /automations routes', () => {
     const { steps, connections } = line(start, wait('a'));
     const refused: [object, RegExp][] = [
       [{}, /at least one of name, status, reentry, and steps with connections/],
-      [{ steps }, /steps goes with connections/],
-      [{ connections, name: 'x' }, /connections goes with steps/],
+      [{ steps }, /steps requires connections/],
+      [{ connections, name: 'x' }, /connections requires steps/],
       [{ steps: [null], connections: [], name: 'x' }, /steps\.0 must be an object/],
     ];
     for (const [body, message] of refused) {

@@ -23,7 +23,7 @@ it('a sender at a domain that the team does not have is refused with the key of 
     call('POST', '/automations', { name: 'Welcome', ...line(start, mail(sender(domain))) });
   const refused = await make('elsewhere.example');
   expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ path: 'steps.mail' }] } });
-  expect(refused.body.message).toContain('sends from the domain elsewhere.example, which is not one of this team');
+  expect(refused.body.message).toContain('sends from the domain elsewhere.example, which is not a domain of this team');
   expect((await make(has.domain)).status).toBe(201);
 });
 
@@ -34,7 +34,7 @@ it('an automation cannot be enabled while an event or domain of its graph is mis
   const enabled = { status: 'enabled' };
   const gone = await call('PATCH', `/automations/${id}`, enabled);
   expect(gone).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ path: 'steps.start' }] } });
-  expect(gone.body.message).toContain('names the event order, which does not exist');
+  expect(gone.body.message).toContain('refers to the event order, which does not exist');
   expect((await call('GET', `/automations/${id}`)).body).toMatchObject({ status: 'disabled' });
   expect((await call('PATCH', `/automations/${id}`, { name: 'Another' })).status).toBe(200);
   await call('POST', '/events', { name: 'order' });

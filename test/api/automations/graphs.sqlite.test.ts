@@ -71,7 +71,7 @@ describe('an automation graph', () => {
     const steps = Array.from({ length: 149 }, (_, i) => wait(`w${i}`));
     expect((await create(line(start, ...steps))).status).toBe(201);
     expect(await createAndReadFaults(line(start, ...steps, wait('more')))).toEqual({
-      steps: 'may be at most 150; got 151.',
+      steps: 'may have at most 150 steps; got 151.',
     });
   });
 
@@ -82,7 +82,7 @@ describe('an automation graph', () => {
     expect(await createAndReadFaults(line(wait('a')))).toEqual({ steps: expect.stringMatching(/exactly one trigger/) });
     const second = { ...start, key: 'second' };
     expect(await createAndReadFaults({ steps: [start, second], connections: [] })).toEqual({
-      'steps.second': 'is a second trigger; exactly one is needed.',
+      'steps.second': 'is a second trigger; exactly one is allowed.',
     });
     const back = {
       ...line(start, wait('a')),
@@ -92,15 +92,15 @@ describe('an automation graph', () => {
       ],
     };
     expect(await createAndReadFaults(back)).toEqual({
-      'steps.start': 'is a trigger, to which no connection may lead; is on a way that leads back to it.',
-      'steps.a': 'is on a way that leads back to it.',
+      'steps.start': 'is a trigger; no connection may lead to it; is part of a cycle.',
+      'steps.a': 'is part of a cycle.',
     });
   });
 
   it('leads to every step and has no cycles', async () => {
     const { steps, connections } = line(start, wait('a'), wait('b'), wait('c'), wait('d'));
     expect(await createAndReadFaults({ steps: [...steps, wait('lost')], connections })).toEqual({
-      'steps.lost': 'is not reached from the trigger.',
+      'steps.lost': 'cannot be reached from the trigger.',
     });
     const cycle = [start, step('a', 'condition', rule('email', 'exists')), wait('b'), wait('after')];
     const ways = [
@@ -110,8 +110,8 @@ describe('an automation graph', () => {
       { from: 'a', to: 'after', type: 'condition_not_met' },
     ];
     expect(await createAndReadFaults({ steps: cycle, connections: ways })).toEqual({
-      'steps.a': 'is on a way that leads back to it.',
-      'steps.b': 'is on a way that leads back to it.',
+      'steps.a': 'is part of a cycle.',
+      'steps.b': 'is part of a cycle.',
     });
     // A step between two cycles is not on one.
     const between = [start, step('a', 'condition', rule('email', 'exists')), wait('b'), wait('self')];
@@ -123,13 +123,13 @@ describe('an automation graph', () => {
       { from: 'self', to: 'self' },
     ];
     expect(await createAndReadFaults({ steps: between, connections: through })).toEqual({
-      'steps.a': 'is on a way that leads back to it.',
-      'steps.self': 'is on a way that leads back to it.',
+      'steps.a': 'is part of a cycle.',
+      'steps.self': 'is part of a cycle.',
     });
     expect(
       await createAndReadFaults({ steps: [start, wait('self')], connections: [{ from: 'self', to: 'self' }] }),
     ).toEqual({
-      'steps.self': 'is not reached from the trigger; is on a way that leads back to it.',
+      'steps.self': 'cannot be reached from the trigger; is part of a cycle.',
     });
     // Two ways that meet again are not a cycle.
     const meet = { steps: cycle, connections: [...ways.slice(0, 2), { from: 'b', to: 'after' }, ways[3]] };
@@ -140,33 +140,33 @@ describe('an automation graph', () => {
     const { steps, connections } = line(start, wait('a'));
     const faults = (...more: unknown[]) => createAndReadFaults({ steps, connections: [...connections, ...more] });
     expect(await faults({ from: 'a', to: 'nowhere' })).toEqual({
-      'steps.a': 'connections.1 leads to "nowhere", which is no step.',
+      'steps.a': 'connections.1 leads to "nowhere", which is not a step.',
     });
     expect(await faults({ from: 'nowhere', to: 'a' })).toEqual({
-      'steps.a': 'connections.1 comes from "nowhere", which is no step.',
+      'steps.a': 'connections.1 comes from "nowhere", which is not a step.',
     });
-    expect(await faults({ from: 'x', to: 'y' })).toEqual({ 'connections.1': 'comes from "x", which is no step.' });
+    expect(await faults({ from: 'x', to: 'y' })).toEqual({ 'connections.1': 'comes from "x", which is not a step.' });
     for (const broken of [null, 'a', [], { from: 'a' }, { from: 1, to: 'a' }]) {
       expect(Object.keys(await faults(broken))).toEqual(['connections.1']);
     }
     for (const type of ['timeout', 'event_received']) {
       expect(await faults({ from: 'start', to: 'a', type })).toEqual({
-        'steps.start': `connections.1 is of type ${type}, which is refused in this release.`,
+        'steps.start': `connections.1 is of type ${type}, which this release does not support.`,
       });
     }
     expect(await faults({ from: 'start', to: 'a', type: 'sometimes' })).toMatchObject({
       'steps.start': expect.stringMatching(/must have a type: default, condition_met, condition_not_met/),
     });
     expect(await faults({ from: 'start', to: 'a' })).toEqual({
-      'steps.start': 'may lead on once by each type; it does more often by default.',
+      'steps.start': 'may have one connection of each type; it has more of default.',
     });
     const branch = (type: string) => ({ from: 'start', to: 'a', type });
     expect(await createAndReadFaults({ steps, connections: [branch('condition_met')] })).toEqual({
-      'steps.start': 'may lead on by default alone; it does by condition_met.',
+      'steps.start': 'may only have connections of type default; got condition_met.',
     });
     const condition = step('a', 'condition', rule('email', 'exists'));
     expect(await createAndReadFaults(line(start, condition, wait('b')))).toEqual({
-      'steps.a': 'may lead on by condition_met and condition_not_met alone; it does by default.',
+      'steps.a': 'may only have connections of type condition_met and condition_not_met; got default.',
     });
   });
 
@@ -179,11 +179,11 @@ describe('an automation graph', () => {
     [[start, wait(' ')], 'steps.1', 'must have a key'],
     [[start, wait('x'.repeat(101))], 'steps.1', 'must have a key'],
     [[start, { key: 'a', type: 'sleep', config: {} }], 'steps.a', 'must have a type: trigger, send_email'],
-    [[start, { key: 'a', type: 'wait_for_event', config: {} }], 'steps.a', 'refused in this release'],
-    [[start, { key: 'a', type: 'contact_delete', config: {} }], 'steps.a', 'refused in this release'],
+    [[start, { key: 'a', type: 'wait_for_event', config: {} }], 'steps.a', 'this release does not support'],
+    [[start, { key: 'a', type: 'contact_delete', config: {} }], 'steps.a', 'this release does not support'],
     [[start, { key: 'a', type: 'delay' }], 'steps.a', 'must have a config'],
     [[start, { ...wait('a'), label: 'x' }], 'steps.a', 'has unknown fields: label'],
-    [[start, wait('a'), wait('a')], 'steps.a', 'has the key of another step'],
+    [[start, wait('a'), wait('a')], 'steps.a', 'has the same key as another step'],
   ])('with the steps %j is refused with an error for %s', async (steps, path, says) => {
     const connections = [{ from: 'start', to: 'a' }];
     expect((await createAndReadFaults({ steps, connections }))[path]).toContain(says);
@@ -201,7 +201,7 @@ describe('an automation graph', () => {
       'steps.a': expect.stringMatching(/must have a duration/),
       'steps.b': 'must have a template with the id of a template.',
       'steps.c': expect.stringMatching(
-        /not reached.*unknown fields in config: y.*names the segment x, which does not exist/,
+        /not reached.*unknown fields in config: y.*refers to the segment x, which does not exist/,
       ),
     });
   });
@@ -281,8 +281,8 @@ describe('a step of an automation', () => {
     await isTaken('delay', { until: iso(1000) });
     await isTaken('delay', { until: iso(30 * DAY) });
     expect(await fault('delay', { until: iso(30 * DAY + 1000) })).toContain('may wait for at most 30 days');
-    expect(await fault('delay', { until: iso(-1000) })).toContain('waits until a time that is past');
-    expect(await fault('delay', { until: iso(0) })).toContain('waits until a time that is past');
+    expect(await fault('delay', { until: iso(-1000) })).toContain('has an until that is in the past');
+    expect(await fault('delay', { until: iso(0) })).toContain('has an until that is in the past');
     expect(await fault('delay', { until: 'in 3 days' })).toContain('must have until as an ISO 8601 time');
     for (const config of [{}, { duration: '1 day', until: iso(DAY) }]) {
       expect(await fault('delay', config)).toContain('must have either duration or until');
@@ -297,15 +297,15 @@ describe('a step of an automation', () => {
       mail({ from: `Shop <shop@${has.domain}>`, reply_to: ['a@example.com'], topic_id: null }),
     );
     expect(await fault('send_email', { template: { id: 'nothing' } })).toContain(
-      'names the template nothing, which does not exist',
+      'refers to the template nothing, which does not exist',
     );
     expect(await fault('send_email', { template: { id: has.draft } })).toContain('which is not published');
     await scene.api('POST', `/templates/${has.draft}/publish`, { key: has.team.key });
     const lacks = await fault('send_email', { template: { id: has.draft } });
-    expect(lacks).toContain('must have from, as its template has none');
-    expect(lacks).toContain('must have subject, as its template has none');
+    expect(lacks).toContain('must have from, because its template has none');
+    expect(lacks).toContain('must have subject, because its template has none');
     await isTaken('send_email', { template: { id: has.draft }, from: `a@${has.domain}`, subject: 'Hello' });
-    expect(await fault('send_email', mail({ topic_id: has.segment }))).toContain('names the topic');
+    expect(await fault('send_email', mail({ topic_id: has.segment }))).toContain('refers to the topic');
     expect(await fault('send_email', mail({ from: 'nobody' }))).toContain('from: ');
     expect(await fault('send_email', mail({ subject: 'a\r\nBcc: b@example.com' }))).toContain(
       'subject must be one line',
@@ -322,10 +322,10 @@ describe('a step of an automation', () => {
       [{}, 'PRODUCT is missing'],
       [{ PRODUCT: 'x', TOTAL: 'many' }, 'template.variables.TOTAL'],
       [{ PRODUCT: 'x', COLOUR: 'red' }, 'is not a variable of this template'],
-      [{ PRODUCT: { var: 'contact.nothing' } }, 'nor a property that is declared'],
-      [{ PRODUCT: { var: 'wait_events.x' } }, 'must name event.<key> or contact.<field>'],
-      [{ PRODUCT: { var: 'event.' } }, 'must name event.<key>'],
-      [{ PRODUCT: { var: `event.${'x'.repeat(195)}` } }, 'may name at most 200 characters'],
+      [{ PRODUCT: { var: 'contact.nothing' } }, 'nor a declared property'],
+      [{ PRODUCT: { var: 'wait_events.x' } }, 'must have a var of the form event.<key> or contact.<field>'],
+      [{ PRODUCT: { var: 'event.' } }, 'must have a var of the form event.<key>'],
+      [{ PRODUCT: { var: `event.${'x'.repeat(195)}` } }, 'may have a var of at most 200 characters'],
       [JSON.parse('{"PRODUCT": "x", "__proto__": "y"}'), 'is not a variable of this template'],
       [{ PRODUCT: ['x'] }, 'must be a string'],
       [{ PRODUCT: true }, 'must be a string'],
@@ -348,14 +348,14 @@ describe('a step of an automation', () => {
     for (const one of good) await isTaken('condition', one);
     await isTaken('condition', { type: 'or', rules: good });
     const wrong: [object, string][] = [
-      [{}, 'must have nodes of type rule, and or or'],
-      [{ type: 'not', rules: good }, 'must have nodes of type'],
-      [{ type: 'and', rules: [] }, 'must have rules behind and, at least one'],
-      [{ type: 'and', rules: [null] }, 'must hold rules, each an object'],
-      [{ type: 'and' }, 'must have rules behind and'],
+      [{}, 'must have nodes of the type rule, and, or or'],
+      [{ type: 'not', rules: good }, 'must have nodes of the type'],
+      [{ type: 'and', rules: [] }, 'must have at least one rule in and'],
+      [{ type: 'and', rules: [null] }, 'must contain rules, each an object'],
+      [{ type: 'and' }, 'must have at least one rule in and'],
       [rule('age', 'eq', 3), 'has the field age; known are email'],
       [rule('toString', 'eq', 'x'), 'has the field toString'],
-      [rule('properties.nothing', 'exists'), 'names properties.nothing, which is not declared'],
+      [rule('properties.nothing', 'exists'), 'refers to properties.nothing, which is not declared'],
       [rule('email', 'in', ['x']), 'must have an operator: eq, neq'],
       [rule('email', 'gt', 3), 'email gt is for a number; the field is a string'],
       [rule('properties.seats', 'contains', '3'), 'is for a string; the field is a number'],
@@ -381,7 +381,7 @@ describe('a step of an automation', () => {
       [{ properties: { plan: { var: 'event.plan' } } }, 'must set literal values'],
       [{ first_name: 'x'.repeat(201) }, 'must have first_name as a string of at most 200'],
       [{ unsubscribed: 'yes' }, 'must have unsubscribed as true or false'],
-      [{ properties: { nothing: 1 } }, 'names the property nothing, which is not declared'],
+      [{ properties: { nothing: 1 } }, 'refers to the property nothing, which is not declared'],
       [{ properties: { seats: 'four' } }, 'properties.seats must be a number'],
       [{ properties: [] }, 'must have properties as an object'],
       [{ email: 'b@example.org' }, 'unknown fields in config: email'],

@@ -98,7 +98,9 @@ describe('POST /billing/plan', () => {
     const owner = await people.person({ team, role: 'owner' });
     const answer = await change(owner, 'gold');
     expect(refusal(answer)).toBe('422 validation_error');
-    expect(answer.body.message).toBe('There is no plan "gold" in the configuration; there are standard, pro, tiny.');
+    expect(answer.body.message).toBe(
+      'There is no plan "gold" in the configuration; the plans are standard, pro, tiny.',
+    );
   });
 
   it('refuses a plan below the current usage and says what has to be removed first', async () => {
@@ -122,7 +124,7 @@ describe('POST /billing/plan', () => {
     const owner = await createPeople(closedScene).person({ team: own, role: 'owner' });
     const answer = await owner.call('POST', '/billing/plan', { plan: 'pro' });
     expect(refusal(answer)).toBe('403 invalid_permission');
-    expect(answer.body.message).toMatch(/^Plans are changed by the operator of this installation/);
+    expect(answer.body.message).toMatch(/^Only the operator of this installation can change plans/);
   });
 });
 
@@ -149,7 +151,7 @@ describe('the limits of a billing plan', () => {
     const refused = await mail();
     expect(refusal(refused)).toBe('429 monthly_quota_exceeded');
     expect(refused.body.message).toBe(
-      'The plan of this team includes 2 emails a month (1 of them charged by 1,000) and 2 are used.',
+      'The plan of this team includes 2 emails a month (1 of them charged per 1,000), and 2 are used.',
     );
     const { monthly } = (await small.api('GET', '/usage', { key: own.key })).body.emails;
     expect(monthly).toMatchObject({ used: 2, limit: 2 });

@@ -115,7 +115,7 @@ describe('POST /billing/events', () => {
     expect([status, body.name, body.message]).toEqual([
       400,
       'validation_error',
-      expect.stringContaining('The event is refused.'),
+      expect.stringContaining('The event was refused.'),
     ]);
     expect([rig.asked, await fetchPlan()]).toEqual([0, 'standard']);
   });

@@ -211,7 +211,7 @@ describe('POST /broadcasts/{id}/test', () => {
     expect([...said(refused), refused.body.message]).toEqual([
       403,
       'validation_error',
-      'This broadcast is canceled; only a draft or one that is scheduled can be tested.',
+      'This broadcast is canceled; only a draft or a scheduled broadcast can be tested.',
     ]);
     await scene.settled();
   });

@@ -82,7 +82,8 @@ describe('the checklist of a broadcast with local_time', () => {
     expect(await check(desk, id)).toMatchObject({
       status: 'warn',
       details: [],
-      message: 'Contacts have no property timezone of the type string; all get it at the time of scheduled_at itself.',
+      message:
+        'There is no contact property timezone of type string; all contacts get the email at the time of scheduled_at itself.',
     });
     await desk.call('POST', '/contact-properties', { key: 'timezone', type: 'string' });
     const add = (email: string, last_name: string, timezone?: string) =>
@@ -98,7 +99,7 @@ describe('the checklist of a broadcast with local_time', () => {
       status: 'warn',
       details: ['+02:00', 'Berlin'],
       message:
-        '2 members have a timezone that is none of IANA; they and members without a time zone get it at the time of scheduled_at itself.',
+        '2 members have a timezone that is not an IANA time zone; they and members without a time zone get the email at the time of scheduled_at itself.',
     });
     expect((await desk.call('POST', `/broadcasts/${id}/send`, { scheduled_at: 'in 20 hours' })).status).toBe(200);
     expect(await check(desk, await desk.make())).toBe(undefined);

@@ -161,11 +161,11 @@ describe('the gate of a broadcast', () => {
     expect([...said(refused), refused.body.message]).toEqual([
       422,
       'validation_error',
-      'There is no body; give html, text or a published template.',
+      'There is no body; add html, text or a published template.',
     ]);
     await desk.call('PATCH', `/broadcasts/${id}`, { html: 'x' });
     await desk.call('DELETE', `/segments/${desk.segment}`);
-    expect((await send(desk, id)).body.message).toMatch(/^segment_id names no segment/);
+    expect((await send(desk, id)).body.message).toMatch(/^segment_id does not match a segment/);
   });
 
   it('refuses a deleted topic, which would reach nobody', async () => {
@@ -175,7 +175,7 @@ describe('the gate of a broadcast', () => {
     await desk.call('DELETE', `/topics/${topic}`);
     const refused = await send(desk, id);
     expect(said(refused)).toEqual([422, 'validation_error']);
-    expect(refused.body.message).toMatch(/^topic_id names no topic/);
+    expect(refused.body.message).toMatch(/^topic_id does not match a topic/);
     const { gate } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
     expect(gate.filter(({ ok }: { ok: boolean }) => !ok)).toMatchObject([{ name: 'segment' }]);
     await desk.call('PATCH', `/broadcasts/${id}`, { topic_id: null });

@@ -70,19 +70,19 @@ describe('a contact import that does not come over HTTP', () => {
 
   const file = { name: 'file', file: CSV };
   it.each<[string, Part[], status: number, message: string]>([
-    ['two files', [file, file], 400, 'file stands twice in the form.'],
+    ['two files', [file, file], 400, 'file is sent more than once; send one file.'],
     ['no file', [{ name: 'on_conflict', text: 'skip' }], 422, 'Missing required field: file.'],
     [
       'a file as a text',
       [{ name: 'file', text: CSV }],
       400,
-      'file must be a file: give its part a filename, such as contacts.csv.',
+      'file must be a file; give its part a filename, such as contacts.csv.',
     ],
     [
       'a text as a file',
       [{ name: 'column_map', file: '{}' }, file],
       400,
-      'column_map must be a text: leave out the filename of its part.',
+      'column_map must be a text field; omit the filename of its part.',
     ],
     [
       'an unknown file',
@@ -100,7 +100,7 @@ describe('a contact import that does not come over HTTP', () => {
       'a text that stands twice',
       [file, { name: 'on_conflict', text: 'skip' }, { name: 'on_conflict', text: 'skip' }],
       400,
-      'on_conflict stands twice in the form.',
+      'on_conflict is sent more than once in the form.',
     ],
     [
       'a large text',
@@ -124,7 +124,7 @@ describe('a contact import that does not come over HTTP', () => {
       'a file without addresses',
       [{ name: 'file', file: 'name\nAda\n' }],
       422,
-      'file: no column holds addresses: call one "email" or name it in column_map; there are "name".',
+      'file: no column has email addresses; name one "email" or set it in column_map; the columns are "name".',
     ],
   ])('is refused as over HTTP, and stores nothing, with %s', async (_, parts, status, message) => {
     const team = await scene.team();

@@ -29,7 +29,7 @@ describe('the file of a contact import', () => {
     ['bytes', Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 37) % 256)), 'binary'],
     ['nothing', '', 'empty'],
     ['blank lines', '\n\n  \n', 'empty'],
-    ['no column of addresses', 'name,phone\nAda,7\n', 'no column holds addresses'],
+    ['no column of addresses', 'name,phone\nAda,7\n', 'no column has email addresses'],
     ['two columns of one name', 'email,Email,x\na@example.org,b@example.org,1\n', 'two columns'],
     ['a million columns', `email${',c'.repeat(1_000_000)}\n`, 'longer than 64 KB'],
     ['a first row of little more than 64 KB', `email,${'c'.repeat(65_600)}\na@example.org,x\n`, 'longer than 64 KB'],
@@ -126,8 +126,8 @@ describe('the file of a contact import', () => {
   const csv = 'email\na@example.org\n';
   const file = part('file', csv, '; filename="a.csv"');
   it.each([
-    ['two files', file + file, 'file stands twice in the form'],
-    ['a file without a name', part('file', csv), 'file must be a file: give its part a filename'],
+    ['two files', file + file, 'file is sent more than once in the form'],
+    ['a file without a name', part('file', csv), 'file must be a file; give its part a filename'],
     ['a field as a file', part('column_map', '{}', '; filename="m.json"') + file, 'column_map must be a text'],
     ['a file of another name', part('upload', csv, '; filename="a.csv"'), 'upload is not a field'],
     ['a form of hundreds of parts', file + part('x', '').repeat(300), 'x is not a field'],

@@ -112,7 +112,7 @@ describe('POST /contacts', () => {
     await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
     for (const [properties, word] of [
       [{ colour: 'x' }, 'colour'],
-      [{ PLAN: 'x' }, 'declared as plan'],
+      [{ PLAN: 'x' }, 'the property is called plan'],
       [{ plan: 7 }, 'properties.plan'],
       [{ plan: 'x'.repeat(501) }, '500'],
       [{ seats: '7' }, 'properties.seats'],

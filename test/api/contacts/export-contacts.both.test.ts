@@ -128,7 +128,7 @@ it('an imported list skips deleted ids, fails rows with invalid ids, and lets th
   const { counts } = (await call(team, 'GET', `/contacts/imports/${body.id}`)).body;
   expect(counts).toMatchObject({ created: 1, updated: 1, failed: 1 });
   const failures = (await call(team, 'GET', `/contacts/imports/${body.id}/failures`)).body.data;
-  expect(failures).toMatchObject([{ row: 4, reason: 'segment_ids must hold ids, separated by spaces', value: 'VIPs' }]);
+  expect(failures).toMatchObject([{ row: 4, reason: 'segment_ids must be ids separated by spaces', value: 'VIPs' }]);
   const made = (await everybody(team)).find(({ email }) => email === 'new@example.org');
   const shown = made?.topics.map((one: { name: string; subscription: string }) => `${one.name} ${one.subscription}`);
   expect([made?.segments, shown]).toEqual([['Picked'], ['Offers opt_out', 'News opt_in']]);

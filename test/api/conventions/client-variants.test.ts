@@ -205,7 +205,7 @@ describe('requests of other official clients', () => {
     it('with a data: prefix are refused with the advice to remove it', async () => {
       const answer = await send({ attachments: [{ filename: 'a.png', content: 'data:image/png;base64,aGk=' }] });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_attachment' } });
-      expect(answer.body.message).toContain('remove the prefix');
+      expect(answer.body.message).toContain('without a prefix');
     });
   });
 
@@ -273,7 +273,7 @@ describe('requests of other official clients', () => {
     it('get a hint for a key of Resend and a key in quotes', async () => {
       const refused = (key: string) => scene.api('GET', '/domains', { key });
       expect(await refused('re_123456789')).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
-      expect((await refused('re_123456789')).body.message).toContain('the keys of this server begin with rk_');
+      expect((await refused('re_123456789')).body.message).toContain('keys of this server begin with rk_');
       expect((await refused(`"${team.key}"`)).body.message).toContain('in quotes');
     });
 

@@ -55,7 +55,7 @@ describe('malformed HTTP', () => {
     const { answer } = await exchange(lines('GET http://[ HTTP/1.1', 'Host: x', AGENT, 'Connection: close'));
     expect(answer).toMatchObject({
       status: 400,
-      body: { name: 'validation_error', message: 'The target of the request is neither a path nor a URL.' },
+      body: { name: 'validation_error', message: 'The request target must be a path or a URL.' },
     });
   });
 

@@ -154,10 +154,10 @@ const named = (id: string): Operation => {
 
 it('a refusal names the required role and the actual one', async () => {
   expect((await call(named('createDomain'), as('member'))).message).toBe(
-    'This needs the role admin in the team, or a higher one; yours is member.',
+    'This requires the role admin or higher in the team; your role is member.',
   );
   expect((await call(named('getTeam'), as(null))).message).toBe(
-    'This route is of a team; choose the team of this session first.',
+    'This route requires a team; choose the team of this session first.',
   );
 });
 

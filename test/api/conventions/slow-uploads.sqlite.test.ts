@@ -66,7 +66,7 @@ describe('a request body on a slow connection', () => {
     for (let i = 0; i < 20; i++) await step(upload, 'x'.repeat(bytes));
     expect(await upload.answer()).toMatchObject({
       status: 400,
-      body: { name: 'validation_error', message: 'The body comes too slowly; at least 8 KB a second are needed.' },
+      body: { name: 'validation_error', message: 'The body arrives too slowly; send at least 8 KB a second.' },
     });
     expect(await upload.closed()).toBe('');
   });

@@ -98,7 +98,7 @@ test('a token that does not reach the zone gets a list of the zones it reaches',
 test('api_token is accepted only with Cloudflare', async () => {
   const domain = await create();
   const refused = await configure(domain.id, { api_token: 'abc', provider: 'office' });
-  expect(refused.body.message).toContain('provider must be "cloudflare" or absent');
+  expect(refused.body.message).toContain('set provider to "cloudflare", or omit it');
 });
 
 test('a conflicting record is named and nothing is written', async () => {
@@ -119,21 +119,16 @@ test.each<[string, NonNullable<CloudflareStub['instead']>, number, string]>([
     'HTML',
     { matches: /GET/, status: 200, body: '<html>Just a moment…</html>' },
     503,
-    'answered 200 with something that is not',
+    'with status 200 and a body that is not',
   ],
-  ['50 MB', { matches: /GET/, status: 200, body: pieces }, 503, 'answered with more than 4194304 bytes'],
-  ['a redirect', { matches: /GET/, status: 302, body: '' }, 503, 'answered 302 with something that is not'],
-  [
-    'an empty answer',
-    { matches: /GET/, status: 200, body: '' },
-    503,
-    'not its API’s JSON'.replace('not its API’s JSON', 'something that is not'),
-  ],
+  ['50 MB', { matches: /GET/, status: 200, body: pieces }, 503, 'responded with more than 4194304 bytes'],
+  ['a redirect', { matches: /GET/, status: 302, body: '' }, 503, 'with status 302 and a body that is not'],
+  ['an empty answer', { matches: /GET/, status: 200, body: '' }, 503, 'a body that is not the JSON of its API'],
   [
     'JSON of another shape',
     { matches: /GET/, status: 200, body: '{"success":true,"result":7}' },
     503,
-    'answered no list',
+    'did not return a list',
   ],
   [
     'endless pages',
@@ -155,13 +150,13 @@ test.each<[string, NonNullable<CloudflareStub['instead']>, number, string]>([
       body: '{"success":false,"errors":[{"code":10000,"message":"Authentication error"}]}',
     },
     422,
-    'answered 403 when asked to create the TXT record',
+    'the request to create the TXT record',
   ],
   [
     'a fault while writing',
     { matches: /POST/, status: 500, body: 'oops' },
     503,
-    'answered 500 with something that is not',
+    'with status 500 and a body that is not',
   ],
 ])('%s from the provider gives a clear error', async (_what, instead, status, why) => {
   const domain = await create();
@@ -216,5 +211,5 @@ test('addresses inside the network are not reached unless the operator allows th
     { method: 'GET', url: new URL('https://inside.cloudflare.test/'), headers: {} },
     { bytesMax: 10, signal: AbortSignal.timeout(60_000) },
   );
-  expect(call).toMatchObject({ kind: 'failed', say: 'inside.cloudflare.test has no address that may be reached' });
+  expect(call).toMatchObject({ kind: 'failed', say: 'inside.cloudflare.test has no address that may be connected to' });
 });

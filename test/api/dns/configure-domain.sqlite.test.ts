@@ -82,9 +82,9 @@ describe('publishing the records of a domain', () => {
 
 describe('conflicting records', () => {
   test.each([
-    ['send', 'CNAME', 'elsewhere.example.net', null, 'leaves no room'],
-    ['send', 'MX', 'mx.example.net', 5, 'mail would go to both servers'],
-    ['send', 'TXT', 'v=spf1 ip4:192.0.2.1 -all', null, 'one SPF record at most; add a:rasket.test to it'],
+    ['send', 'CNAME', 'elsewhere.example.net', null, 'no other record may exist'],
+    ['send', 'MX', 'mx.example.net', 5, 'mail would be delivered to both servers'],
+    ['send', 'TXT', 'v=spf1 ip4:192.0.2.1 -all', null, 'may have only one SPF record; add a:rasket.test to it'],
   ])('%s %s %s is named, and nothing changes', async (label, type, value, priority, why) => {
     const name = `${label}.${office.host}`;
     put(name, type, value, priority);
@@ -152,7 +152,7 @@ describe('the choice of the DNS provider', () => {
       `The DNS provider office has no zone for ${domain.name}; it has example.com, deep.example.com.`,
     );
     expect((await configure(domain.id)).body.message).toBe(
-      `No DNS provider of your team has a zone for ${domain.name}; there are office (example.com, deep.example.com), gone (example.net), unreachable (example.net), filed (example.edu).`,
+      `No DNS provider of your team has a zone for ${domain.name}; the providers are office (example.com, deep.example.com), gone (example.net), unreachable (example.net), filed (example.edu).`,
     );
   });
 
@@ -172,7 +172,7 @@ describe('the choice of the DNS provider', () => {
     expect((await configure(domain.id)).body.message).toContain('It is not signed; it says NOTAUTH');
     writeFileSync(file, `${Buffer.alloc(32, 9).toString('base64')}\n`);
     // The key is now right, and the zone is one that this server does not have.
-    expect((await configure(domain.id)).body.message).toContain('answered REFUSED when asked for');
+    expect((await configure(domain.id)).body.message).toContain('returned REFUSED for');
   });
 
   test.each(['closed', 'nobody', 'constructor', 'cloudflare'])(
@@ -181,7 +181,7 @@ describe('the choice of the DNS provider', () => {
       const refused = await configure(shared.id, { provider }, key);
       expect(refused.status).toBe(422);
       expect(refused.body.message).toBe(
-        `There is no DNS provider ${JSON.stringify(provider)} that your team may use; there are office, gone, unreachable, filed.`,
+        `There is no DNS provider ${JSON.stringify(provider)} that your team may use; your team may use office, gone, unreachable, filed.`,
       );
     },
   );

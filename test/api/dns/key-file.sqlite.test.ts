@@ -25,7 +25,7 @@ test.each([
   ['the same with the line ends of Windows', `\u{feff}${keygen.replaceAll('\n', '\r\n')}`],
 ])('a key file may hold %s', async (_, file) => {
   const { body, errors } = await configureWith(file);
-  expect(body.message).toContain('answered REFUSED when asked for');
+  expect(body.message).toContain('returned REFUSED for');
   expect(errors).toEqual([]);
 });
 
@@ -43,7 +43,7 @@ test.each([
     const { status, body, text, errors } = await configureWith(file);
     expect(status).toBe(422);
     expect(body.message).toBe(
-      'The key_secret_file of the DNS provider filed holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it; its operator has to look into it.',
+      'The key_secret_file of the DNS provider filed contains neither a base64 secret of 16 to 128 bytes nor one key as tsig-keygen prints it; ask the operator to correct it.',
     );
     expect(office.server.heard).toEqual([]);
     expect(errors).toHaveLength(1);

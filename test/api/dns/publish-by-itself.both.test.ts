@@ -26,7 +26,7 @@ describe('a domain that was published once', () => {
     await office.scene.api('DELETE', `/domains/${domain.id}`, { key: office.team.key });
     office.server.faults.updateCode = RCODES.REFUSED;
     await runJob();
-    expect(office.scene.log.join('\n')).toContain('answered REFUSED to the update of example.com');
+    expect(office.scene.log.join('\n')).toContain('returned REFUSED for the update of example.com');
     office.server.faults = {};
     await runJob();
     expect(office.server.lines()).not.toEqual([]);
@@ -117,7 +117,7 @@ describe('silent DNS servers', () => {
     silent.server.faults = { silent: over };
     const refused = await silent.configure(id);
     expect(refused.status).toBe(503);
-    expect(refused.body.message).toContain('did not answer over UDP within 2 × 300 ms');
+    expect(refused.body.message).toContain('did not respond over UDP within 2 × 300 ms');
     expect(silent.server.lines()).toEqual([]);
   });
 });
@@ -135,10 +135,10 @@ describe('DNS servers that cannot be trusted', () => {
     [{ signature: 'none' as const }, 503, 'It is not signed; it says NOERROR'],
     [{ signature: 'old' as const }, 503, 'seconds from now; at most 300'],
     [{ signature: 'other request' as const }, 503, 'signature is wrong'],
-    [{ truncates: true, breaksTcp: true }, 503, 'closed the connection without an answer'],
+    [{ truncates: true, breaksTcp: true }, 503, 'closed the connection without a response'],
     [{ isNotAuthoritative: true }, 422, 'not authoritative'],
-    [{ updateCode: RCODES.REFUSED }, 422, 'answered REFUSED to the update'],
-    [{ updateCode: RCODES.SERVFAIL }, 503, 'answered SERVFAIL to the update'],
+    [{ updateCode: RCODES.REFUSED }, 422, 'returned REFUSED for the update'],
+    [{ updateCode: RCODES.SERVFAIL }, 503, 'returned SERVFAIL for the update'],
     [{ updateCode: RCODES.YXRRSET }, 409, 'changed while its records were compared'],
   ])('that behave as %j cause %i: %s', async (faults, status, why) => {
     office.server.faults = faults;
@@ -160,6 +160,6 @@ describe('DNS servers that cannot be trusted', () => {
     const domain = await create(`${provider}.${office.host.replace('.com', '.net')}`);
     const refused = await configure(domain.id, { provider });
     expect(refused).toMatchObject({ status: 503 });
-    expect(refused.body.message).toContain(`The server of the DNS provider ${provider} cannot be asked: UDP failed`);
+    expect(refused.body.message).toContain(`The server of the DNS provider ${provider} cannot be queried: UDP failed`);
   });
 });

@@ -58,7 +58,7 @@ test('a refusal on one node does not make another node’s running update forgot
   expect((await configure(id)).status).toBe(422);
   office.server.faults = { breaksTcp: true };
   released.resolve();
-  expect(await late).toMatchObject({ message: expect.stringContaining('closed the connection without an answer') });
+  expect(await late).toMatchObject({ message: expect.stringContaining('closed the connection without a response') });
   expect(office.server.lines()).not.toEqual([]);
   office.server.faults = {};
   await call('DELETE', id);

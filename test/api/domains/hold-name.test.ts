@@ -46,7 +46,7 @@ it('a regenerated key does not release the name to a team that has published rec
   await sweep();
   expect((await domainOf(rival, theirs.id)).status).not.toBe('verified');
   expect(await create(await scene.team(), name)).toMatchObject(taken);
-  expect((await claim(owner, name)).body.message).toContain('nothing is left to claim');
+  expect((await claim(owner, name)).body.message).toContain('there is nothing to claim');
   // It can be claimed, and the claim is checked as usual.
   expect((await claim(rival, name)).status).toBe(201);
   publish(scene.dns, renewed);

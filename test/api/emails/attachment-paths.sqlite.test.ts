@@ -13,7 +13,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const LIMIT = 100_000;
 const BLOCKED =
-  'attachments.0.path could not be fetched: its name does not resolve, or it or a redirect leads elsewhere than to https on a public address.';
+  'attachments.0.path could not be fetched: its name does not resolve, or the URL or a redirect does not lead to https on a public address.';
 
 describe('an attachment with a path', () => {
   let scene: Scene;
@@ -229,8 +229,8 @@ describe('an attachment with a path', () => {
 
   describe('reports why it cannot be fetched:', () => {
     it.each([
-      ['/status/404', 'its server answered with status 404 instead of 200.'],
-      ['/status/500', 'its server answered with status 500 instead of 200.'],
+      ['/status/404', 'its server responded with status 404 instead of 200.'],
+      ['/status/500', 'its server responded with status 500 instead of 200.'],
       [`/to/${Buffer.from('/to/').toString('base64url')}`, 'it redirects more than 3 times.'],
     ])('an answer like that of %s', async (path, why) => {
       const message = `attachments.0.path could not be fetched: ${why}`;

@@ -102,7 +102,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     await scene.settled();
     const first = await fetchAttempts(team, id);
     expect(first.data[0]?.recipients[0]).toMatchObject({ outcome: 'deferred', reason: 'refused_for_now' });
-    expect(first.data[0]?.recipients[0]?.['advice']).toContain('tried again');
+    expect(first.data[0]?.recipients[0]?.['advice']).toContain('retried automatically');
     expect(first.pending).toMatchObject([
       { destination: 'slow.example', recipients: ['tempfail@slow.example'], state: 'waiting', attempts: 1 },
     ]);

@@ -29,7 +29,7 @@ describe('the quota', () => {
     expect(refused).toMatchObject(refusedBy('daily_quota_exceeded'));
     expect(refused.headers.get('retry-after')).toBeNull();
     expect(refused.headers.get('ratelimit-remaining')).not.toBeNull();
-    expect(refused.body.message).toBe('The plan of this team includes 2 emails a day and 2 are used.');
+    expect(refused.body.message).toBe('The plan of this team includes 2 emails a day, and 2 are used.');
   });
 
   it('of a day starts again at midnight UTC', async () => {
@@ -74,7 +74,7 @@ describe('the quota', () => {
     for (const headers of [undefined, { 'x-batch-validation': 'permissive' }]) {
       const refused = await batch(3, headers);
       expect(refused).toMatchObject(refusedBy('daily_quota_exceeded'));
-      expect(refused.body.message).toContain('3 are used; this request has 3');
+      expect(refused.body.message).toContain('3 are used; this request needs 3');
     }
     expect((await batch(2)).status).toBe(200);
     expect((await send()).status).toBe(429);

@@ -179,7 +179,7 @@ describe('GET /emails/metrics with a tag', () => {
     async (query) => {
       expect(await scene.api('GET', `/emails/metrics?tag=a:b&${query}`, { key: team.key })).toMatchObject({
         status: 422,
-        body: { message: expect.stringMatching(/^tag and .* exclude each other/) },
+        body: { message: expect.stringMatching(/^tag and .* cannot be used together/) },
       });
     },
   );

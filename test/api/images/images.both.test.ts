@@ -83,14 +83,18 @@ describe('POST /images', () => {
 
   const png = buildPng(600, 200);
   it.each([
-    { what: 'nothing', body: '', says: /no PNG, JPEG, GIF or WebP/ },
-    { what: 'an SVG', body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', says: /no PNG/ },
-    { what: 'HTML', body: '<!doctype html><script>alert(1)</script>', says: /no PNG/ },
-    { what: 'HTML before a picture', body: Buffer.concat([Buffer.from('<html>'), png]), says: /no PNG/ },
-    { what: 'a form', body: Buffer.concat([Buffer.from('--b\r\n\r\n'), png]), says: /neither as a form nor as JSON/ },
-    { what: 'JSON', body: { content: png.toString('base64') }, says: /neither as a form nor as JSON/ },
-    { what: 'a bitmap', body: Buffer.from('BM\x3a\0\0\0', 'latin1'), says: /no PNG/ },
-    { what: 'a RIFF that is sound', body: Buffer.from(`RIFF\x24\0\0\0WAVEfmt ${' '.repeat(30)}`), says: /no PNG/ },
+    { what: 'nothing', body: '', says: /not a PNG, JPEG, GIF or WebP/ },
+    {
+      what: 'an SVG',
+      body: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+      says: /not a PNG/,
+    },
+    { what: 'HTML', body: '<!doctype html><script>alert(1)</script>', says: /not a PNG/ },
+    { what: 'HTML before a picture', body: Buffer.concat([Buffer.from('<html>'), png]), says: /not a PNG/ },
+    { what: 'a form', body: Buffer.concat([Buffer.from('--b\r\n\r\n'), png]), says: /not as a form or JSON/ },
+    { what: 'JSON', body: { content: png.toString('base64') }, says: /not as a form or JSON/ },
+    { what: 'a bitmap', body: Buffer.from('BM\x3a\0\0\0', 'latin1'), says: /not a PNG/ },
+    { what: 'a RIFF that is sound', body: Buffer.from(`RIFF\x24\0\0\0WAVEfmt ${' '.repeat(30)}`), says: /not a PNG/ },
     { what: 'a PNG that ends in its head', body: png.subarray(0, 20), says: /begins as image\/png/ },
     {
       what: 'a PNG with another first chunk',
@@ -177,7 +181,7 @@ describe('POST /images', () => {
     expect([...said(refused), refused.body.message]).toEqual([
       422,
       'validation_error',
-      expect.stringMatching(/1000000 bytes together \(images\.max_bytes_per_team/),
+      expect.stringMatching(/1000000 bytes in total \(images\.max_bytes_per_team/),
     ]);
     // An existing image needs no more space.
     expect((await big('n0')).body.id).toBe(made[0]?.body.id);
@@ -256,7 +260,7 @@ describe('DELETE /images/{id}', () => {
     expect(checks.find(({ name }: { name: string }) => name === 'image_weight')).toEqual({
       name: 'image_weight',
       status: 'fail',
-      message: 'A picture was deleted here, or its address is cut short: readers see a gap.',
+      message: 'A picture was deleted from this service, or its address is truncated; readers see a gap.',
       details: [made.body.url],
     });
     expect(said(await desk.call('POST', `/broadcasts/${draft}/send`))).toEqual([422, 'validation_error']);

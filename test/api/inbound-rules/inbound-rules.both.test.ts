@@ -54,7 +54,7 @@ it.each([
   ['', 'drop', undefined, 'pattern'],
   ['no address', 'drop', undefined, 'pattern must be an address'],
   ['a@*', 'drop', undefined, 'pattern must be an address'],
-  ['a@elsewhere.example', 'drop', undefined, 'no domain of this team'],
+  ['a@elsewhere.example', 'drop', undefined, 'not a domain of this team'],
   ['*a*b*c*d*e*f@ours', 'drop', undefined, 'at most 5'],
   ['x@ours', 'forward', undefined, 'forward_to is missing'],
   ['x@ours', 'forward', [], 'forward_to'],
@@ -63,7 +63,7 @@ it.each([
   ['x@ours', 'forward', ['ok@example.org', 'bounce@send.ours'], 'forward_to.1'],
   ['x@ours', 'forward', ['b-00000000000000000000000000-0000000000@SEND.ours'], 'forward_to.0'],
   ['x@ours', 'forward', ['fbl@rasket.test'], 'forward_to.0'],
-  ['x@ours', 'drop', ['a@example.org'], 'belongs to the action forward'],
+  ['x@ours', 'drop', ['a@example.org'], 'can only be used with the action forward'],
   ['x@ours', 'keep', undefined, 'action'],
 ])('the inbound rule %j, %j to %j is refused', async (pattern, action, forwardTo, says) => {
   const forward_to = forwardTo?.map(at);

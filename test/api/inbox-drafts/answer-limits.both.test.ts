@@ -68,7 +68,7 @@ it('a message that is too large to forward is refused with the limit, before any
   const both = await inbox.call('POST', `${light.path}/forward`, { body });
   expect([both.status, both.body.name]).toEqual([422, 'invalid_attachment']);
   expect(both.body.message).toContain(
-    `have ${16 * 1024 * 1024} bytes, and those beside them ${12 * 1024 * 1024}; ${limit}`,
+    `have ${16 * 1024 * 1024} bytes, and the other attachments ${12 * 1024 * 1024}; ${limit}`,
   );
   expect((await inbox.call('POST', `${light.path}/forward`, { body: { to: 'bob@example.org' } })).status).toBe(200);
 });
@@ -93,7 +93,7 @@ it.each([
     { headers: [`Reply-To: ${addresses(51).join(', ')}`] },
     {},
     'cc',
-    'asks to be answered at 51 addresses;',
+    'requests replies to 51 addresses;',
   ],
   ['an answer with copies', {}, { cc: addresses(50) }, 'cc', 'at 1 addresses, and cc and bcc name 50 more;'],
 ] as const)(

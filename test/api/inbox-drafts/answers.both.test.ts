@@ -293,7 +293,7 @@ describe('a catch-all inbox', () => {
     expect((await arrived(sent.id as string)).mail.from?.address).toBe(sales);
     const { body: draft } = await call('POST', '/drafts', { body: { to: 'a@example.org', subject: 'New', text: 'x' } });
     const refused = await call('POST', `/drafts/${draft.id as string}/send`);
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('only in answer to mail')]);
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('only reply to mail')]);
   });
 });
 
@@ -312,7 +312,10 @@ describe('an automatic reply', () => {
       'All',
       inbox.address,
     ]);
-    expect(await answer(below)).toEqual([422, expect.stringContaining('this email was answered automatically')]);
+    expect(await answer(below)).toEqual([
+      422,
+      expect.stringContaining('an automatic reply to this email was already sent'),
+    ]);
     const again = await inbox.arrive({
       from: 'new@example.org',
       subject: 'Re: Order 1041',
@@ -333,15 +336,15 @@ describe('an automatic reply', () => {
     for (let i = 0; i < 4; i++)
       expect((await answer((await inbox.arrive({ from: 'often@example.org' })).path))[0]).toBe(200);
     const fifth = await inbox.arrive({ from: 'often@example.org' });
-    expect(await answer(fifth.path)).toEqual([422, expect.stringContaining('4 of them within 24 hours')]);
+    expect(await answer(fifth.path)).toEqual([422, expect.stringContaining('4 automatic replies within 24 hours')]);
     scene.clock.advance(86_400_000 + 60_000);
     expect((await answer(fifth.path))[0]).toBe(200);
   });
 
   it.each([
     ['a notice', { mailFrom: '' }, 'no envelope sender'],
-    ['a no-reply address', { from: 'Shop <no-reply@shop.example>' }, 'nobody reads'],
-    ['an automatic answer', { headers: ['Auto-Submitted: auto-replied'] }, 'a program wrote it'],
+    ['a no-reply address', { from: 'Shop <no-reply@shop.example>' }, 'does not accept replies'],
+    ['an automatic answer', { headers: ['Auto-Submitted: auto-replied'] }, 'a program sent it'],
     ['a list', { headers: ['List-Id: <news.example.org>'] }, 'mailing list'],
     ['bulk mail', { headers: ['Precedence: bulk'] }, 'to many'],
     ['mail that does not name the inbox', { to: 'somebody@example.org' }, 'does not name the inbox'],
@@ -365,7 +368,7 @@ describe('an automatic reply', () => {
     const body = { text: 'A draft.', thread_id: threadId, reply_to_email_id: emailId };
     const { body: draft } = await inbox.call('POST', '/drafts', { body });
     const refused = await inbox.call('POST', `/drafts/${draft.id as string}/send`, { body: { headers: AUTO.headers } });
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('nobody reads')]);
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('does not accept replies')]);
     expect((await inbox.call('GET', `/drafts/${draft.id as string}`)).body.email_id).toBeNull();
   });
 });

@@ -74,7 +74,7 @@ it.each([
   ['no address', 400, 'email_address'],
   ['Ada <ada@ours>', 400, 'email_address'],
   ['*@', 400, 'email_address'],
-  ['a@elsewhere.example', 422, 'no domain of this team'],
+  ['a@elsewhere.example', 422, 'not a domain of this team'],
   ['x', 400, 'email_address must be an address of 3 to 320 characters'],
 ])('the inbox address %j is refused with %i', async (email, status, says) => {
   const answer = await create({ email_address: email.replace(/@ours(>?)$/, `@${domain.name}$1`) });

@@ -173,7 +173,7 @@ it('an invitation requires a domain to mail from', async () => {
   const answer = await owner.call('POST', `/teams/${team.id}/invitations`, { email: newAddress(), role: 'viewer' });
   expect([answer.status, answer.body.message]).toEqual([
     422,
-    'This team has no verified domain from which the invitation could be mailed; verify one first.',
+    'This team has no verified domain to send the invitation from; verify one first.',
   ]);
 });
 

@@ -128,7 +128,7 @@ describe('an answer that is too long', () => {
     [{ operation_id: 'getTeam', part: '1' }, 'part must be a whole number from 1'],
     [
       { operation_id: 'createTemplate', arguments: { name: 'Twice', html: 'x' }, part: 1 },
-      'part is for operations that only read',
+      'part can only be used with operations that only read',
     ],
   ])('is refused for %j', async (call, says) => {
     await using client = await connect();

@@ -107,7 +107,7 @@ describe('the list of tools', () => {
     const refused = await client.call('createTemplate', { name: 'One', html: '<p>One</p>' });
     expect(refused).toMatchObject({ isError: true });
     expect(refused.text).toMatch(
-      /^invalid_permission: This needs the role member.*\nWhat to do: do not call this again/,
+      /^invalid_permission: This requires the role member.*\nWhat to do: do not call this again/,
     );
   });
 });

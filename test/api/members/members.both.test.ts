@@ -87,7 +87,7 @@ describe('GET /team/members', () => {
       expect((await scene.api(method, path, { key: team.key, body })).body).toMatchObject({
         statusCode: 403,
         name: 'invalid_permission',
-        message: 'This route is not reached with an API key; it takes a person who is signed in.',
+        message: 'This route does not accept an API key; sign in as a person.',
       });
   });
 });

@@ -124,7 +124,7 @@ it.each([
     status: 403,
     body: {
       name: 'invalid_permission',
-      message: 'A program does not change how its person signs in; sign in from a browser to do it.',
+      message: 'A program cannot change how a person signs in; sign in with a browser to do this.',
     },
   });
 });

@@ -209,7 +209,7 @@ describe('the limit emails_per_day', () => {
     expect((await send(token, 'a@example.org', 'b@example.org')).status).toBe(200);
     const refused = await send(token, 'a@example.org', 'b@example.org');
     expect(refused).toMatchObject({ status: 429, body: { name: 'daily_quota_exceeded' } });
-    expect(refused.body.message).toMatch(/emails_per_day .* 3 recipients a day, 2 are used and this has 2/);
+    expect(refused.body.message).toMatch(/emails_per_day .* 3 recipients a day, 2 are used, and this request has 2/);
     expect((await send(token, 'a@example.org')).status).toBe(200);
     expect((await send(token, 'a@example.org')).status).toBe(429);
     scene.clock.advance(24 * 3_600_000);

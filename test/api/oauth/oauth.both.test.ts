@@ -286,7 +286,7 @@ describe('an access token', () => {
     const { access_token: token, refresh_token: refreshToken } = await oauth.letIn(owner, app, { resource: mcp });
     expect(await call(token)).toMatchObject({
       ...NOT_VALID,
-      body: { message: `This access token is for ${mcp} alone.` },
+      body: { message: `This access token is only valid for ${mcp}.` },
     });
     const wide = { resource: `${origin()}/` };
     expect((await oauth.refresh(app, refreshToken, wide)).body.error).toBe('invalid_target');

@@ -40,7 +40,7 @@ const LIMITS: [name: string, limits: Limits, refusal: RegExp][] = [
   ['read_only', { read_only: 'yes' }, /^403 .*read_only/],
   ['own_domains', { own_domains: 'yes' }, /^403 .*limited by recipients/],
   ['emails_per_day', { emails_per_day: '1' }, /^403 .*limited by emails_per_day/],
-  ['approval: sends', { approval: 'sends' }, /^403 Nothing was done yet/],
+  ['approval: sends', { approval: 'sends' }, /^403 Nothing has been done yet/],
 ];
 
 let made = 0;

@@ -183,7 +183,7 @@ describe('GET /playground/messages with wait', () => {
     ['wait=61s', /at most 60s/],
     ['to=', /to must be/],
     ['limit=0', /limit must be/],
-    ['wait=1s&after=019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', /wait is for new messages, and after pages to older ones/],
+    ['wait=1s&after=019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', /wait is for new messages and after is for older ones/],
   ])('refuses %s and says what would be right', async (query, says) => {
     const { status, body } = await read(`?${query}`);
     expect({ status, message: body.message }).toEqual({ status: 422, message: expect.stringMatching(says) as string });

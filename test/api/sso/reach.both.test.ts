@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 let made = 0;
-const REFUSED = /reaches that team alone; sign in with your password/;
+const REFUSED = /is limited to that team; sign in with your password/;
 
 /** Creates a person of a team, whom the provider of another team vouches for. */
 async function personOfTwo() {

@@ -102,8 +102,8 @@ describe('the SSO connection', () => {
   });
 
   it.each([
-    [{ issuer: 'http://id.example.com' }, '422 invalid_parameter', /http is for 127\.0\.0\.1/],
-    [{ issuer: 'http://127.0.0.1.example.com' }, '422 invalid_parameter', /http is for 127/],
+    [{ issuer: 'http://id.example.com' }, '422 invalid_parameter', /http is only allowed for 127\.0\.0\.1/],
+    [{ issuer: 'http://127.0.0.1.example.com' }, '422 invalid_parameter', /http is only allowed for 127/],
     [{ issuer: 'https://10.1.2.3' }, '422 invalid_parameter', /sso\.allow_private/],
     [{ issuer: 'https://[::1]' }, '422 invalid_parameter', /sso\.allow_private/],
     [{ issuer: 'https://0x0a010203' }, '422 invalid_parameter', /10\.1\.2\.3/],
@@ -112,7 +112,7 @@ describe('the SSO connection', () => {
     [
       { issuer: 'https://id.example.com/realm/.well-known/openid-configuration' },
       '422 invalid_parameter',
-      /what stands before \/\.well-known\/openid-configuration: https:\/\/id\.example\.com\/realm\.$/,
+      /issuer must not include \/\.well-known\/openid-configuration; send https:\/\/id\.example\.com\/realm\.$/,
     ],
     [{ issuer: 'https://id.example.com/?tenant=1' }, '422 invalid_parameter', /query/],
     [{ issuer: 'https://id.example.com/#a' }, '422 invalid_parameter', /fragment/],
@@ -197,15 +197,15 @@ describe('enforcing SSO', () => {
   it('reports everything that is missing, until nothing is', async () => {
     const { team, owner, at } = await ownTeam();
     const enforce = async () => (await owner.call('PUT', at, { ...given, enforced: true })).body.message as string;
-    expect(await enforce()).toMatch(/no domain is proven.*nobody has signed in.*no owner who has a password is exempt/);
+    expect(await enforce()).toMatch(/no domain is verified.*nobody has signed in.*no owner with a password is exempt/);
     expect(refusal(await owner.call('GET', at))).toBe('404 not_found');
     await owner.call('PUT', at, given);
     await proveDomain(scene, owner, team, `${team.id}.example.com`);
     expect(await enforce()).toMatch(/yet: nobody has signed in/);
     await tested(team);
-    expect(await enforce()).toMatch(/yet: no owner who has a password/);
+    expect(await enforce()).toMatch(/yet: no owner with a password/);
     await owner.call('PATCH', `/teams/${team.id}/members/${owner.memberId}`, { sso_exempt: true });
-    expect(await enforce()).toMatch(/yet: no owner who has a password/);
+    expect(await enforce()).toMatch(/yet: no owner with a password/);
     await withPassword(owner);
     expect(await enforce()).toBeUndefined();
   });

@@ -258,7 +258,7 @@ describe('the operator command for teams', () => {
   it.each([
     ['nobody', {}, 'not_found', /Team "nobody" not found/],
     ['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', { name: 'x' }, 'not_found', /not found/],
-    ['own', { plan: 'huge' }, 'validation_error', /no plan "huge" in the configuration; there are standard, small/],
+    ['own', { plan: 'huge' }, 'validation_error', /no plan "huge" in the configuration; the plans are standard, small/],
     ['own', { plan: 'constructor' }, 'validation_error', /no plan/],
     ['own', { name: ' ' }, 'validation_error', /1 to 200 characters/],
     ['own', { name: 'x'.repeat(201) }, 'validation_error', /1 to 200 characters/],

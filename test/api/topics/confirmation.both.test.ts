@@ -260,7 +260,9 @@ describe('the limit of one confirmation mail per address and topic a day, and th
       await create(it, time === 0 ? 'Mia@Example.org' : email);
       expect(await outcome(it, email)).toBe('1 opt_out failed');
     }
-    expect(scene.log.join('')).toContain('its address was mailed about it today, or three times in 30 days');
+    expect(scene.log.join('')).toContain(
+      'a confirmation email was sent to the address today, or three times within 30 days',
+    );
     // Another address and another topic are not limited by it.
     await create(it, 'ned@example.org');
     expect(await outcome(it, 'ned@example.org')).toBe('1 opt_out pending');

@@ -102,7 +102,7 @@ describe('POST /webhooks', () => {
   describe('returns 400', () => {
     it('with a hint at another way to get events if there is no https address', async () => {
       const { body } = await add('http://localhost:3000/hook');
-      expect(body).toMatchObject({ message: expect.stringContaining('gets events by listening') as string });
+      expect(body).toMatchObject({ message: expect.stringContaining('use rasket webhooks listen') as string });
     });
 
     it.each([
@@ -195,7 +195,7 @@ describe('POST /webhooks', () => {
         const answer = await add(`https://${host}:${doorbell.port}/`);
         expect(answer).toMatchObject(
           refused(
-            'endpoint cannot be used: its host has no public address; it must resolve to one that the internet can reach.',
+            'endpoint cannot be used: its host has no public address; it must resolve to an address that can be reached from the internet.',
           ),
         );
         expect(doorbell.rings()).toBe(before);
@@ -230,7 +230,7 @@ describe('POST /webhooks', () => {
       expect(answer).toMatchObject(
         refused(
           expect.stringMatching(
-            /no TLS certificate [^.]*\. An endpoint can be created before [^.]*webhooks\.check_connection = false\.$/,
+            /no TLS certificate [^.]*\. To allow endpoints whose [^.]*webhooks\.check_connection = false\.$/,
           ) as string,
         ),
       );

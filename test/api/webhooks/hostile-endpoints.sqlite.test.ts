@@ -96,7 +96,7 @@ const MALFORMED = [
 ];
 
 const NO_PUBLIC_ADDRESS =
-  'endpoint cannot be used: its host has no public address; it must resolve to one that the internet can reach.';
+  'endpoint cannot be used: its host has no public address; it must resolve to an address that can be reached from the internet.';
 
 describe('webhook endpoints inside the network', () => {
   let receiver: WebhookReceiver;

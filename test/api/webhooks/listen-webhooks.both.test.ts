@@ -324,7 +324,7 @@ describe('GET /webhooks/listen', () => {
       await Promise.all(streams.map((stream) => stream.until(1)));
       const refused = await scene.api('GET', '/webhooks/listen', { key: team.key });
       expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
-      expect(refused.body.message).toBe('A team may have 10 listeners open at once; end one of them first.');
+      expect(refused.body.message).toBe('A team may have at most 10 open listeners; close one first.');
       const [listening] = streams[0]?.frames() ?? [];
       streams[0]?.drop();
       await isLetGo(listening?.data.id as string);
@@ -343,7 +343,7 @@ describe('GET /webhooks/listen', () => {
       const team = await scene.team();
       const answer = await scene.api('GET', `/webhooks/listen?events=${encodeURIComponent(events)}`, { key: team.key });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
-      expect(answer.body.message).toContain(`events has ${named}, which is no event type`);
+      expect(answer.body.message).toContain(`events has ${named}, which is not an event type`);
       expect(answer.body.message).toContain('email.sent');
     });
 

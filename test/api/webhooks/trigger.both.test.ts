@@ -107,11 +107,11 @@ describe('POST /webhooks/trigger', () => {
     };
     expect(await refused({ type: 'email.failed' })).toEqual([
       422,
-      'No enabled webhook and no listener takes email.failed; nobody would be sent it.',
+      'No enabled webhook and no listener subscribes to email.failed.',
     ]);
     expect(await refused({ type: 'email.failed', webhook_id: disabled })).toEqual([
       422,
-      `The webhook ${disabled} is disabled and is sent nothing.`,
+      `The webhook ${disabled} is disabled; enable it first.`,
     ]);
     expect(await refused({ type: 'email.failed', webhook_id: takes })).toEqual([
       422,

@@ -236,7 +236,7 @@ describe('a bounce of forwarded mail', () => {
   it('cannot be used to write to anybody: not with a sender, not forged, not after weeks', async () => {
     const address = await sender();
     expect((await bring(bounce(), [address], 'x@example.org')).reply).toMatch(
-      /^550 5\.7\.1 This address takes bounces/,
+      /^550 5\.7\.1 This address accepts only bounces/,
     );
     expect((await bring(bounce(), [address.replace('good.example', 'evil.example')], '')).reply).toMatch(
       /^550 5\.7\.1/,
@@ -253,7 +253,7 @@ describe('a bounce of forwarded mail', () => {
     ['a report of success', 'Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nRead\r\n--b--\r\n', true],
   ])('is accepted only when it is a report: %s', async (_, raw, passes) => {
     const { reply, onward } = await bring(raw, [await sender()], '');
-    const says = /^550 5\.7\.1 This address takes bounces of forwarded mail alone; this is none$/;
+    const says = /^550 5\.7\.1 This address accepts only bounces of forwarded mail; this is not one$/;
     expect(reply).toMatch(passes ? /^250 / : says);
     expect(onward).toHaveLength(passes ? 1 : 0);
   });
@@ -271,7 +271,7 @@ describe('a bounce of forwarded mail', () => {
       bringMail(scene, { from: '', to: [address], raw: bounce().replace('No', `${n} No`) });
     for (let n = 0; n < 60; n++) expect(await once(n)).toMatch(/^250 /);
     expect(await bringMail(scene, { from: '', to: [address.toUpperCase()], raw: bounce() })).toBe(
-      '451 4.7.1 60 bounces have come to this address within an hour; send it again in one',
+      '451 4.7.1 60 bounces have arrived at this address within an hour, which is the limit; send it again in an hour',
     );
     scene.clock.advance(3_600_000);
     expect(await once(61)).toMatch(/^250 /);
@@ -311,7 +311,7 @@ it.each([
   [
     'today, the message is to come again',
     { daily_cap: 1 },
-    /^451 4\.7\.1 Mail to this address is passed on, and its owner may send no more today; send it again tomorrow$/,
+    /^451 4\.7\.1 Mail to this address is forwarded, and its owner has reached the daily sending limit; send it again tomorrow$/,
     1,
   ],
   ['this month, it is kept and the log says so', { included_emails: 1 }, /^250 /, 2],
@@ -334,7 +334,7 @@ it('while sending is switched off, mail to be forwarded is deferred, and other m
   await forward('*', 'office@dest.example.org');
   await setSending(scene.app.world, { isOn: false });
   expect((await bring(message())).reply).toBe(
-    '451 4.3.2 Mail to this address is passed on, and sending is switched off on this installation; send it again later',
+    '451 4.3.2 Mail to this address is forwarded, and sending is switched off on this installation; send it again later',
   );
   expect((await bring(message(), [`a@${name}`])).reply).toMatch(/^250 /);
   await setSending(scene.app.world, { isOn: true });

@@ -31,7 +31,7 @@ const rows = async (): Promise<number> => {
 };
 
 it('greylisting defers an unknown sender, and knows the network after the retry', async () => {
-  expect(await come()).toBe('451 4.7.1 You are not known here yet; come again in 300 seconds');
+  expect(await come()).toBe('451 4.7.1 Greylisted, because this client is not known yet; try again in 300 seconds');
   scene.clock.advance(4 * MINUTE);
   expect(await come()).toMatch(/^451 4\.7\.1 .* 60 seconds$/);
   expect(await come('other@example.org')).toMatch(/^451 4\.7\.1 .* 300 seconds$/);

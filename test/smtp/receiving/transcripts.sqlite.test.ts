@@ -70,7 +70,7 @@ describe('the dialogue with the MX port', () => {
     expect(await client.say('DATA')).toMatch(/^354 /);
     expect((await scene.api('DELETE', `/domains/${id}`, { key: own.key })).status).toBe(200);
     expect(await client.say(Buffer.from('Subject: x\r\n\r\nHello\r\n.\r\n'))).toBe(
-      `451 4.3.0 Where mail for ${name} goes has just changed; send it again`,
+      `451 4.3.0 The routing of mail for ${name} has just changed; send it again`,
     );
     client.end();
     expect((await scene.api('GET', '/emails/receiving', { key: own.key })).body.data).toEqual([]);

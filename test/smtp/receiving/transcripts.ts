@@ -107,7 +107,7 @@ export const TRANSCRIPTS: Record<string, string> = {
     > MAIL FROM:<a@example.org>
     < 250
     > RCPT TO:<b@example.net>
-    < 550 5.7.1 No mail is taken for example.net
+    < 550 5.7.1 This server does not receive mail for example.net
     > DATA
     < 503 5.5.1`,
   'mail to a domain that does not receive': `
@@ -155,17 +155,17 @@ export const TRANSCRIPTS: Record<string, string> = {
     > MAIL FROM:<a@example.org>
     < 250
     > DATA
-    < 503 5.5.1 No recipient was taken`,
+    < 503 5.5.1 No recipient was accepted`,
   'RCPT before MAIL': `
     < 220
     > EHLO a.example
     < 250
     > RCPT TO:<b@DOMAIN>
-    < 503 5.5.1 Say MAIL first`,
+    < 503 5.5.1 Send MAIL first`,
   'MAIL before EHLO': `
     < 220
     > MAIL FROM:<a@example.org>
-    < 503 5.5.1 Say EHLO first`,
+    < 503 5.5.1 Send EHLO first`,
   'MAIL twice': `
     < 220
     > EHLO a.example
@@ -332,11 +332,11 @@ export const TRANSCRIPTS: Record<string, string> = {
   'HELO without a name, or with two': `
     < 220
     > HELO
-    < 501 5.5.4 Say HELO and the name of your host
+    < 501 5.5.4 Send HELO with the name of your host
     > HELO a b
-    < 501 5.5.4 Say HELO
+    < 501 5.5.4 Send HELO
     > MAIL FROM:<a@example.org>
-    < 503 5.5.1 Say EHLO first`,
+    < 503 5.5.1 Send EHLO first`,
   'a host without a name': `
     < 220
     > EHLO [127.0.0.1]
@@ -370,9 +370,9 @@ export const TRANSCRIPTS: Record<string, string> = {
     > RCPT TO:<b@DOMAIN>
     < 250
     > RSET now
-    < 501 5.5.4 Say RSET alone
+    < 501 5.5.4 RSET takes no parameters
     > DATA now
-    < 501 5.5.4 Say DATA alone
+    < 501 5.5.4 DATA takes no parameters
     > DATA
     < 354`,
   'commands of SMTP that there are not': `
@@ -380,13 +380,13 @@ export const TRANSCRIPTS: Record<string, string> = {
     > EHLO a.example
     < 250
     > EXPN list
-    < 502 5.5.1 Lists are not told here
+    < 502 5.5.1 EXPN is not supported
     > EXPN
     < 502 5.5.1
     > SEND FROM:<a@example.org>
     < 500 5.5.2
     > VRFY
-    < 501 5.5.4 Say VRFY and an address
+    < 501 5.5.4 Send VRFY with an address
     > vrfy b@DOMAIN
     < 252 2.0.0`,
   'a command that is too long': `
@@ -422,7 +422,7 @@ export const TRANSCRIPTS: Record<string, string> = {
     < 220
     tls
     > MAIL FROM:<a@example.org>
-    < 503 5.5.1 Say EHLO first
+    < 503 5.5.1 Send EHLO first
     > EHLO a.example
     < 250
     > RCPT TO:<b@DOMAIN>
@@ -487,7 +487,7 @@ export const TRANSCRIPTS: Record<string, string> = {
     < 250
     ${'> RSET\n< 250\n> EHLO a.example\n< 250\n> NOOP\n< 250\n'.repeat(33)}
     > NOOP
-    < 421 4.7.0 Nothing was brought in 100 commands
+    < 421 4.7.0 No message was sent within 100 commands
     <>`,
   'a source route is read past': `
     < 220
@@ -504,13 +504,13 @@ export const TRANSCRIPTS: Record<string, string> = {
     > MAIL FROM:<a@example.org>
     < 250
     > RCPT TO:<b@jörg.example>
-    < 550 5.7.1 No mail is taken for xn--jrg-sna.example here`,
+    < 550 5.7.1 This server does not receive mail for xn--jrg-sna.example`,
   'a sender beyond ASCII without SMTPUTF8': `
     < 220
     > EHLO a.example
     < 250
     > MAIL FROM:<jörg@example.org>
-    < 553 5.6.7 An address beyond ASCII needs the parameter SMTPUTF8 at MAIL
+    < 553 5.6.7 An address with non-ASCII characters needs the parameter SMTPUTF8 of MAIL
     > MAIL FROM:<jörg@example.org> SMTPUTF8
     < 250 2.1.0`,
   'a recipient beyond ASCII without SMTPUTF8': `
@@ -520,7 +520,7 @@ export const TRANSCRIPTS: Record<string, string> = {
     > MAIL FROM:<a@example.org>
     < 250
     > RCPT TO:<jörg@DOMAIN>
-    < 553 5.6.7 An address beyond ASCII needs the parameter SMTPUTF8 at MAIL
+    < 553 5.6.7 An address with non-ASCII characters needs the parameter SMTPUTF8 of MAIL
     > RCPT TO:<b@DOMAIN>
     < 250 2.1.5`,
 };

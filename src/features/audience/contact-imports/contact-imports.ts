@@ -55,7 +55,8 @@ function readColumnMap(text: string | undefined): ColumnMap | undefined {
   for (const [name, value] of Object.entries(map)) {
     const own = OWN.find((field) => field === name);
     if (own) read[own] = readColumn(`column_map.${name}`, value);
-    else if (name !== 'properties') throw bad(`column_map.${name}`, `is none of ${OWN.join(', ')} and properties`);
+    else if (name !== 'properties')
+      throw bad(`column_map.${name}`, `is not a known field; known are ${OWN.join(', ')} and properties`);
   }
   if (map['properties'] === undefined || map['properties'] === null) return read;
   return { ...read, properties: readProperties(map['properties']) };
@@ -67,13 +68,13 @@ function readProperties(value: unknown): NonNullable<ColumnMap['properties']> {
   for (const [key, given] of Object.entries(value)) {
     const path = `column_map.properties.${key}`;
     if (!KEY.test(key) || key === '__proto__')
-      throw bad(path, 'is no property key: 1 to 50 letters, digits and underscores');
+      throw bad(path, 'is not a property key; write 1 to 50 letters, digits and underscores');
     if (!isObject(given)) {
       read[key] = { column: readColumn(path, given) };
       continue;
     }
     const stray = Object.keys(given).find((name) => name !== 'column' && name !== 'type');
-    if (stray !== undefined) throw bad(`${path}.${stray}`, 'is neither column nor type');
+    if (stray !== undefined) throw bad(`${path}.${stray}`, 'is not a known field; known are column and type');
     const { column, type } = given;
     if (type !== undefined && !TYPES.includes(type)) throw bad(`${path}.type`, 'must be string, number or boolean');
     read[key] = { column: readColumn(`${path}.column`, column), type: type as PropertyType | undefined };
@@ -89,7 +90,8 @@ function readColumn(path: string, value: unknown): string {
 function readSegments(text: string | undefined): { id: string }[] {
   return readList('segments', text).map((one, i) => {
     const id = isObject(one) ? one['id'] : one;
-    if (typeof id !== 'string' || !UUID.test(id)) throw bad(`segments.${i}`, 'must be {id} of a segment');
+    if (typeof id !== 'string' || !UUID.test(id))
+      throw bad(`segments.${i}`, 'must be an object {id} with the id of a segment');
     return { id };
   });
 }
@@ -99,7 +101,7 @@ function readTopics(text: string | undefined): Choice[] {
     const { id, subscription } = isObject(one) ? one : {};
     const isChoice = subscription === 'opt_in' || subscription === 'opt_out';
     if (typeof id !== 'string' || !UUID.test(id) || !isChoice) {
-      throw bad(`topics.${i}`, 'must be {id, subscription} with opt_in or opt_out');
+      throw bad(`topics.${i}`, 'must be an object {id, subscription} with the subscription opt_in or opt_out');
     }
     return { id, subscription };
   });
@@ -107,7 +109,8 @@ function readTopics(text: string | undefined): Choice[] {
 
 function readList(field: string, text: string | undefined): unknown[] {
   const list = parse(field, text) ?? [];
-  if (!Array.isArray(list) || list.length > LIST_MAX) throw bad(field, `must be a JSON list of at most ${LIST_MAX}`);
+  if (!Array.isArray(list) || list.length > LIST_MAX)
+    throw bad(field, `must be a JSON array of at most ${LIST_MAX} entries`);
   return list;
 }
 
@@ -180,7 +183,7 @@ const OPEN_MAX = 20;
  */
 export async function mustBeWithinImportLimit(db: Executor, teamId: string): Promise<void> {
   if (!(await hasOpenImports(db, teamId, OPEN_MAX))) return;
-  const say = `A team may have ${OPEN_MAX} imports that wait or are under way; hand the next one in when one of them has ended.`;
+  const say = `A team may have at most ${OPEN_MAX} imports that wait or run; start the next one when one of them has ended.`;
   throw refuse('validation_error', { status: 422, say });
 }
 

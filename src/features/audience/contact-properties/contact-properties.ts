@@ -58,7 +58,7 @@ export async function createContactProperty(ctx: Ctx, input: CreateContactProper
 
 const keyTaken = (key: string) =>
   refuse('invalid_parameter', {
-    say: `key ${JSON.stringify(key)} is declared already, perhaps in another letter case; choose another one.`,
+    say: `key ${JSON.stringify(key)} already exists, perhaps in another letter case; choose another key.`,
   });
 
 const tooMany = () =>
@@ -67,11 +67,11 @@ const tooMany = () =>
 function mustBeOwnKey(key: string): void {
   // A JavaScript object cannot store a value under this key, so readers would not find it.
   if (key.toLowerCase() === '__proto__') {
-    throw refuse('invalid_parameter', { say: `key ${JSON.stringify(key)} is reserved; choose another one.` });
+    throw refuse('invalid_parameter', { say: `key ${JSON.stringify(key)} is reserved; choose another key.` });
   }
   if (!BUILT_IN.has(key.toLowerCase())) return;
   throw refuse('invalid_parameter', {
-    say: `key ${JSON.stringify(key)} is a field of every contact, a merge variable or a column of exports; choose another one.`,
+    say: `key ${JSON.stringify(key)} is reserved for a contact field, a merge variable or an export column; choose another key.`,
   });
 }
 
@@ -105,7 +105,7 @@ export async function declareFromImport(
     const declared = known.get(key.toLowerCase())?.type ?? type;
     if (type === undefined || declared === type) continue;
     throw refuse('invalid_parameter', {
-      say: `column_map.properties.${key}.type is ${type}, and the property is a ${declared}.`,
+      say: `column_map.properties.${key}.type is ${type}, but the property has the type ${declared}.`,
     });
   }
 }
@@ -171,7 +171,9 @@ function readFallback(type: PropertyType, value: string | number | null): string
   if (value === null) return null;
   const read = readValue(type, value);
   if (!read.ok) {
-    throw refuse('invalid_parameter', { say: `fallback_value ${read.fault}, as the property is a ${type}.` });
+    throw refuse('invalid_parameter', {
+      say: `fallback_value ${read.fault}, because the property has the type ${type}.`,
+    });
   }
   return JSON.stringify(read.value);
 }

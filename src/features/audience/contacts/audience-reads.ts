@@ -26,7 +26,7 @@ function findOrCreateExecutor(db: Executor): Semaphore {
 export function mustBeBelowReaderLimit(db: Executor, teamId: string): void {
   if (findOrCreateExecutor(db).countWaiting(teamId) < WAITING_MAX) return;
   throw refuse('service_unavailable', {
-    say: `${WAITING_MAX} requests of your team look for contacts just now; try again when some have been answered.`,
+    say: `${WAITING_MAX} requests of your team are searching contacts; try again when some of them have finished.`,
   });
 }
 

@@ -99,7 +99,7 @@ export async function exportContacts(
     mustBeBelowReaderLimit(db, teamId);
     const segment = segmentId === undefined ? undefined : await findSegment(db, teamId, segmentId);
     if (segmentId !== undefined && !segment) {
-      throw invalidField('segment_id', 'segment_id names no segment of this team.');
+      throw invalidField('segment_id', 'segment_id does not match a segment of this team.');
     }
     const filter = segment ? await loadSegmentFilter(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
     return { lines: makeLines(db, teamId, { format, filter }), end };

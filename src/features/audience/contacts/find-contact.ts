@@ -39,7 +39,7 @@ export function readContactName(text: string): { id: string } | { emailKey: stri
   if (UUID.test(text)) return { id: text.toLowerCase() };
   const parsed = parseMailbox(text);
   if (parsed.ok && parsed.mailbox.name === '') return { emailKey: normalizeAddress(parsed.mailbox.address) };
-  throw refuse('invalid_parameter', { say: 'A contact is named by its id or by its address.' });
+  throw refuse('invalid_parameter', { say: 'Identify a contact by its id or its email address.' });
 }
 
 export async function contactNamed(db: Executor, teamId: string, name: string, isHeld = false): Promise<ContactRow> {
@@ -212,6 +212,6 @@ export function mergeValues(
 function unknownKey(key: string, declared: readonly PropertyRow[]): string {
   const near = declared.find((one) => one.key_folded === key.toLowerCase());
   const shown = JSON.stringify(key.slice(0, 60));
-  if (near) return `properties has the key ${shown}, which is declared as ${near.key}; letter case counts.`;
-  return `properties has the key ${shown}, which is not declared; declare it first.`;
+  if (near) return `properties has the key ${shown}, but the property is called ${near.key}; keys are case-sensitive.`;
+  return `properties has the key ${shown}, which is not a declared property; create it first.`;
 }

@@ -49,7 +49,7 @@ export async function listContacts(ctx: Ctx, query: QueryOf<'listContacts'>, pag
   if (segmentId === undefined)
     return presentList(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
   const segment = await findSegment(store.db, teamId, segmentId);
-  if (!segment) throw invalidField('segment_id', 'segment_id names no segment of this team.');
+  if (!segment) throw invalidField('segment_id', 'segment_id does not match a segment of this team.');
   return presentList(await listSegmentMembers(ctx, segment, search, page));
 }
 

@@ -65,11 +65,11 @@ async function send(
   const excluded = (await mayMail(world.db, teamId, { contactIds: [contactId], topicId: null })).get(contactId);
   if (excluded !== undefined || !contact) return WHY_NOT[excluded ?? 'deleted'];
   const use = topic && (await loadTemplate(world, { contact, topic }));
-  if (!use) return 'the topic has no published template to ask with';
+  if (!use) return 'the topic has no published confirmation template';
   const input = { to: contact.email, template: use };
   const one = { topicId: topic.id, emailHash: hashOfEmail(contact.email_key), askingId: asking.id };
   const isFree = await world.db.tx((tx) => countConfirmationMail(tx, one, world.clock.now()));
-  if (!isFree) return 'its address was mailed about it today, or three times in 30 days';
+  if (!isFree) return 'a confirmation email was sent to the address today, or three times within 30 days';
   const fault = await mailOnce(world, accept, {
     teamId,
     job: 'confirmations',

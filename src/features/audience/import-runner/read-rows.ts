@@ -58,7 +58,7 @@ export async function* readRows(
     const { data, errors, meta } = new ParserOf(config).parse(text, 0, !isLast);
     rest = text.slice(meta.cursor);
     if (isLast && errors.some(({ code }) => code === 'MissingQuotes')) {
-      throw new UnreadableRow(row + data.length, 'a quote is opened and never closed');
+      throw new UnreadableRow(row + data.length, 'a quote is never closed');
     }
     if (rest.length > ROW_CHARS_MAX) {
       throw new UnreadableRow(row + data.length + 1, 'the row is longer than 1 MB; is a quote left open?');
@@ -85,7 +85,7 @@ export async function* readRows(
 
 /** Describes a stray quote. Whole rows, up to where the next quote closes it, may have become part of the value. */
 function strayQuote(cells: readonly string[], quote: string): RowFault {
-  const reason = `a quote stands inside a quoted value, where it has to be written twice (${quote}${quote})`;
+  const reason = `a quoted value contains a single quote character; write it twice (${quote}${quote})`;
   return rowFault(reason, cells.find((cell) => cell.includes(quote)) ?? '');
 }
 

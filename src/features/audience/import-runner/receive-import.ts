@@ -39,7 +39,7 @@ async function receiveFile(
   async function* watched(): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       bytes += chunk.length;
-      if (bytes > BYTES_MAX) throw unfit('it is larger than 50 MB; split it');
+      if (bytes > BYTES_MAX) throw unfit('the file is larger than 50 MB; split it');
       sniffer.push(chunk);
       yield chunk;
     }
@@ -61,7 +61,9 @@ function readHeader(sample: string, isCut: boolean): { delimiter: string; quote:
   const delimiter = detectDelimiter({ text, isCut, quote });
   const [header] = firstRows({ text, isCut, quote }, delimiter);
   if (!header && isCut) {
-    throw unfit('its first row, which names the columns, is longer than 64 KB, or a quote in it is never closed');
+    throw unfit(
+      'its first row, which names the columns, is longer than 64 KB, or contains a quote that is never closed',
+    );
   }
   return { delimiter, quote, header: header ?? [] };
 }
@@ -135,7 +137,7 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
     for await (const part of parts) {
       if ('text' in part) readField(form, part);
       else if (part.name !== 'file') throw isField(part.name) ? asFile(part.name) : unknown(part.name);
-      else if (file) throw invalidFields([{ path: 'file', message: 'file stands twice in the form.' }]);
+      else if (file) throw invalidFields([{ path: 'file', message: 'file is sent more than once; send one file.' }]);
       else file = await receiveFile(ctx, id, part.content);
     }
     if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
@@ -154,7 +156,7 @@ function readField(form: ImportForm, { name: given, text, isCut }: TextPart): vo
   const name = FIELDS.find((field) => field === given);
   if (name === undefined) throw unknown(given);
   const bad = (says: string) => invalidFields([{ path: name, message: `${name} ${says}.` }]);
-  if (form[name] !== undefined) throw bad('stands twice in the form');
+  if (form[name] !== undefined) throw bad('is sent more than once in the form');
   if (isCut ?? Buffer.byteLength(text) > FIELD_BYTES_MAX) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
   form[name] = text;
   // Report errors of the form before a file of 50 MB is received, for fields that come before it.
@@ -163,8 +165,8 @@ function readField(form: ImportForm, { name: given, text, isCut }: TextPart): vo
 
 const isField = (name: string): boolean => FIELDS.some((field) => field === name);
 const asFile = (name: string) =>
-  invalidFields([{ path: name, message: `${name} must be a text: leave out the filename of its part.` }]);
-const NO_FILE = 'file must be a file: give its part a filename, such as contacts.csv.';
+  invalidFields([{ path: name, message: `${name} must be a text field; omit the filename of its part.` }]);
+const NO_FILE = 'file must be a file; give its part a filename, such as contacts.csv.';
 
 const unknown = (name: string) =>
   invalidFields([

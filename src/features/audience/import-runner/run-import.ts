@@ -51,12 +51,16 @@ async function runImport(world: World, { item, owner, signal, mustYield }: Impor
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
   try {
     if (item.tries > TRIES_MAX) {
-      await end({ row: item.rows_read + 1, reason: `the file could not be read in ${TRIES_MAX} tries`, value: null });
+      await end({
+        row: item.rows_read + 1,
+        reason: `the file could not be read in ${TRIES_MAX} attempts`,
+        value: null,
+      });
       return;
     }
     const file = await openContent(world, importBlob(item.id));
     if (!file) {
-      await end({ row: item.rows_read + 1, reason: 'the file is gone', value: null });
+      await end({ row: item.rows_read + 1, reason: 'the file no longer exists', value: null });
       return;
     }
     if (await readThrough(world, { item, owner, signal, mustYield }, file.content)) await end();

@@ -43,7 +43,7 @@ export async function createSegment({ store, teamId }: Ctx, { name, filter = nul
 
 const segmentNameTaken = (name: string) =>
   refuse('invalid_parameter', {
-    say: `name: there is a segment called ${JSON.stringify(name)} already; choose another.`,
+    say: `name: a segment named ${JSON.stringify(name)} already exists; choose another name.`,
   });
 
 export async function updateSegment({ store, teamId }: Ctx, id: string, { name }: { name: string }) {
@@ -147,6 +147,6 @@ export async function readSegmentIds(db: Executor, teamId: string, given: readon
   const ids = given.map((one) => (typeof one === 'string' ? one : one.id).toLowerCase());
   const known = new Set((await liveSegments(db, teamId, ids)).map(({ id }) => id));
   const stray = ids.findIndex((id) => !known.has(id));
-  if (stray >= 0) throw invalidField(`segments.${stray}`, `segments.${stray} names no segment of this team.`);
+  if (stray >= 0) throw invalidField(`segments.${stray}`, `segments.${stray} does not match a segment of this team.`);
   return [...new Set(ids)];
 }

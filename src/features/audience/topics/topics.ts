@@ -28,27 +28,29 @@ async function mustBeConfirmable(tx: Executor, teamId: string, topic: Confirming
   if (confirmation === 'none') return;
   if (templateId === null) {
     throw badTemplate(
-      'confirmation_template_id names the published template to ask with; confirmation: required needs one.',
+      'confirmation_template_id is required when confirmation is required; set it to a published template.',
     );
   }
   if (default_subscription === 'opt_in') {
-    throw bad('confirmation: required is for topics whose default_subscription is opt_out.');
+    throw bad('confirmation can be required only for topics whose default_subscription is opt_out.');
   }
 }
 
 async function mustAsk(tx: Executor, teamId: string, templateId: string): Promise<void> {
   const version = await findPublishedVersion(tx, teamId, templateId);
-  if (!version) throw badTemplate('confirmation_template_id names no published template of this team.');
+  if (!version) throw badTemplate('confirmation_template_id does not match a published template of this team.');
   const lacks = [
     ...(version.from === undefined ? ['from'] : []),
     ...(version.subject === undefined ? ['subject'] : []),
   ];
   if (lacks.length > 0) {
-    throw badTemplate(`confirmation_template_id: the template has no ${lacks.join(' and no ')}; publish it with one.`);
+    throw badTemplate(
+      `confirmation_template_id: the template has no ${lacks.join(' and no ')}; add what is missing and publish it.`,
+    );
   }
   if (!version.variables.has(CONFIRMATION_URL)) {
     throw badTemplate(
-      `confirmation_template_id: the template does not declare the variable ${CONFIRMATION_URL}, which is the link.`,
+      `confirmation_template_id: the template does not declare the variable ${CONFIRMATION_URL}, which is the confirmation link; declare it and publish the template.`,
     );
   }
 }
@@ -89,7 +91,7 @@ export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequ
 
 const topicNameTaken = (name: string) =>
   refuse('invalid_parameter', {
-    say: `name: there is a topic called ${JSON.stringify(name)} already; choose another.`,
+    say: `name: a topic named ${JSON.stringify(name)} already exists; choose another name.`,
   });
 
 const tooMany = () =>
@@ -107,7 +109,7 @@ export function readChoices(given: readonly Choice[], live: readonly { id: strin
   for (const [i, { id, subscription }] of given.entries()) {
     const topicId = id.toLowerCase();
     if (!known.has(topicId)) {
-      throw invalidField(`topics.${i}.id`, `topics.${i}.id names no topic of this team.`);
+      throw invalidField(`topics.${i}.id`, `topics.${i}.id does not match a topic of this team.`);
     }
     chosen.set(topicId, { id: topicId, subscription });
   }

@@ -203,7 +203,7 @@ export function createRunExecutor(
     const pause = PAUSES_MS[run.tries];
     try {
       const times = run.tries === 0 ? 'once' : `${run.tries + 1} times`;
-      const reason = `an error of the service, ${times}; its log says which`;
+      const reason = `an error of the service, ${times}; its log has the details`;
       if (pause !== undefined) await writer.putOff(run, step, new Postponed(world.clock.now() + pause, reason));
       else await writer.fail(run, step, reason);
     } catch (failed) {

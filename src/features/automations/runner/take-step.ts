@@ -93,7 +93,7 @@ function createFieldReader(contact: ContactRow, declared: readonly PropertyRow[]
 }
 
 const gone = (what: string): Refusal =>
-  refuse('validation_error', { status: 422, say: `The ${what} does not exist any more.` });
+  refuse('validation_error', { status: 422, say: `The ${what} no longer exists.` });
 
 interface StepTexts {
   teamId: string;
@@ -167,7 +167,7 @@ function renderStep(
 ): { subject: string; html: string | null; text: string | null } {
   const { subject, values } = mailFor(mail, contact, { ...Object.fromEntries(given), ...links });
   if (isTooLarge(mail.body, values)) {
-    const message = `template.variables: with these values, html and text would have more than ${CHARS_MAX} characters, which no mail may have.`;
+    const message = `template.variables: with these values, html and text would exceed the limit of ${CHARS_MAX} characters.`;
     throw invalidFields([{ path: 'template.variables', message }]);
   }
   return { subject, ...renderBody(mail.body, values) };

@@ -73,9 +73,9 @@ export type AbCheck = Omit<ContentCheck, 'name'> & { name: 'ab' };
 export function checkAbTest(row: Pick<BroadcastRow, 'ab_test'>, domain: DomainRow | undefined): AbCheck[] {
   if (row.ab_test === null) return [];
   if (domain?.click_tracking === 1) {
-    return [{ name: 'ab', status: 'pass', message: 'Clicks are tracked, and decide the subject.', details: [] }];
+    return [{ name: 'ab', status: 'pass', message: 'Clicks are tracked and decide the subject.', details: [] }];
   }
-  const message = `Clicks are not tracked on ${domain?.name ?? 'the domain'}, so that nothing is decided by them: the others get subject itself. Set click_tracking of the domain.`;
+  const message = `Clicks are not tracked on ${domain?.name ?? 'the domain'}, so they cannot decide the subject, and the remaining contacts get subject. Enable click_tracking of the domain.`;
   return [{ name: 'ab', status: 'warn', message, details: [] }];
 }
 
@@ -102,10 +102,10 @@ export async function presentAbTest(db: Executor, row: BroadcastRow) {
 
 export function notTogether(): Refusal {
   const message =
-    'ab and local_time exclude each other: the clicks would be counted while some have not got it; give one.';
+    'ab and local_time cannot be used together, because clicks would be counted before all test emails are sent; send only one of them.';
   const errors = [
-    { path: 'ab', message: 'ab does not go with local_time.' },
-    { path: 'local_time', message: 'local_time does not go with ab.' },
+    { path: 'ab', message: 'ab cannot be used with local_time.' },
+    { path: 'local_time', message: 'local_time cannot be used with ab.' },
   ];
   return refuse('validation_error', { status: 422, say: message, errors });
 }

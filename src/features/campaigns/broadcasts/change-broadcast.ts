@@ -30,11 +30,12 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
   const faults = findFaults(input);
   const { template, html, text } = input;
   if (template && ((html ?? null) !== null || (text ?? null) !== null)) {
-    faults.push({ path: 'template', message: 'template stands for html and text; give one or the other.' });
+    faults.push({ path: 'template', message: 'template cannot be used with html or text; send one or the other.' });
   }
   if (input.send !== true) {
     for (const field of ['scheduled_at', 'acknowledge_checks'] as const) {
-      if (input[field] !== undefined) faults.push({ path: field, message: `${field} goes with send: true alone.` });
+      if (input[field] !== undefined)
+        faults.push({ path: field, message: `${field} can only be used with send: true.` });
     }
   }
   faults.push(...abTestFaults(input.subject, input.ab));
@@ -93,7 +94,7 @@ function findFaults(input: UpdateBroadcastRequest): FieldFault[] {
   const faults = messageFaults(input);
   const { segment_id: segment, audience_id: audience } = input;
   if (segment && audience && segment.toLowerCase() !== audience.toLowerCase()) {
-    const message = 'audience_id is the older name of segment_id and names another segment; leave it out.';
+    const message = 'audience_id, the former name of segment_id, does not match segment_id; omit it.';
     faults.push({ path: 'audience_id', message });
   }
   return faults;
@@ -124,7 +125,7 @@ async function mustBeAddressed(
 }
 
 const unknownId = (field: string, what: string) =>
-  refuse('invalid_parameter', { say: `${field} names no ${what} of this team.` });
+  refuse('invalid_parameter', { say: `${field} does not match a ${what} of this team.` });
 
 /** Returns the id of a published template. */
 async function readTemplateId(db: Executor, teamId: string, idOrAlias: string): Promise<string> {
@@ -164,7 +165,7 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     if (await markCanceled(tx, id, store.clock.now())) return;
-    throw inOtherStatus(row, 'only one that is scheduled, queued, being sent or held can be canceled', 403);
+    throw inOtherStatus(row, 'only a broadcast that is scheduled, queued, being sent or on hold can be canceled', 403);
   });
   return broadcastNamed(id);
 }
@@ -180,7 +181,7 @@ export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string)
     const before = row.held_reason === AUDIENCE_GROWN ? null : row.approved_contacts;
     const approvedContacts = readApprovedContacts(actor) ?? before;
     if (await clearHold(tx, id, { at: store.clock.now(), seen, approvedContacts })) return;
-    throw inOtherStatus(row, 'only one that is held can be resumed', 403);
+    throw inOtherStatus(row, 'only a broadcast that is on hold can be resumed', 403);
   });
   return broadcastNamed(id);
 }

@@ -88,7 +88,7 @@ export function mustPass(checks: readonly ContentCheck[]): void {
   const more = failing.length > 1 ? ` (and ${failing.length - 1} more)` : '';
   throw refuse('validation_error', {
     status: 422,
-    say: `${first.message}${more} Mend it, or send it all the same with acknowledge_checks.`,
+    say: `${first.message}${more} Fix it, or send anyway with acknowledge_checks.`,
     details: { checks: failing },
   });
 }
@@ -226,7 +226,7 @@ export async function repeatWhileChanged<T>(attempt: () => Promise<T>): Promise<
       if (!(error instanceof ContentChanged)) throw error;
       if (attempts < ATTEMPTS_MAX) continue;
       throw refuse('service_unavailable', {
-        say: 'The content of the broadcast was changed again and again while it was read; send it when it is ready.',
+        say: 'The content of the broadcast kept changing while it was being read; send it when its content is final.',
         because: error,
       });
     }
@@ -257,7 +257,7 @@ async function prepareFrom(store: Store, row: Written, inputs: Inputs): Promise<
 }
 
 export function refuseTooMany({ path, variables }: NonNullable<PreparedBodies['tooMany']>): Refusal {
-  const message = `${path} holds ${variables} merge variables; at most ${VARIABLES_MAX} are possible.`;
+  const message = `${path} contains ${variables} merge variables; at most ${VARIABLES_MAX} are allowed.`;
   return refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
 }
 

@@ -34,7 +34,7 @@ const SAMPLE: MergedContact = {
 export async function previewBroadcast(ctx: Ctx, id: string, input: PreviewBroadcastRequest = {}) {
   const { contact_id: contactId, email } = input;
   if (contactId !== undefined && email !== undefined) {
-    const message = 'email and contact_id both name the contact; give one of the two.';
+    const message = 'email and contact_id cannot be used together; send only one of them.';
     throw invalidFields([{ path: 'email', message }]);
   }
   const row = await findBroadcast(ctx.store.db, ctx.teamId, id);
@@ -97,5 +97,5 @@ async function loadContent({ db }: Store, row: BroadcastRow): Promise<Content> {
 const tooLarge = () =>
   refuse('validation_error', {
     status: 422,
-    say: `With these values html and text would have more than ${CHARS_MAX} characters, which no mail may have.`,
+    say: `With these values html and text would exceed the limit of ${CHARS_MAX} characters.`,
   });

@@ -55,13 +55,16 @@ async function checkZones(
   if (localTime === 0 || !segment) return [];
   const { property, zones, hasUnknown, fallback } = await contactZones(db, teamId);
   const otherwise = fallback
-    ? `by the fallback of the property, ${fallback.name}`
+    ? `at the fallback value of the property, ${fallback.name}`
     : 'at the time of scheduled_at itself';
   const checkItem = (status: ZoneCheck['status'], message: string, details: string[] = []): ZoneCheck[] => [
     { name: 'local_time', status, message, details },
   ];
   if (!property)
-    return checkItem('warn', `Contacts have no property timezone of the type string; all get it ${otherwise}.`);
+    return checkItem(
+      'warn',
+      `There is no contact property timezone of type string; all contacts get the email ${otherwise}.`,
+    );
   const place = { of: 'property', propertyId: property.id, slot: property.slot } as const;
   const filter: Filter = {
     kind: 'all',
@@ -72,12 +75,12 @@ async function checkZones(
     ],
   };
   const wrong = hasUnknown ? await countMembers(db, teamId, filter) : 0;
-  const without = `members without a time zone get it ${otherwise}`;
+  const without = `members without a time zone get the email ${otherwise}`;
   if (wrong === 0) return checkItem('pass', `Every time zone of a member is known; ${without}.`);
   const members = wrong === 1 ? '1 member has' : `${wrong} members have`;
   const some = await membersPage(db, teamId, filter, { limit: SHOWN_MAX, after: undefined });
   const texts = new Set(some.map((contact) => String(readPropertyValues(contact)[property.slot])));
-  return checkItem('warn', `${members} a timezone that is none of IANA; they and ${without}.`, [...texts]);
+  return checkItem('warn', `${members} a timezone that is not an IANA time zone; they and ${without}.`, [...texts]);
 }
 
 function presentBroadcastItem(row: ListedBroadcast) {
@@ -208,7 +211,7 @@ export async function listBroadcastRecipients(
 ) {
   const { type, email, bounce_type: bounceType } = query;
   if (bounceType !== undefined && type !== 'bounced') {
-    throw refuse('invalid_parameter', { say: `bounce_type goes with type bounced alone; got type ${type}.` });
+    throw refuse('invalid_parameter', { say: `bounce_type can only be used with type bounced; got type ${type}.` });
   }
   const { db } = ctx.store;
   await loadBroadcast(ctx, id);

@@ -106,7 +106,7 @@ export async function sendDraft(
 }
 
 function localTimeOfNow() {
-  const message = 'local_time goes with scheduled_at: the time that the clocks of each contact have to show.';
+  const message = 'local_time requires scheduled_at, the local time at which each contact gets the email.';
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'local_time', message }] });
 }
 
@@ -176,7 +176,7 @@ export async function runGate(
       ? good('postal_address', 'The team has a postal address.')
       : bad(
           'postal_address',
-          'The team has no postal address, which mail to many has to name; set it with PATCH /team.',
+          'The team has no postal address, which marketing mail must contain; set it with PATCH /team.',
         ),
     await audienceItem(tx, teamId, row),
     off
@@ -204,19 +204,19 @@ async function audienceItem(
 ): Promise<GateItem> {
   const segment = segmentId === null ? undefined : await findSegment(tx, teamId, segmentId);
   if (!segment) {
-    return bad('segment', 'segment_id names no segment of this team; name one whose members are to receive it.');
+    return bad('segment', 'segment_id does not match a segment of this team; choose one that has the recipients.');
   }
   if (topicId !== null && !(await findTopic(tx, teamId, topicId))) {
     return bad(
       'segment',
-      'topic_id names no topic of this team, so that nobody is opted in to it; name another or null.',
+      'topic_id does not match a topic of this team, so nobody is subscribed to it; choose another, or null.',
     );
   }
   return good('segment', `The segment is ${segment.name}.`);
 }
 
 const bodyItem = (body: Source | string | undefined): GateItem =>
-  body ? good('body', 'There is a body.') : bad('body', 'There is no body; give html, text or a published template.');
+  body ? good('body', 'There is a body.') : bad('body', 'There is no body; add html, text or a published template.');
 
 /**
  * Refuses a test that a send would also refuse, except for a missing segment or postal address: a test goes to no list.
@@ -233,10 +233,10 @@ export function mustBeTestable(
 async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0): Promise<GateItem> {
   const { marketing_emails: max } = await loadPlan(store, tx, teamId);
   const used = (await loadUsage(tx, teamId, store.clock.now())).monthly.marketing;
-  if (used + members <= max) return good('quota', 'The plan has marketing mail left for the segment.');
+  if (used + members <= max) return good('quota', 'The plan has enough marketing emails left for the segment.');
   return bad(
     'quota',
-    `The plan of this team includes ${max} marketing emails a month and ${used} are used; this broadcast has ${members}.`,
+    `The plan of this team includes ${max} marketing emails a month, and ${used} are used; this broadcast needs ${members}.`,
   );
 }
 

@@ -125,7 +125,7 @@ function createBroadcastProcessor(
 function describeGrowth({ status, approved_contacts: approved }: BroadcastRow, { contacts }: AudienceGrown): string {
   const now =
     status === 'sending'
-      ? `it would be sent to ${contacts} contacts or more`
+      ? `it would be sent to at least ${contacts} contacts`
       : `${contacts} contacts of its segment are subscribed`;
   return `${now}; ${approved} ${approved === 1 ? 'was' : 'were'} approved`;
 }

@@ -20,7 +20,7 @@ export async function testBroadcast(
   const row = await findBroadcast(ctx.store.db, ctx.teamId, id);
   if (!row) throw notFound('Broadcast');
   if (row.status !== 'draft' && row.status !== 'scheduled') {
-    throw inOtherStatus(row, 'only a draft or one that is scheduled can be tested', 403);
+    throw inOtherStatus(row, 'only a draft or a scheduled broadcast can be tested', 403);
   }
   const mail = await renderMail(ctx, row, contactId);
   mustBeTestable(mail.domain, mail.domainName, mail.html ?? mail.text ?? undefined);

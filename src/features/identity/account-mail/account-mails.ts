@@ -51,7 +51,7 @@ export async function sendAccountMail(
   { kind, occasion, to, subject, text }: OutgoingAccountMail,
 ): Promise<string | undefined> {
   const sender = await accountSender(world);
-  if (!sender) return 'there is no verified domain that such mail can be sent from';
+  if (!sender) return 'no verified domain is available to send account mail from';
   const input = { from: `rasket <${sender.address}>`, to, subject, text, headers: UNANSWERED };
   const as = { kind: 'notice' as const, isAccountMail: true };
   return mailOnce(world, accept, { teamId: sender.teamId, job: 'accounts', kind, occasion, input, as });
@@ -152,7 +152,7 @@ async function mailNotice(world: World, accept: Accepts, row: AccountNoticeRow):
         to: user.email,
         said: { kind: row.kind, address: row.address, at: row.created_at },
       })
-    : 'the account is gone';
+    : 'the account no longer exists';
   await world.db.tx((tx) => noteAccountNoticeMailed(tx, row.id, { at: world.clock.now(), fault }));
 }
 
@@ -169,7 +169,7 @@ async function mailAccount(
   return fault;
 }
 
-const KEY_IS_GONE = 'the instance key that its token was made with is gone';
+const KEY_IS_GONE = 'the instance key of its token no longer exists';
 
 /** Needed because requests in other processes do not wake this loop. */
 const INVITATIONS_POLL_MS = 10_000;
@@ -216,7 +216,8 @@ async function send(
 ): Promise<string | undefined> {
   const { id, team_id: teamId, email } = invitation;
   const token = readToken(world, invitation);
-  if (token === undefined) return 'the instance key that its token was made with is gone; withdraw it and invite anew';
+  if (token === undefined)
+    return 'the instance key of its token no longer exists; withdraw the invitation and send a new one';
   const team = await findTeam(world.db, teamId);
   const inviter = await findAccount(world.db, invitation.invited_by);
   const domain = await noticeDomain(world.db, teamId);

@@ -120,14 +120,14 @@ export async function proposeCall(
   const text = callText(call);
   if (Buffer.byteLength(text) > CALL_BYTES_MAX) {
     throw refuse('invalid_permission', {
-      say: `This call waits for approval (approval of its grant), and one of more than ${CALL_BYTES_MAX} bytes cannot wait; send less.`,
+      say: `This call needs approval (approval of its grant), but calls of more than ${CALL_BYTES_MAX} bytes cannot wait for it; send a smaller request.`,
     });
   }
   const callHash = hashCall(call.operationId, text);
   const looked = await review(call, files);
   if (looked.bytes > CONTENT_BYTES_MAX) {
     throw refuse('invalid_permission', {
-      say: `This call waits for approval (approval of its grant), and one that names more than ${CONTENT_BYTES_MAX} bytes of content cannot wait, because a person has to see all of it; name less in one call.`,
+      say: `This call needs approval (approval of its grant), but it refers to more than ${CONTENT_BYTES_MAX} bytes of content, more than a person can review at once; split it into several calls.`,
     });
   }
   const now = store.clock.now();
@@ -184,12 +184,12 @@ export async function mustLeaveWaitingMail(ctx: AppCtx, call: ProposedCall): Pro
 
 const untilDecided = (): Refusal =>
   refuse('invalid_permission', {
-    say: 'A call of this app that waits for approval (GET /approvals) names this, or is mail to it, so the app cannot change it until a person has decided.',
+    say: 'A call of this app that waits for approval (GET /approvals) refers to this or sends mail to it, so the app cannot change it until a person has decided.',
   });
 
 const refuseUntilSent = (): Refusal =>
   refuse('invalid_permission', {
-    say: 'An approved broadcast of this app is mailed to this and has not been sent yet, so the app cannot change its recipients. Cancel the broadcast first, or wait until it is sent.',
+    say: 'An approved broadcast of this app goes to these contacts and has not been sent yet, so the app cannot change its recipients. Cancel the broadcast first, or wait until it is sent.',
   });
 
 /** Returns the broadcast that a call sends by id; one that the call creates is known once it exists. */
@@ -216,14 +216,14 @@ const isSame = (
 function waits({ origin }: Store, { id, expires_at: expiresAt }: Pick<ApprovalRow, 'id' | 'expires_at'>): Refusal {
   const until = isoTime(expiresAt);
   return refuse('invalid_permission', {
-    say: `Nothing was done yet: this waits for a person to approve it (approval of its grant), at ${origin()}/account/approvals, until ${until}. What becomes of it: GET /approvals/${id}.`,
+    say: `Nothing has been done yet. A person has to approve this request (approval of its grant) at ${origin()}/account/approvals by ${until}. To see the result: GET /approvals/${id}.`,
     details: { approval_id: id, expires_at: until },
   });
 }
 
 const tooMany = (): Refusal =>
   refuse('invalid_permission', {
-    say: `${PENDING_MAX} calls of this app wait for approval already, and no more may wait; a person has to decide on them first.`,
+    say: `${PENDING_MAX} calls of this app already wait for approval, which is the limit; a person has to decide on them first.`,
   });
 
 type Words = Pick<Maker, 'describeOperation'>;

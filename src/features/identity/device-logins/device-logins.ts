@@ -141,7 +141,7 @@ export async function pollDeviceLogin(ctx: NobodyCtx, deviceCode: string) {
   if (!row) return answer('expired');
   const before = now - INTERVAL_SECONDS * 1000 + LEEWAY_MS;
   if (!(await db.txUnsynced((tx) => notePoll(tx, { id: row.id, now, before })))) {
-    const say = `Ask every ${INTERVAL_SECONDS} s.`;
+    const say = `Poll every ${INTERVAL_SECONDS} s.`;
     throw refuse('rate_limit_exceeded', { say, retryAfterSeconds: INTERVAL_SECONDS });
   }
   if (row.status === 'denied') return answer('denied');

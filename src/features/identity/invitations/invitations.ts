@@ -105,13 +105,13 @@ function newInvitation(
 
 async function mustHaveDomain(tx: Executor, teamId: string): Promise<void> {
   if ((await noticeDomain(tx, teamId)) !== undefined) return;
-  throw unable('This team has no verified domain from which the invitation could be mailed; verify one first.');
+  throw unable('This team has no verified domain to send the invitation from; verify one first.');
 }
 
 /** Inserts an invitation; the team must be locked. */
 async function insertOpen(tx: Executor, row: InvitationRow): Promise<void> {
   const { team_id: teamId, email, email_key: key, created_at: now } = row;
-  if (await findMemberByEmail(tx, teamId, key)) throw locked(`${email} is in this team already.`);
+  if (await findMemberByEmail(tx, teamId, key)) throw locked(`${email} is already a member of this team.`);
   const open = await findOpenInvitationTo(tx, teamId, key);
   if (open && open.expires_at > now) {
     throw locked(`${email} has an open invitation to this team; withdraw it to send another one.`);
@@ -145,8 +145,8 @@ export async function revokeInvitation(ctx: Ctx, named: string, id: string) {
 function readAddress(text: string): string {
   const parsed = parseMailbox(text);
   if (parsed.ok && parsed.mailbox.name === '') return parsed.mailbox.address;
-  const fault = parsed.ok ? 'it must be without a name' : parsed.fault;
-  throw invalidFields([{ path: 'email', message: `email is no address that an invitation can go to: ${fault}` }]);
+  const fault = parsed.ok ? 'write the address without a name' : parsed.fault;
+  throw invalidFields([{ path: 'email', message: `email is not an address that can be invited: ${fault}` }]);
 }
 
 const locked = (say: string) => refuse('resource_locked', { say });

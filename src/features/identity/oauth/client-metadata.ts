@@ -39,7 +39,7 @@ const bad = (say: string, error: OauthErrorCode = 'invalid_client_metadata'): Oa
 
 function readRedirects(value: unknown, listed: readonly string[]): string[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > REDIRECTS_MAX) {
-    throw bad(`redirect_uris must be a list of 1 to ${REDIRECTS_MAX} addresses.`, 'invalid_redirect_uri');
+    throw bad(`redirect_uris must be an array of 1 to ${REDIRECTS_MAX} addresses.`, 'invalid_redirect_uri');
   }
   return (value as unknown[]).map((one, at) => {
     const fault = typeof one === 'string' ? redirectFault(one, listed) : 'must be a text';
@@ -68,14 +68,15 @@ function readName(value: unknown): string {
 /** Registers only the supported grant types; others that a client lists are ignored. */
 function readGrantTypes({ grant_types: value, response_types: responses, token_endpoint_auth_method: method }: Fields) {
   if (method !== undefined && method !== null && method !== 'none') {
-    throw bad('token_endpoint_auth_method must be none: clients have no secret here.');
+    throw bad('token_endpoint_auth_method must be none; clients of this service have no secret.');
   }
   if (responses !== undefined && responses !== null && JSON.stringify(responses) !== '["code"]') {
-    throw bad('response_types must be the list of code alone.');
+    throw bad('response_types must be ["code"].');
   }
   if (value === undefined || value === null) return [...GRANT_TYPES];
   const known = Array.isArray(value) ? GRANT_TYPES.filter((type) => value.includes(type)) : [];
-  if (!known.includes('authorization_code')) throw bad('grant_types must be a list with authorization_code in it.');
+  if (!known.includes('authorization_code'))
+    throw bad('grant_types must be an array that contains authorization_code.');
   return known;
 }
 

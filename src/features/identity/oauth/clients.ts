@@ -54,13 +54,13 @@ export async function registerClient({ store, browser }: NobodyCtx, fields: Fiel
       max: FROM_ADDRESS_MAX,
       periodMs: HOUR_MS,
       now,
-      say: `At most ${FROM_ADDRESS_MAX} clients an hour are registered from one address, which may be that of a whole office; register once and keep the client_id.`,
+      say: `At most ${FROM_ADDRESS_MAX} clients an hour can be registered from one IP address; register once and reuse the client_id.`,
     });
     mustBeUnder(await countAll(tx, now - DAY_MS), {
       max: PLATFORM_MAX,
       periodMs: DAY_MS,
       now,
-      say: `At most ${PLATFORM_MAX} clients a day are registered with this service.`,
+      say: `At most ${PLATFORM_MAX} clients a day can be registered with this service.`,
     });
     await insertClient(tx, row);
   });
@@ -162,7 +162,7 @@ export async function replaceClient(ctx: NobodyCtx, clientId: string, fields: Fi
   const client = await authenticateClient(ctx, clientId);
   if (fields['registration_access_token'] !== undefined) throw bad('registration_access_token must not be sent.');
   const { client_id: named = clientId } = fields;
-  if (named !== clientId) throw bad('client_id must be the client of this address.');
+  if (named !== clientId) throw bad('client_id must match the client in the path.');
   const metadata = stored(readMetadata(fields, store.config.oauth.private_scheme_redirects));
   const replaced = await store.db.tx((tx) => replaceMetadata(tx, clientId, metadata));
   if (replaced === 0) throw noToken();

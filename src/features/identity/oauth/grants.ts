@@ -65,7 +65,10 @@ function readEnd(text: string | null, now: number): number | null {
   const time = parseIsoTime(text);
   if (time?.hasOffset && time.ms > now) return time.ms;
   const example = isoTime(now + 7 * 24 * 3_600_000);
-  throw invalidField('expires_at', `expires_at must be an ISO 8601 time to come, with an offset, such as ${example}.`);
+  throw invalidField(
+    'expires_at',
+    `expires_at must be an ISO 8601 time in the future, with an offset, such as ${example}.`,
+  );
 }
 
 /** Returns the value of the column `limits`; null if there are no limits. */

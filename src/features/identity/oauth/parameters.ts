@@ -37,17 +37,17 @@ const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
 export function redirectFault(text: string, listed: readonly string[]): string | undefined {
   if (text.length > CHARS_MAX) return `may have at most ${CHARS_MAX} characters`;
   if (!/^[\x21-\x7e]+$/.test(text) || text.includes('\\')) return 'must be an absolute address in plain ASCII';
-  if (text.includes('#')) return 'must have no fragment';
+  if (text.includes('#')) return 'must not have a fragment';
   if (listed.includes(text)) return undefined;
   const url = URL.parse(text);
   if (!url) return 'must be an absolute address';
-  if (url.username !== '' || url.password !== '') return 'must have no user name and no password';
-  if (!HOST.test(url.hostname)) return 'must have a host of letters, digits, dots and hyphens alone';
+  if (url.username !== '' || url.password !== '') return 'must not have a user name or password';
+  if (!HOST.test(url.hostname)) return 'must have a host that consists of letters, digits, dots and hyphens';
   if (url.protocol === 'https:') return /^https:\/\/[^/]/i.test(text) ? undefined : 'must be an absolute address';
   // Matches the host as written: the parser also turns 2130706433 into 127.0.0.1.
   const host = /^http:\/\/(\[[^\]]*\]|[^/:?#]*)(?::\d{1,5})?(?:[/?]|$)/i.exec(text)?.[1]?.toLowerCase();
   if (host !== undefined && LOOPBACK.has(host)) return undefined;
-  return 'must be an https address, or an http address on 127.0.0.1, [::1] or localhost; others have to be listed in oauth.private_scheme_redirects by the operator of this service';
+  return 'must be an https address, or an http address on 127.0.0.1, [::1] or localhost; the operator of this service can allow others in oauth.private_scheme_redirects';
 }
 
 /** Adds the parameters of a response to an address; its own query stays as it was registered. */
@@ -72,7 +72,7 @@ export function readResource(origin: string, text: string): Resource {
 /** Returns the narrower resource; a grant for everything also permits tokens for a part. */
 export function narrowed(granted: Resource, asked: Resource | undefined): Resource {
   if (asked === undefined || asked === granted || granted === 'api') return asked ?? granted;
-  throw oauthRefusal('invalid_target', 'resource must be what the person was asked for, which is /mcp alone.');
+  throw oauthRefusal('invalid_target', 'resource must match the authorization, which covers only /mcp.');
 }
 
 /** Fields of a form, a query or a JSON body; a parameter that is sent twice is a list. */
@@ -86,7 +86,7 @@ export function readParameter(fields: Fields, name: string): string | undefined 
   if (value === undefined || value === null || value === '') return undefined;
   if (Array.isArray(value)) throw oauthRefusal('invalid_request', `${name} was sent more than once.`);
   if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) {
-    throw oauthRefusal('invalid_request', `${name} must be a text.`);
+    throw oauthRefusal('invalid_request', `${name} must be a string.`);
   }
   return value;
 }
@@ -103,7 +103,10 @@ export function readScopes(text: string): Scope[] {
   const unknown = names.find((name) => !isScope(name));
   if (unknown !== undefined) {
     const shown = JSON.stringify(unknown.slice(0, 60));
-    throw oauthRefusal('invalid_scope', `${shown} is no scope of this service; its metadata lists those there are.`);
+    throw oauthRefusal(
+      'invalid_scope',
+      `${shown} is not a scope of this service; its metadata lists the supported scopes.`,
+    );
   }
   return names.filter(isScope);
 }

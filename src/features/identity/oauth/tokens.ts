@@ -81,7 +81,7 @@ export async function exchangeToken(ctx: NobodyCtx, fields: Fields, notify: Noti
     throw oauthRefusal('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
   }
   const client = await findClient(ctx.store.db, clientId);
-  if (!client) throw oauthRefusal('invalid_client', 'There is no such client; register it again.');
+  if (!client) throw oauthRefusal('invalid_client', 'Unknown client; register it again.');
   if (client.disabled_at !== null) throw oauthRefusal('unauthorized_client', CLIENT_DISABLED);
   if (!readGrantTypes(client).includes(type)) {
     throw oauthRefusal('unauthorized_client', `This client is not registered for the grant type ${type}.`);
@@ -104,7 +104,10 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
   const redirectUri = neededText(fields, 'redirect_uri');
   const verifier = neededText(fields, 'code_verifier');
   if (!VERIFIER.test(verifier)) {
-    throw oauthRefusal('invalid_request', 'code_verifier must have 43 to 128 letters, digits and signs of - . _ ~');
+    throw oauthRefusal(
+      'invalid_request',
+      'code_verifier must have 43 to 128 characters from letters, digits and - . _ ~',
+    );
   }
   const target = readTarget(store, fields);
   return store.db.tx(async (tx): Promise<Outcome> => {
@@ -171,7 +174,7 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     if ((await findGrantStatus(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
     const granted = readScopes(grant.scopes);
     const wider = asked.find((one) => !granted.includes(one));
-    if (wider !== undefined) return { refused: oauthRefusal('invalid_scope', `The grant does not hold ${wider}.`) };
+    if (wider !== undefined) return { refused: oauthRefusal('invalid_scope', `The grant does not include ${wider}.`) };
     const resource = narrowed(grant.resource, target);
     const limited = await countOne(tx, grant, now);
     if (limited) return { refused: limited };
@@ -186,7 +189,7 @@ async function countOne(tx: Executor, grant: GrantRow, now: number): Promise<Oau
   const { refreshes_since: since } = grant;
   const isSame = since !== null && now - since < HOUR_MS;
   if (isSame && grant.refreshes >= REFRESHES_MAX) {
-    const say = `This grant was refreshed ${REFRESHES_MAX} times within an hour; an access token lasts one.`;
+    const say = `This grant was refreshed ${REFRESHES_MAX} times within an hour; an access token is valid for an hour.`;
     return new OauthRefusal('invalid_request', say, Math.ceil((since + HOUR_MS - now) / 1000));
   }
   await countRefresh(tx, grant.id, isSame ? { count: grant.refreshes + 1, since } : { count: 1, since: now });
@@ -251,8 +254,8 @@ async function settle(
   if ('refused' in outcome) throw outcome.refused;
   await revokeByItself(ctx.store, outcome.reused, { reason, notify }, ctx);
   throw reason === 'code_reuse'
-    ? oauthRefusal('invalid_grant', 'The code was used before; what it gave has been revoked.')
-    : oauthRefusal('invalid_grant', 'The refresh token was used before; its grant has been revoked.');
+    ? oauthRefusal('invalid_grant', 'The code was already used; the access granted with it has been revoked.')
+    : oauthRefusal('invalid_grant', 'The refresh token was already used; its grant has been revoked.');
 }
 
 const isSame = (one: string, other: string): boolean =>
@@ -261,16 +264,16 @@ const isSame = (one: string, other: string): boolean =>
 const noCode = (): OauthRefusal =>
   oauthRefusal(
     'invalid_grant',
-    'The code is not valid for this client, redirect_uri and code_verifier, or not any more.',
+    'The code has expired, or is not valid for this client, redirect_uri and code_verifier.',
   );
 const noRefresh = (): OauthRefusal =>
-  oauthRefusal('invalid_grant', 'The refresh token is not valid for this client, or not any more.');
+  oauthRefusal('invalid_grant', 'The refresh token has expired, or is not valid for this client.');
 const atItsEnd = (): OauthRefusal =>
-  oauthRefusal('invalid_grant', 'The person let this app in for a time, which is over; it has to ask again.');
+  oauthRefusal('invalid_grant', 'The access that the person granted has expired; the app has to request it again.');
 const noPerson = (): OauthRefusal =>
   oauthRefusal(
     'invalid_grant',
-    'The person who allowed it is not in the team any more or has to sign in to it by single sign-on first, or the team is suspended.',
+    'The person who authorized the app is no longer a member of the team or has to sign in to it with single sign-on first, or the team is suspended.',
   );
 
 export const ACCESS_PREFIX = 'rko_';
@@ -289,13 +292,13 @@ export function createGrantAuthentication(
   return async (token) => {
     const now = store.clock.now();
     const found = await findLiveAccess(store.db, hashToken(token), now);
-    if (!found) throw refuse('invalid_api_key', { say: 'This access token is not valid, or not any more.' });
+    if (!found) throw refuse('invalid_api_key', { say: 'This access token is not valid or has expired.' });
     if (found.resource === 'mcp' && at !== 'mcp') {
-      throw refuse('invalid_api_key', { say: `This access token is for ${store.origin()}/mcp alone.` });
+      throw refuse('invalid_api_key', { say: `This access token is only valid for ${store.origin()}/mcp.` });
     }
     if (found.ends_at !== null && found.ends_at <= now) {
       throw refuse('invalid_api_key', {
-        say: `The person let this app in until ${isoTime(found.ends_at)} (expires_at of its grant); it has to ask again.`,
+        say: `The access that the person granted ended at ${isoTime(found.ends_at)} (expires_at of its grant); the app has to request it again.`,
       });
     }
     if (found.risk_state === 'suspended') throw refuse('suspended_api_key', { say: 'This team is suspended.' });

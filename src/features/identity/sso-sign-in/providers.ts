@@ -160,14 +160,14 @@ async function discover(world: World, issuer: string): Promise<ServerMetadata> {
   if (response.status !== 200) throw new ProviderFault('wrong', `${issuer} answered ${response.status} to discovery`);
   const told = await objectIn(response, issuer);
   if (told.issuer !== issuer) {
-    throw new ProviderFault('wrong', `the provider calls itself ${JSON.stringify(told.issuer)?.slice(0, 200)}`);
+    throw new ProviderFault('wrong', `the provider reports the issuer ${JSON.stringify(told.issuer)?.slice(0, 200)}`);
   }
   const algorithms = readTextList(told.id_token_signing_alg_values_supported) ?? ['RS256'];
   const usable = algorithms.filter((name) => ALGORITHMS.includes(name));
   if (usable.length === 0) {
     throw new ProviderFault(
       'wrong',
-      `the provider signs with ${algorithms.join(', ').slice(0, 200)}, and none is taken`,
+      `the provider signs with ${algorithms.join(', ').slice(0, 200)}, and none of them is supported`,
     );
   }
   const userinfo = told.userinfo_endpoint === undefined ? {} : { userinfo_endpoint: urlIn(told, 'userinfo_endpoint') };
@@ -186,10 +186,10 @@ async function discover(world: World, issuer: string): Promise<ServerMetadata> {
 
 async function objectIn(response: Response, from: string): Promise<Record<string, unknown>> {
   const value: unknown = await response.json().catch((error: unknown) => {
-    throw new ProviderFault('wrong', `${from} answered what is no JSON`, error);
+    throw new ProviderFault('wrong', `${from} returned a response that is not JSON`, error);
   });
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new ProviderFault('wrong', `${from} answered no JSON object`);
+  throw new ProviderFault('wrong', `${from} returned a response that is not a JSON object`);
 }
 
 function urlIn(told: Record<string, unknown>, name: string): string {

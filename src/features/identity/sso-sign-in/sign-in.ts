@@ -176,7 +176,7 @@ async function redeemAt(
     throw error;
   });
   const claims = tokens.claims();
-  if (!claims) throw new ProviderFault('wrong', 'the provider answered no ID token');
+  if (!claims) throw new ProviderFault('wrong', 'the provider returned no ID token');
   mustBeOfNow(claims.iat, world.clock.now());
   if (claims.azp !== undefined && claims.azp !== connection.client_id) {
     throw new ProviderFault('wrong', 'the token was issued to another client');
@@ -223,7 +223,7 @@ async function inEachWay(
   const ways = AUTHS.filter((one) => (listed ?? [AUTHS[0]]).includes(one));
   const [first, second] = ways;
   if (!first) {
-    throw new ProviderFault('wrong', 'the provider takes a client’s secret neither in a header nor in a form');
+    throw new ProviderFault('wrong', 'the provider accepts a client secret neither in a header nor in a form');
   }
   return exchange(first).catch((error: unknown) => {
     const isUnknown =
@@ -281,7 +281,7 @@ async function believed<T>(work: Promise<T>): Promise<T> {
 }
 
 function describeProviderError(error: unknown): string {
-  if (!(error instanceof Error)) return 'an answer that cannot be read';
+  if (!(error instanceof Error)) return 'a response that cannot be read';
   const { error: code, error_description: more } = error as { error?: unknown; error_description?: unknown };
   const claim = findInvalidClaim(error);
   if (claim !== undefined) return `${error.message} (${claim})`;

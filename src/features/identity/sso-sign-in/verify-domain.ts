@@ -36,13 +36,13 @@ const askFor = ({ resolver }: World, { domain }: SsoDomainRow): Promise<Lookup<s
 /** Returns a sentence about what is wrong, or null. */
 function diagnose({ domain, proof: wanted }: SsoDomainRow, answer: Lookup<string[]>): string | null {
   const name = buildProofName(domain);
-  if (answer.kind === 'failed') return `Nobody could say which TXT records ${name} has (${answer.reason}).`;
-  if (answer.kind === 'none') return `There is no TXT record at ${name} yet; publish this one there.`;
+  if (answer.kind === 'failed') return `The TXT records of ${name} could not be looked up (${answer.reason}).`;
+  if (answer.kind === 'none') return `There is no TXT record at ${name} yet; publish this one.`;
   // Some control panels publish quotation marks around the text.
   const texts = answer.records.map((text) => text.trim().replace(/^"(.*)"$/, '$1'));
   if (texts.includes(wanted)) return null;
   if (texts.some((text) => text.startsWith(PROOF_LABEL))) {
-    return `The ${PROOF_LABEL}… record at ${name} has another value; publish this one, beside it or in its place.`;
+    return `The ${PROOF_LABEL}… record at ${name} has a different value; publish this one next to it or instead of it.`;
   }
-  return `There are TXT records at ${name}, and this is not among them; publish it beside them.`;
+  return `There are TXT records at ${name}, but not this one; publish it next to them.`;
 }

@@ -50,7 +50,8 @@ export function readProviderUrl(text: string): URL | string {
   const url = URL.parse(text);
   if (url?.protocol !== 'http:') return readHttpsUrl(text);
   const host = extractHost(url);
-  if (!isAddress(host) || !isLoopback(host)) return 'must be an https URL; http is for 127.0.0.1 and [::1] alone.';
+  if (!isAddress(host) || !isLoopback(host))
+    return 'must be an https URL; http is only allowed for 127.0.0.1 and [::1].';
   const asHttps = readHttpsUrl(text.replace(/^http:/i, 'https:'));
   return typeof asHttps === 'string' ? asHttps : url;
 }
@@ -66,13 +67,13 @@ function readIssuer(text: string, allowPrivate: readonly string[]): string {
     throw invalidField('issuer', 'issuer must be a URL without a query and without a fragment.');
   }
   if (url.pathname.endsWith(DISCOVERY)) {
-    throw invalidField('issuer', `issuer is what stands before ${DISCOVERY}: ${text.slice(0, -DISCOVERY.length)}.`);
+    throw invalidField('issuer', `issuer must not include ${DISCOVERY}; send ${text.slice(0, -DISCOVERY.length)}.`);
   }
   const host = extractHost(url);
   if (isAddress(host) && !createAddressGuard([...allowPrivate])(host)) {
     throw invalidField(
       'issuer',
-      `issuer stands at ${host}, a private address, which the configuration (sso.allow_private) does not allow.`,
+      `issuer is at ${host}, a private address; the operator can allow it with sso.allow_private.`,
     );
   }
   return text;
@@ -189,7 +190,7 @@ export async function deleteSso(ctx: Ctx, named: string) {
 export async function lockAsOwner(tx: Executor, ctx: Ctx): Promise<void> {
   const { role } = await lockPeople(tx, ctx);
   if (role === 'owner') return;
-  throw refuse('invalid_permission', { say: 'Only an owner changes the single sign-on of a team.' });
+  throw refuse('invalid_permission', { say: 'Only an owner can change the single sign-on of a team.' });
 }
 
 export const noConnection = () => notFound('Single sign-on');
@@ -208,7 +209,10 @@ function changed(store: Store, before: ConnectionRow, input: PutSsoRequest): Con
 function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow {
   const { issuer, client_id, client_secret: secret, enforced = false, default_role = 'member' } = input;
   if (secret === undefined) {
-    throw invalidField('client_secret', 'client_secret is required for a connection to another issuer or client.');
+    throw invalidField(
+      'client_secret',
+      'client_secret is required for a new connection, and when issuer or client_id changes.',
+    );
   }
   const id = store.ids.uuid();
   const now = store.clock.now();
@@ -246,11 +250,11 @@ async function replace(
 async function mustBeReady(tx: Executor, store: Store, row: ConnectionRow): Promise<void> {
   const proven = await listProvenDomains(tx, [row.team_id]);
   const missing = [
-    proven.length === 0 && 'no domain is proven; add one to it and verify it',
+    proven.length === 0 && 'no domain is verified; add one and verify it',
     row.tested_at === null &&
       `nobody has signed in through this connection; sign in once at ${store.origin()}${START_PATH}`,
     (await countExemptOwners(tx, row.team_id)) === 0 &&
-      'no owner who has a password is exempt (sso_exempt), so that nobody could sign in when the provider does not answer',
+      'no owner with a password is exempt (sso_exempt), so nobody could sign in while the provider is down',
   ].filter((one) => one !== false);
   if (missing.length === 0) return;
   throw refuse('resource_locked', { say: `Single sign-on cannot be enforced yet: ${missing.join('; and ')}.` });

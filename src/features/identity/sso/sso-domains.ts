@@ -66,7 +66,7 @@ export async function removeSsoDomain(ctx: Ctx, place: { teamId: string; domain:
     const isNeeded = row.verified_at !== null && (await findConnection(tx, ctx.teamId))?.enforced === 1;
     if (isLast && isNeeded) {
       throw refuse('resource_locked', {
-        say: 'This is the last proven domain, and the team enforces single sign-on; stop enforcing it first.',
+        say: 'This is the last verified domain, and the team enforces single sign-on; stop enforcing it first.',
       });
     }
     await removeRow(tx, row.id);
@@ -97,7 +97,7 @@ export async function settleSsoDomain(store: Store, row: SsoDomainRow, diagnosis
 
 const taken = (domain: string) =>
   refuse('resource_locked', {
-    say: `Another team of this installation signs in with addresses at ${domain}; it has to take the domain out first.`,
+    say: `Another team of this installation uses ${domain} for single sign-on; it has to remove the domain first.`,
   });
 
 function readDomain(text: string): string {
@@ -105,7 +105,7 @@ function readDomain(text: string): string {
   if (!parsed.ok) throw invalidField('domain', `domain: ${parsed.fault}`);
   const record = buildProofName(parsed.domain);
   if (record.length <= DNS_NAME_CHARS_MAX) return parsed.domain;
-  const say = `domain is too long: its record would have ${record.length} characters; at most ${DNS_NAME_CHARS_MAX} are possible.`;
+  const say = `domain is too long: its record would have ${record.length} characters; at most ${DNS_NAME_CHARS_MAX} are allowed.`;
   throw invalidField('domain', say);
 }
 

@@ -95,7 +95,7 @@ function unlessInLoop(ctx: Ctx<World>, mail: ComposedMail, { id }: Pick<ThreadRo
 const inLoop = ({ address, until, rounds, within }: AnswerLoop) =>
   refuse('validation_error', {
     status: 422,
-    say: `${address} was answered ${rounds} times within ${within} in this thread, each time after new mail: two programs may be answering each other. A program can send here again after ${isoTime(until)}; a person who is signed in can at any time.`,
+    say: `${address} got ${rounds} replies within ${within} in this thread, each after new mail, so two programs may be replying to each other. Programs can send here again after ${isoTime(until)}; a person who is signed in can send at any time.`,
   });
 
 async function mustMakeNoLoop(
@@ -123,7 +123,7 @@ async function mustMakeNoLoop(
     limits: { perSenderAndDay: PER_SENDER_AND_DAY },
   });
   if (why === undefined) return;
-  throw refuse('validation_error', { status: 422, say: `No automatic answer goes to ${to}: ${REASONS[why]}` });
+  throw refuse('validation_error', { status: 422, say: `No automatic reply is sent to ${to}: ${REASONS[why]}` });
 }
 
 function findMachineSigns(original: Original, { own }: InboxSender): MachineSign[] {
@@ -139,23 +139,23 @@ function bare(written: string): string {
 }
 
 const REASONS: Record<NoAutomaticAnswer, string> = {
-  'auto-submitted': 'the email says that a program wrote it.',
-  'answer-header': 'the email is an automatic answer itself.',
-  'null-sender': 'the email has no envelope sender, as notices have none.',
-  subject: 'the subject of the email is that of an automatic answer.',
-  bulk: 'the email was sent to many.',
-  list: 'the email came by a mailing list.',
-  suppressed: 'the email asks for no automatic answers.',
-  'no-reply': 'nobody reads what is sent to its sender.',
-  loop: 'the email has been answered from this inbox before.',
+  'auto-submitted': 'the email states that a program sent it.',
+  'answer-header': 'the email is itself an automatic reply.',
+  'null-sender': 'the email has no envelope sender, which is typical of delivery notices.',
+  subject: 'the subject of the email is typical of an automatic reply.',
+  bulk: 'the email is bulk mail.',
+  list: 'the email came through a mailing list.',
+  suppressed: 'the email requests no automatic replies.',
+  'no-reply': 'its sender address does not accept replies.',
+  loop: 'this inbox has already replied to the email.',
   'no-sender': 'the email has no sender.',
-  'own-inbox': 'it is an inbox itself.',
+  'own-inbox': 'it is itself an inbox.',
   spam: 'the thread is spam.',
   'forged-sender': 'the sender of the email is forged.',
   'not-addressed': 'the email does not name the inbox as a recipient.',
-  answered: 'this email was answered automatically before.',
-  'answered-thread': 'the thread was answered automatically, and nobody has written in it since.',
-  limit: `it had ${PER_SENDER_AND_DAY} of them within 24 hours.`,
+  answered: 'an automatic reply to this email was already sent.',
+  'answered-thread': 'an automatic reply was sent in the thread, and nobody has written in it since.',
+  limit: `it got ${PER_SENDER_AND_DAY} automatic replies within 24 hours, which is the limit.`,
 };
 
 const EVERY = '*@';
@@ -179,7 +179,7 @@ function chooseSender(
 ): InboxSender {
   const address = inbox.address.startsWith(EVERY) ? addressedIn(inbox, original) : inbox.address;
   if (address === undefined) {
-    const say = `${inbox.address} stands for every address of its domain; mail can be sent from it only in answer to mail that came to one of them.`;
+    const say = `${inbox.address} covers every address of its domain; it can only reply to mail that one of them received.`;
     throw invalidField('inbox', say);
   }
   const name = inbox.from_name ?? inbox.name ?? '';
@@ -235,10 +235,7 @@ const OURS: ReadonlySet<string> = new Set(['in-reply-to', 'references', 'reply-t
 function mustLeaveOurs(headers: Record<string, string> | null): void {
   const name = Object.keys(headers ?? {}).find((one) => OURS.has(one.toLowerCase()));
   if (name === undefined) return;
-  throw invalidField(
-    `headers.${name}`,
-    `The header ${JSON.stringify(name)} is set by the service and cannot be set here.`,
-  );
+  throw invalidField(`headers.${name}`, `The header ${JSON.stringify(name)} is set by the service; omit it.`);
 }
 
 const conversationIn = (headers: Parts['headers']): string | undefined =>
@@ -357,10 +354,7 @@ export async function composeForward(
   { thread, original, written }: Answering,
 ): Promise<ComposedMail> {
   if (isAutomatic(written.headers)) {
-    throw invalidField(
-      'headers.Auto-Submitted',
-      'A forward is written by a person: it takes no header Auto-Submitted.',
-    );
+    throw invalidField('headers.Auto-Submitted', 'A forward cannot have the header Auto-Submitted; omit it.');
   }
   const { store } = ctx;
   const sender = chooseSender(store, inbox, { threadId: thread.id, original });
@@ -392,7 +386,7 @@ const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMess
 
 function mustHaveText({ html, text }: WrittenMail): void {
   if (html !== null || text !== null) return;
-  throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
+  throw refuse('missing_required_field', { say: 'Missing required field: html or text. Send at least one of them.' });
 }
 
 /** The author of the reply did not choose these recipients: the message names the fields that the author can change. */
@@ -405,17 +399,17 @@ function mustBeFewEnough(
   const own = written.cc.length + written.bcc.length;
   if (theirs + own <= RECIPIENTS_MAX) return;
   const path = isToAll && cc.length > 0 ? 'reply_all' : 'cc';
-  const whom = path === 'reply_all' ? 'an answer to all goes to' : 'the email asks to be answered at';
+  const whom = path === 'reply_all' ? 'a reply to all goes to' : 'the email requests replies to';
   const more = own === 0 ? '' : `, and cc and bcc name ${own} more`;
-  const instead = path === 'reply_all' ? 'leave reply_all out, or ' : '';
-  const message = `${path}: ${whom} ${theirs} addresses${more}; an email may have at most ${RECIPIENTS_MAX} recipients: ${instead}write a draft with to and cc.`;
+  const instead = path === 'reply_all' ? 'omit reply_all, or ' : '';
+  const message = `${path}: ${whom} ${theirs} addresses${more}; an email may have at most ${RECIPIENTS_MAX} recipients: ${instead}create a draft with to and cc.`;
   throw invalidFields([{ path, message }]);
 }
 
 const nobodyToAnswer = () =>
   refuse('validation_error', {
     status: 422,
-    say: 'The email names nobody but the inbox to whom an answer could go; forward it instead, or write a draft with to.',
+    say: 'The email has no address to reply to other than the inbox itself; forward it, or create a draft with to.',
   });
 
 /** Parts of a mail that the author writes; the others are generated. */

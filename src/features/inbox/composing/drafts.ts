@@ -127,9 +127,9 @@ const nothingInIt = () =>
   });
 
 const halfAnAnswer = () =>
-  invalidField('thread_id', 'thread_id and reply_to_email_id name what is answered together; give both or neither.');
+  invalidField('thread_id', 'thread_id and reply_to_email_id must be used together; send both or neither.');
 
-const alreadySent = () => invalidField('draft_id', 'The draft was sent, so that it cannot be changed.');
+const alreadySent = () => invalidField('draft_id', 'The draft was sent and can no longer be changed.');
 
 const hasUrl = (files: BodyOf<'updateInboxDraft'>['attachments']): boolean =>
   files?.some(({ path }) => path !== undefined) ?? false;
@@ -160,7 +160,7 @@ async function mustHaveRoom(
 ): Promise<void> {
   const { drafts, bytes } = await weighDrafts(store.db, inbox.id);
   if (isNew && drafts >= DRAFTS_MAX) {
-    const say = `An inbox may have at most ${DRAFTS_MAX} drafts that are not sent; send or delete some first.`;
+    const say = `An inbox may have at most ${DRAFTS_MAX} unsent drafts; send or delete some first.`;
     throw invalidField('inbox', say);
   }
   const more = files.reduce((sum, { content }) => sum + content.length, 0);

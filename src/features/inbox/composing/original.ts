@@ -140,7 +140,7 @@ export async function reuseFiles(world: World, files: readonly OriginalFile[]): 
   return Promise.all(
     files.map(async ({ key, filename, contentType, contentId, size }, i): Promise<DraftAttachment> => {
       if (key === undefined) {
-        const say = `The file ${JSON.stringify(filename)} of the email was not stored, so that it cannot be sent on.`;
+        const say = `The file ${JSON.stringify(filename)} of the email was not stored, so it cannot be forwarded.`;
         throw invalidAttachment('attachments', say);
       }
       const found = await referToContent(world, key);

@@ -54,7 +54,7 @@ async function setLabels(tx: Executor, { store, teamId, actor }: Ctx, thread: Th
   const ids = [...new Set(wanted.map((id) => id.toLowerCase()))];
   const unknown = ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) {
-    throw invalidField(`labels.${unknown}`, `labels: ${ids[unknown]} is no label of this inbox`);
+    throw invalidField(`labels.${unknown}`, `labels: ${ids[unknown]} is not a label of this inbox`);
   }
   if (ids.length > LABELS_A_THREAD_MAX) {
     throw invalidField('labels', `labels: a thread has at most ${LABELS_A_THREAD_MAX} labels`);
@@ -142,8 +142,8 @@ async function loadAssignee(tx: Executor, teamId: string, email: string | null):
   const member = await findMemberByEmail(tx, teamId, toEmailKey(email));
   if (member && member.role !== 'viewer') return member.user_id;
   const message = member
-    ? `assignee: ${email} may only read in this team; a member answers`
-    : `assignee: ${email} is nobody in this team`;
+    ? `assignee: ${email} has only read access in this team; assign a member`
+    : `assignee: ${email} is not a member of this team`;
   throw invalidField('assignee', message);
 }
 

@@ -47,7 +47,7 @@ export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'
   const inbox = await inboxNamed(ctx, named);
   if (query.snoozed === true && query.folders !== undefined) {
     throw refuse('invalid_parameter', {
-      say: 'Give only one of snoozed and folders; what is snoozed is in none of them.',
+      say: 'snoozed and folders cannot be used together, because snoozed threads are in no folder; send only one of them.',
     });
   }
   const folders = query.snoozed === true ? (['snoozed'] as const) : (foldersIn(query.folders) ?? WITHOUT_FOLDERS);

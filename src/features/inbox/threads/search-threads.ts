@@ -99,7 +99,7 @@ function addressesIn(name: string, text: string | undefined): string[] | undefin
     .filter((part) => part !== '');
   if (parts === undefined) return undefined;
   if (parts.length > 0 && parts.length <= ADDRESSES_MAX) return parts;
-  throw refuse('invalid_parameter', { say: `${name} must be 1 to ${ADDRESSES_MAX} addresses with commas between.` });
+  throw refuse('invalid_parameter', { say: `${name} must be 1 to ${ADDRESSES_MAX} addresses separated by commas.` });
 }
 
 /** Finds matching threads, each at the position of its newest matching email. */
@@ -182,7 +182,7 @@ const earliest = (a: string | undefined, b: string | undefined): string | undefi
 
 const tooWide = (emails: number) =>
   refuse('invalid_parameter', {
-    say: `search has looked at ${emails} emails and found none; narrow it with start_date and end_date, or search for more letters.`,
+    say: `search has checked ${emails} emails without a match; narrow it with start_date and end_date, or search for a longer text.`,
   });
 
 /** An id is made before its commit: after this time, every email with a smaller id is in the table. */

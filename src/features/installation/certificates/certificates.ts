@@ -98,7 +98,7 @@ export async function renewCertificates(
   if (!asksForCertificates(config)) {
     throw refuse('validation_error', {
       status: 422,
-      say: 'No authority is asked for certificates here: acme.directory is empty in the settings, or tls.certificate_file names a file of your own.',
+      say: 'This installation does not request certificates from an authority: acme.directory is empty in the settings, or tls.certificate_file is set to your own certificate.',
     });
   }
   const rows = (await allCertificates(db)).filter((row) => name === undefined || row.name === name.toLowerCase());

@@ -104,7 +104,7 @@ async function faultOfFile(
   } catch (error) {
     return `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`;
   }
-  return sha256 !== null && hash.digest('hex') !== sha256 ? 'has another hash than its row says' : undefined;
+  return sha256 !== null && hash.digest('hex') !== sha256 ? 'has a different hash than its row' : undefined;
 }
 
 /**
@@ -147,7 +147,7 @@ async function undo(from: MoveEnd, to: MoveEnd, at: number): Promise<void> {
 
 const wasUsed = (from: MoveEnd, to: MoveEnd): MoveRefused =>
   new MoveRefused(
-    `${to.says} is not an unused copy of ${from.says}: once it was used, what came since is brought back only by another move. Nothing was changed`,
+    `${to.says} is not an unused copy of ${from.says}. Data that was added after its first use can only be brought back by another move. Nothing was changed`,
   );
 
 export type MovePhase = 'counting' | 'copying' | 'verifying' | 'reading contents' | 'indexing' | 'finishing';
@@ -256,8 +256,7 @@ interface Ends {
 
 async function checkEnds(order: MoveOrder, { source, from, to }: Ends) {
   const { pending } = await schemaState(source);
-  if (pending.length > 0)
-    throw new MoveRefused(`${from.says} is of an older version; bring it up to this one first: rasket migrate`);
+  if (pending.length > 0) throw new MoveRefused(`${from.says} has an older schema; upgrade it first: rasket migrate`);
   const id = await mustBelongTogether({ ...order, db: source }, { sealed: order.sealed, mayFound: false });
   if (id === undefined)
     throw new MoveRefused(`${from.says} belongs to no installation yet; start the service on it once`);
@@ -266,13 +265,13 @@ async function checkEnds(order: MoveOrder, { source, from, to }: Ends) {
   const state = await readTargetState(to, installation);
   if (mark?.state === 'moved' && state === 'whole' && mark.other === to.says)
     throw new MoveDone(
-      `this was done already: the rows are in ${mark.other}, which nobody has used yet. Let the settings lead there, by hand or with --write-config, and start the service`,
+      `the move was already made: the rows are in ${mark.other}, which has not been used yet. Point the settings to it, by hand or with --write-config, and start the service`,
     );
   if (mark?.state === 'moved' && state !== 'half')
-    throw new MoveRefused(`this database was moved to ${mark.other} already. Nothing was changed`);
+    throw new MoveRefused(`this database was already moved to ${mark.other}. Nothing was changed`);
   if (state === 'whole')
     throw new MoveRefused(
-      `${to.says} holds a whole copy that nobody has used yet. Name an empty database. Nothing was changed`,
+      `${to.says} contains a complete copy that has not been used yet. Choose an empty database. Nothing was changed`,
     );
   const bytes = await databaseBytes(source);
   await mustHaveRoom(to, bytes);
@@ -289,7 +288,7 @@ async function loadMark(source: ReadOnlyDb): Promise<Awaited<ReturnType<typeof r
   const mark = await readMove(source);
   if (mark?.state === 'copying')
     throw new MoveRefused(
-      `this database is an unfinished copy of ${mark.other}: move from there again. Nothing was changed`,
+      `this database is an unfinished copy of ${mark.other}: start the move there again. Nothing was changed`,
     );
   // A copy that is complete and not used yet can be used as it is.
   return mark?.state === 'moved' ? mark : undefined;
@@ -411,7 +410,7 @@ export async function leaveSource(
     }
   };
   const wasChanged = (): MoveRefused =>
-    new MoveRefused(`${from.says} was changed while it was copied; stop whatever writes to it and begin again`);
+    new MoveRefused(`${from.says} was changed while it was copied; stop everything that writes to it, and start again`);
   async function mustBeUnchanged(): Promise<void> {
     if (!(await isUnchanged())) throw wasChanged();
   }
@@ -421,7 +420,7 @@ export async function leaveSource(
       await end();
       throw isLockTimeout(error)
         ? new MoveRefused(
-            `a node or a command is writing to ${from.says}; stop all nodes and commands first, and begin again`,
+            `a node or a command is writing to ${from.says}; stop all nodes and commands first, and start again`,
           )
         : error;
     },

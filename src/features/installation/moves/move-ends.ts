@@ -62,8 +62,8 @@ export async function targetState(db: Executor, says: string, installation: stri
   const isCopy = mark?.state === 'copying' || mark?.state === 'copied';
   if (isCopy && mark.installation === installation) return mark.state === 'copying' ? 'half' : 'whole';
   if (mark?.state === 'leaving') throw notEmpty(says, `its rows were about to be moved to ${mark.other}`);
-  if (mark?.state === 'copying') throw notEmpty(says, 'it holds an unfinished copy of another installation');
-  if (mark?.state === 'moved') throw notEmpty(says, `its rows were moved to ${mark.other}, and it is kept as it was`);
+  if (mark?.state === 'copying') throw notEmpty(says, 'it contains an unfinished copy of another installation');
+  if (mark?.state === 'moved') throw notEmpty(says, `its rows were moved to ${mark.other}, and it is kept unchanged`);
   const tables = await tableShapes(db);
   if (tables.length === 0) return 'empty';
   if ((await schemaState(db)).done.length === 0) throw notEmpty(says, `it has the table ${tables[0]?.name ?? ''}`);
@@ -77,15 +77,15 @@ export async function targetState(db: Executor, says: string, installation: stri
 }
 
 const notEmpty = (says: string, because: string): MoveRefused =>
-  new MoveRefused(`${says} is not empty: ${because}. Name an empty database. Nothing was changed`);
+  new MoveRefused(`${says} is not empty: ${because}. Choose an empty database. Nothing was changed`);
 
 /** Refuses an existing file that is not a database: it was named by mistake, and is left unchanged. */
 export function mustBeDatabase({ options, says }: MoveEnd): void {
   if (options.driver === 'pg') return;
   const found = statSync(options.file);
   if (found.isFile() && (found.size === 0 || readBeginning(options.file).startsWith('SQLite format 3\0'))) return;
-  const what = found.isDirectory() ? 'a folder' : 'no SQLite database';
-  throw new MoveRefused(`${says} is ${what}. Name a new file. Nothing was changed`);
+  const what = found.isDirectory() ? 'a folder' : 'not an SQLite database';
+  throw new MoveRefused(`${says} is ${what}. Choose a new file. Nothing was changed`);
 }
 
 function readBeginning(file: string): string {
@@ -103,13 +103,13 @@ export async function mustTakeEverything(db: Executor, says: string): Promise<vo
   if (db.dialect !== 'pg') return;
   const facts = await serverFacts(db);
   const refuse = (because: string): MoveRefused => new MoveRefused(`${says} ${because}. Nothing was changed`);
-  if (facts.isReplica) throw refuse('is a replica, which cannot be written to; name its primary');
+  if (facts.isReplica) throw refuse('is a replica, which cannot be written to; use its primary');
   if (facts.isReadOnly) throw refuse('is read-only (default_transaction_read_only)');
   if (facts.encoding !== 'UTF8')
-    throw refuse(`has the encoding ${facts.encoding}; make one with: createdb --encoding UTF8 --template template0`);
+    throw refuse(`has the encoding ${facts.encoding}; create one with: createdb --encoding UTF8 --template template0`);
   if (!facts.mayCreate)
     throw refuse(
-      'lets this user make no tables; make the user its owner: createdb --owner, or alter database … owner to …',
+      'does not let this user create tables; make the user its owner: createdb --owner, or alter database … owner to …',
     );
   await mustBeAlone(db, says);
 }
@@ -122,7 +122,7 @@ export async function mustBeAlone(db: Executor, says: string): Promise<void> {
   const open =
     others.length === 1 ? 'another connection of rasket is' : `${others.length} other connections of rasket are`;
   throw new MoveRefused(
-    `${open} open to ${says}; stop all nodes and commands first. They are: ${listed(others)}. Those of a machine that is cut off end within a minute by themselves; to end them at once: select pg_terminate_backend(pid) from unnest(array[${pids}]) as pid. Nothing was changed`,
+    `${open} open to ${says}; stop all nodes and commands first. They are: ${listed(others)}. Connections of a machine without network end within a minute; to end them at once: select pg_terminate_backend(pid) from unnest(array[${pids}]) as pid. Nothing was changed`,
   );
 }
 
@@ -151,18 +151,18 @@ export async function mustHaveRoom(end: MoveEnd, bytes: number): Promise<void> {
   const { driver, file } = end.options;
   if (driver === 'pg') return;
   const folder = path.dirname(file);
-  if (!existsSync(folder)) throw new MoveRefused(`${folder} is not there; make it first. Nothing was changed`);
+  if (!existsSync(folder)) throw new MoveRefused(`${folder} does not exist; create it first. Nothing was changed`);
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    throw new MoveRefused(`this user may make no file in ${folder}. Nothing was changed`);
+    throw new MoveRefused(`this user cannot create files in ${folder}. Nothing was changed`);
   }
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize + (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const needed = Math.ceil(bytes * ROOM_FACTOR);
   if (free < needed)
     throw new MoveRefused(
-      `${megabytes(needed)} are needed on the disk of ${folder}, and ${megabytes(free)} are free. Nothing was changed`,
+      `${megabytes(needed)} are needed on the disk of ${folder}, but only ${megabytes(free)} are free. Nothing was changed`,
     );
 }
 

@@ -48,7 +48,7 @@ export async function sweepBlobs(store: Store, { remove }: { remove: boolean }):
   if (remove && (await isUnconfirmedCopy(store)))
     throw refuse('validation_error', {
       status: 422,
-      say: 'This is a restored copy, and its original may have the same place for content: nothing is removed until you confirm that the original sends no more, with: rasket sending on',
+      say: 'This is a restored copy, and its original may use the same store for content, so nothing is removed. Confirm that the original no longer sends, with: rasket sending on',
     });
   const { looked, owners } = await findOrphans(store);
   return { looked, orphans: owners.length, removed: remove ? await removeAll(store, owners) : 0 };

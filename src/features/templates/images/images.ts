@@ -112,7 +112,7 @@ async function write(
   if (taken + row.bytes > bytesMax) {
     throw refuse('validation_error', {
       status: 422,
-      say: `The images of this team may weigh ${bytesMax} bytes together (images.max_bytes_per_team of this server); ${taken} are taken, and this one has ${row.bytes}. Delete some.`,
+      say: `The images of this team may have at most ${bytesMax} bytes in total (images.max_bytes_per_team of this server); ${taken} are used, and this image has ${row.bytes}. Delete some images first.`,
     });
   }
   await insertImage(tx, row);
@@ -125,14 +125,14 @@ function mustBePicture(content: Buffer): ImageHead {
   if ('fault' in head) {
     throw unfit(
       head.fault === 'unknown'
-        ? 'The body is no PNG, JPEG, GIF or WebP picture by its first bytes; send the bytes of the file as they are, neither as a form nor as JSON.'
-        : `The body begins as ${head.type} and its size cannot be read; it was cut short or is damaged.`,
+        ? 'The body is not a PNG, JPEG, GIF or WebP image; send the bytes of the file as the body, not as a form or JSON.'
+        : `The body begins as ${head.type}, but its dimensions cannot be read; the file is truncated or damaged.`,
     );
   }
   const { width, height } = head;
   if (width > SIDE_MAX || height > SIDE_MAX || width * height > PIXELS_MAX) {
     throw unfit(
-      `The picture is ${width} × ${height} pixels; at most ${SIDE_MAX} a side and ${PIXELS_MAX} in all are taken.`,
+      `The image has ${width} × ${height} pixels; at most ${SIDE_MAX} on each side and ${PIXELS_MAX} in total are allowed.`,
     );
   }
   return head;
@@ -163,7 +163,7 @@ function stillShown(names: readonly string[]) {
   const named = names.slice(0, NAMED_MAX).map((name) => JSON.stringify(name));
   const more = names.length > NAMED_MAX ? ' and more' : '';
   return refuse('resource_locked', {
-    say: `Broadcasts that were sent or are on their way show this image: ${named.join(', ')}${more}. Without it their readers see a gap; delete it all the same with force=true.`,
+    say: `Broadcasts that were sent or are being sent show this image: ${named.join(', ')}${more}. Without it, their readers see a gap; to delete it anyway, use force=true.`,
   });
 }
 

@@ -25,7 +25,7 @@ export function readValues(
 ): Map<string, string> {
   const entries = Object.entries(given);
   if (entries.length > VALUES_MAX) {
-    const message = `template.variables may hold at most ${VALUES_MAX} values; got ${entries.length}.`;
+    const message = `template.variables may have at most ${VALUES_MAX} values; got ${entries.length}.`;
     throw invalidFields([{ path: 'template.variables', message }]);
   }
   const faults: FieldFault[] = [];
@@ -53,7 +53,7 @@ function findFault({ variables }: PublishedVersion, key: string, value: unknown)
 }
 
 function subjectFault(value: string): string | undefined {
-  return isOneLine(value) ? undefined : 'stands in the subject and must be one line without control characters.';
+  return isOneLine(value) ? undefined : 'is used in the subject and must be one line without control characters.';
 }
 
 function faultAt(key: string, says: string): FieldFault {
@@ -196,7 +196,7 @@ function mustFit({ html, text }: PublishedVersion, values: Parameters<typeof mer
 }
 
 function tooLong(size: string) {
-  const message = `template.variables: with these values, html and text would have ${size}; at most ${BODY_BYTES_MAX} bytes are possible.`;
+  const message = `template.variables: with these values, html and text would have ${size}; at most ${BODY_BYTES_MAX} bytes are allowed.`;
   return invalidFields([{ path: 'template.variables', message }]);
 }
 

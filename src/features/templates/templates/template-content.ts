@@ -46,7 +46,7 @@ function variableFaults(variables: readonly VariableInput[]): FieldFault[] {
       faults.push({ path, message: `${path} ${says}` });
     };
     if (RESERVED_KEYS.has(key))
-      at('key', `is ${key}, which is reserved; reserved are ${[...RESERVED_KEYS].join(', ')}.`);
+      at('key', `is ${key}, which is reserved; reserved keys are ${[...RESERVED_KEYS].join(', ')}.`);
     if (seen.has(key)) at('key', `is ${key}, which is declared already; declare each key once.`);
     seen.add(key);
     const fault = fallback === undefined || fallback === null ? undefined : valueFault(type, fallback);
@@ -59,7 +59,7 @@ const VALUE_CHARS_MAX = 2000;
 
 /** Returns the fault of a value for a variable of this type; undefined if it is valid. */
 export function valueFault(type: Variable['type'], value: unknown): string | undefined {
-  if (typeof value !== type) return `must be a ${type}, as the variable is declared; got ${describeKind(value)}.`;
+  if (typeof value !== type) return `must be a ${type}, the declared type of the variable; got ${describeKind(value)}.`;
   // JSON can spell numbers beyond the range of a double, such as 1e999.
   if (type === 'number' && !Number.isFinite(value)) return 'must be a finite number.';
   const chars = typeof value === 'string' ? countChars(value) : 0;
@@ -109,7 +109,10 @@ const REPLY_TO_MAX = 50;
 export function mustBeWritable(input: CreateTemplateRequest | UpdateTemplateRequest): void {
   const faults: FieldFault[] = [];
   if (input.alias && isUuid(input.alias)) {
-    faults.push({ path: 'alias', message: 'alias must not have the form of a UUID; templates are also named by id.' });
+    faults.push({
+      path: 'alias',
+      message: 'alias must not have the form of a UUID, because templates are also identified by id.',
+    });
   }
   faults.push(...messageFaults(input), ...variableFaults(input.variables ?? []));
   if (faults.length > 0) throw invalidFields(faults);
@@ -129,7 +132,7 @@ export function messageFaults(input: WrittenMessage): FieldFault[] {
   if (typeof input.from === 'string') faults.push(...mailboxFaults('from', [input.from], false));
   const replyTo = readList(input.reply_to);
   if (replyTo.length > REPLY_TO_MAX) {
-    const message = `reply_to may name at most ${REPLY_TO_MAX} addresses; got ${replyTo.length}.`;
+    const message = `reply_to may have at most ${REPLY_TO_MAX} addresses; got ${replyTo.length}.`;
     faults.push({ path: 'reply_to', message });
   } else faults.push(...mailboxFaults('reply_to', replyTo, Array.isArray(input.reply_to)));
   return [...faults, ...subjectFaults(input.subject ?? ''), ...bodyFaults(input.html ?? '', input.text ?? '')];
@@ -149,7 +152,9 @@ function mailboxFaults(field: string, texts: string[], isList: boolean): FieldFa
     const parsed = parseMailbox(text);
     const path = isList ? `${field}.${i}` : field;
     if (collectKeys(parseMerge(text)).size > 0) {
-      return [{ path, message: `${path} must not hold a variable; only subject, html and text are merged.` }];
+      return [
+        { path, message: `${path} must not contain a variable; only subject, html and text can contain variables.` },
+      ];
     }
     return parsed.ok ? [] : [{ path, message: `${path}: ${parsed.fault}` }];
   });
@@ -177,6 +182,6 @@ function bodyFaults(html: string, text: string): FieldFault[] {
 
 /** Returns the refusal for a violated unique constraint on aliases. */
 export function aliasTaken(alias: string): Refusal {
-  const message = `alias: another template of this team is called ${alias}; an alias names one template.`;
+  const message = `alias: another template of this team has the alias ${alias}; choose a different alias.`;
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'alias', message }] });
 }

@@ -94,7 +94,7 @@ function warnOfVariables(draft: VersionRow, keys: UsedKeys): string[] {
   return (['html', 'text', 'subject'] as const).flatMap((field) => {
     const bare = [...keys[field].bare].filter((key) => !declared.has(key)).map((key) => `{{{${key}}}}`);
     if (bare.length === 0) return [];
-    return `${field} uses ${bare.join(', ')}, which broadcasts and automations fill; an email of POST /emails with this template prints nothing there, unless a default such as {{{KEY|default}}} is written.`;
+    return `${field} uses ${bare.join(', ')}, which only broadcasts and automations fill; emails of POST /emails with this template show nothing there unless you write a default, such as {{{KEY|default}}}.`;
   });
 }
 

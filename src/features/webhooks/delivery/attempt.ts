@@ -22,20 +22,20 @@ function describeFault(fault: PostFault, timeoutMs: number): string {
     case 'tls':
       return `The TLS handshake failed: ${fault.code}.`;
     case 'timeout':
-      return `The endpoint did not answer within ${timeoutMs / 1000} seconds.`;
+      return `The endpoint did not respond within ${timeoutMs / 1000} seconds.`;
     case 'interrupted':
-      return 'The endpoint closed the connection before its answer was complete.';
+      return 'The endpoint closed the connection before its response was complete.';
     case 'unreadable':
-      return fault.wrong === 'syntax' ? `The answer is not HTTP/1.1: ${fault.reason}.` : UNREADABLE[fault.wrong];
+      return fault.wrong === 'syntax' ? `The response is not HTTP/1.1: ${fault.reason}.` : UNREADABLE[fault.wrong];
   }
 }
 
 const UNREADABLE = {
-  upgrade: 'The endpoint answered 101 Switching Protocols, which it was not asked for.',
-  interim: 'The endpoint sent more than 16 interim answers (1xx), or one of more than 8 KB, and no final one.',
-  endless: 'The endpoint sent more than 128 KB that did not make an answer.',
-  headers: 'The headers of the answer are longer than 16 KB.',
-  length: 'The Content-Length of the answer contradicts itself or does not fit its body.',
+  upgrade: 'The endpoint responded with 101 Switching Protocols, which was not requested.',
+  interim: 'The endpoint sent more than 16 interim responses (1xx), or one of more than 8 KB, and no final response.',
+  endless: 'The endpoint sent more than 128 KB without a complete response.',
+  headers: 'The headers of the response are longer than 16 KB.',
+  length: 'The Content-Length of the response contradicts itself or does not match the body.',
 };
 
 /** Time limit of one attempt, from the connection to the end of the response. */

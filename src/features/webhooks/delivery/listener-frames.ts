@@ -26,10 +26,10 @@ export const writePosition = ({ listenerId, batch, eventId }: StreamPosition): s
 export type ClosedReason = 'shutting_down' | 'key_revoked' | 'session_ended' | 'lost';
 
 const CLOSED: Record<ClosedReason, string> = {
-  shutting_down: 'The server is stopping; connect again to go on where this stream ends.',
-  key_revoked: 'The API key is not valid any more.',
-  session_ended: 'The session has ended, or is in another team now; sign in again.',
-  lost: 'Another stream took this listener over, or more events were waiting for it than are kept; listen anew.',
+  shutting_down: 'The server is stopping; connect again to continue where this stream ends.',
+  key_revoked: 'The API key is no longer valid.',
+  session_ended: 'The session has ended or has switched to another team; sign in again.',
+  lost: 'Another stream took over this listener, or too many events were waiting for it; start listening again.',
 };
 
 /** Keeps the connection open through proxies that close silent ones. */

@@ -108,7 +108,7 @@ async function openListener(ctx: Ctx, input: ListenInput): Promise<OpenListener>
 const tooMany = () =>
   refuse('validation_error', {
     status: 422,
-    say: `A team may have ${STREAMS_PER_TEAM_MAX} listeners open at once; end one of them first.`,
+    say: `A team may have at most ${STREAMS_PER_TEAM_MAX} open listeners; close one first.`,
   });
 
 /**
@@ -284,7 +284,7 @@ export function createListeners(world: World): Listeners {
       if (isClosing) throw refuse('service_unavailable', { say: 'The server is stopping; try again in a moment.' });
       if (streams.size + opening >= STREAMS_MAX) {
         throw refuse('service_unavailable', {
-          say: `This server streams to ${STREAMS_MAX} listeners, and all are taken.`,
+          say: `This server already streams to ${STREAMS_MAX} listeners, which is its limit; try again later.`,
         });
       }
       opening++;

@@ -48,11 +48,10 @@ const UNKNOWN_ISSUERS: ReadonlySet<string> = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-const TRUSTED =
-  ' One of an issuer of your own is trusted when the server is started with NODE_EXTRA_CA_CERTS=/path/ca.pem.';
+const TRUSTED = ' To trust a private issuer, start the server with NODE_EXTRA_CA_CERTS=/path/ca.pem.';
 
 const SWITCH =
-  ' An endpoint can be created before its server runs when the operator of this installation sets webhooks.check_connection = false.';
+  ' To allow endpoints whose server does not run yet, the operator of this installation sets webhooks.check_connection = false.';
 
 /** Outside development, a name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
 function inWords(
@@ -63,7 +62,7 @@ function inWords(
   switch (fault.kind) {
     case 'blocked':
       if (profile !== 'development') {
-        return 'its host has no public address; it must resolve to one that the internet can reach.';
+        return 'its host has no public address; it must resolve to an address that can be reached from the internet.';
       }
       return hasNoAddress
         ? 'its host cannot be resolved: the name has no address; correct the name, or add an address to it in the DNS.'

@@ -266,9 +266,9 @@ export async function triggerWebhook(ctx: Ctx, { type, webhook_id: only }: BodyO
     await insertPayloads(tx, [{ event_id: event.id, team_id: teamId, payload, isOfRecorded: false }]);
     const taken = await offerSample(tx, event, only);
     if (taken.webhooks.length > 0 || taken.listeners > 0) return taken;
-    if (named?.status === 'disabled') throw refused(`The webhook ${named.id} is disabled and is sent nothing.`);
-    if (named) throw refused(`The webhook ${named.id} does not take ${type}; add it to its events.`);
-    throw refused(`No enabled webhook and no listener takes ${type}; nobody would be sent it.`);
+    if (named?.status === 'disabled') throw refused(`The webhook ${named.id} is disabled; enable it first.`);
+    if (named) throw refused(`The webhook ${named.id} does not subscribe to ${type}; add it to its events.`);
+    throw refused(`No enabled webhook and no listener subscribes to ${type}.`);
   });
   return { object: 'webhook_trigger' as const, id: publicEventId(event.id), type, webhooks, listeners };
 }

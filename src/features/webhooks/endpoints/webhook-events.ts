@@ -61,7 +61,7 @@ async function mustBeWithinLimit(tx: Executor, teamId: string, now: number): Pro
 const disabled = (id: string) =>
   refuse('validation_error', {
     status: 422,
-    say: `The webhook ${id} is disabled and is sent nothing; enable it before replaying its events.`,
+    say: `The webhook ${id} is disabled; enable it before replaying its events.`,
   });
 
 export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: QueryOf<'listWebhookEvents'>, page: Page) {
@@ -136,6 +136,6 @@ function readInstant(name: string, text: string | undefined): number | undefined
   const time = parseIsoTime(text);
   if (time && !time.isDateAlone) return time.ms;
   throw refuse('invalid_parameter', {
-    say: `${name} must be an ISO 8601 instant such as 2027-01-31T12:00:00Z, with its time of day; got ${JSON.stringify(text.slice(0, 40))}.`,
+    say: `${name} must be an ISO 8601 time with date and time of day, such as 2027-01-31T12:00:00Z; got ${JSON.stringify(text.slice(0, 40))}.`,
   });
 }

@@ -137,17 +137,17 @@ function readLocalUrl(text: string): URL | string {
   const url = textFault(asHttps) ?? readHttpsUrl(asHttps);
   if (typeof url === 'string') return url;
   if (isLocalHost(url.hostname)) return new URL(text);
-  return 'must be https, or http at a host of your own such as http://localhost:4000/hooks.';
+  return 'must be an https URL, or an http URL of a local host such as http://localhost:4000/hooks.';
 }
 
 /** Reports text that URL parsers would fix or drop silently: it is stored as written, and parsed again. */
 function textFault(text: string): string | undefined {
-  if (text.includes('#')) return 'must be a URL without a fragment (#…), which no request carries.';
+  if (text.includes('#')) return 'must be a URL without a fragment (#…).';
   // "https://a\@b/" is a path at a for some parsers and the host b for others.
   if (text.includes('\\')) return 'must be a URL without backslashes; in a path, write %5C.';
   if (/^https:\/\/[^\s/?]/i.test(text) && URL.canParse(text)) return undefined;
   if (/^http:/i.test(text))
-    return 'must be https. A program on your own machine gets events by listening, without an endpoint.';
+    return 'must be an https URL. To get events on your own machine without an endpoint, use rasket webhooks listen.';
   return 'must be an absolute https URL such as https://example.com/hooks.';
 }
 
@@ -265,7 +265,7 @@ export async function mustAllowWebhook(store: Store, db: Executor, teamId: strin
   if (count < limit) return;
   throw refuse('validation_error', {
     status: 422,
-    say: `The plan of this team allows ${limit} webhook endpoints and it has ${count}; delete one first.`,
+    say: `The plan of this team allows ${limit} webhook endpoints, and it has ${count}; delete one first.`,
   });
 }
 

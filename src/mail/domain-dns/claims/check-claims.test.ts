@@ -33,7 +33,7 @@ describe('the proof of a claim', () => {
   it.each(['nxdomain', 'nodata'] as const)('is pending: %s', (why) => {
     expect(judge({ kind: 'none', why })).toEqual({
       status: 'pending',
-      diagnosis: 'There is no TXT record at example.com yet; publish this one there.',
+      diagnosis: 'There is no TXT record at example.com yet; publish this one.',
     });
   });
 

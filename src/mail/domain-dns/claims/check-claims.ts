@@ -94,10 +94,10 @@ export function checkProof(name: string, wanted: string, answer: Lookup<string[]
     case 'failed':
       return {
         status: 'temporary_failure',
-        diagnosis: `Nobody could say which TXT records ${name} has (${answer.reason}); it is asked again within the hour.`,
+        diagnosis: `The TXT records of ${name} could not be looked up (${answer.reason}); the look-up is repeated within the hour.`,
       };
     case 'none':
-      return { status: 'pending', diagnosis: `There is no TXT record at ${name} yet; publish this one there.` };
+      return { status: 'pending', diagnosis: `There is no TXT record at ${name} yet; publish this one.` };
     case 'found':
       return checkTexts(name, wanted, answer.records.map(unquoted));
   }
@@ -108,11 +108,11 @@ function checkTexts(name: string, wanted: string, texts: string[]): Proof {
   if (texts.some((text) => text.startsWith(PROOF_LABEL))) {
     return {
       status: 'failed',
-      diagnosis: `The ${PROOF_LABEL}… record at ${name} has another value; publish this claim's, beside it or in its place.`,
+      diagnosis: `The ${PROOF_LABEL}… record at ${name} has a different value; publish the one of this claim next to it or instead of it.`,
     };
   }
   const count = texts.length === 1 ? 'one TXT record' : `${texts.length} TXT records`;
-  return { status: 'pending', diagnosis: `${name} has ${count}, and this is not among them; publish it beside them.` };
+  return { status: 'pending', diagnosis: `${name} has ${count}, but not this one; publish it next to them.` };
 }
 
 /** Removes the quotation marks that some DNS panels publish and others require around a text. */

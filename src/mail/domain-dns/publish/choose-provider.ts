@@ -76,7 +76,7 @@ function readTsigSecret(world: World, provider: string, settings: DnsProviderSet
   const secret = tsigSecretIn(readSecret(world, provider, settings.key_secret, file));
   if (secret !== undefined) return secret;
   world.log.error({ provider, file }, 'the key file of a dns provider contains no secret');
-  const say = `The key_secret_file of the DNS provider ${provider} holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it; its operator has to look into it.`;
+  const say = `The key_secret_file of the DNS provider ${provider} contains neither a base64 secret of 16 to 128 bytes nor one key as tsig-keygen prints it; ask the operator to correct it.`;
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }
 
@@ -86,7 +86,7 @@ function readSecret(world: World, provider: string, secret: string, file: string
     return readFileSync(path.resolve(world.dataDir, file), 'utf8').trim();
   } catch (error) {
     world.log.error({ err: error, provider, file }, 'the secret of a dns provider cannot be read');
-    const say = `The secret of the DNS provider ${provider} cannot be read; its operator has to look into it.`;
+    const say = `The secret of the DNS provider ${provider} cannot be read; ask the operator to correct it.`;
     throw new ProviderFault('refused', say, { nothingChanged: true, because: error });
   }
 }
@@ -146,7 +146,7 @@ export function providerFor(world: World, slug: string | undefined, name: string
 function ofToken(world: World, slug: string, name: string, apiToken: string): Chosen {
   const settings = findSettings(world.config, name);
   if (settings?.kind !== 'cloudflare' || (name !== 'cloudflare' && !mayUse(settings, slug))) {
-    const say = `api_token is for Cloudflare's API; provider must be "cloudflare" or absent beside it.`;
+    const say = `api_token is for the API of Cloudflare; set provider to "cloudflare", or omit it.`;
     throw new ProviderFault('refused', say, { nothingChanged: true });
   }
   return { provider: createProviderOfToken(world, name, settings, apiToken), isOperators: false };
@@ -173,12 +173,12 @@ function onlyOneFor(config: Config, usable: readonly string[], domain: string): 
   const [first, ...others] = usable.filter(holds);
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
-    const say = `The DNS providers ${[first, ...others.slice(0, -1)].join(', ')} and ${others.at(-1)} hold the zone of ${domain}; name one of them as provider.`;
+    const say = `The DNS providers ${[first, ...others.slice(0, -1)].join(', ')} and ${others.at(-1)} have the zone of ${domain}; set provider to one of them.`;
     throw new ProviderFault('refused', say, { nothingChanged: true });
   }
   if (usable.length === 0) throw notUsable(undefined, usable);
   const held = usable.map((name) => `${name} (${(findSettings(config, name)?.zones ?? []).slice(0, 10).join(', ')})`);
-  const say = `No DNS provider of your team has a zone for ${domain}; there are ${held.join(', ')}.`;
+  const say = `No DNS provider of your team has a zone for ${domain}; the providers are ${held.join(', ')}.`;
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }
 
@@ -187,7 +187,7 @@ function notUsable(name: string | undefined, usable: readonly string[]): Provide
   const what = name === undefined ? 'There is no DNS provider' : `There is no DNS provider ${JSON.stringify(name)}`;
   const say =
     usable.length === 0
-      ? `${what} that your team may use: the operator of this installation names the teams of each. A Cloudflare API token of your own is another way: api_token.`
-      : `${what} that your team may use; there ${usable.length === 1 ? 'is' : 'are'} ${usable.join(', ')}.`;
+      ? `${what} that your team may use; the operator of this installation decides which teams may use each. You can also send your own Cloudflare API token as api_token.`
+      : `${what} that your team may use; your team may use ${usable.join(', ')}.`;
   return new ProviderFault('refused', say, { nothingChanged: true });
 }

@@ -13,18 +13,18 @@ interface Envelope {
 function readEnvelope(provider: string, what: string, answer: ApiAnswer, isWrite: boolean): Envelope {
   const unknownFate = { nothingChanged: !isWrite };
   if (answer.kind === 'failed') {
-    const say = `The DNS provider ${provider} could not be asked to ${what}: ${answer.say}.`;
+    const say = `The DNS provider ${provider} could not be reached to ${what}: ${answer.say}.`;
     throw new ProviderFault('unavailable', say, { ...unknownFate, because: answer.because });
   }
   const envelope = parseEnvelope(answer.body);
   if (envelope?.success && answer.status < 300) return envelope;
   const { status } = answer;
   if (!envelope) {
-    const say = `The DNS provider ${provider} answered ${status} with something that is not its API's JSON when asked to ${what}.`;
+    const say = `The DNS provider ${provider} responded to the request to ${what} with status ${status} and a body that is not the JSON of its API.`;
     throw new ProviderFault('unavailable', say, unknownFate);
   }
-  const told = envelope.errors.map(({ code, message }) => `${message} (${code})`).join('; ') || 'it does not say why';
-  const say = `The DNS provider ${provider} answered ${status} when asked to ${what}: ${told}.`;
+  const told = envelope.errors.map(({ code, message }) => `${message} (${code})`).join('; ') || 'it gave no reason';
+  const say = `The DNS provider ${provider} responded to the request to ${what} with status ${status}: ${told}.`;
   const isTemporary = status === 429 || status >= 500;
   throw new ProviderFault(isTemporary ? 'unavailable' : 'refused', say, {
     nothingChanged: !isWrite || (status >= 400 && status < 500),
@@ -99,7 +99,7 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
     if (zoneIds.size === 0) await allZones();
     const id = zoneIds.get(zone);
     if (id !== undefined) return id;
-    const say = `The token of the DNS provider ${name} does not reach the zone ${zone}.`;
+    const say = `The token of the DNS provider ${name} has no access to the zone ${zone}.`;
     throw new ProviderFault('refused', say, { nothingChanged: true });
   };
 
@@ -134,7 +134,7 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
         }
       } catch (error) {
         if (!(error instanceof ProviderFault) || done === 0) throw error;
-        const say = `${error.message} ${done} of ${deletes.length + creates.length} changes were made before; configuring again makes the rest.`;
+        const say = `${error.message} ${done} of ${deletes.length + creates.length} changes were made before that; configure again to make the remaining ones.`;
         throw new ProviderFault(error.kind, say, { nothingChanged: false, because: error });
       }
     },
@@ -155,7 +155,7 @@ async function listPages(
     rows.push(...result.filter(isObject));
     if (page >= pages) return rows;
     if (page === PAGES_MAX) {
-      const say = `The DNS provider ${options.name} has more than ${PAGES_MAX} pages when asked to ${what}; that is more than is read.`;
+      const say = `The DNS provider ${options.name} has more than ${PAGES_MAX} pages of results for the request to ${what}, which is more than is read.`;
       throw new ProviderFault('refused', say, { nothingChanged: true });
     }
   }
@@ -221,6 +221,6 @@ function textAt(row: Record<string, unknown>, field: string): string {
 }
 
 const notTheShape = (provider: string, what: string): ProviderFault =>
-  new ProviderFault('unavailable', `The DNS provider ${provider} answered no list when asked to ${what}.`, {
+  new ProviderFault('unavailable', `The DNS provider ${provider} did not return a list for the request to ${what}.`, {
     nothingChanged: true,
   });

@@ -59,17 +59,17 @@ describe('planChanges', () => {
   });
 
   test.each<[PlainRecord, PlainRecord, string | undefined]>([
-    [txt('a', 'v=spf1 a:x ~all'), txt('a', 'v=spf1 -all'), 'one SPF record at most'],
+    [txt('a', 'v=spf1 a:x ~all'), txt('a', 'v=spf1 -all'), 'may have only one SPF record'],
     [txt('a', 'v=spf1 a:x ~all'), txt('a', 'V=SPF1 ip4:192.0.2.1 A:X -all'), undefined],
     [txt('a', 'v=spf1 a:x ~all'), txt('a', 'v=spf10'), undefined],
-    [txt('a', 'v=DKIM1; k=rsa; p=AAAA'), txt('a', 'p=BBBB'), 'a selector has one key'],
+    [txt('a', 'v=DKIM1; k=rsa; p=AAAA'), txt('a', 'p=BBBB'), 'a selector may have only one key'],
     [txt('a', 'v=DKIM1; k=rsa; p=AAAA'), txt('a', 'hello'), undefined],
     [txt('a', 'v=DMARC1; p=none'), txt('a', 'v = DMARC1 ; p=reject'), undefined],
-    [mx('a', 'x'), mx('a', 'y', 0), 'mail would go to both servers'],
+    [mx('a', 'x'), mx('a', 'y', 0), 'mail would be delivered to both servers'],
     [mx('a', 'x'), mx('a', 'X', 99), undefined],
-    [mx('a', 'x'), cname('a', 'y'), 'leaves no room'],
-    [cname('a', 'x'), txt('a', 'y'), 'needs a name for itself'],
-    [cname('a', 'x'), cname('a', 'y'), 'leaves no room'],
+    [mx('a', 'x'), cname('a', 'y'), 'no other record may exist'],
+    [cname('a', 'x'), txt('a', 'y'), 'must be the only record at its name'],
+    [cname('a', 'x'), cname('a', 'y'), 'no other record may exist'],
     [txt('a', 'y'), mx('a', 'x'), undefined],
   ])('with %j next to %j: %s', (wanted, other, why) => {
     const { inTheWay, deletes } = plan({ wanted: [wanted], seen: [inZone(other)] });

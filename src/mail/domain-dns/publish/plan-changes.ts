@@ -105,9 +105,9 @@ function checkOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compat
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
   // RFC 1034 §3.6.2: a CNAME excludes other records at its name.
-  if (alias) return inTheWay(wanted, alias, 'a CNAME leaves no room for other records at its name');
+  if (alias) return inTheWay(wanted, alias, 'no other record may exist at the name of a CNAME');
   const [first] = here;
-  if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME needs a name for itself');
+  if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME must be the only record at its name');
   const likes = here.filter((other) => other.type === wanted.type);
   if (wanted.type === 'MX') return checkMx(wanted, likes);
   return wanted.type === 'TXT' ? checkText(wanted, likes) : { kind: 'free' };
@@ -117,7 +117,7 @@ function checkMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibil
   const [first] = others;
   if (!first) return { kind: 'free' };
   const isServed = others.every((other) => sameNames(other.value, wanted.value));
-  return isServed ? { kind: 'served' } : inTheWay(wanted, first, 'mail would go to both servers');
+  return isServed ? { kind: 'served' } : inTheWay(wanted, first, 'mail would be delivered to both servers');
 }
 
 /**
@@ -139,10 +139,10 @@ function checkText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatib
       return inTheWay(
         wanted,
         rival,
-        `a name has one SPF record at most; add ${spfTerms(wanted.value).join(' ')} to it`,
+        `a name may have only one SPF record; add ${spfTerms(wanted.value).join(' ')} to it`,
       );
     case 'dkim':
-      return inTheWay(wanted, rival, 'a selector has one key');
+      return inTheWay(wanted, rival, 'a selector may have only one key');
   }
 }
 
@@ -172,12 +172,12 @@ function checkRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compat
   const rival = others.find(
     (other) => other.type === 'TXT' && sameNames(other.name, wanted.name) && textKind(other.value) === 'spf',
   );
-  return rival ? inTheWay(wanted, rival, 'a name with two SPF records has none that counts') : { kind: 'free' };
+  return rival ? inTheWay(wanted, rival, 'SPF fails for a name with two SPF records') : { kind: 'free' };
 }
 
 function inTheWay(wanted: PlainRecord, other: PlainRecord, why: string): Compatibility {
   const shown = other.value.length > 120 ? `${other.value.slice(0, 120)}…` : other.value;
-  const say = `${other.name} has the ${other.type} record ${JSON.stringify(shown)}, which is not ours and in the way of ${article(wanted.type)} ${wanted.type} record: ${why}. Remove or change it, then try again.`;
+  const say = `${other.name} has the ${other.type} record ${JSON.stringify(shown)}, which this service did not publish and which conflicts with ${article(wanted.type)} ${wanted.type} record: ${why}. Remove or change it, then try again.`;
   return { kind: 'in_the_way', say };
 }
 

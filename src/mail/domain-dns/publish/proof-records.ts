@@ -45,7 +45,7 @@ async function change(world: World, providerName: string, { name, value }: Proof
     const { deletes, creates } = wanted(own, there);
     if (deletes.length + creates.length === 0) return;
     if (seen.some(({ type }) => type === 'CNAME')) {
-      const say = `${name} is a CNAME in the zone ${zone}, so no TXT record can stand there; remove it.`;
+      const say = `${name} is a CNAME in the zone ${zone}, so it cannot have a TXT record; remove the CNAME.`;
       throw new ProviderFault('refused', say, { nothingChanged: true });
     }
     try {

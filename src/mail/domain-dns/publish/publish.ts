@@ -192,10 +192,12 @@ const buildSetup = (world: World, { domain, provider, zone, fingerprint }: Prepa
 export async function configureDomainDns(ctx: Ctx<World>, id: string, input: ConfigureDomainDnsRequest) {
   const done = await oneAtATime(ctx.store, id, () => configure(ctx, id, input).catch(throwRefusal));
   if (done === 'busy') {
-    throw refuse('resource_locked', { say: 'The records of this domain are being published already; try again then.' });
+    throw refuse('resource_locked', {
+      say: 'The records of this domain are already being published; try again when that is done.',
+    });
   }
   if (done === 'full') {
-    const say = `The records of ${AT_ONCE_MAX} domains are being published already; try again in a moment.`;
+    const say = `The records of ${AT_ONCE_MAX} domains are already being published; try again in a moment.`;
     throw refuse('service_unavailable', { say });
   }
   return done;
@@ -237,7 +239,7 @@ async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
     throw refuse('resource_locked', { say, claimable: true });
   }
   if (await hasLostName(world.db, domain)) {
-    const say = `The domain ${name} was moved to another team by a claim. To have it back, publish the records of its zone file by hand and verify it.`;
+    const say = `The domain ${name} was moved to another team by a claim. To get it back, publish the records of its zone file by hand and verify it.`;
     throw refuse('resource_locked', { say });
   }
 }
@@ -253,8 +255,8 @@ const isPublished = (type: string): type is DnsChange['type'] => PUBLISHED.inclu
 function mustBeTheSame(domain: string, provider: string, before: string | undefined, isLeaving: boolean): void {
   if (before === undefined || before === provider) return;
   const say = isLeaving
-    ? `A record of ${domain} that was published with the provider ${before} stays while another domain needs it; until that one publishes by itself or is removed, publish with ${before}.`
-    : `The records of ${domain} were published with the provider ${before}; take them back with it first (remove), then publish them with ${provider}.`;
+    ? `A record of ${domain} that was published with the provider ${before} is still needed by another domain; publish with ${before} until that domain publishes its own records or is removed.`
+    : `The records of ${domain} were published with the provider ${before}; remove them with it first (remove), then publish them with ${provider}.`;
   throw refuse('validation_error', { status: 422, say });
 }
 

@@ -70,7 +70,7 @@ function askOverUdp(
     const fail = (error: Error): void => finish(() => reject(error));
     const send = (): void => {
       if (sent++ === tries) {
-        return fail(new NoDnsAnswer(`it did not answer over UDP within ${tries} × ${timeoutMs} ms`));
+        return fail(new NoDnsAnswer(`it did not respond over UDP within ${tries} × ${timeoutMs} ms`));
       }
       socket.send(message);
       cancel = clock.timer(timeoutMs, send);
@@ -97,7 +97,7 @@ function askOverTcp({ address, port }: DnsServer, message: Buffer, { timeoutMs, 
     const chunks: Buffer[] = [];
     let received = 0;
     const cancel = clock.timer(timeoutMs, () =>
-      fail(new NoDnsAnswer(`it did not answer over TCP within ${timeoutMs} ms`)),
+      fail(new NoDnsAnswer(`it did not respond over TCP within ${timeoutMs} ms`)),
     );
     const finish = (done: () => void): void => {
       cancel();
@@ -107,7 +107,7 @@ function askOverTcp({ address, port }: DnsServer, message: Buffer, { timeoutMs, 
     const fail = (error: Error): void => finish(() => reject(error));
     socket.once('connect', () => socket.write(framed(message)));
     socket.on('error', (error) => fail(new NoDnsAnswer(`TCP failed: ${error.message}`)));
-    socket.on('end', () => fail(new NoDnsAnswer('it closed the connection without an answer')));
+    socket.on('end', () => fail(new NoDnsAnswer('it closed the connection without a response')));
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       received += chunk.length;
@@ -200,7 +200,7 @@ async function recordsFor(
   const answer = await signedExchange(options, message, ask, { nothingChanged: true });
   if (answer.rcode === RCODES.NXDOMAIN) return [];
   if (answer.rcode !== RCODES.NOERROR) {
-    throw refused(options.name, `answered ${rcodeName(answer.rcode)} when asked for ${question.name}`);
+    throw refused(options.name, `returned ${rcodeName(answer.rcode)} for ${question.name}`);
   }
   // Below a delegation, and for zones it does not have, a server knows nothing for certain.
   if (!answer.authoritative) throw refused(options.name, `is not authoritative for ${question.name} in ${zone}`);
@@ -226,7 +226,7 @@ async function signedExchange(
     bytes = await ask(signed.bytes);
   } catch (error) {
     if (!(error instanceof NoDnsAnswer)) throw error;
-    const say = `The server of the DNS provider ${options.name} cannot be asked: ${error.message}.`;
+    const say = `The server of the DNS provider ${options.name} cannot be queried: ${error.message}.`;
     throw new ProviderFault('unavailable', say, { ...fate, because: error });
   }
   const verdict = verifyMessage(bytes, key, Math.floor(options.clock.now() / 1000), signed.mac);
@@ -238,11 +238,11 @@ async function signedExchange(
       options.noteRefusedKey(key, told);
       throw new ProviderFault('refused', say, fate);
     }
-    const say = `The answer of the DNS provider ${options.name} cannot be trusted. ${verdict.fault}`;
+    const say = `The response of the DNS provider ${options.name} cannot be trusted. ${verdict.fault}`;
     throw new ProviderFault('unavailable', say, { ...fate, because: unsignedRcode(bytes) });
   }
   if (!verdict.message.isAnswer || verdict.message.id !== message.id || verdict.message.opcode !== message.opcode) {
-    const say = `The DNS provider ${options.name} answered something that was not asked.`;
+    const say = `The DNS provider ${options.name} returned a response to a different query.`;
     throw new ProviderFault('unavailable', say, fate);
   }
   return verdict.message;
@@ -266,14 +266,14 @@ function unsignedError(bytes: Buffer): 'BADKEY' | 'BADSIG' | undefined {
 const refusedKey = (provider: string, { name, algorithm }: TsigKey, error: 'BADKEY' | 'BADSIG'): ProviderFault => {
   const what =
     error === 'BADKEY'
-      ? `does not know the key ${name} with ${algorithm} (BADKEY), so key_name or key_algorithm is not as in the server's configuration`
-      : `finds the signature with the key ${name} wrong (BADSIG), so the secret or key_algorithm is not as in the server's configuration`;
+      ? `does not know the key ${name} with ${algorithm} (BADKEY), so key_name or key_algorithm differs from the configuration of the server`
+      : `rejects the signature with the key ${name} (BADSIG), so the secret or key_algorithm differs from the configuration of the server`;
   return refused(provider, what);
 };
 
 function unsignedRcode(bytes: Buffer): string {
   try {
-    return `without a good signature it says ${rcodeName(decodeMessage(bytes).rcode)}`;
+    return `without a valid signature, it returned ${rcodeName(decodeMessage(bytes).rcode)}`;
   } catch (error) {
     if (error instanceof DnsFormatError) return error.message;
     throw error;
@@ -315,13 +315,13 @@ function mustHaveUpdated(provider: string, zone: string, rcode: number): void {
     throw new ProviderFault('changed', say, { nothingChanged: true, because: rcodeName(rcode) });
   }
   if (rcode === RCODES.SERVFAIL) {
-    const say = `The DNS provider ${provider} answered SERVFAIL to the update of ${zone}; try again later.`;
+    const say = `The DNS provider ${provider} returned SERVFAIL for the update of ${zone}; try again later.`;
     throw new ProviderFault('unavailable', say, { nothingChanged: true });
   }
-  throw refused(provider, `answered ${rcodeName(rcode)} to the update of ${zone}`);
+  throw refused(provider, `returned ${rcodeName(rcode)} for the update of ${zone}`);
 }
 
 const refused = (provider: string, what: string): ProviderFault =>
-  new ProviderFault('refused', `The DNS provider ${provider} ${what}; its operator has to look into it.`, {
+  new ProviderFault('refused', `The DNS provider ${provider} ${what}; ask the operator to check it.`, {
     nothingChanged: true,
   });

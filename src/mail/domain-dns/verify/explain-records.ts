@@ -147,7 +147,7 @@ async function explainOne(
 }
 
 const tooSlow = (name: string, ms: number): string =>
-  `DNS did not answer within ${ms / 1000} seconds what is wrong at ${name}; ask again in a minute.`;
+  `DNS did not respond within ${ms / 1000} seconds, so it is not known what is wrong at ${name}; try again in a minute.`;
 
 const isStopped = (answer: Answer): boolean => answer.kind === 'failed' && answer.reason === 'stopped';
 

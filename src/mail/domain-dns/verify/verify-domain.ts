@@ -104,7 +104,7 @@ async function verifyAtOnce(ctx: Ctx<World>, made: { id: string }) {
 }
 
 const CONFIRM_LATER =
-  'register the domain without receiving, then turn it on with confirm_replace_mx if that is meant.';
+  'register the domain without receiving; if you want to replace the MX, enable receiving afterwards with confirm_replace_mx.';
 
 export async function updateDomain(
   ctx: Ctx<World>,
@@ -126,7 +126,7 @@ export async function updateDomain(
   return { object: 'domain', id };
 }
 
-const CONFIRM = 'send confirm_replace_mx: true if it is to come here instead.';
+const CONFIRM = 'to receive it here instead, send confirm_replace_mx: true.';
 
 /**
  * Returns the domain with the present DNS results of its records, from the resolver's short cache. Changes nothing:

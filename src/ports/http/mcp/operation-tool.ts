@@ -231,5 +231,5 @@ export function createCallOperation(validators: Validators, services: HttpServic
 
 function keyIn(given: unknown): string | undefined {
   if (given === undefined || typeof given === 'string') return given;
-  throw refuse('invalid_idempotency_key', { say: 'idempotency_key must be a text.' });
+  throw refuse('invalid_idempotency_key', { say: 'idempotency_key must be a string.' });
 }

@@ -120,7 +120,7 @@ function createAdmit(world: World): Admit {
       const caller = await identify(token);
       return { request, reply, caller, actor: caller.actor };
     }
-    const say = `${world.origin()}/mcp takes an access token that a person has allowed (OAuth), and no other credential.`;
+    const say = `${world.origin()}/mcp requires an OAuth access token that a person has authorized.`;
     throw refuse(token === undefined ? 'missing_api_key' : 'invalid_api_key', { say });
   };
 }
@@ -136,9 +136,8 @@ function mustHaveScopes(assistant: Assistant, lacking: readonly string[], origin
 
 function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown } {
   const { value } = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
-  if (Array.isArray(value)) throw bad('A JSON-RPC batch is not taken; send one message a request.');
-  if (typeof value !== 'object' || value === null)
-    throw bad('The body must be a JSON-RPC message, which is an object.');
+  if (Array.isArray(value)) throw bad('JSON-RPC batches are not supported; send one message per request.');
+  if (typeof value !== 'object' || value === null) throw bad('The body must be a JSON-RPC message, a JSON object.');
   return value;
 }
 

@@ -231,7 +231,7 @@ export function createTools({ document, validators, callOperation, newMark, toRe
   ): Promise<CallToolResult> {
     mustReach(assistant.actor, readRequirement(operation.operation));
     const readable = buildAnnotations(operation).readOnlyHint ? operation.operationId : undefined;
-    if (part !== undefined && readable === undefined) throw bad('part is for operations that only read');
+    if (part !== undefined && readable === undefined) throw bad('part can only be used with operations that only read');
     const answer = await callOperation(assistant, operation, given);
     const mark = isOfOthers(operation.operation.tags[0]) ? newMark() : undefined;
     return buildResult(answer, { mark, readable, part });
@@ -305,12 +305,12 @@ function describer(document: OpenApiDocument): (operation: OperationValidators) 
 }
 
 const NONE_FOUND =
-  'No operation that this access reaches has these words. Others may need a scope that the person did not allow.';
+  'No operation that this access token may use matches these words. Other operations may need a scope that the person did not grant.';
 
 function readSearch({ query, limit = 5, ...more }: Record<string, unknown>): { query: string; limit: number } {
   refuseMore(more, SEARCH);
   if (typeof query !== 'string' || query.trim() === '' || query.length > 200) {
-    throw bad('query must be a text of 1 to 200 characters');
+    throw bad('query must be a string of 1 to 200 characters');
   }
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MATCHES_MAX) {
     throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
