@@ -1,14 +1,15 @@
-import { declareDetail, declareFamily, declareList, withRemaining } from './family.ts';
+import type { Columns } from './columns.ts';
+import { declareDetail, declareFamily, declareList, withRemaining, type FieldsOf, type ItemOf } from './family.ts';
 
 /** Attachments of sent and of received emails are alike. */
-const fields = { expires_at: 'Good until' } as const;
+const fields = { expires_at: 'Good until' } as const satisfies FieldsOf<'listAttachments'>;
 
 const listed = {
   fields: { ...fields, content_id: 'Cid' },
   columns: ['id', 'size', 'content_type', 'filename', 'content_id'],
   wide: ['content_disposition', 'expires_at', 'download_url'],
   empty: 'This email has no attachments.',
-} as const;
+} as const satisfies Columns<ItemOf<'listAttachments'>> & { empty: string };
 
 const shown = {
   fields,

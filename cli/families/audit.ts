@@ -1,3 +1,4 @@
+import type { Columns } from './columns.ts';
 import { declareFamily, declareList, withRemaining, type ItemOf } from './family.ts';
 import { inWords } from './field-value.ts';
 
@@ -34,14 +35,14 @@ const entries = {
     'details',
   ],
   empty: 'Nothing has been changed.',
-} as const;
+} as const satisfies Columns<Entry> & { empty: string };
 
 export const audit = withRemaining({
   summary: 'show who changed what, when and from where',
   noun: 'an entry',
   isUsual: 'list',
   list: declareList('listAudit', entries),
-  elsewhere: ['listOperatorAudit'],
+  elsewhere: { listOperatorAudit: true },
 });
 
 export const operatorAudit = declareFamily({

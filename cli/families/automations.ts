@@ -24,7 +24,7 @@ export const automations = withRemaining({
     declareAction('duplicateAutomation', { done: 'Copied' }),
     declareAction('deleteAutomation'),
   ],
-  elsewhere: ['listAutomationRuns', 'getAutomationRun'],
+  elsewhere: { listAutomationRuns: true, getAutomationRun: true },
 });
 
 const runFields: FieldsOf<'listAutomationRuns' | 'getAutomationRun'> = {

@@ -67,7 +67,7 @@ export const billing = withRemaining({
       copy: ({ url }) => url,
     }),
   ],
-  elsewhere: ['listBillingPlans', 'listInvoices', 'getInvoice'],
+  elsewhere: { listBillingPlans: true, listInvoices: true, getInvoice: true },
 });
 
 export const billingPlans = declareFamily({

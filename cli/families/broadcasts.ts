@@ -143,5 +143,5 @@ export const broadcasts = withRemaining({
     }),
     declareAction('runBroadcastChecks', { describe: checklistInWords }),
   ],
-  elsewhere: ['listBroadcastRecipients', 'listBroadcastExclusions', 'listBroadcastLinks'],
+  elsewhere: { listBroadcastRecipients: true, listBroadcastExclusions: true, listBroadcastLinks: true },
 });

@@ -85,5 +85,5 @@ export const contactImports = withRemaining({
   list: declareList('listContactImports', { fields, columns, wide: passedOver }),
   get: declareDetail('getContactImport', { fields, columns: [...columns, ...passedOver] }),
   actions: [create],
-  elsewhere: ['getContactImportFailures'],
+  elsewhere: { getContactImportFailures: true },
 });

@@ -1,7 +1,7 @@
-import { declareAction, declareDetail, declareList, withRemaining } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type FieldsOf } from './family.ts';
 
 const columns = ['id', 'key', 'type', 'fallback_value', 'created_at'] as const;
-const fields = { type: { kind: 'state' } } as const;
+const fields: FieldsOf<'listContactProperties'> = { type: { kind: 'state' } };
 
 export const contactProperties = withRemaining({
   alias: 'properties',

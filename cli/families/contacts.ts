@@ -40,7 +40,7 @@ export const contacts = withRemaining({
     }),
     declareAction('deleteContact', { done: 'Erased' }),
   ],
-  elsewhere: ['listContactActivity'],
+  elsewhere: { listContactActivity: true },
 });
 
 export const contactActivity = declareFamily({

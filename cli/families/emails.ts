@@ -87,7 +87,7 @@ export const emails = withRemaining({
     declareAction('cancelEmail', { done: 'Canceled', only: SCHEDULED }),
     declareAction('diagnoseEmail', { describe: diagnosisInWords }),
   ],
-  elsewhere: ['listEmailEvents', 'listEmailAttempts'],
+  elsewhere: { listEmailEvents: true, listEmailAttempts: true },
 });
 
 export const emailEvents = declareFamily({
@@ -99,7 +99,6 @@ export const emailEvents = declareFamily({
       data: { kind: 'long', value: ({ data }) => (data ? JSON.stringify(data) : '') },
     },
     columns: ['id', 'created_at', 'type', 'data'],
-    asked: ['explanation', 'advice'],
   }),
 });
 
@@ -121,7 +120,6 @@ export const emailAttempts = declareFamily({
     },
     columns: ['id', 'created_at', 'mx', 'tls', 'duration_ms', 'recipients'],
     wide: ['attempt', 'destination', 'address'],
-    asked: ['relay', 'transcript'],
     empty: 'There was no delivery attempt yet.',
   }),
 });

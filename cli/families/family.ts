@@ -173,7 +173,7 @@ export interface Family {
   /** Names of its screens in the console, if they do not follow from command and verb. */
   screens?: { list?: string; report?: string };
   /** Operations of its part of the contract that another family declares. */
-  elsewhere?: readonly Doable[];
+  elsewhere?: Readonly<Partial<Record<Doable, true>>>;
   /** The default of the command without a verb, besides a report. */
   isUsual?: 'list';
   list?: List;
@@ -282,7 +282,7 @@ export const declareParts = <Item, Part extends object>({
   copy: (part: Part) => string;
 } & Columns<Part>): Parts => ({ label, of, copy, columns: buildFields(columns) });
 
-/** Returns a report; its rows are named in the call, because their columns would be taken for all that they have. */
+/** Returns a report. A call names the type of its rows, which would otherwise be inferred from the fields that differ. */
 export function declareReport<Id extends OperationId, Row extends object>(
   operation: Id,
   {
@@ -402,9 +402,9 @@ export function declareFamily<One extends Given>(family: One): One & Family {
  */
 export function withRemaining<One extends Given>(given: One): One & Family & { actions: readonly Action[] } {
   const family = declareFamily(given);
-  const { command: called, list, get, report, actions = [], elsewhere = [] } = family as Family;
+  const { command: called, list, get, report, actions = [], elsewhere = {} } = family as Family;
   const declared = [list, get, report, ...actions].flatMap((one) => (one ? [one] : []));
-  const known = new Set<string>([...elsewhere, ...declared.map(({ operation }) => operation)]);
+  const known = new Set<string>([...Object.keys(elsewhere), ...declared.map(({ operation }) => operation)]);
   const verbs = new Set(declared.map(({ verb }) => verb));
   const tag = declared[0] && readCommand(declared[0].operation).tag;
   const rest = Object.entries(commands).filter(

@@ -82,7 +82,7 @@ export const findings = withRemaining({
     ...detailed,
     describe: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
-  elsewhere: ['getOperatorFindings', 'examineInstallation'],
+  elsewhere: { getOperatorFindings: true, examineInstallation: true },
 });
 
 function describeChecks(checks: readonly Check[], count: number): string {

@@ -1,6 +1,7 @@
-import { declareAction, declareDetail, declareList, readIn, withRemaining, type Action } from './family.ts';
+import { declareAction, declareDetail, declareList, readIn, withRemaining } from './family.ts';
+import type { Action, FieldsOf } from './family.ts';
 
-const fields = { url: 'Address' } as const;
+const fields: FieldsOf<'listImages' | 'getImage'> = { url: 'Address' };
 
 const upload: Action = {
   operation: 'createImage',

@@ -33,5 +33,5 @@ export const inboxDrafts = withRemaining({
     declareAction('sendInboxDraft', { done: 'Sent', hint: adviseFor('See its status with', 'explain') }),
     declareAction('deleteInboxDraft'),
   ],
-  elsewhere: ['replyToInboxEmail', 'forwardInboxEmail'],
+  elsewhere: { replyToInboxEmail: true, forwardInboxEmail: true },
 });

@@ -61,7 +61,7 @@ export const inboxThreads = withRemaining({
     declareAction('removeInboxThreadLabel', { describe: describeLabels }),
     declareAction('deleteInboxThread'),
   ],
-  elsewhere: ['searchInboxThreads', 'listInboxThreadEmails', 'getInboxThreadEmail'],
+  elsewhere: { searchInboxThreads: true, listInboxThreadEmails: true, getInboxThreadEmail: true },
 });
 
 export const inboxSearch = declareFamily({

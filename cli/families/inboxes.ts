@@ -75,7 +75,7 @@ export const inboxes = withRemaining({
     }),
     declareAction('updateInboxAgent'),
   ],
-  elsewhere: ['listInboxChannels'],
+  elsewhere: { listInboxChannels: true },
 });
 
 type Channel = AnswerOf<'listInboxChannels'>['data'][number];

@@ -150,7 +150,7 @@ export const queue = withRemaining({
       },
     }),
   ],
-  elsewhere: ['listQueueHolds', 'releaseQueueHold'],
+  elsewhere: { listQueueHolds: true, releaseQueueHold: true },
 });
 
 export const queueHolds = declareFamily({

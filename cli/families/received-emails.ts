@@ -57,5 +57,5 @@ export const receivedEmails = withRemaining({
     ],
   }),
   actions: [declareAction('deleteReceivedEmail', { done: 'Removed' })],
-  elsewhere: ['listReceivedAttachments', 'getReceivedAttachment'],
+  elsewhere: { listReceivedAttachments: true, getReceivedAttachment: true },
 });

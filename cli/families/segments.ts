@@ -31,7 +31,7 @@ export const segments = withRemaining({
           : `${grouped(contacts)} contacts match; nothing was stored.`,
     }),
   ],
-  elsewhere: ['listSegmentContacts'],
+  elsewhere: { listSegmentContacts: true },
 });
 
 export const segmentContacts = declareFamily({

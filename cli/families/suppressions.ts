@@ -1,6 +1,6 @@
-import { declareAction, declareDetail, declareList, withRemaining } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type FieldsOf } from './family.ts';
 
-const fields = { origin: { kind: 'state' }, source_id: 'By email' } as const;
+const fields: FieldsOf<'listSuppressions'> = { origin: { kind: 'state' }, source_id: 'By email' };
 const columns = ['id', 'email', 'origin', 'created_at', 'source_id'] as const;
 
 export const suppressions = withRemaining({

@@ -70,7 +70,7 @@ export const teams = withRemaining({
       isShown: true,
     }),
   ],
-  elsewhere: ['listTeams', 'createTeam', 'switchTeam'],
+  elsewhere: { listTeams: true, createTeam: true, switchTeam: true },
 });
 
 /** The teams of a person, of which their session works in one. */

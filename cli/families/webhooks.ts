@@ -125,13 +125,13 @@ export const webhooks = withRemaining({
         `${id} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} ${listeners === 1 ? 'listener' : 'listeners'}`])].join(', ')}`,
     }),
   ],
-  elsewhere: [
-    'listWebhookEvents',
-    'getWebhookEvent',
-    'listWebhookAttempts',
-    'replayWebhookEvent',
-    'listParkedWebhookEvents',
-  ],
+  elsewhere: {
+    listWebhookEvents: true,
+    getWebhookEvent: true,
+    listWebhookAttempts: true,
+    replayWebhookEvent: true,
+    listParkedWebhookEvents: true,
+  },
 });
 
 const eventFields: FieldsOf<'listWebhookEvents' | 'getWebhookEvent'> = {
@@ -189,6 +189,5 @@ export const webhookAttempts = declareFamily({
       response: { label: 'Answer', value: (attempt) => attempt.error ?? attempt.response },
     },
     columns: ['id', 'sent_at', 'attempt_number', 'http_status_code', 'duration_ms', 'response'],
-    asked: ['error'],
   }),
 });
