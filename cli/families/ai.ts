@@ -1,5 +1,4 @@
-import type { AnswerOf } from '../client/index.ts';
-import { declareAction, declareDetail, withRemaining } from './family.ts';
+import { declareAction, declareDetail, withRemaining, type AnswerOf } from './family.ts';
 
 const creditsInWords = ({ credits }: { credits: AnswerOf<'draftEmailBody'>['credits'] }): string =>
   `${credits.remaining} of ${credits.limit} credits are left this month.`;
@@ -29,12 +28,13 @@ export const ai = withRemaining({
     verb: 'get',
     summary: 'show how many AI credits are left this month',
     example: 'ai get',
-    fields: [
-      { name: 'ai_credits', label: 'Credits left', kind: 'number', value: creditsLeft },
-      { name: 'ai_credits.used', label: 'Used', kind: 'number' },
-      { name: 'ai_credits.limit', label: 'Of', kind: 'number' },
-      { name: 'ai_credits.next_increase_at', label: 'New ones', kind: 'time' },
-    ],
+    fields: {
+      ai_credits: { label: 'Credits left', kind: 'number', value: creditsLeft },
+      'ai_credits.used': { kind: 'number' },
+      'ai_credits.limit': { label: 'Of', kind: 'number' },
+      'ai_credits.next_increase_at': 'New ones',
+    },
+    columns: ['ai_credits', 'ai_credits.used', 'ai_credits.limit', 'ai_credits.next_increase_at'],
   }),
   actions: [
     declareAction('suggestSubjectLines', {

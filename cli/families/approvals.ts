@@ -1,27 +1,22 @@
-import type { AnswerOf } from '../client/index.ts';
-import { declareAction, declareDetail, declareList, withRemaining, type ItemOf, type Tone } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining } from './family.ts';
+import type { AnswerOf, FieldsOf, ItemOf, Tone } from './family.ts';
 
 type Summary = ItemOf<'listApprovals'>;
 type Content = NonNullable<AnswerOf<'getApproval'>['content']>;
 type Message = Content['messages'][number];
 
+const ONLY = {
+  when: ({ status }: Summary): boolean => status === 'pending',
+  says: 'only for a request that is pending',
+};
+
+const fields: FieldsOf<'listApprovals' | 'getApproval'> = {
+  summary: { label: 'What', kind: 'name' },
+  status: { tone: ({ status }) => TONES[status] ?? 'plain' },
+  created_at: 'Asked',
+  decided_by: { label: 'By', value: ({ decided_by: by }) => by?.name ?? by?.kind },
+};
 const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', done: 'good', failed: 'bad' };
-
-const isPending = ({ status }: Summary): boolean => status === 'pending';
-const ONLY = { when: isPending, says: 'only for a request that is pending' };
-
-const columns = [
-  { name: 'id' as const, label: 'Id', kind: 'id' as const },
-  { name: 'summary' as const, label: 'What', kind: 'name' as const },
-  { name: 'grant.client_name' as const, label: 'App', value: ({ grant }: Summary) => grant.client_name },
-  {
-    name: 'status' as const,
-    label: 'Status',
-    kind: 'state' as const,
-    tone: ({ status }: Summary): Tone => TONES[status] ?? 'plain',
-  },
-  { name: 'created_at' as const, label: 'Asked', kind: 'time' as const },
-];
 
 const lines = (rows: Readonly<Record<string, string>>): string[] =>
   Object.entries(rows).flatMap(([label, value]) => (value === '' ? [] : [`${label}: ${value}`]));
@@ -72,43 +67,47 @@ function contentText({ messages, sender, audience, changes }: Content): string |
 }
 
 export const approvals = withRemaining({
-  command: 'approvals',
   summary: 'approve or reject requests of apps',
-  noun: 'an approval',
   list: declareList('listApprovals', {
-    columns: [
-      ...columns,
-      { name: 'expires_at', label: 'Until', kind: 'time', shown: 'wide' },
-      { name: 'decided_at', label: 'Decided', kind: 'time', shown: 'wide' },
-      { name: 'decided_by', label: 'By', shown: 'wide', value: ({ decided_by: by }) => by?.name ?? by?.kind },
-      { name: 'operation_id', label: 'Operation', shown: 'wide' },
-      { name: 'grant.id', label: 'Grant', shown: 'asked', value: ({ grant }) => grant.id },
-    ],
+    fields: { ...fields, 'grant.id': { label: 'Grant', kind: 'text' } },
+    columns: ['id', 'summary', 'grant.client_name', 'status', 'created_at'],
+    wide: ['expires_at', 'decided_at', 'decided_by', 'operation_id'],
+    asked: ['grant.id'],
     empty: 'No app has requested anything.',
   }),
   get: declareDetail('getApproval', {
-    fields: [
-      ...columns,
-      { name: 'operation_id', label: 'Operation' },
-      { name: 'expires_at', label: 'Until', kind: 'time' },
-      { name: 'decided_at', label: 'Decided', kind: 'time' },
-      { name: 'decided_by', label: 'By', value: ({ decided_by: by }) => by?.name ?? by?.kind },
-      {
-        name: 'content.is_changed',
+    fields: {
+      ...fields,
+      'content.is_changed': {
         label: 'Changed',
         value: ({ content }) => (content?.is_changed ? 'since the request; it cannot be approved' : null),
       },
-      { name: 'reason', label: 'Reason' },
-      { name: 'error', label: 'Error', value: ({ error }) => error?.message },
-      { name: 'result', label: 'Result', value: ({ result }) => (result === null ? null : JSON.stringify(result)) },
-      {
-        name: 'files',
-        label: 'Files',
+      error: { value: ({ error }) => error?.message },
+      result: { value: ({ result }) => (result === null ? null : JSON.stringify(result)) },
+      files: {
         value: ({ files }) =>
           files.map(({ url, bytes, sha256 }) => `${url} (${bytes} bytes, SHA-256 ${sha256})`).join(', '),
       },
-      { name: 'content', label: 'Content', kind: 'body', value: ({ content }) => content && contentText(content) },
-      { name: 'call', label: 'Call', kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
+      content: { kind: 'body', value: ({ content }) => content && contentText(content) },
+      call: { kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
+    },
+    columns: [
+      'id',
+      'summary',
+      'grant.client_name',
+      'status',
+      'created_at',
+      'operation_id',
+      'expires_at',
+      'decided_at',
+      'decided_by',
+      'content.is_changed',
+      'reason',
+      'error',
+      'result',
+      'files',
+      'content',
+      'call',
     ],
   }),
   actions: [

@@ -1,44 +1,25 @@
-import type { AnswerOf } from '../client/index.ts';
 import { drawGraph, runsInWords, runStepsInWords } from './automation-words.ts';
-import {
-  declareAction,
-  declareDetail,
-  declareList,
-  withRemaining,
-  type Family,
-  type Field,
-  type ItemOf,
-  type Tone,
-} from './family.ts';
+import { adviseWarnings, declareAction, declareDetail, declareFamily, declareList, withRemaining } from './family.ts';
+import type { FieldsOf } from './family.ts';
 
-type Automation = ItemOf<'listAutomations'> | AnswerOf<'getAutomation'>;
-type Run = ItemOf<'listAutomationRuns'> | AnswerOf<'getAutomationRun'>;
-
-const columns: Field<Automation>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'name', label: 'Name', kind: 'name' },
-  { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain') },
-  { name: 'reentry', label: 'Re-entry', shown: 'wide' },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-  { name: 'updated_at', label: 'Updated', kind: 'time' },
-];
+const fields: FieldsOf<'listAutomations' | 'getAutomation'> = {
+  status: { tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain') },
+  reentry: { label: 'Re-entry', shown: 'wide' },
+};
 
 export const automations = withRemaining({
-  command: 'automations',
   summary: 'manage automations, which take contacts through steps after an event',
-  noun: 'an automation',
-  list: declareList('listAutomations', { columns, empty: 'There are no automations yet.' }),
+  list: declareList('listAutomations', {
+    fields,
+    columns: ['id', 'name', 'status', 'reentry', 'created_at', 'updated_at'],
+  }),
   get: declareDetail('getAutomation', {
-    fields: [
-      ...columns,
-      { name: 'connections', label: 'Connections', shown: 'asked' },
-      { name: 'runs', label: 'Runs', value: runsInWords },
-      { name: 'steps', label: 'Steps', kind: 'body', value: drawGraph },
-    ],
+    fields: { ...fields, connections: { shown: 'asked' }, runs: { value: runsInWords }, steps: { value: drawGraph } },
+    columns: ['id', 'name', 'status', 'reentry', 'created_at', 'updated_at', 'connections', 'runs', 'steps'],
   }),
   actions: [
-    declareAction('createAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
-    declareAction('updateAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
+    declareAction('createAutomation', { warn: adviseWarnings }),
+    declareAction('updateAutomation', { warn: adviseWarnings }),
     declareAction('stopAutomation', { done: 'Stopped' }),
     declareAction('duplicateAutomation', { done: 'Copied' }),
     declareAction('deleteAutomation'),
@@ -46,29 +27,19 @@ export const automations = withRemaining({
   elsewhere: { listAutomationRuns: true, getAutomationRun: true },
 });
 
-const TONES: Record<Run['status'], Tone> = {
-  running: 'attention',
-  completed: 'good',
-  failed: 'bad',
-  cancelled: 'plain',
+const runFields: FieldsOf<'listAutomationRuns' | 'getAutomationRun'> = {
+  status: { tone: { running: 'attention', completed: 'good', failed: 'bad', cancelled: 'plain' } },
+  completed_at: 'Ended',
+  error: { label: 'Why', kind: 'long' },
 };
 
-const runColumns: Field<Run>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'status', label: 'Status', kind: 'state', tone: ({ status: said }) => TONES[said] },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-  { name: 'started_at', label: 'Started', kind: 'time' },
-  { name: 'completed_at', label: 'Ended', kind: 'time' },
-  { name: 'contact_id', label: 'Contact', kind: 'id' },
-  { name: 'error', label: 'Why', kind: 'long' },
-];
-
-export const automationRuns = {
-  command: 'automations',
-  summary: 'list the runs of an automation',
-  noun: 'a run',
-  list: declareList('listAutomationRuns', { columns: runColumns, empty: 'There are no runs yet.' }),
-  get: declareDetail('getAutomationRun', {
-    fields: [...runColumns, { name: 'steps', label: 'Steps', kind: 'body', value: runStepsInWords }],
+export const automationRuns = declareFamily({
+  list: declareList('listAutomationRuns', {
+    fields: runFields,
+    columns: ['id', 'status', 'created_at', 'started_at', 'completed_at', 'contact_id', 'error'],
   }),
-} satisfies Family;
+  get: declareDetail('getAutomationRun', {
+    fields: { ...runFields, steps: { value: runStepsInWords } },
+    columns: ['id', 'status', 'created_at', 'started_at', 'completed_at', 'contact_id', 'error', 'steps'],
+  }),
+});

@@ -1,21 +1,16 @@
-import type { AnswerOf } from '../client/index.ts';
-import { groupedIn } from './field-value.ts';
 import {
   declareAction,
   declareDetail,
+  declareFamily,
   declareList,
   declareParts,
   declareReport,
-  wide,
   withRemaining,
-  type Family,
-  type Field,
-  type ItemOf,
 } from './family.ts';
+import type { AnswerOf, FieldsOf } from './family.ts';
+import { groupedIn } from './field-value.ts';
 
 type Plan = AnswerOf<'listBillingPlans'>['data'][number];
-type Invoice = ItemOf<'listInvoices'> | AnswerOf<'getInvoice'>;
-type InvoiceLine = AnswerOf<'getInvoice'>['lines'][number];
 
 /** Formats a price for people. */
 const price = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
@@ -25,45 +20,41 @@ const formatOverage = ({ overage_per_1000_cents: cents, overage_emails: most }: 
   cents === null ? 'refused' : `${price(cents)} for 1,000, at most ${most}`;
 const overageInWords = (plan: Plan): string => groupedIn(formatOverage(plan));
 
-const planColumns: readonly Field<Plan>[] = [
-  { name: 'code', label: 'Code', kind: 'whole' },
-  { name: 'name', label: 'Name', kind: 'name' },
-  { name: 'monthly_price_cents', label: 'A month', kind: 'number', words: (plan) => price(plan.monthly_price_cents) },
-  { name: 'included_emails', label: 'Emails', kind: 'number' },
-  { name: 'overage_per_1000_cents', label: 'Beyond', kind: 'whole', words: overageInWords },
-  { name: 'overage_emails', label: 'At most beyond', kind: 'number', shown: 'wide' },
-];
-
 export const billing = withRemaining({
-  command: 'billing',
   summary: 'show and change your plan, and list your invoices',
   noun: 'a plan',
   get: declareDetail('getBilling', {
-    fields: [
-      { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
-      {
-        name: 'plan.monthly_price_cents',
+    fields: {
+      plan: { value: ({ plan }) => `${plan.name} (${plan.code})` },
+      'plan.monthly_price_cents': {
         label: 'A month',
         value: ({ plan, currency }) => priced(plan.monthly_price_cents, currency),
       },
-      { name: 'plan.included_emails', label: 'Emails', kind: 'number' },
-      {
-        name: 'plan.overage_per_1000_cents',
+      'plan.included_emails': { label: 'Emails', kind: 'number' },
+      'plan.overage_per_1000_cents': {
         label: 'Beyond them',
         value: ({ plan }) => formatOverage(plan),
         words: ({ plan }) => overageInWords(plan),
       },
-      { name: 'time_zone', label: 'Time zone' },
-      { name: 'self_service', label: 'Owners change it', value: (one) => (one.self_service ? 'yes' : 'no') },
-      { name: 'payment_provider', label: 'Paid by' },
-      {
-        name: 'subscription',
-        label: 'Subscription',
+      self_service: { label: 'Owners change it', either: ['yes', 'no'] },
+      payment_provider: 'Paid by',
+      subscription: {
         value: ({ subscription: one }) => one && `${one.status}, until ${one.current_period_end.slice(0, 10)}`,
       },
-      { name: 'effective_plan_code', label: 'In force', shown: 'asked' },
-      { name: 'currency', label: 'Currency', shown: 'asked' },
+      effective_plan_code: 'In force',
+      currency: { kind: 'text' },
+    },
+    columns: [
+      'plan',
+      'plan.monthly_price_cents',
+      'plan.included_emails',
+      'plan.overage_per_1000_cents',
+      'time_zone',
+      'self_service',
+      'payment_provider',
+      'subscription',
     ],
+    asked: ['effective_plan_code', 'currency'],
   }),
   actions: [
     declareAction('changeBillingPlan', {
@@ -79,67 +70,70 @@ export const billing = withRemaining({
   elsewhere: { listBillingPlans: true, listInvoices: true, getInvoice: true },
 });
 
-export const billingPlans = {
-  command: 'billing',
+export const billingPlans = declareFamily({
   summary: 'list the plans of this installation and their prices',
   noun: 'a plan on offer',
   screens: { report: 'plans' },
-  report: declareReport('listBillingPlans', { rows: ({ data }): readonly Plan[] => data, columns: planColumns }),
-} satisfies Family;
+  report: declareReport<'listBillingPlans', Plan>('listBillingPlans', {
+    rows: ({ data }) => data,
+    fields: {
+      monthly_price_cents: { label: 'A month', kind: 'number', words: (plan) => price(plan.monthly_price_cents) },
+      included_emails: { label: 'Emails', kind: 'number' },
+      overage_per_1000_cents: { label: 'Beyond', kind: 'whole', words: overageInWords },
+      overage_emails: { label: 'At most beyond', kind: 'number' },
+    },
+    columns: ['code', 'name', 'monthly_price_cents', 'included_emails', 'overage_per_1000_cents'],
+    wide: ['overage_emails'],
+  }),
+});
 
-const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };
-const number: Field<Invoice> = { name: 'number', label: 'Number', kind: 'name' };
-const month: Field<Invoice> = { name: 'month', label: 'Month', kind: 'whole' };
-const total: Field<Invoice> = {
-  name: 'total_cents',
-  label: 'Total',
-  kind: 'number',
-  words: (invoice) => priced(invoice.total_cents, invoice.currency),
+const fields: FieldsOf<'listInvoices' | 'getInvoice'> = {
+  number: { kind: 'name' },
+  total_cents: { label: 'Total', words: ({ total_cents: cents, currency }) => priced(cents, currency) },
+  billed_to: 'To',
+  issuer: 'From',
+  period_start: 'Since',
+  period_end: 'Until',
 };
-const currency: Field<Invoice> = { name: 'currency', label: 'Currency', kind: 'whole' };
-const issued: Field<Invoice> = { name: 'issued_at', label: 'Issued', kind: 'time' };
-const more: readonly Field<Invoice>[] = [
-  { name: 'billed_to', label: 'To' },
-  { name: 'issuer', label: 'From' },
-  { name: 'period_start', label: 'Since', kind: 'time' },
-  { name: 'period_end', label: 'Until', kind: 'time' },
-  { name: 'time_zone', label: 'Time zone' },
-];
 
-export const invoices = {
-  command: 'billing',
-  summary: 'list and show the invoices of your team',
-  noun: 'an invoice',
+export const invoices = declareFamily({
   screens: { list: 'invoices' },
   list: declareList('listInvoices', {
-    columns: [id, number, month, total, issued, ...wide(currency, ...more)],
+    fields,
+    columns: ['id', 'number', 'month', 'total_cents', 'issued_at'],
+    wide: ['currency', 'billed_to', 'issuer', 'period_start', 'period_end', 'time_zone'],
     empty: 'There are no invoices; a month without a charge has none.',
   }),
   get: declareDetail('getInvoice', {
-    fields: [
-      id,
-      number,
-      month,
-      total,
-      currency,
-      issued,
-      ...more,
-      { name: 'lines', label: 'All lines', shown: 'asked' },
+    fields: { ...fields, lines: 'All lines' },
+    columns: [
+      'id',
+      'number',
+      'month',
+      'total_cents',
+      'currency',
+      'issued_at',
+      'billed_to',
+      'issuer',
+      'period_start',
+      'period_end',
+      'time_zone',
     ],
+    asked: ['lines'],
     parts: declareParts({
       label: 'Lines',
-      of: (invoice: AnswerOf<'getInvoice'>): readonly InvoiceLine[] => invoice.lines,
-      columns: [
-        { name: 'description', label: 'Line', kind: 'name' },
-        { name: 'quantity', label: 'Quantity', kind: 'number' },
-        { name: 'price_cents', label: 'Price', kind: 'number', words: (line) => price(line.price_cents) },
-        { name: 'amount_cents', label: 'Amount', kind: 'number', words: (line) => price(line.amount_cents) },
-        { name: 'unit', label: 'Unit', shown: 'wide' },
-        { name: 'plan_code', label: 'Plan', shown: 'wide' },
-        { name: 'kind', label: 'Kind', shown: 'asked' },
-        { name: 'plan_name', label: 'Plan name', shown: 'asked' },
-      ],
+      of: (invoice: AnswerOf<'getInvoice'>) => invoice.lines,
+      fields: {
+        description: { label: 'Line', kind: 'name' },
+        quantity: { kind: 'number' },
+        price_cents: { label: 'Price', kind: 'number', words: (line) => price(line.price_cents) },
+        amount_cents: { label: 'Amount', kind: 'number', words: (line) => price(line.amount_cents) },
+        plan_code: 'Plan',
+      },
+      columns: ['description', 'quantity', 'price_cents', 'amount_cents'],
+      wide: ['unit', 'plan_code'],
+      asked: ['kind', 'plan_name'],
       copy: (line) => line.description,
     }),
   }),
-} satisfies Family;
+});

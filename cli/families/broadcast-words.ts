@@ -1,13 +1,9 @@
-import type { Advice, AnswerOf } from '../client/index.ts';
-import type { ItemOf } from './family.ts';
+import { adviseFor, type AnswerOf, type ItemIn } from './family.ts';
 
-export type Broadcast = ItemOf<'listBroadcasts'> | AnswerOf<'getBroadcast'>;
+export type Broadcast = ItemIn<'listBroadcasts' | 'getBroadcast'>;
 
 /** Advises how to resume a broadcast that is held. */
-export const resumeIt = ({ id: heldId }: Broadcast): Advice => ({
-  words: 'Resume it with',
-  command: ['resumeBroadcast', heldId],
-});
+export const resumeIt = adviseFor('Resume it with', 'resumeBroadcast');
 
 /** Describes the progress of sending in a few words. */
 export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadcast): string => {

@@ -1,4 +1,3 @@
-import type { AnswerOf } from '../client/index.ts';
 import {
   abTestInWords,
   broadcastProgressInWords,
@@ -9,17 +8,9 @@ import {
   resumeIt,
   type Broadcast,
 } from './broadcast-words.ts';
+import { adviseFor, declareAction, declareDetail, declareList, withRemaining } from './family.ts';
+import type { Fields, Tone } from './family.ts';
 import { grouped, groupedIn } from './field-value.ts';
-import {
-  declareAction,
-  asked,
-  declareDetail,
-  declareList,
-  wide,
-  withRemaining,
-  type Field,
-  type Tone,
-} from './family.ts';
 
 const TONES: Record<Broadcast['status'], Tone> = {
   draft: 'plain',
@@ -31,103 +22,100 @@ const TONES: Record<Broadcast['status'], Tone> = {
   failed: 'bad',
 };
 
+const isDraft = ({ status }: Broadcast): boolean => status === 'draft';
 const isUnderWay = ({ status }: Broadcast): boolean => ['scheduled', 'queued', 'sending'].includes(status);
+const ONLY_DRAFTS = { when: isDraft, says: 'only for a draft' };
 
-const id: Field<Broadcast> = { name: 'id', label: 'Id', kind: 'id' };
-const name: Field<Broadcast> = { name: 'name', label: 'Name', kind: 'name' };
-const status: Field<Broadcast> = {
-  name: 'status',
-  label: 'Status',
-  kind: 'state',
-  words: ({ status: said, held }) => (held === null ? said : `${said}, held`),
-  tone: ({ status: said, held }) => (held === null ? TONES[said] : 'bad'),
+const fields: Fields<Broadcast> = {
+  status: {
+    words: ({ status, held }) => (held === null ? status : `${status}, held`),
+    tone: ({ status, held }) => (held === null ? TONES[status] : 'bad'),
+  },
+  held: { value: ({ held }) => (held === null ? '' : `since ${held.since}: ${heldInWords(held)}`) },
+  excluded: 'Excluded',
+  total: 'Members',
 };
-/** Used in lists, which must fit into 80 columns too. */
-const progress: Field<Broadcast> = {
-  name: 'recipients',
-  label: 'Progress',
-  kind: 'number',
-  value: ({ recipients, excluded, total }) => `${recipients + excluded}${total === null ? '' : `/${total}`}`,
-  words: ({ recipients, excluded, total }) =>
-    `${grouped(recipients + excluded)}${total === null ? '' : `/${grouped(total)}`}`,
-};
-const progressOfOne: Field<Broadcast> = {
-  name: 'recipients',
-  label: 'Progress',
-  value: broadcastProgressInWords,
-  words: (one) => groupedIn(broadcastProgressInWords(one)),
-};
-const created: Field<Broadcast> = { name: 'created_at', label: 'Created', kind: 'time' };
-const scheduled: Field<Broadcast> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
-const sent: Field<Broadcast> = { name: 'sent_at', label: 'Sent', kind: 'time' };
-const segment: Field<Broadcast> = { name: 'segment_id', label: 'Segment', kind: 'id' };
-const topic: Field<Broadcast> = { name: 'topic_id', label: 'Topic', kind: 'id' };
-const held: Field<Broadcast> = {
-  name: 'held',
-  label: 'Held',
-  value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${heldInWords(hold)}`),
-};
-const rest: Field<Broadcast>[] = [
-  { name: 'excluded', label: 'Excluded', kind: 'number' },
-  { name: 'total', label: 'Members', kind: 'number' },
-  { name: 'audience_id', label: 'Audience', kind: 'id' },
-];
+
+/** A list must fit into 80 columns too. */
+const briefProgress = ({ recipients, excluded, total }: Broadcast, say: (count: number) => string = String): string =>
+  `${say(recipients + excluded)}${total === null ? '' : `/${say(total)}`}`;
 
 export const broadcasts = withRemaining({
-  command: 'broadcasts',
   summary: 'write broadcasts, send them to segments, and see their results',
-  noun: 'a broadcast',
   list: declareList('listBroadcasts', {
-    columns: [id, name, status, progress, created, ...wide(scheduled, sent, segment, topic, held), ...asked(...rest)],
+    fields: {
+      ...fields,
+      recipients: {
+        label: 'Progress',
+        kind: 'number',
+        value: (one) => briefProgress(one),
+        words: (one) => briefProgress(one, grouped),
+      },
+    },
+    columns: ['id', 'name', 'status', 'recipients', 'created_at'],
+    wide: ['scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'held'],
+    asked: ['excluded', 'total', 'audience_id'],
   }),
   get: declareDetail('getBroadcast', {
-    fields: [
-      id,
-      name,
-      status,
-      progressOfOne,
-      held,
-      { name: 'counts', label: 'Results', value: countsInWords, words: (one) => groupedIn(countsInWords(one)) },
-      { name: 'waiting_reason', label: 'Waits for' },
-      { name: 'next_at', label: 'Continues', kind: 'time' },
-      { name: 'failed_reason', label: 'Failed' },
-      created,
-      scheduled,
-      sent,
-      segment,
-      topic,
-      { name: 'template_id', label: 'Template', kind: 'id' },
-      { name: 'from', label: 'From' },
-      { name: 'reply_to', label: 'Reply to' },
-      { name: 'subject', label: 'Subject' },
-      { name: 'preview_text', label: 'Preview text' },
-      {
-        name: 'ab',
-        label: 'A/B test',
-        value: (one) => abTestInWords(one),
-        words: (one) => abTestInWords(one, grouped),
+    fields: {
+      ...fields,
+      recipients: {
+        label: 'Progress',
+        kind: 'text',
+        value: broadcastProgressInWords,
+        words: (one) => groupedIn(broadcastProgressInWords(one)),
       },
-      { name: 'rate_per_minute', label: 'Emails a minute', kind: 'number' },
-      {
-        name: 'local_time',
-        label: 'At the local hour',
-        value: ({ local_time: isLocal }: AnswerOf<'getBroadcast'>) => (isLocal ? 'yes' : ''),
-      },
-      ...asked(...rest),
-      { name: 'text', label: 'Text', kind: 'body' },
-      { name: 'html', label: 'HTML', kind: 'body' },
+      counts: { label: 'Results', value: countsInWords, words: (one) => groupedIn(countsInWords(one)) },
+      waiting_reason: 'Waits for',
+      next_at: 'Continues',
+      failed_reason: 'Failed',
+      from: { kind: 'text' },
+      reply_to: { kind: 'text' },
+      ab: { label: 'A/B test', value: (one) => abTestInWords(one), words: (one) => abTestInWords(one, grouped) },
+      rate_per_minute: 'Emails a minute',
+      local_time: { label: 'At the local hour', either: ['yes', ''] },
+      excluded: { label: 'Excluded', shown: 'asked' },
+      total: { label: 'Members', shown: 'asked' },
+      audience_id: { shown: 'asked' },
+    },
+    columns: [
+      'id',
+      'name',
+      'status',
+      'recipients',
+      'held',
+      'counts',
+      'waiting_reason',
+      'next_at',
+      'failed_reason',
+      'created_at',
+      'scheduled_at',
+      'sent_at',
+      'segment_id',
+      'topic_id',
+      'template_id',
+      'from',
+      'reply_to',
+      'subject',
+      'preview_text',
+      'ab',
+      'rate_per_minute',
+      'local_time',
+      'excluded',
+      'total',
+      'audience_id',
+      'text',
+      'html',
     ],
     hint: (broadcast) => (broadcast.held === null ? undefined : resumeIt(broadcast)),
   }),
   actions: [
     declareAction('createBroadcast'),
-    declareAction('updateBroadcast', {
-      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
-    }),
+    declareAction('updateBroadcast', { only: ONLY_DRAFTS }),
     declareAction('sendBroadcast', {
-      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
+      only: ONLY_DRAFTS,
       done: 'Sending',
-      hint: ({ id: sentId }) => ({ words: 'See the progress with', command: ['getBroadcast', sentId] }),
+      hint: adviseFor('See the progress with', 'getBroadcast'),
     }),
     declareAction('cancelBroadcast', {
       only: {
@@ -137,18 +125,16 @@ export const broadcasts = withRemaining({
       done: 'Canceled',
     }),
     declareAction('resumeBroadcast', {
-      only: { when: ({ held: hold }: Broadcast) => hold !== null, says: 'only for a broadcast that is on hold' },
+      only: { when: ({ held }: Broadcast) => held !== null, says: 'only for a broadcast that is on hold' },
       done: 'Resumed',
     }),
     declareAction('duplicateBroadcast'),
-    declareAction('deleteBroadcast', {
-      only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only for a draft' },
-    }),
+    declareAction('deleteBroadcast', { only: ONLY_DRAFTS }),
     declareAction('getBroadcastChecklist', { describe: checklistInWords }),
     declareAction('previewBroadcast', { describe: previewInWords }),
     declareAction('testBroadcast', {
       only: {
-        when: ({ status: said }: Broadcast) => said === 'draft' || said === 'scheduled',
+        when: (broadcast: Broadcast) => isDraft(broadcast) || broadcast.status === 'scheduled',
         says: 'only for a draft or a scheduled broadcast',
       },
       print: ({ ids }) => ids.join('\n'),

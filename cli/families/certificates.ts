@@ -1,31 +1,7 @@
-import type { AnswerOf } from '../client/index.ts';
-import type { Field, Tone } from './family.ts';
-import { declareAction, asked, declareReport, wide, withRemaining } from './family.ts';
+import { declareAction, declareReport, withRemaining, type AnswerOf } from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Certificate = AnswerOf<'listCertificates'>['certificates'][number];
-
-const TONES: Record<Certificate['status'], Tone> = {
-  awaited: 'plain',
-  issued: 'good',
-  failing: 'attention',
-  expired: 'bad',
-};
-
-const columns: readonly Field<Certificate>[] = [
-  { name: 'name', label: 'Name', kind: 'name' },
-  { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
-  { name: 'ends_at', label: 'Ends', kind: 'time' },
-  { name: 'next_try_at', label: 'Next try', kind: 'time' },
-  { name: 'last_error', label: 'Last error', kind: 'long' },
-  ...wide<Certificate>(
-    { name: 'id', label: 'Id', kind: 'id' },
-    { name: 'kind', label: 'Kind' },
-    { name: 'names', label: 'Names', value: ({ names }) => names.join(' ') },
-    { name: 'starts_at', label: 'Begins', kind: 'time' },
-  ),
-  ...asked<Certificate>({ name: 'failing_since', label: 'Since', kind: 'time' }),
-];
 
 const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
   files: 'The ports use the certificate in tls.certificate_file; none is requested from an authority.',
@@ -34,14 +10,22 @@ const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
 };
 
 export const certificates = withRemaining({
-  command: 'tls',
   summary: 'show and renew the certificates of the ports',
   isOperators: true,
   screens: { report: 'certificates' },
   noun: 'a certificate',
-  report: declareReport('listCertificates', {
+  report: declareReport<'listCertificates', Certificate>('listCertificates', {
     rows: ({ certificates: all }) => all,
-    columns,
+    fields: {
+      status: { tone: { awaited: 'plain', issued: 'good', failing: 'attention', expired: 'bad' } },
+      last_error: { label: 'Last error', kind: 'long' },
+      names: { join: ' ' },
+      starts_at: 'Begins',
+      failing_since: { label: 'Since', kind: 'time' },
+    },
+    columns: ['name', 'status', 'ends_at', 'next_try_at', 'last_error'],
+    wide: ['id', 'kind', 'names', 'starts_at'],
+    asked: ['failing_since'],
     given: ({ name }) => ({ name }),
     describe: ({ certificates: all, source }) =>
       [

@@ -1,24 +1,7 @@
-import type { AnswerOf } from '../client/index.ts';
 import { groupedIn } from './field-value.ts';
-import {
-  declareDetail,
-  declareList,
-  wide,
-  withRemaining,
-  type Action,
-  type Field,
-  type ItemOf,
-  type Tone,
-} from './family.ts';
+import { declareDetail, declareList, withRemaining, type Action, type Fields, type ItemIn } from './family.ts';
 
-type Import = ItemOf<'listContactImports'> | AnswerOf<'getContactImport'>;
-
-const TONES: Record<Import['status'], Tone> = {
-  queued: 'plain',
-  in_progress: 'attention',
-  completed: 'good',
-  failed: 'bad',
-};
+type Import = ItemIn<'listContactImports' | 'getContactImport'>;
 
 const countsInWords = ({ total, created, updated, skipped, failed }: Import['counts']): string =>
   `${total} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${failed} failed`;
@@ -52,27 +35,19 @@ function columnsInWords({ ignored_columns: ignored }: Pick<Import, 'ignored_colu
 
 const CONFLICTS = { skip: 'left alone', upsert: 'updated' } as const;
 
-const columns: readonly Field<Import>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
-  {
-    name: 'counts',
+const fields: Fields<Import> = {
+  status: { tone: { queued: 'plain', in_progress: 'attention', completed: 'good', failed: 'bad' } },
+  counts: {
     label: 'Rows',
     value: ({ counts }) => countsInWords(counts),
     words: ({ counts }) => groupedIn(countsInWords(counts)),
   },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-  { name: 'completed_at', label: 'Completed', kind: 'time' },
-];
-const passedOver: readonly Field<Import>[] = [
-  { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
-  {
-    name: 'start_automations',
-    label: 'Automations',
-    value: ({ start_automations: starts }) => (starts ? 'started by the rows' : 'not started'),
-  },
-  { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },
-];
+  on_conflict: { label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
+  start_automations: { label: 'Automations', either: ['started by the rows', 'not started'] },
+  ignored_columns: { label: 'Not imported', value: columnsInWords },
+};
+const columns = ['id', 'status', 'counts', 'created_at', 'completed_at'] as const;
+const passedOver = ['on_conflict', 'start_automations', 'ignored_columns'] as const;
 
 const create: Action = {
   operation: 'createContactImport',
@@ -102,19 +77,13 @@ const create: Action = {
     upsert: { says: 'update contacts that exist already, instead of skipping them', isBoolean: true },
     segments: { flag: 'segment', value: '<id>', says: 'add the contacts to this segment', isRepeatable: true },
     topics: { flag: 'topic', value: '<choice>', says: 'ID=opt_in or ID=opt_out', isRepeatable: true, syntax: 'topic' },
-    start_automations: {
-      says: 'start automations whose triggers match the rows, as the API does',
-      isBoolean: true,
-    },
+    start_automations: { says: 'start automations whose triggers match the rows, as the API does', isBoolean: true },
   },
 };
 
 export const contactImports = withRemaining({
-  command: 'contacts',
-  summary: 'list the imports of contacts',
-  noun: 'an import',
-  list: declareList('listContactImports', { columns: [...columns, ...wide(...passedOver)] }),
-  get: declareDetail('getContactImport', { fields: [...columns, ...passedOver] }),
+  list: declareList('listContactImports', { fields, columns, wide: passedOver }),
+  get: declareDetail('getContactImport', { fields, columns: [...columns, ...passedOver] }),
   actions: [create],
   elsewhere: { getContactImportFailures: true },
 });

@@ -1,20 +1,13 @@
-import { declareAction, declareDetail, declareList, withRemaining, type Field, type ItemOf } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type FieldsOf } from './family.ts';
 
-const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'key', label: 'Key', kind: 'whole' },
-  { name: 'type', label: 'Type', kind: 'state' },
-  { name: 'fallback_value', label: 'Fallback' },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-];
+const columns = ['id', 'key', 'type', 'fallback_value', 'created_at'] as const;
+const fields: FieldsOf<'listContactProperties'> = { type: { kind: 'state' } };
 
 export const contactProperties = withRemaining({
-  command: 'contact-properties',
   alias: 'properties',
   summary: 'declare custom properties of contacts',
-  noun: 'a property',
-  list: declareList('listContactProperties', { columns, empty: 'There are no properties yet.' }),
-  get: declareDetail('getContactProperty', { fields: columns }),
+  list: declareList('listContactProperties', { fields, columns }),
+  get: declareDetail('getContactProperty', { fields, columns }),
   actions: [
     declareAction('createContactProperty', { done: 'Declared' }),
     declareAction('updateContactProperty'),

@@ -1,4 +1,4 @@
-import { declareAction, declareDetail, declareList, withRemaining, type Field, type ItemOf } from './family.ts';
+import { declareAction, declareDetail, declareList, withRemaining, type Fields, type ItemOf } from './family.ts';
 
 type CustomEvent = ItemOf<'listEvents'>;
 
@@ -7,24 +7,16 @@ const schemaInWords = ({ schema: types }: CustomEvent): string =>
     .map(([key, type]) => `${key}: ${type}`)
     .join(', ');
 
-const columns: readonly Field<CustomEvent>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'name', label: 'Name', kind: 'name' },
-  { name: 'schema', label: 'Payload', words: schemaInWords },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-  { name: 'updated_at', label: 'Updated', kind: 'time', shown: 'wide' },
-];
+const fields: Fields<CustomEvent> = { schema: { label: 'Payload', words: schemaInWords } };
+const columns = ['id', 'name', 'schema', 'created_at'] as const;
+const wide = ['updated_at'] as const;
 
 export const customEvents = withRemaining({
-  command: 'events',
   summary: 'declare and send events about contacts, which start automations',
-  noun: 'an event',
-  list: declareList('listEvents', { columns, empty: 'There are no events yet.' }),
-  get: declareDetail('getEvent', { fields: columns }),
+  list: declareList('listEvents', { fields, columns, wide }),
+  get: declareDetail('getEvent', { fields, columns, wide }),
   actions: [
     declareAction('createEvent', { done: 'Declared' }),
     declareAction('sendEvent', { print: ({ event }) => event, describe: ({ event }) => `Sent ${event}` }),
-    declareAction('updateEvent'),
-    declareAction('deleteEvent'),
   ],
 });

@@ -1,27 +1,27 @@
 import type { DnsChange } from '../../src/contract/index.ts';
-import type { Family, Field, Tone } from './family.ts';
-import { declareAction } from './family.ts';
-
-const TONES: Record<DnsChange['action'], Tone> = { create: 'good', replace: 'attention', delete: 'bad' };
+import { buildFields, declareAction, declareFamily, type Field } from './family.ts';
 
 /**
  * Returns the columns for changes of a zone. A function, because every value that is exported here stands for a family.
  */
-export const columnsOfChanges = (): readonly Field<DnsChange>[] => [
-  { name: 'action', label: 'Action', kind: 'state', tone: (change) => TONES[change.action] },
-  { name: 'type', label: 'Type', kind: 'whole' },
-  { name: 'name', label: 'Name', kind: 'whole' },
-  { name: 'priority', label: 'Priority', kind: 'number' },
-  { name: 'ttl', label: 'TTL', kind: 'whole' },
-  { name: 'value', label: 'Value', kind: 'long' },
-];
-
-const configure = declareAction('configureDomainDns');
+export const columnsOfChanges = (): readonly Field<DnsChange>[] =>
+  buildFields<DnsChange>({
+    fields: {
+      action: { kind: 'state', tone: { create: 'good', replace: 'attention', delete: 'bad' } },
+      type: { kind: 'whole' },
+      name: { kind: 'whole' },
+      priority: { kind: 'number' },
+      ttl: { label: 'TTL', kind: 'whole' },
+    },
+    columns: ['action', 'type', 'name', 'priority', 'ttl', 'value'],
+  });
 
 /** People think of the domain, not of its DNS: `rasket domains zone` and `rasket domains configure`. */
-export const dns = {
-  command: 'domains',
+export const dns = declareFamily({
   summary: 'publish the records of a domain',
   noun: 'a zone',
-  actions: [declareAction('getDomainZone', { describe: (zone) => zone.replace(/\n$/, '') }), configure],
-} satisfies Family;
+  actions: [
+    declareAction('getDomainZone', { describe: (zone) => zone.replace(/\n$/, '') }),
+    declareAction('configureDomainDns'),
+  ],
+});

@@ -1,16 +1,11 @@
 import type { DomainClaim } from '../../src/contract/index.ts';
 import type { Advices } from '../client/index.ts';
-import { declareAction, declareDetail, type Family, type Tone } from './family.ts';
+import { declareAction, declareDetail, declareFamily } from './family.ts';
 
 const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
   grace_period: 'the current owner verified the domain less than 72 hours ago',
   recent_owner_activity: 'the current owner has sent from the domain within the last 24 hours',
   pending_scheduled_emails: 'the current owner has scheduled mail from the domain',
-};
-
-const toTone = (status: DomainClaim['status']): Tone => {
-  if (status === 'completed') return 'good';
-  return status === 'pending' ? 'plain' : 'bad';
 };
 
 /** Describes a claim, with the value to publish whole and last. */
@@ -40,50 +35,53 @@ export function nextForClaim({ status, name }: DomainClaim): Advices {
 }
 
 const told = {
-  tell: claimInWords,
+  describe: claimInWords,
   hint: nextForClaim,
   copy: ({ record }: DomainClaim) => record.value,
   isShown: true,
 } as const;
 
-const verifyClaim = declareAction('verifyDomainClaim', { ...told });
-
-const claim = declareAction('claimDomain', { ...told });
-
-/** In addition to the detail: an action for a domain that is already on the screen. */
-const claimStatus = declareAction('getDomainClaim', { ...told });
-
 /** Claims are of domains, and are spoken of with them. */
-export const domainClaims = {
-  command: 'domains',
+export const domainClaims = declareFamily({
   summary: 'take over a domain that another team has verified',
   noun: 'a claim',
   get: declareDetail('getDomainClaim', {
-    // The value to publish comes last and whole, so that it can be copied.
-    fields: [
-      { name: 'id', label: 'Claim', kind: 'id' },
-      { name: 'status', label: 'Status', kind: 'state', tone: (claim) => toTone(claim.status) },
-      { name: 'domain_id', label: 'Domain', kind: 'id' },
-      {
-        name: 'expires_at',
-        label: 'Ends',
-        kind: 'time',
-        value: (claim) => (claim.status === 'pending' ? claim.expires_at : null),
-      },
-      {
-        name: 'blocked_reason',
+    fields: {
+      id: 'Claim',
+      status: { tone: ({ status }) => (status === 'completed' ? 'good' : status === 'pending' ? 'plain' : 'bad') },
+      expires_at: { label: 'Ends', value: (claim) => (claim.status === 'pending' ? claim.expires_at : null) },
+      blocked_reason: {
         label: 'Waits',
         value: ({ blocked_reason: blocked }) => blocked && `${BLOCKS[blocked]} (${blocked})`,
       },
-      { name: 'failure_reason', label: 'Why' },
-      { name: 'record.diagnosis', label: 'Record' },
-      { name: 'created_at', label: 'Created', kind: 'time', shown: 'asked' },
-      { name: 'region', label: 'Region', shown: 'asked' },
-      { name: 'record', label: 'Record', shown: 'asked' },
-      { name: 'name', label: 'Name' },
-      { name: 'record.type', label: 'Type' },
-      { name: 'record.value', label: 'Value', kind: 'long' },
+      failure_reason: 'Why',
+      'record.diagnosis': { label: 'Record', kind: 'text' },
+      created_at: { shown: 'asked' },
+      region: { kind: 'text', shown: 'asked' },
+      record: { shown: 'asked' },
+      name: { kind: 'text' },
+    },
+    // The value to publish comes last and whole, so that it can be copied.
+    columns: [
+      'id',
+      'status',
+      'domain_id',
+      'expires_at',
+      'blocked_reason',
+      'failure_reason',
+      'record.diagnosis',
+      'created_at',
+      'region',
+      'record',
+      'name',
+      'record.type',
+      'record.value',
     ],
   }),
-  actions: [claim, claimStatus, verifyClaim],
-} satisfies Family;
+  actions: [
+    declareAction('claimDomain', told),
+    // In addition to the detail: an action for a domain that is already on the screen.
+    declareAction('getDomainClaim', told),
+    declareAction('verifyDomainClaim', told),
+  ],
+});

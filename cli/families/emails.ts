@@ -1,19 +1,7 @@
 import type { EmailStatus } from '../../src/contract/index.ts';
-import type { AnswerOf } from '../client/index.ts';
 import { diagnosisInWords } from './ai.ts';
-import type { ItemOf } from './family.ts';
-import {
-  declareAction,
-  asked,
-  declareDetail,
-  declareList,
-  wide,
-  withRemaining,
-  type Family,
-  type Field,
-  type Key,
-  type Tone,
-} from './family.ts';
+import { adviseFor, declareAction, declareDetail, declareFamily, declareList, withRemaining } from './family.ts';
+import type { Fields, ItemIn, Key, Tone } from './family.ts';
 
 const TONES: Record<EmailStatus, Tone> = {
   queued: 'plain',
@@ -34,45 +22,19 @@ export const toneOfEmail = (state: EmailStatus): Tone => TONES[state];
 
 export const EMAIL: Key = { word: 'id', says: 'the id that was returned when the email was sent' };
 
-type Email = ItemOf<'listEmails'> | AnswerOf<'getEmail'>;
+type Email = ItemIn<'listEmails' | 'getEmail'>;
 
-const id: Field<Email> = { name: 'id', label: 'Id', kind: 'id' };
-const created: Field<Email> = { name: 'created_at', label: 'Created', kind: 'time' };
-const state: Field<Email> = {
-  name: 'last_event',
-  label: 'State',
-  filter: 'status',
-  kind: 'state',
-  tone: (email) => toneOfEmail(email.last_event),
+const fields: Fields<Email> = {
+  last_event: { filter: 'status', tone: (email) => toneOfEmail(email.last_event) },
+  // Other recipients, if a message has no To; marked, because they are not in that header.
+  to: {
+    value: ({ to: written, cc: copied, bcc: hidden }) =>
+      written.length > 0
+        ? written
+        : [...copied.map((address) => `${address} (cc)`), ...hidden.map((address) => `${address} (bcc)`)],
+  },
+  tags: { value: (email) => email.tags.map((tag) => `${tag.name}=${tag.value}`) },
 };
-/** Shows other recipients if a message has no To; marked, because they are not in that header. */
-const to: Field<Email> = {
-  name: 'to',
-  label: 'To',
-  kind: 'name',
-  value: ({ to: written, cc: copied, bcc: hidden }) =>
-    written.length > 0
-      ? written
-      : [...copied.map((address) => `${address} (cc)`), ...hidden.map((address) => `${address} (bcc)`)],
-};
-const subject: Field<Email> = { name: 'subject', label: 'Subject' };
-const from: Field<Email> = { name: 'from', label: 'From', kind: 'name' };
-const cc: Field<Email> = { name: 'cc', label: 'Cc', kind: 'name' };
-const bcc: Field<Email> = { name: 'bcc', label: 'Bcc', kind: 'name' };
-const replyTo: Field<Email> = { name: 'reply_to', label: 'Reply to', kind: 'name' };
-const scheduled: Field<Email> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
-const messageId: Field<Email> = { name: 'message_id', label: 'Message-ID', kind: 'whole' };
-const tags: Field<Email> = {
-  name: 'tags',
-  label: 'Tags',
-  value: (email) => email.tags.map((tag) => `${tag.name}=${tag.value}`),
-};
-const topic: Field<Email> = { name: 'topic_id', label: 'Topic', kind: 'id' };
-const text: Field<Email> = { name: 'text', label: 'Text', kind: 'body' };
-const html: Field<Email> = { name: 'html', label: 'HTML', kind: 'body' };
-
-/** The reason why text and HTML are missing. */
-const withheld: Field<Email> = { name: 'content_withheld', label: 'Withheld', kind: 'whole' };
 
 const SCHEDULED = {
   when: ({ last_event: now }: Email): boolean => now === 'scheduled',
@@ -80,38 +42,33 @@ const SCHEDULED = {
 };
 
 export const emails = withRemaining({
-  command: 'emails',
   summary: 'list, reschedule and cancel sent emails',
-  noun: 'an email',
   list: declareList('listEmails', {
-    columns: [
-      id,
-      created,
-      state,
-      to,
-      subject,
-      ...wide(from, cc, bcc, replyTo, scheduled, messageId, tags, topic),
-      ...asked(text, html, withheld),
-    ],
+    fields,
+    columns: ['id', 'created_at', 'last_event', 'to', 'subject'],
+    wide: ['from', 'cc', 'bcc', 'reply_to', 'scheduled_at', 'message_id', 'tags', 'topic_id'],
+    asked: ['text', 'html', 'content_withheld'],
   }),
   get: declareDetail('getEmail', {
-    fields: [
-      id,
-      state,
-      created,
-      scheduled,
-      from,
-      to,
-      cc,
-      bcc,
-      replyTo,
-      subject,
-      messageId,
-      tags,
-      topic,
-      withheld,
-      text,
-      html,
+    fields,
+    columns: [
+      'id',
+      'last_event',
+      'created_at',
+      'scheduled_at',
+      'from',
+      'to',
+      'cc',
+      'bcc',
+      'reply_to',
+      'subject',
+      'message_id',
+      'tags',
+      'topic_id',
+      // The reason why text and HTML are missing.
+      'content_withheld',
+      'text',
+      'html',
     ],
     hint: ({ id: email, last_event }) =>
       ['plain', 'good'].includes(TONES[last_event])
@@ -119,10 +76,7 @@ export const emails = withRemaining({
         : { words: 'See why, and what happens next, with', command: ['explain', email] },
   }),
   actions: [
-    declareAction('sendEmail', {
-      done: 'Accepted',
-      hint: ({ id: email }) => ({ words: 'See what happened to it with', command: ['explain', email] }),
-    }),
+    declareAction('sendEmail', { done: 'Accepted', hint: adviseFor('See what happened to it with', 'explain') }),
     declareAction('sendBatch', {
       flags: {
         file: { value: '<file>', says: 'the file', orStdin: true, isWord: true, isFile: true, isRequired: true },
@@ -136,61 +90,36 @@ export const emails = withRemaining({
   elsewhere: { listEmailEvents: true, listEmailAttempts: true },
 });
 
-type Attempt = ItemOf<'listEmailAttempts'>;
-type Event = ItemOf<'listEmailEvents'>;
-
-const attemptResult: Field<Attempt> = {
-  name: 'recipients',
-  label: 'Result',
-  value: (attempt) =>
-    attempt.recipients.map(({ email, outcome, reply }) => [email, outcome, reply].filter(Boolean).join(' ')),
-};
-const attemptTls: Field<Attempt> = { name: 'tls', label: 'TLS', value: (attempt) => attempt.tls?.version ?? 'none' };
-const attemptTranscript: Field<Attempt> = {
-  name: 'transcript',
-  label: 'Transcript',
-  shown: 'asked',
-  value: (attempt) => attempt.transcript,
-};
-
-export const emailEvents = {
-  command: 'emails',
-  summary: 'show what happened to an email',
+export const emailEvents = declareFamily({
   noun: 'an event',
   list: declareList('listEmailEvents', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'created_at', label: 'Created', kind: 'moment' },
-      { name: 'type', label: 'Type', kind: 'whole' },
-      {
-        name: 'data',
-        label: 'Data',
-        kind: 'long',
-        value: (event: Event) => (event.data ? JSON.stringify(event.data) : ''),
-      },
-      ...asked<Event>({ name: 'explanation', label: 'Explanation' }, { name: 'advice', label: 'Advice' }),
-    ],
+    fields: {
+      created_at: { kind: 'moment' },
+      type: { kind: 'whole' },
+      data: { kind: 'long', value: ({ data }) => (data ? JSON.stringify(data) : '') },
+    },
+    columns: ['id', 'created_at', 'type', 'data'],
   }),
-} satisfies Family;
+});
 
-export const emailAttempts = {
-  command: 'emails',
-  summary: 'list the attempts to deliver an email',
+export const emailAttempts = declareFamily({
   noun: 'a try',
   list: declareList('listEmailAttempts', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'created_at', label: 'Tried', kind: 'moment' },
-      { name: 'mx', label: 'Mail server', kind: 'whole', value: (attempt) => attempt.mx ?? attempt.destination },
-      attemptTls,
-      { name: 'duration_ms', label: 'Ms', kind: 'number' },
-      attemptResult,
-      { name: 'attempt', label: 'Try', kind: 'number', shown: 'wide' },
-      { name: 'destination', label: 'Destination', shown: 'wide' },
-      { name: 'address', label: 'Address', shown: 'wide' },
-      { name: 'relay', label: 'Relay', shown: 'asked', value: (attempt) => attempt.relay },
-      attemptTranscript,
-    ],
+    fields: {
+      created_at: { label: 'Tried', kind: 'moment' },
+      mx: { label: 'Mail server', kind: 'whole', value: ({ mx, destination }) => mx ?? destination },
+      tls: { value: (attempt) => attempt.tls?.version ?? 'none' },
+      recipients: {
+        label: 'Result',
+        value: (attempt) =>
+          attempt.recipients.map(({ email, outcome, reply }) => [email, outcome, reply].filter(Boolean).join(' ')),
+      },
+      attempt: 'Try',
+      destination: { kind: 'text' },
+      address: { kind: 'text' },
+    },
+    columns: ['id', 'created_at', 'mx', 'tls', 'duration_ms', 'recipients'],
+    wide: ['attempt', 'destination', 'address'],
     empty: 'There was no delivery attempt yet.',
   }),
-} satisfies Family;
+});

@@ -1,53 +1,14 @@
 import { loadCommands, type CommandText } from '../../src/contract/index.ts';
-import type { Advices, AnswerOf, Lookup, Naming, OperationId } from '../client/index.ts';
+import type { Advice, Advices, AnswerOf, ByHand, ContractId, Lookup, Naming, OperationId } from '../client/index.ts';
+import { buildFields, capitalise, type Columns, type Field, type Fields } from './columns.ts';
 import type { Flag, Key } from './flag.ts';
 import type { ItemOf, ListOperation } from './list-operation.ts';
 import { NAMED } from './named.ts';
 
+export type { AnswerOf } from '../client/index.ts';
+export { buildFields, type Field, type Fields, type Kind, type Tone } from './columns.ts';
 export type { Flag, Key, Syntax } from './flag.ts';
 export type { ItemOf, ListOperation } from './list-operation.ts';
-
-/**
- * Tells what a value means for the state of an item. Each kind of output shows it in its own way, and never by colour alone.
- */
-export type Tone = 'plain' | 'good' | 'attention' | 'bad';
-
-/**
- * How a value may be shortened when there is little space: an id, a state, a time and a `whole` value are never cut;
- * neither is a `name`, which identifies the item, such as an address, and may be long; a text is cut, a `long` one goes
- * below its row, and a `body` below everything else. A `moment` is a time that is shown to the second, because several
- * of a list lie within a minute. A `number` is aligned right, and people see its digits in groups of three.
- */
-export type Kind = 'id' | 'state' | 'time' | 'moment' | 'number' | 'whole' | 'name' | 'text' | 'long' | 'body';
-
-type NameIn<Item> = keyof Item & string;
-
-export interface Field<Item> {
-  /** The contract's name, as `--fields` takes it. */
-  name: NameIn<Item> | `${NameIn<Item>}.${string}`;
-  label: string;
-  /** The name of the filter for it, if that is neither name nor label: `--fields` takes all three. */
-  filter?: string;
-  /** `text` by default. */
-  kind?: Kind;
-  /** The value to show, if it is not the field itself; a drawing fits into the columns, if they are known. */
-  value?: (item: Item, columns?: number) => unknown;
-  /** The text that people see instead; a program gets the value. */
-  words?: (item: Item) => string;
-  tone?: (item: Item) => Tone;
-  /** Hidden unless there is space for everything ('wide'), or unless it is requested by name. */
-  shown?: 'wide' | 'asked';
-  /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` is given. */
-  isAside?: true;
-}
-
-/** Marks fields that are shown only if there is space for everything. */
-export const wide = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
-  fields.map((field) => ({ ...field, shown: 'wide' }));
-
-/** Marks fields that are shown only if they are requested by name. */
-export const asked = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
-  fields.map((field) => ({ ...field, shown: 'asked' }));
 
 /** Limits an action to some items, and says so for the others. */
 export interface Only {
@@ -238,18 +199,27 @@ function readVerb(command: string, alone: string): string {
 /** The contract has the texts of every verb; a family declares only what differs. */
 type FamilyTexts = Partial<Spoken>;
 
+/** The items that operations list, or the one that they show. */
+export type ItemIn<Id extends OperationId> = Id extends ListOperation ? ItemOf<Id> : AnswerOf<Id>;
+export type FieldsOf<Id extends OperationId> = Fields<ItemIn<Id>>;
+
 export function declareList<Id extends ListOperation>(
   operation: Id,
-  declared: FamilyTexts & {
-    columns: readonly Field<ItemOf<Id>>[];
-    /** Shown if the list is empty, when there is more to say than that. */
-    empty?: string;
-    isForward?: true;
-    given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
-  },
+  {
+    fields,
+    columns,
+    wide,
+    asked,
+    ...declared
+  }: FamilyTexts &
+    Columns<ItemOf<Id>> & {
+      /** Shown if the list is empty, when there is more to say than that. */
+      empty?: string;
+      isForward?: true;
+      given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
+    },
 ): List {
-  const { command, summary, description, example, path, flags: filters, empty = '' } = readCommand(operation);
-  const columns = addUndeclared(declared.columns, operation);
+  const { command, summary, description, example, path, flags: filters, empty = '', ...its } = readCommand(operation);
   return {
     verb: readVerb(command, ''),
     summary,
@@ -259,51 +229,79 @@ export function declareList<Id extends ListOperation>(
     filters,
     empty,
     ...declared,
-    columns,
+    columns: addUndeclared(buildFields({ fields, columns, wide, asked }, its.fields), operation),
     operation,
   };
 }
 
 export function declareDetail<Id extends OperationId>(
   operation: Id,
-  declared: FamilyTexts & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
-    hint?: (item: AnswerOf<Id>) => Advices;
-  },
+  {
+    fields,
+    columns,
+    wide,
+    asked,
+    ...declared
+  }: FamilyTexts &
+    Columns<AnswerOf<Id>> & {
+      needsNoKey?: true;
+      parts?: Parts;
+      hint?: (item: AnswerOf<Id>) => Advices;
+    },
 ): Detail & { operation: Id } {
-  const { command, summary, description, example, path } = readCommand(operation);
-  // With a verb of its own it shows a part of the response.
-  const fields = declared.verb === undefined ? addUndeclared(declared.fields, operation) : declared.fields;
-  return { verb: readVerb(command, command), summary, description, example, path, ...declared, fields, operation };
+  const { command, summary, description, example, path, ...its } = readCommand(operation);
+  const built = buildFields({ fields, columns, wide, asked }, its.fields);
+  return {
+    verb: readVerb(command, command),
+    summary,
+    description,
+    example,
+    path,
+    ...declared,
+    // With a verb of its own it shows a part of the response.
+    fields: declared.verb === undefined ? addUndeclared(built, operation) : built,
+    operation,
+  };
 }
 
 /** Adds the fields of the contract that no column shows: they are shown if they are requested by name. */
 function addUndeclared<Item>(declared: readonly Field<Item>[], operation: OperationId): Field<Item>[] {
   const shown = new Set<string>(declared.map(({ name }) => name.split('.')[0] ?? ''));
-  const names = readCommand(operation).fields.filter((name) => !shown.has(name)) as NameIn<Item>[];
-  return [...declared, ...asked<Item>(...names.map((name) => ({ name, label: labelField(name) })))];
+  const names = Object.keys(readCommand(operation).fields).filter((name) => !shown.has(name)) as Field<Item>['name'][];
+  return [...declared, ...names.map((name) => ({ name, label: capitalise(name), shown: 'asked' as const }))];
 }
 
-const labelField = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll('_', ' ');
-
-export const declareParts = <Item, Part extends object>(declared: {
+export const declareParts = <Item, Part extends object>({
+  label,
+  of,
+  copy,
+  ...columns
+}: {
   label: string;
   of: (item: Item) => readonly Part[];
-  columns: readonly Field<Part>[];
   copy: (part: Part) => string;
-}): Parts => declared;
+} & Columns<Part>): Parts => ({ label, of, copy, columns: buildFields(columns) });
 
+/** Returns a report. A call names the type of its rows, which would otherwise be inferred from the fields that differ. */
 export function declareReport<Id extends OperationId, Row extends object>(
   operation: Id,
-  declared: FamilyTexts & {
+  {
+    fields,
+    columns,
+    wide,
+    asked,
+    ...declared
+  }: {
     rows: (answer: AnswerOf<Id>, sayCommand?: FormatCommand) => readonly Row[];
-    columns: readonly Field<Row>[];
     describe?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => Advices;
     given?: (row: Row) => Readonly<Record<string, string>>;
-  },
+  } & FamilyTexts &
+    Columns<Row>,
 ): Report {
   const { command, summary, description, example } = readCommand(operation);
-  return { verb: readVerb(command, ''), summary, description, example, ...declared, operation };
+  const built = buildFields({ fields, columns, wide, asked });
+  return { verb: readVerb(command, ''), summary, description, example, ...declared, columns: built, operation };
 }
 
 /**
@@ -324,7 +322,7 @@ export function declareAction<Id extends Doable>(
 ): Action {
   const { path } = readCommand(operation);
   const described: Partial<Action> =
-    declared.verb === undefined ? describeAction(readCommand(operation)) : { flags: {} };
+    declared.verb === undefined ? describeAction(readCommand(operation), operation) : { flags: {} };
   const destroys = (declared.destroys || described.destroys) && { ...described.destroys, ...declared.destroys };
   if (declared.describe || declared.print) delete described.done;
   return { path, ...described, ...declared, ...(destroys && { destroys }), operation } as Action;
@@ -335,12 +333,16 @@ type OfAnswer = 'describe' | 'print' | 'hint' | 'warn' | 'copy';
 
 /** The further commands that the contract has for an operation. */
 export const furtherActions = (operation: OperationId): Action[] =>
-  (readCommand(operation).also ?? []).map((command) => ({ path: command.path, ...describeAction(command), operation }));
+  (readCommand(operation).also ?? []).map((command) => ({
+    path: command.path,
+    ...describeAction(command, operation),
+    operation,
+  }));
 
-function describeAction(described: CommandText): Omit<Action, 'operation' | 'path'> {
+function describeAction(described: CommandText, operation: Doable): Omit<Action, 'operation' | 'path'> {
   const { command, key = '', summary, description, example, path, flags, clears, destroys, sets, ...its } = described;
   const verb = readVerb(command, command);
-  const done = its.done ?? DONE[verb];
+  const done = its.done ?? DONE[verb] ?? DONE[/^[a-z]+/.exec(operation)?.[0] ?? ''];
   const current = its.current as OperationId | undefined;
   return {
     verb,
@@ -352,7 +354,7 @@ function describeAction(described: CommandText): Omit<Action, 'operation' | 'pat
     flags,
     ...(clears && { clears }),
     ...(sets && { sets }),
-    ...(current && Object.keys(flags).length > 0 && { current: currentIn(current) }),
+    ...(current && Object.keys(flags).length > 0 && { current: readIn(current, (item) => item as object) }),
     ...(destroys !== undefined && {
       destroys: { says: destroys, name: nameRemoved(Object.keys(path).at(-1) ?? '', its.removed as OperationId) },
     }),
@@ -360,12 +362,13 @@ function describeAction(described: CommandText): Omit<Action, 'operation' | 'pat
   };
 }
 
-/** The outcome of most verbs; the id follows it. */
+/** The outcome of most verbs and operations; the id follows it. */
 const DONE: Readonly<Record<string, string>> = {
   create: 'Created',
   update: 'Changed',
   delete: 'Deleted',
   duplicate: 'Created',
+  revoke: 'Revoked',
 };
 
 /** Names the item to remove as it is typed: by its name, its address, or its id. */
@@ -380,12 +383,26 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
   return { operation: known.list, isList: true, of };
 }
 
+type Given = Partial<Family>;
+
+/** Returns a family whose command, noun and summary are those of its operations in the contract, unless it has others. */
+export function declareFamily<One extends Given>(family: One): One & Family {
+  const { list, get, report, actions = [] } = family;
+  const operation = (list ?? get ?? report ?? actions[0])?.operation;
+  if (operation === undefined) throw new Error('a family has no operation');
+  const [command = ''] = readCommand(operation).command.split(' ');
+  const keys = [get, ...actions].flatMap((one) => Object.keys(one?.path ?? {}).slice(-1));
+  const [noun = ''] = keys.map((key) => NAMED[key]?.noun ?? '');
+  return { command, summary: list?.summary ?? '', noun: `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`, ...family };
+}
+
 /**
  * Adds the commands of the contract that begin with the family's command, belong to the same part as its other
  * operations and are not declared by hand: such an operation needs no code here.
  */
-export function withRemaining<Given extends Family>(family: Given): Given {
-  const { command: called, list, get, report, actions = [], elsewhere = {} } = family;
+export function withRemaining<One extends Given>(given: One): One & Family & { actions: readonly Action[] } {
+  const family = declareFamily(given);
+  const { command: called, list, get, report, actions = [], elsewhere = {} } = family as Family;
   const declared = [list, get, report, ...actions].flatMap((one) => (one ? [one] : []));
   const known = new Set<string>([...Object.keys(elsewhere), ...declared.map(({ operation }) => operation)]);
   const verbs = new Set(declared.map(({ verb }) => verb));
@@ -406,22 +423,31 @@ const describeFields = (answer: unknown): string =>
     .map(([name, value]) => `${name}: ${String(value ?? '')}`)
     .join('\n');
 
+/** Advises the command that takes the id of the item. */
+export const adviseFor =
+  (words: string, command: ContractId | ByHand) =>
+  ({ id }: { id: string }): Advice => ({ words, command: [command, id] });
+
+/** Shows the warnings of a response, each on a line. */
+export const adviseWarnings = ({ warnings = [] }: { warnings?: readonly string[] }): Advice[] =>
+  warnings.map((words) => ({ words }));
+
 export const seenIn = <Id extends OperationId>(operation: Id, describe: (item: AnswerOf<Id>) => string): Seen => ({
   operation,
   describe,
 });
 
-/** Reads the current values of the flags from an operation of the same path. */
-export const currentIn = <Id extends OperationId>(
+/** Finds a value in the response of an operation of the same path: a name, or the current values of the flags. */
+export const readIn = <Id extends OperationId, Found>(
   operation: Id,
-  of: (item: AnswerOf<Id>) => object = (item) => item as object,
-): Current => ({ operation, isList: false, of });
+  of: (item: AnswerOf<Id>) => Found,
+): Lookup<Found> => ({ operation, isList: false, of });
 
-/** The item with this id in a list, as the flags name it. */
-export const currentAmong = <Id extends ListOperation>(
+/** Finds a value of the item with this id in a list. */
+export const readAmong = <Id extends ListOperation, Found>(
   operation: Id,
-  of: (item: ItemOf<Id>) => object = (item) => item as object,
-): Current => ({ operation, isList: true, of });
+  of: (item: ItemOf<Id>) => Found,
+): Lookup<Found> => ({ operation, isList: true, of });
 
 export const linesIn = <Id extends OperationId>(
   operation: Id,
@@ -429,17 +455,3 @@ export const linesIn = <Id extends OperationId>(
   empty: string,
   of: (answer: AnswerOf<Id>) => readonly Line[],
 ): Lines => ({ operation, field, empty, of });
-
-/** Reads the name from the response of an operation of the same path. */
-export const nameIn = <Id extends OperationId>(operation: Id, of: (item: AnswerOf<Id>) => string): Naming => ({
-  operation,
-  isList: false,
-  of,
-});
-
-/** The name of the item with this id in a list. */
-export const nameAmong = <Id extends ListOperation>(operation: Id, of: (item: ItemOf<Id>) => string): Naming => ({
-  operation,
-  isList: true,
-  of,
-});

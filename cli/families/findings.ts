@@ -1,14 +1,6 @@
-import type { AnswerOf } from '../client/index.ts';
-import {
-  declareAction,
-  declareReport,
-  wide,
-  withRemaining,
-  type Family,
-  type Field,
-  type FormatCommand,
-  type Tone,
-} from './family.ts';
+import type { Columns } from './columns.ts';
+import { buildFields, declareAction, declareFamily, declareReport, withRemaining } from './family.ts';
+import type { AnswerOf, Field, Fields, FormatCommand, Tone } from './family.ts';
 
 type Finding = AnswerOf<'getFindings'>['findings'][number];
 type ReadyFinding = AnswerOf<'getReady'>['findings'][number];
@@ -30,32 +22,30 @@ export const findingRows = <Told extends ReadyFinding>(
     command: command === null ? '' : sayCommand(command),
   }));
 
-const severity: Field<Shown<ReadyFinding>> = {
-  name: 'severity',
-  label: 'Severity',
-  kind: 'state',
-  tone: toneOfFinding,
+const fields: Fields<Shown<ReadyFinding>> = {
+  severity: { tone: toneOfFinding },
+  code: 'Finding',
+  summary: { label: 'What is wrong', kind: 'long' },
+  advice: { label: 'What to do', kind: 'long' },
+  command: { label: 'With', kind: 'long' },
 };
-const code: Field<Shown<ReadyFinding>> = { name: 'code', label: 'Finding', kind: 'whole' };
-const told: readonly Field<Shown<ReadyFinding>>[] = [
-  { name: 'summary', label: 'What is wrong', kind: 'long' },
-  { name: 'advice', label: 'What to do', kind: 'long' },
-  { name: 'command', label: 'With', kind: 'long' },
-];
 
-const readyFindingColumns = [severity, code, ...told];
+const readyFindingColumns = buildFields<Shown<ReadyFinding>>({
+  fields,
+  columns: ['severity', 'code', 'summary', 'advice', 'command'],
+});
 
-const findingColumns: readonly Field<Shown<Finding>>[] = [
-  severity,
-  code,
-  { name: 'since', label: 'Since', kind: 'time' },
-  { name: 'count', label: 'How many', kind: 'number' },
-  ...told,
-  ...wide<Shown<Finding>>(
-    { name: 'subjects', label: 'About', value: ({ subjects }) => subjects.join(' ') },
-    { name: 'node', label: 'Node', kind: 'name' },
-  ),
-];
+const detailed: Columns<Shown<Finding>> = {
+  fields: {
+    ...fields,
+    since: { kind: 'time' },
+    count: { label: 'How many', kind: 'number' },
+    subjects: { label: 'About', join: ' ' },
+  },
+  columns: ['severity', 'code', 'since', 'count', 'summary', 'advice', 'command'],
+  wide: ['subjects', 'node'],
+};
+const findingColumns = buildFields(detailed);
 
 /** Returns the columns for detailed findings, or for public ones. */
 export const columnsOfFindings = (findings: readonly object[]): readonly Field<never>[] =>
@@ -63,29 +53,33 @@ export const columnsOfFindings = (findings: readonly object[]): readonly Field<n
 
 type Check = AnswerOf<'getOperatorFindings'>['checks'][number];
 
-const STATES: Record<Check['state'], Tone> = { passed: 'good', failed: 'bad', unknown: 'attention', skipped: 'plain' };
-
-const checkColumns: readonly Field<Check>[] = [
-  { name: 'name', label: 'Check', kind: 'whole' },
-  { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => STATES[state] },
-  { name: 'summary', label: 'Result', kind: 'long' },
-];
+const checkFields: Fields<Check> = {
+  machine: { kind: 'name' },
+  name: { label: 'Check', kind: 'whole' },
+  state: { tone: { passed: 'good', failed: 'bad', unknown: 'attention', skipped: 'plain' } },
+  summary: { label: 'Result', kind: 'long' },
+};
 
 /** Includes the machine if there are several. */
 export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>[] =>
-  new Set(checks.map(({ machine }) => machine)).size > 1
-    ? [{ name: 'machine', label: 'Machine', kind: 'name' }, ...checkColumns]
-    : checkColumns;
+  buildFields<Check>({
+    fields: checkFields,
+    columns: [
+      ...(new Set(checks.map(({ machine }) => machine)).size > 1 ? (['machine'] as const) : []),
+      'name',
+      'state',
+      'summary',
+    ],
+  });
 
 const NOTHING = 'Nothing is wrong.';
 
 export const findings = withRemaining({
-  command: 'findings',
   summary: 'show what is wrong now, and what to do about it',
   noun: 'a finding',
   report: declareReport('getFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
-    columns: findingColumns,
+    ...detailed,
     describe: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
   elsewhere: { getOperatorFindings: true, examineInstallation: true },
@@ -99,15 +93,14 @@ function describeChecks(checks: readonly Check[], count: number): string {
   return `${made.length} checks ran.${cannot} ${count === 0 ? NOTHING : `There ${count === 1 ? 'is' : 'are'} ${findings}.`}`;
 }
 
-export const operatorFindings = {
-  command: 'findings',
+export const operatorFindings = declareFamily({
   summary: 'show what is wrong with the whole installation',
   isOperators: true,
   screens: { report: 'operator-findings' },
   noun: 'a finding',
   report: declareReport('getOperatorFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
-    columns: findingColumns,
+    ...detailed,
     describe: ({ findings: all, nodes }) =>
       `${nodes.length} ${nodes.length === 1 ? 'node runs' : 'nodes run'}.${all.length === 0 ? ` ${NOTHING}` : ''}`,
   }),
@@ -117,4 +110,4 @@ export const operatorFindings = {
       hint: () => ({ words: 'See all that is wrong with', command: ['getOperatorFindings'] }),
     }),
   ],
-} satisfies Family;
+});

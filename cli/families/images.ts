@@ -1,26 +1,7 @@
-import type { AnswerOf } from '../client/index.ts';
-import { bytesInWords } from './bytes-in-words.ts';
-import {
-  declareAction,
-  declareDetail,
-  declareList,
-  nameIn,
-  wide,
-  withRemaining,
-  type Action,
-  type Field,
-  type ItemOf,
-} from './family.ts';
+import { declareAction, declareDetail, declareList, readIn, withRemaining } from './family.ts';
+import type { Action, FieldsOf } from './family.ts';
 
-type Image = ItemOf<'listImages'> | AnswerOf<'getImage'>;
-
-const id: Field<Image> = { name: 'id', label: 'Id', kind: 'id' };
-const url: Field<Image> = { name: 'url', label: 'Address', kind: 'long' };
-const type: Field<Image> = { name: 'content_type', label: 'Type' };
-const size: Field<Image> = { name: 'bytes', label: 'Size', kind: 'number', words: ({ bytes }) => bytesInWords(bytes) };
-const width: Field<Image> = { name: 'width', label: 'Width', kind: 'number' };
-const height: Field<Image> = { name: 'height', label: 'Height', kind: 'number' };
-const created: Field<Image> = { name: 'created_at', label: 'Created', kind: 'time' };
+const fields: FieldsOf<'listImages' | 'getImage'> = { url: 'Address' };
 
 const upload: Action = {
   operation: 'createImage',
@@ -37,15 +18,20 @@ const upload: Action = {
 };
 
 export const images = withRemaining({
-  command: 'images',
   summary: 'manage images for mail and their addresses',
-  noun: 'an image',
-  list: declareList('listImages', { columns: [id, type, size, width, height, created, ...wide(url)] }),
-  get: declareDetail('getImage', { fields: [id, url, type, size, width, height, created] }),
+  list: declareList('listImages', {
+    fields,
+    columns: ['id', 'content_type', 'bytes', 'width', 'height', 'created_at'],
+    wide: ['url'],
+  }),
+  get: declareDetail('getImage', {
+    fields,
+    columns: ['id', 'url', 'content_type', 'bytes', 'width', 'height', 'created_at'],
+  }),
   actions: [
     upload,
     declareAction('deleteImage', {
-      destroys: { name: nameIn('getImage', ({ url: address }) => address.split('/').at(-1) ?? address) },
+      destroys: { name: readIn('getImage', ({ url: address }) => address.split('/').at(-1) ?? address) },
     }),
   ],
 });

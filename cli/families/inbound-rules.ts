@@ -1,18 +1,17 @@
-import { declareAction, declareDetail, declareList, withRemaining, type Field, type ItemOf } from './family.ts';
+import { declareDetail, declareList, withRemaining, type FieldsOf } from './family.ts';
 
-const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'pattern', label: 'Pattern', kind: 'whole' },
-  { name: 'action', label: 'Action', kind: 'state' },
-  { name: 'forward_to', label: 'Forward to', kind: 'name', value: ({ forward_to: to }) => to.join(', ') },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-];
+const fields: FieldsOf<'listInboundRules'> = {
+  action: { kind: 'state' },
+  forward_to: { kind: 'name', join: ', ' },
+};
+const columns = ['id', 'pattern', 'action', 'forward_to', 'created_at'] as const;
 
 export const inboundRules = withRemaining({
-  command: 'inbound-rules',
   summary: 'manage rules that store, forward or drop received mail',
-  noun: 'a rule',
-  list: declareList('listInboundRules', { columns, empty: 'There are no rules yet: all received mail is stored.' }),
-  get: declareDetail('getInboundRule', { fields: columns }),
-  actions: [declareAction('createInboundRule'), declareAction('updateInboundRule'), declareAction('deleteInboundRule')],
+  list: declareList('listInboundRules', {
+    fields,
+    columns,
+    empty: 'There are no rules yet: all received mail is stored.',
+  }),
+  get: declareDetail('getInboundRule', { fields, columns }),
 });

@@ -1,67 +1,37 @@
-import {
-  declareAction,
-  asked,
-  currentIn,
-  declareDetail,
-  declareList,
-  withRemaining,
-  type Field,
-  type ItemOf,
-} from './family.ts';
+import { adviseFor, declareAction, declareDetail, declareList, readIn, withRemaining } from './family.ts';
+import type { FieldsOf } from './family.ts';
 
-type Row = Omit<ItemOf<'listInboxDrafts'>, 'snippet'>;
-
-const fields: readonly Field<Row>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'type', label: 'Kind', value: ({ type }) => (type === 'reply' ? 'answer' : 'new mail') },
-  { name: 'to', label: 'To', kind: 'name' },
-  { name: 'subject', label: 'Subject' },
-  { name: 'updated_at', label: 'Changed', kind: 'time' },
-];
-
-const more: readonly Field<Row>[] = [
-  { name: 'cc', label: 'Cc' },
-  { name: 'bcc', label: 'Bcc' },
-  { name: 'thread_id', label: 'Thread', kind: 'id' },
-  { name: 'reply_to_email_id', label: 'Answers', kind: 'id' },
-  {
-    name: 'attachments',
-    label: 'Attachments',
-    value: ({ attachments }) => attachments.map(({ filename }) => filename),
-  },
-];
+const fields: FieldsOf<'listInboxDrafts' | 'getInboxDraft'> = {
+  type: { label: 'Kind', value: ({ type }) => (type === 'reply' ? 'answer' : 'new mail') },
+  updated_at: 'Changed',
+  cc: { kind: 'text' },
+  bcc: { kind: 'text' },
+  reply_to_email_id: 'Answers',
+  attachments: { value: ({ attachments }) => attachments.map(({ filename }) => filename) },
+};
+const columns = ['id', 'type', 'to', 'subject', 'updated_at'] as const;
+const more = ['cc', 'bcc', 'thread_id', 'reply_to_email_id', 'attachments'] as const;
 
 export const inboxDrafts = withRemaining({
-  command: 'inbox',
   summary: 'manage the drafts of an inbox',
-  noun: 'a draft',
   list: declareList('listInboxDrafts', {
-    columns: [...fields, { name: 'snippet', label: 'Begins', shown: 'wide' }, ...asked(...more)],
+    fields,
+    columns,
+    wide: ['snippet'],
+    asked: more,
     empty: 'There are no drafts.',
   }),
   get: declareDetail('getInboxDraft', {
-    fields: [
-      ...fields,
-      ...more,
-      { name: 'email_id', label: 'Sent as', kind: 'id' },
-      { name: 'created_at', label: 'Created', kind: 'time' },
-      { name: 'text', label: 'Text', kind: 'body' },
-      { name: 'html', label: 'HTML', kind: 'body' },
-    ],
+    fields: { ...fields, email_id: 'Sent as' },
+    columns: [...columns, ...more, 'email_id', 'created_at', 'text', 'html'],
     hint: ({ email_id: sentAs }) =>
       sentAs === null ? undefined : { words: 'See what happened to it with', command: ['explain', sentAs] },
   }),
   actions: [
     declareAction('createInboxDraft', { done: 'Written' }),
-    declareAction('updateInboxDraft', {
-      current: currentIn('getInboxDraft', ({ attachments: _, ...draft }) => draft),
-      done: 'Changed',
-    }),
-    declareAction('sendInboxDraft', {
-      done: 'Sent',
-      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
-    }),
-    declareAction('deleteInboxDraft', { done: 'Deleted' }),
+    declareAction('updateInboxDraft', { current: readIn('getInboxDraft', ({ attachments: _, ...draft }) => draft) }),
+    declareAction('sendInboxDraft', { done: 'Sent', hint: adviseFor('See its status with', 'explain') }),
+    declareAction('deleteInboxDraft'),
   ],
   elsewhere: { replyToInboxEmail: true, forwardInboxEmail: true },
 });

@@ -1,58 +1,38 @@
-import type { AnswerOf } from '../client/index.ts';
-import { declareAction, asked, declareDetail, declareList, type Family, type Field, type ItemOf } from './family.ts';
+import { adviseFor, declareAction, declareDetail, declareFamily, declareList, type FieldsOf } from './family.ts';
 
-type Email = ItemOf<'listInboxThreadEmails'> | AnswerOf<'getInboxThreadEmail'>;
+const fields: FieldsOf<'listInboxThreadEmails' | 'getInboxThreadEmail'> = {
+  direction: { label: 'Way', value: ({ direction }) => (direction === 'inbound' ? 'received' : 'sent') },
+  received_at: 'At',
+  to: { kind: 'text' },
+  cc: { kind: 'text' },
+  bcc: { kind: 'text' },
+  reply_to: { kind: 'text' },
+  verdict: { label: 'Sender', kind: 'state', tone: ({ verdict }) => (verdict === 'suspicious' ? 'bad' : 'plain') },
+  message_id: { kind: 'long' },
+  attachments: { value: ({ attachments }) => attachments.map(({ id, filename }) => filename ?? id) },
+};
+const columns = ['id', 'direction', 'from', 'subject', 'received_at'] as const;
+const more = [
+  'to',
+  'cc',
+  'bcc',
+  'reply_to',
+  'last_event',
+  'verdict',
+  'message_id',
+  'attachments',
+  'read',
+  'text',
+  'html',
+] as const;
 
-const moreOfEmail: readonly Field<Email>[] = [
-  { name: 'to', label: 'To' },
-  { name: 'cc', label: 'Cc' },
-  { name: 'bcc', label: 'Bcc' },
-  { name: 'reply_to', label: 'Reply to' },
-  { name: 'last_event', label: 'State', kind: 'state' },
-  {
-    name: 'verdict',
-    label: 'Sender',
-    kind: 'state',
-    tone: ({ verdict }) => (verdict === 'suspicious' ? 'bad' : 'plain'),
-  },
-  { name: 'message_id', label: 'Message-ID', kind: 'long' },
-  {
-    name: 'attachments',
-    label: 'Attachments',
-    value: ({ attachments }) => attachments.map(({ id, filename }) => filename ?? id),
-  },
-  { name: 'read', label: 'Read' },
-  { name: 'text', label: 'Text', kind: 'body' },
-  { name: 'html', label: 'HTML', kind: 'body' },
-];
+const sent = { isOnce: true, hint: adviseFor('See its status with', 'explain') } as const;
 
-const emailFields: readonly Field<Email>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'direction', label: 'Way', value: ({ direction }) => (direction === 'inbound' ? 'received' : 'sent') },
-  { name: 'from', label: 'From', kind: 'name' },
-  { name: 'subject', label: 'Subject' },
-  { name: 'received_at', label: 'At', kind: 'time' },
-];
-
-export const inboxEmails = {
-  command: 'inbox',
-  summary: 'list and show the emails of a thread',
-  noun: 'an email',
-  list: declareList('listInboxThreadEmails', {
-    columns: [...emailFields, ...asked(...moreOfEmail)],
-    empty: 'The thread has no emails.',
-  }),
-  get: declareDetail('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
+export const inboxEmails = declareFamily({
+  list: declareList('listInboxThreadEmails', { fields, columns, asked: more, empty: 'The thread has no emails.' }),
+  get: declareDetail('getInboxThreadEmail', { fields, columns: [...columns, ...more] }),
   actions: [
-    declareAction('replyToInboxEmail', {
-      isOnce: true,
-      done: 'Answered',
-      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
-    }),
-    declareAction('forwardInboxEmail', {
-      isOnce: true,
-      done: 'Forwarded',
-      hint: ({ id }) => ({ words: 'See its status with', command: ['explain', id] }),
-    }),
+    declareAction('replyToInboxEmail', { ...sent, done: 'Answered' }),
+    declareAction('forwardInboxEmail', { ...sent, done: 'Forwarded' }),
   ],
-} satisfies Family;
+});

@@ -1,89 +1,76 @@
-import type { AnswerOf } from '../client/index.ts';
 import {
+  readIn,
   declareAction,
-  asked,
-  currentIn,
   declareDetail,
-  furtherActions,
+  declareFamily,
   declareList,
-  wide,
+  furtherActions,
   withRemaining,
-  type Family,
-  type Field,
-  type ItemOf,
 } from './family.ts';
-import { labelsInWords, pausedInWords, stateOfThread, describeLabels, toneOfThread } from './inbox-words.ts';
+import type { Fields } from './family.ts';
+import {
+  describeLabels,
+  labelsInWords,
+  pausedInWords,
+  stateOfThread,
+  toneOfThread,
+  type Row,
+  type Thread,
+} from './inbox-words.ts';
 
-type Row = ItemOf<'listInboxThreads'> | ItemOf<'searchInboxThreads'>;
+const fields: Fields<Thread> = {
+  folder: { label: 'State', kind: 'state', value: stateOfThread, tone: toneOfThread },
+  labels: { value: labelsInWords },
+};
 
-const columns: readonly Field<Row>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'from', label: 'From', kind: 'name' },
-  { name: 'subject', label: 'Subject' },
-  { name: 'folder', label: 'State', kind: 'state', value: stateOfThread, tone: toneOfThread },
-  { name: 'received_at', label: 'Last mail', kind: 'time' },
-  ...wide<Row>(
-    { name: 'labels', label: 'Labels', value: labelsInWords },
-    { name: 'email_count', label: 'Emails', kind: 'number' },
-    { name: 'assignee', label: 'Assignee', kind: 'name' },
-    { name: 'snoozed_until', label: 'Snoozed until', kind: 'time' },
-    { name: 'snippet', label: 'Begins' },
-  ),
-  ...asked<Row>(
-    { name: 'to', label: 'To' },
-    { name: 'cc', label: 'Cc' },
-    { name: 'bcc', label: 'Bcc' },
-    { name: 'read', label: 'Read' },
-    { name: 'has_attachment', label: 'Files' },
-    { name: 'has_draft', label: 'Draft' },
-    { name: 'direction', label: 'Last mail is' },
-  ),
-];
+const rowFields: Fields<Row> = {
+  ...fields,
+  received_at: 'Last mail',
+  email_count: 'Emails',
+  to: { kind: 'text' },
+  cc: { kind: 'text' },
+  bcc: { kind: 'text' },
+  has_attachment: 'Files',
+  has_draft: 'Draft',
+  direction: 'Last mail is',
+};
+const columns = ['id', 'from', 'subject', 'folder', 'received_at'] as const;
+const wide = ['labels', 'email_count', 'assignee', 'snoozed_until', 'snippet'] as const;
+const asked = ['to', 'cc', 'bcc', 'read', 'has_attachment', 'has_draft', 'direction'] as const;
 
 export const inboxThreads = withRemaining({
-  command: 'inbox',
-  summary: 'list and manage the threads of an inbox',
-  noun: 'a thread',
-  list: declareList('listInboxThreads', { columns, empty: 'There is no mail here yet.' }),
+  list: declareList('listInboxThreads', {
+    fields: rowFields,
+    columns,
+    wide,
+    asked,
+    empty: 'There is no mail here yet.',
+  }),
   get: declareDetail('getInboxThread', {
-    fields: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'subject', label: 'Subject' },
-      { name: 'folder', label: 'State', kind: 'state', value: stateOfThread, tone: toneOfThread },
-      { name: 'labels', label: 'Labels', value: labelsInWords },
-      { name: 'assignee', label: 'Assignee', kind: 'name' },
-      { name: 'snoozed_until', label: 'Snoozed until', kind: 'time' },
-      { name: 'answers_paused', label: 'Programs', value: pausedInWords },
-      { name: 'notes', label: 'Notes', kind: 'body' },
-      ...asked<AnswerOf<'getInboxThread'>>({ name: 'read', label: 'Read' }),
-    ],
+    fields: { ...fields, answers_paused: { label: 'Programs', value: pausedInWords } },
+    columns: ['id', 'subject', 'folder', 'labels', 'assignee', 'snoozed_until', 'answers_paused', 'notes'],
+    asked: ['read'],
   }),
   actions: [
     declareAction('updateInboxThread', {
-      current: currentIn('getInboxThread', ({ labels, ...thread }) => ({
-        ...thread,
-        labels: labels.map(({ id }) => id),
-      })),
-      done: 'Changed',
+      current: readIn('getInboxThread', ({ labels, ...thread }) => ({ ...thread, labels: labels.map(({ id }) => id) })),
     }),
     ...furtherActions('updateInboxThread'),
     declareAction('addInboxThreadLabels', { describe: describeLabels }),
     declareAction('setInboxThreadLabels', { describe: describeLabels }),
     declareAction('removeInboxThreadLabel', { describe: describeLabels }),
-    declareAction('deleteInboxThread', { done: 'Deleted' }),
+    declareAction('deleteInboxThread'),
   ],
   elsewhere: { searchInboxThreads: true, listInboxThreadEmails: true, getInboxThreadEmail: true },
 });
 
-export const inboxSearch = {
-  command: 'inbox',
-  summary: 'search an inbox',
+export const inboxSearch = declareFamily({
   noun: 'a thread',
   list: declareList('searchInboxThreads', {
-    columns: [
-      ...columns,
-      ...asked<ItemOf<'searchInboxThreads'>>({ name: 'matched_email_id', label: 'Found in', kind: 'id' }),
-    ],
+    fields: { ...rowFields, matched_email_id: 'Found in' },
+    columns,
+    wide,
+    asked: [...asked, 'matched_email_id'],
     empty: 'Nothing was found.',
   }),
-} satisfies Family;
+});

@@ -1,14 +1,7 @@
-import type { AnswerOf } from '../client/index.ts';
-import type { Flag, ItemOf, Key, Tone } from './family.ts';
+import type { AnswerOf, ItemOf, Tone } from './family.ts';
 
-export type Thread = ItemOf<'listInboxThreads'> | ItemOf<'searchInboxThreads'> | AnswerOf<'getInboxThread'>;
-
-export const INBOX: Key = { word: 'inbox', says: 'the id of the inbox, or its address' };
-export const DRAFT: Key = { word: 'draft', says: 'the id of the draft' };
-export const LABEL: Key = { word: 'label', says: 'the id of the label' };
-
-/** For examples. */
-export const ADDRESS = 'support@example.com';
+export type Row = ItemOf<'listInboxThreads'> | ItemOf<'searchInboxThreads'>;
+export type Thread = Row | AnswerOf<'getInboxThread'>;
 
 /** Describes the folder of a thread and its other properties, in a word each. */
 export function stateOfThread(thread: Thread): string {
@@ -36,6 +29,3 @@ export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInbo
 
 export const describeLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'The thread has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;
-
-/** A mail without HTML is shown as text; these are its form fields. */
-export const TEXT: Flag = { value: '<text>', says: 'the text', fromFile: 'text', hasLines: true };

@@ -1,27 +1,18 @@
 import { declareAction, declareList, withRemaining } from './family.ts';
 
 export const invitations = withRemaining({
-  command: 'invitations',
   summary: 'invite people to your team',
-  noun: 'an invitation',
   isPeoples: true,
   list: declareList('listInvitations', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'email', label: 'Email', kind: 'name' },
-      { name: 'role', label: 'Role', kind: 'whole' },
-      {
-        name: 'status',
-        label: 'Status',
-        kind: 'state',
-        tone: ({ status, mail_error: fault }) => (status === 'expired' || fault !== null ? 'bad' : 'plain'),
-      },
-      { name: 'expires_at', label: 'Until', kind: 'time' },
-      { name: 'mailed_at', label: 'Mailed', kind: 'time' },
-      { name: 'invited_by', label: 'By', kind: 'name', shown: 'wide' },
-      { name: 'created_at', label: 'Created', kind: 'time', shown: 'wide' },
-      { name: 'mail_error', label: 'Mail error', kind: 'long' },
-    ],
+    fields: {
+      email: 'Email',
+      role: { kind: 'whole' },
+      status: { tone: ({ status, mail_error: fault }) => (status === 'expired' || fault !== null ? 'bad' : 'plain') },
+      invited_by: { label: 'By', kind: 'name', shown: 'wide' },
+      created_at: { shown: 'wide' },
+      mail_error: { label: 'Mail error', kind: 'long' },
+    },
+    columns: ['id', 'email', 'role', 'status', 'expires_at', 'mailed_at', 'invited_by', 'created_at', 'mail_error'],
     empty: 'Nobody is invited.',
   }),
   actions: [

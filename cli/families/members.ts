@@ -1,28 +1,24 @@
-import { declareAction, currentAmong, declareList, nameAmong, withRemaining } from './family.ts';
-
-export const ROLES = ['viewer', 'member', 'admin', 'owner'];
+import { declareAction, declareList, readAmong, withRemaining } from './family.ts';
 
 export const members = withRemaining({
-  command: 'members',
   summary: 'manage the people of your team and their roles',
   noun: 'a person',
   list: declareList('listMembers', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'email', label: 'Email', kind: 'name' },
-      { name: 'name', label: 'Name', kind: 'name' },
-      { name: 'role', label: 'Role', kind: 'state' },
-      { name: 'disabled', label: 'State', kind: 'state', value: (member) => (member.disabled ? 'disabled' : 'active') },
-      { name: 'mfa_enabled', label: 'Second factor', value: (member) => (member.mfa_enabled ? 'on' : 'off') },
-      { name: 'created_at', label: 'Since', kind: 'time' },
-      { name: 'sso_exempt', label: 'SSO exempt', shown: 'asked' },
-      { name: 'user_id', label: 'User', kind: 'id', shown: 'wide' },
-    ],
+    fields: {
+      email: 'Email',
+      role: { kind: 'state' },
+      disabled: { label: 'State', kind: 'state', either: ['disabled', 'active'] },
+      mfa_enabled: { label: 'Second factor', either: ['on', 'off'] },
+      created_at: 'Since',
+      sso_exempt: { label: 'SSO exempt', shown: 'asked' },
+      user_id: { shown: 'wide' },
+    },
+    columns: ['id', 'email', 'name', 'role', 'disabled', 'mfa_enabled', 'created_at', 'sso_exempt', 'user_id'],
     empty: 'This team has no people; it is used with API keys only.',
   }),
   actions: [
     declareAction('updateTeamMember', {
-      current: currentAmong('listMembers'),
+      current: readAmong('listMembers', (member) => member),
       describe: ({ email, role, sso_exempt: isExempt }) =>
         `${email} is now ${role}${isExempt ? ', and exempt from single sign-on' : ''}.`,
     }),
@@ -32,7 +28,7 @@ export const members = withRemaining({
     // The list shows everything that a key may read.
     declareAction('removeTeamMember', {
       done: 'Removed',
-      destroys: { name: nameAmong('listMembers', ({ email }) => email) },
+      destroys: { name: readAmong('listMembers', ({ email }) => email) },
     }),
   ],
 });

@@ -1,5 +1,4 @@
-import type { AnswerOf } from '../client/index.ts';
-import type { Field } from './family.ts';
+import { buildFields, type AnswerOf, type Field } from './family.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;
 export type Metric = Metrics['metrics'][number];
@@ -76,27 +75,23 @@ export function buildTotals({ totals, metrics }: Metrics): Total[] {
   ];
 }
 
-export const totalColumns: readonly Field<Total>[] = [
-  { name: 'metric', label: 'Metric', kind: 'whole' },
-  { name: 'emails', label: 'Emails', kind: 'number' },
-  { name: 'rate', label: 'Rate', kind: 'number' },
-];
+export const totalColumns: readonly Field<Total>[] = buildFields<Total>({
+  fields: { metric: { kind: 'whole' }, emails: { kind: 'number' }, rate: { kind: 'number' } },
+  columns: ['metric', 'emails', 'rate'],
+});
 
-const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
-  period: { name: 'period', label: 'Period', kind: 'whole' },
-  domain: { name: 'domain_id', label: 'Domain', kind: 'name', value: (row) => row.domain_name ?? row.domain_id },
-  email: { name: 'email_id', label: 'Email', kind: 'id' },
-  broadcast: {
-    name: 'broadcast_id',
-    label: 'Broadcast',
-    kind: 'name',
-    value: (row) => row.broadcast_name ?? row.broadcast_id,
-  },
-};
+const DIMENSIONS = { period: 'period', domain: 'domain_id', email: 'email_id', broadcast: 'broadcast_id' } as const;
 
 /** Returns the columns of a breakdown: its dimensions, and its numbers. */
 export const buildColumns = ({ dimensions, metrics }: Metrics): readonly Field<Row>[] => [
-  ...dimensions.map((dimension) => DIMENSIONS[dimension]),
+  ...buildFields<Row>({
+    fields: {
+      period: { kind: 'whole' },
+      domain_id: { kind: 'name', value: (row) => row.domain_name ?? row.domain_id },
+      broadcast_id: { kind: 'name', value: (row) => row.broadcast_name ?? row.broadcast_id },
+    },
+    columns: dimensions.map((dimension) => DIMENSIONS[dimension]),
+  }),
   ...metrics.map((metric): Field<Row> => {
     const value = (row: Row) => (isRate(metric) ? percent(metric, row) : row[metric]);
     return { name: metric, label: metric.replaceAll('_', ' '), kind: 'number', value };

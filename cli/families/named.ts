@@ -1,4 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
+import type { FieldName } from './columns.ts';
+import { readPart } from './field-value.ts';
 import type { ItemOf, ListOperation } from './list-operation.ts';
 
 /** How an item is named at the command line, besides its whole id, which the API takes. */
@@ -26,84 +28,64 @@ export interface Named {
 
 type Item<Id extends ListOperation> = ItemOf<Id> extends never ? AnswerOf<Id> : ItemOf<Id>;
 
+/** The properties `names` name an item; help texts call them so too, unless `by` says otherwise. */
 const named = <Id extends ListOperation>(
   noun: string,
   list: Id,
-  {
-    listNames = () => [],
-    ...more
-  }: Partial<Omit<Named, 'noun' | 'list' | 'listNames'>> & { listNames?: (item: Item<Id>) => Names } = {},
-): Named => ({ noun, list, listNames, ...more });
-
-type Names = readonly (string | null | undefined)[];
+  { names = [], ...more }: Partial<Omit<Named, 'listNames'>> & { names?: readonly FieldName<Item<Id>>[] } = {},
+): Named => ({
+  noun,
+  list,
+  ...(names.length > 0 && { by: names.join(' or ') }),
+  listNames: (item: object) => names.map((name) => readPart(item, name) as string | null),
+  ...more,
+});
 
 const ADDRESS = /@/;
 
 /** Naming by path parameter. */
 export const NAMED: Readonly<Record<string, Named>> = {
-  api_key_id: named('key', 'listApiKeys', { by: 'name', listNames: ({ name }) => [name] }),
+  api_key_id: named('key', 'listApiKeys', { names: ['name'] }),
   approval_id: named('approval', 'listApprovals'),
-  attachment_id: named('attachment', 'listAttachments', {
-    by: 'file name',
-    isUnordered: true,
-    listNames: ({ filename }) => [filename],
-  }),
-  automation_id: named('automation', 'listAutomations', { by: 'name', listNames: ({ name }) => [name] }),
-  broadcast_id: named('broadcast', 'listBroadcasts', { by: 'name', listNames: ({ name }) => [name] }),
+  attachment_id: named('attachment', 'listAttachments', { by: 'file name', names: ['filename'], isUnordered: true }),
+  automation_id: named('automation', 'listAutomations', { names: ['name'] }),
+  broadcast_id: named('broadcast', 'listBroadcasts', { names: ['name'] }),
   contact: named('contact', 'listContacts', { by: 'address', taken: ADDRESS, hasIdEnd: true }),
-  contact_property_id: named('property', 'listContactProperties', { by: 'key', listNames: ({ key }) => [key] }),
-  domain_id: named('domain', 'listDomains', { by: 'name', listNames: ({ name }) => [name] }),
+  contact_property_id: named('property', 'listContactProperties', { names: ['key'] }),
+  domain_id: named('domain', 'listDomains', { names: ['name'] }),
   draft_id: named('draft', 'listInboxDrafts'),
   email_id: named('email', 'listEmails', { hasIdEnd: true }),
   event_id: named('event', 'listWebhookEvents', { hasIdEnd: true }),
-  hold_id: named('hold', 'listQueueHolds', { by: 'destination', listNames: ({ destination }) => [destination] }),
-  identifier: named('event', 'listEvents', {
-    by: 'name',
-    taken: /[^0-9a-f-]/i,
-    isTakenByName: true,
-    listNames: ({ name }) => [name],
-  }),
+  hold_id: named('hold', 'listQueueHolds', { names: ['destination'] }),
+  identifier: named('event', 'listEvents', { names: ['name'], taken: /[^0-9a-f-]/i, isTakenByName: true }),
   image_id: named('image', 'listImages'),
   import_id: named('import', 'listContactImports'),
-  inbound_rule_id: named('rule', 'listInboundRules', { by: 'pattern', listNames: ({ pattern }) => [pattern] }),
-  inbox: named('inbox', 'listInboxes', {
-    by: 'address or name',
-    taken: ADDRESS,
-    listNames: ({ name, email_address: address }) => [name, address],
-  }),
+  inbound_rule_id: named('rule', 'listInboundRules', { names: ['pattern'] }),
+  inbox: named('inbox', 'listInboxes', { by: 'address or name', taken: ADDRESS, names: ['name', 'email_address'] }),
   inbox_email_id: named('email', 'listInboxThreadEmails'),
-  invitation_id: named('invitation', 'listInvitations', { by: 'address', listNames: ({ email }) => [email] }),
-  invoice_id: named('invoice', 'listInvoices', { by: 'number', listNames: ({ number }) => [number] }),
-  label_id: named('label', 'listInboxLabels', {
-    by: 'name',
-    isOnePage: true,
-    isUnordered: true,
-    listNames: ({ name }) => [name],
-  }),
+  invitation_id: named('invitation', 'listInvitations', { by: 'address', names: ['email'] }),
+  invoice_id: named('invoice', 'listInvoices', { names: ['number'] }),
+  label_id: named('label', 'listInboxLabels', { names: ['name'], isOnePage: true, isUnordered: true }),
   log_id: named('request', 'listLogs', { hasIdEnd: true }),
-  member_id: named('member', 'listMembers', { by: 'address', listNames: ({ email }) => [email] }),
-  oauth_client_id: named('app', 'listOauthClients', { by: 'name', listNames: ({ client_name: name }) => [name] }),
-  oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', listNames: ({ client }) => [client.name] }),
+  member_id: named('member', 'listMembers', { by: 'address', names: ['email'] }),
+  oauth_client_id: named('app', 'listOauthClients', { by: 'name', names: ['client_name'] }),
+  oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', names: ['client.name'] }),
   queued_email_id: named('email', 'listQueuedDeliveries', { hasIdEnd: true, partOf: 'email_id' }),
   received_attachment_id: named('attachment', 'listReceivedAttachments', {
     by: 'file name',
+    names: ['filename'],
     isUnordered: true,
-    listNames: ({ filename }) => [filename],
   }),
   received_email_id: named('received email', 'listReceivedEmails', { hasIdEnd: true }),
   run_id: named('run', 'listAutomationRuns', { hasIdEnd: true }),
-  segment: named('segment', 'listSegments', { by: 'name', listNames: ({ name }) => [name] }),
-  session_id: named('session', 'listSessions', { by: 'client', listNames: ({ client_name: name }) => [name] }),
+  segment: named('segment', 'listSegments', { names: ['name'] }),
+  session_id: named('session', 'listSessions', { by: 'client', names: ['client_name'] }),
   suppression: named('suppression', 'listSuppressions', { by: 'address', taken: ADDRESS, hasIdEnd: true }),
-  team_id: named('team', 'listTeams', { by: 'name or slug', listNames: ({ name, slug }) => [name, slug] }),
-  template: named('template', 'listTemplates', {
-    by: 'alias or name',
-    isTakenByName: true,
-    listNames: ({ alias, name }) => [alias, name],
-  }),
+  team_id: named('team', 'listTeams', { names: ['name', 'slug'] }),
+  template: named('template', 'listTemplates', { isTakenByName: true, names: ['alias', 'name'] }),
   thread_id: named('thread', 'listInboxThreads', { isBelow: true, hasIdEnd: true }),
-  topic_id: named('topic', 'listTopics', { by: 'name', listNames: ({ name }) => [name] }),
-  webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', listNames: ({ endpoint }) => [endpoint] }),
+  topic_id: named('topic', 'listTopics', { names: ['name'] }),
+  webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', names: ['endpoint'] }),
 };
 
 /** The fields of bodies and queries that take an id, and the kind of that id. */

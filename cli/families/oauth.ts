@@ -1,4 +1,4 @@
-import { declareAction, declareList, wide, withRemaining, type ItemOf } from './family.ts';
+import { declareAction, declareList, withRemaining, type ItemOf } from './family.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   user: 'revoked by the team',
@@ -27,80 +27,76 @@ function limitsInWords(limits: Grant['limits']): string {
 const formatState = ({ revoked_reason: reason }: Grant): string =>
   reason === null ? 'live' : (REASONS[reason] ?? reason);
 
+const ONLY_LIVE = {
+  when: ({ revoked_at: at }: Grant): boolean => at === null,
+  says: 'only for a grant that is live',
+};
+
 export const oauthGrants = withRemaining({
-  command: 'oauth-grants',
   alias: 'apps',
   summary: 'list, limit and revoke the access of apps',
-  noun: 'a grant',
   list: declareList('listOauthGrants', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'client.name', label: 'App', kind: 'name', value: ({ client }) => client.name },
-      { name: 'scopes', label: 'Scopes', value: ({ scopes }) => scopes.join(' ') },
-      {
-        name: 'revoked_reason',
+    fields: {
+      'client.name': 'App',
+      scopes: { join: ' ' },
+      revoked_reason: {
         label: 'State',
         kind: 'state',
         value: formatState,
         tone: ({ revoked_reason: reason }) => (reason?.endsWith('_reuse') ? 'bad' : 'plain'),
       },
-      { name: 'created_at', label: 'Since', kind: 'time' },
-      { name: 'revoked_at', label: 'Revoked', kind: 'time', shown: 'wide' },
-      { name: 'limits', label: 'Limits', value: ({ limits }) => limitsInWords(limits), shown: 'wide' },
-      { name: 'client_id', label: 'Client', shown: 'wide' },
-    ],
+      created_at: 'Since',
+      limits: { value: ({ limits }) => limitsInWords(limits) },
+    },
+    columns: ['id', 'client.name', 'scopes', 'revoked_reason', 'created_at'],
+    wide: ['revoked_at', 'limits', 'client_id'],
     empty: 'No app has access.',
   }),
   actions: [
     declareAction('limitOauthGrant', {
-      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only for a grant that is live' },
+      only: ONLY_LIVE,
       describe: ({ client, limits }) => `Limits of ${client.name}: ${limitsInWords(limits)}.`,
     }),
-    declareAction('revokeOauthGrant', {
-      done: 'Revoked',
-      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only for a grant that is live' },
-    }),
+    declareAction('revokeOauthGrant', { only: ONLY_LIVE }),
   ],
 });
 
 type Client = ItemOf<'listOauthClients'>;
 
+const isEnabled = ({ disabled_at: at }: Client): boolean => at === null;
+
 export const oauthClients = withRemaining({
-  command: 'oauth-clients',
   summary: 'list, disable and enable the registered apps of the installation',
   isOperators: true,
   noun: 'a client',
   list: declareList('listOauthClients', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'client_name', label: 'App', kind: 'name' },
-      { name: 'redirect_uris', label: 'Leads to', value: ({ redirect_uris: all }) => all.join(' ') },
-      { name: 'live_grants', label: 'Grants', kind: 'number' },
-      {
-        name: 'disabled_at',
+    fields: {
+      client_name: { kind: 'name' },
+      redirect_uris: { label: 'Leads to', join: ' ' },
+      live_grants: 'Grants',
+      disabled_at: {
         label: 'State',
         kind: 'state',
-        value: ({ disabled_at: at }) => (at === null ? 'enabled' : 'disabled'),
-        tone: ({ disabled_at: at }) => (at === null ? 'plain' : 'bad'),
+        either: ['disabled', 'enabled'],
+        tone: (client) => (isEnabled(client) ? 'plain' : 'bad'),
       },
-      { name: 'created_at', label: 'Since', kind: 'time' },
-      ...wide<Client>(
-        { name: 'client_id', label: 'Client' },
-        { name: 'client_uri', label: 'Page' },
-        { name: 'used_at', label: 'First authorized', kind: 'time' },
-        { name: 'disabled_by', label: 'By' },
-        { name: 'disabled_reason', label: 'Reason' },
-      ),
-    ],
+      created_at: 'Since',
+      client_uri: 'Page',
+      used_at: 'First authorized',
+      disabled_by: 'By',
+      disabled_reason: 'Reason',
+    },
+    columns: ['id', 'client_name', 'redirect_uris', 'live_grants', 'disabled_at', 'created_at'],
+    wide: ['client_id', 'client_uri', 'used_at', 'disabled_by', 'disabled_reason'],
     empty: 'No app has registered.',
   }),
   actions: [
     declareAction('disableOauthClient', {
-      only: { when: ({ disabled_at: at }: Client): boolean => at === null, says: 'only for an app that is enabled' },
+      only: { when: isEnabled, says: 'only for an app that is enabled' },
       describe: ({ client_name: name }) => `${name} is disabled.`,
     }),
     declareAction('enableOauthClient', {
-      only: { when: ({ disabled_at: at }: Client): boolean => at !== null, says: 'only for an app that is disabled' },
+      only: { when: (client: Client) => !isEnabled(client), says: 'only for an app that is disabled' },
       describe: ({ client_name: name }) => `${name} is enabled; its earlier grants stay revoked.`,
     }),
   ],

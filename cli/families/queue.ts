@@ -1,16 +1,6 @@
-import type { AnswerOf } from '../client/index.ts';
-import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
-import type { Field, ItemOf, Tone } from './family.ts';
-import {
-  declareAction,
-  asked,
-  declareDetail,
-  declareList,
-  declareReport,
-  wide,
-  withRemaining,
-  type Family,
-} from './family.ts';
+import { bytesInBrief } from './bytes-in-words.ts';
+import { declareAction, declareDetail, declareFamily, declareList, declareReport, withRemaining } from './family.ts';
+import type { AnswerOf, ItemOf, Tone } from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
@@ -49,22 +39,6 @@ const inStates = ({ states }: Destination, say: (count: number) => string = Stri
     .map(([state, count]) => `${say(count)} ${state}`)
     .join(', ');
 
-const destinationColumns: readonly Field<Destination>[] = [
-  { name: 'destination', label: 'Destination', kind: 'whole' },
-  { name: 'deliveries', label: 'Wait', kind: 'number' },
-  {
-    name: 'states',
-    label: 'States',
-    kind: 'state',
-    value: (one) => inStates(one),
-    words: (one) => inStates(one, grouped),
-  },
-  { name: 'oldest_at', label: 'Since', kind: 'time' },
-  { name: 'next_attempt_at', label: 'Next try', kind: 'time' },
-  { name: 'last_attempt', label: 'Why', kind: 'long', value: formatReason },
-  ...wide<Destination>({ name: 'hold_id', label: 'Hold', kind: 'id' }),
-];
-
 const counted = (count: number): string => `${grouped(count)} ${count === 1 ? 'delivery' : 'deliveries'}`;
 
 const REASONS_SHOWN = 3;
@@ -75,55 +49,23 @@ const formatReasons = (holds: readonly { reason: string }[]): string =>
     ...(holds.length > REASONS_SHOWN ? [`and ${holds.length - REASONS_SHOWN} more`] : []),
   ].join('; ');
 
-const drop = declareAction('dropQueue', {
-  describe: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
-  hint: ({ left }) =>
-    left > 0
-      ? { words: `${grouped(left)} are being delivered or were handed over, and stay in the queue.` }
-      : undefined,
-  destroysNamed: ({ destination, team_id: team, email_id: email }) => {
-    const name = [destination, team, email].filter((one) => typeof one === 'string');
-    if (name.length !== 1) return undefined;
-    const which = destination !== undefined ? 'to' : team !== undefined ? 'of the team' : 'of the email';
-    return { says: `drop all queued mail ${which} ${name[0]}`, name: name[0] ?? '' };
-  },
-});
-
-/** The email of a delivery, of any team; it is shown as a story, and `--fields` names these. */
-const explained = declareDetail('getQueuedEmail', {
-  fields: [
-    { name: 'id', label: 'Id', kind: 'id' },
-    { name: 'team', label: 'Team', kind: 'whole' },
-    { name: 'from', label: 'From', kind: 'name' },
-    { name: 'to', label: 'To', kind: 'name' },
-    { name: 'cc', label: 'Cc', kind: 'name' },
-    { name: 'bcc', label: 'Bcc', kind: 'name' },
-    { name: 'last_event', label: 'State', kind: 'state' },
-    { name: 'created_at', label: 'Created', kind: 'time' },
-    { name: 'scheduled_at', label: 'Scheduled', kind: 'time' },
-    { name: 'size', label: 'Size', kind: 'number', words: ({ size }) => bytesInWords(size) },
-    { name: 'subject', label: 'Subject', value: formatSubject },
-    ...asked<AnswerOf<'getQueuedEmail'>>(
-      { name: 'subject_hash', label: 'Subject hash' },
-      { name: 'team_id', label: 'Team id', kind: 'id' },
-      { name: 'request_id', label: 'Request id' },
-      { name: 'events', label: 'Events' },
-      { name: 'attempts', label: 'Tries', kind: 'number' },
-      { name: 'pending', label: 'Next' },
-      { name: 'is_cut', label: 'Cut' },
-    ),
-  ],
-});
-
 export const queue = withRemaining({
-  command: 'queue',
   summary: 'show, hold, retry and drop mail in the queue',
   isOperators: true,
   screens: { report: 'destinations' },
   noun: 'a delivery',
-  report: declareReport('getQueue', {
+  report: declareReport<'getQueue', Destination>('getQueue', {
     rows: ({ destinations }) => destinations,
-    columns: destinationColumns,
+    fields: {
+      destination: { kind: 'whole' },
+      deliveries: { label: 'Wait', kind: 'number' },
+      states: { kind: 'state', value: (one) => inStates(one), words: (one) => inStates(one, grouped) },
+      oldest_at: 'Since',
+      next_attempt_at: 'Next try',
+      last_attempt: { label: 'Why', kind: 'long', value: formatReason },
+    },
+    columns: ['destination', 'deliveries', 'states', 'oldest_at', 'next_attempt_at', 'last_attempt'],
+    wide: ['hold_id'],
     given: ({ destination }) => ({ destination }),
     describe: ({ deliveries, destination_count: destinations, holds, sending }) =>
       [
@@ -136,39 +78,41 @@ export const queue = withRemaining({
     hint: ({ holds }) => (holds > 0 ? { words: 'List the holds with', command: ['listQueueHolds'] } : undefined),
   }),
   list: declareList('listQueuedDeliveries', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
-      { name: 'email_id', label: 'Email', kind: 'id' },
-      { name: 'destination', label: 'Destination' },
-      { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => TONES[state] },
-      { name: 'until', label: 'Next try', kind: 'time' },
-      { name: 'size', label: 'Size', kind: 'number', words: ({ size }) => bytesInBrief(size) },
-      { name: 'team', label: 'Team' },
-      { name: 'from', label: 'From' },
-      { name: 'subject', label: 'Subject', value: formatSubject },
-      { name: 'last_attempt', label: 'Why', kind: 'long', value: formatDeliveryReason, isAside: true },
-      ...wide<Delivery>(
-        { name: 'attempts', label: 'Tries', kind: 'number' },
-        // It waits for its time, and has not begun to.
-        {
-          name: 'since',
-          label: 'Since',
-          kind: 'time',
-          value: ({ state, since }) => (state === 'scheduled' ? null : since),
-        },
-        { name: 'recipients', label: 'Recipients', value: ({ recipients }) => recipients.join(' ') },
-        { name: 'team_id', label: 'Team id', kind: 'id' },
-        { name: 'hold_id', label: 'Hold', kind: 'id' },
-      ),
-      ...asked<Delivery>(
-        { name: 'hold_reason', label: 'Hold reason' },
-        { name: 'subject_hash', label: 'Subject hash' },
-      ),
-    ],
+    fields: {
+      id: { shown: 'wide' },
+      state: { tone: ({ state }) => TONES[state] },
+      until: 'Next try',
+      size: { kind: 'number', words: ({ size }) => bytesInBrief(size) },
+      from: { kind: 'text' },
+      subject: { value: formatSubject },
+      last_attempt: { label: 'Why', kind: 'long', value: formatDeliveryReason, isAside: true },
+      attempts: 'Tries',
+      // It waits for its time, and has not begun to.
+      since: { value: ({ state, since }) => (state === 'scheduled' ? null : since) },
+      recipients: { join: ' ' },
+      team_id: 'Team id',
+      hold_reason: 'Hold reason',
+    },
+    columns: ['id', 'email_id', 'destination', 'state', 'until', 'size', 'team', 'from', 'subject', 'last_attempt'],
+    wide: ['attempts', 'since', 'recipients', 'team_id', 'hold_id'],
+    asked: ['hold_reason', 'subject_hash'],
     empty: 'The queue is empty.',
     given: ({ email_id }) => ({ email_id }),
   }),
-  get: explained,
+  /** The email of a delivery, of any team; it is shown as a story, and `--fields` names these. */
+  get: declareDetail('getQueuedEmail', {
+    fields: {
+      team: { kind: 'whole' },
+      subject: { value: formatSubject },
+      team_id: 'Team id',
+      request_id: { label: 'Request id', kind: 'text' },
+      attempts: { label: 'Tries', kind: 'number' },
+      pending: 'Next',
+      is_cut: 'Cut',
+    },
+    columns: ['id', 'team', 'from', 'to', 'cc', 'bcc', 'last_event', 'created_at', 'scheduled_at', 'size', 'subject'],
+    asked: ['subject_hash', 'team_id', 'request_id', 'events', 'attempts', 'pending', 'is_cut'],
+  }),
   actions: [
     declareAction('createQueueHold', {
       done: 'Held',
@@ -192,29 +136,32 @@ export const queue = withRemaining({
           : { words: 'List the holds with', command: ['listQueueHolds'] };
       },
     }),
-    drop,
+    declareAction('dropQueue', {
+      describe: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
+      hint: ({ left }) =>
+        left > 0
+          ? { words: `${grouped(left)} are being delivered or were handed over, and stay in the queue.` }
+          : undefined,
+      destroysNamed: ({ destination, team_id: team, email_id: email }) => {
+        const name = [destination, team, email].filter((one) => typeof one === 'string');
+        if (name.length !== 1) return undefined;
+        const which = destination !== undefined ? 'to' : team !== undefined ? 'of the team' : 'of the email';
+        return { says: `drop all queued mail ${which} ${name[0]}`, name: name[0] ?? '' };
+      },
+    }),
   ],
   elsewhere: { listQueueHolds: true, releaseQueueHold: true },
 });
 
-export const queueHolds = {
-  command: 'queue',
-  summary: 'list and release the holds',
+export const queueHolds = declareFamily({
   isOperators: true,
   noun: 'a hold',
   list: declareList('listQueueHolds', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'destination', label: 'Destination', kind: 'whole' },
-      { name: 'team_id', label: 'Team', kind: 'id' },
-      { name: 'email_id', label: 'Email', kind: 'id' },
-      { name: 'created_by', label: 'By' },
-      { name: 'created_at', label: 'Since', kind: 'time' },
-      { name: 'reason', label: 'Reason', kind: 'long' },
-    ],
+    fields: { destination: { kind: 'whole' }, created_by: 'By', created_at: 'Since', reason: { kind: 'long' } },
+    columns: ['id', 'destination', 'team_id', 'email_id', 'created_by', 'created_at', 'reason'],
     empty: 'There are no holds.',
   }),
   actions: [
     declareAction('releaseQueueHold', { describe: ({ deliveries }) => `Released; ${counted(deliveries)} due now.` }),
   ],
-} satisfies Family;
+});

@@ -1,51 +1,38 @@
-import type { AnswerOf } from '../client/index.ts';
-import {
-  declareAction,
-  declareDetail,
-  declareList,
-  declareParts,
-  withRemaining,
-  type Family,
-  type ItemOf,
-} from './family.ts';
+import { declareAction, declareDetail, declareFamily, declareList, declareParts, withRemaining } from './family.ts';
+import type { AnswerOf } from './family.ts';
 
 type Me = AnswerOf<'getMe'>;
 
 const hasMfa = ({ mfa_enabled_at: at }: Me): boolean => at !== null;
 
-export const account = {
-  command: 'account',
+export const account = declareFamily({
   summary: 'show and change your own account',
   noun: 'an account',
   isPeoples: true,
   get: declareDetail('getMe', {
-    fields: [
-      { name: 'email', label: 'Address', kind: 'whole' },
-      { name: 'name', label: 'Name' },
-      { name: 'email_verified_at', label: 'Confirmed', kind: 'time' },
-      {
-        name: 'current_team_id',
+    fields: {
+      email: { kind: 'whole' },
+      name: { kind: 'text' },
+      email_verified_at: 'Confirmed',
+      current_team_id: {
         label: 'Current team',
+        kind: 'text',
         words: ({ current_team_id: id, teams }) => teams.find((team) => team.id === id)?.name ?? 'no team',
       },
-      {
-        name: 'mfa_enabled_at',
+      mfa_enabled_at: {
         label: 'Second factor',
         kind: 'state',
         words: (me) => (hasMfa(me) ? 'on' : 'off'),
         tone: (me) => (hasMfa(me) ? 'good' : 'attention'),
       },
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'teams', label: 'Teams', kind: 'body', shown: 'asked' },
-    ],
+      teams: { kind: 'body' },
+    },
+    columns: ['email', 'name', 'email_verified_at', 'current_team_id', 'mfa_enabled_at', 'id'],
+    asked: ['teams'],
     parts: declareParts({
       label: 'Teams',
       of: ({ teams }: Me) => teams,
-      columns: [
-        { name: 'name', label: 'Name', kind: 'name' },
-        { name: 'slug', label: 'Slug', kind: 'whole' },
-        { name: 'id', label: 'Id', kind: 'id' },
-      ],
+      columns: ['name', 'slug', 'id'],
       copy: ({ id }) => id,
     }),
     hint: (me) =>
@@ -53,30 +40,25 @@ export const account = {
         ? { words: 'See where you are signed in with', command: ['listSessions'] }
         : { words: 'Turn on a second factor with', command: ['account mfa enable'] },
   }),
-} satisfies Family;
-
-/** Returns the name by which a person recognises a session. */
-const toProgramName = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
+});
 
 export const sessions = withRemaining({
-  command: 'sessions',
   summary: 'list and end your sessions in browsers and programs',
-  noun: 'a session',
   isPeoples: true,
   list: declareList('listSessions', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'is_current', label: 'This one', kind: 'whole', words: (one) => (one.is_current ? '*' : '') },
-      { name: 'kind', label: 'Kind', kind: 'whole' },
-      { name: 'client_name', label: 'Program', value: toProgramName },
-      { name: 'team', label: 'Team', value: ({ team }) => team?.name },
-      { name: 'role', label: 'Role', kind: 'whole' },
-      { name: 'address', label: 'From', kind: 'whole' },
-      { name: 'last_used_at', label: 'Last used', kind: 'time' },
-      { name: 'created_at', label: 'Since', kind: 'time', shown: 'wide' },
-      { name: 'expires_at', label: 'Until', kind: 'time', shown: 'wide' },
-      { name: 'user_agent', label: 'User agent', shown: 'asked' },
-    ],
+    fields: {
+      is_current: { label: 'This one', kind: 'whole', words: (one) => (one.is_current ? '*' : '') },
+      kind: { kind: 'whole' },
+      // The name by which a person recognises a session.
+      client_name: { label: 'Program', value: ({ client_name: name, user_agent: agent }) => name ?? agent },
+      team: { value: ({ team }) => team?.name },
+      role: { kind: 'whole' },
+      address: { label: 'From', kind: 'whole' },
+      created_at: 'Since',
+    },
+    columns: ['id', 'is_current', 'kind', 'client_name', 'team', 'role', 'address', 'last_used_at'],
+    wide: ['created_at', 'expires_at'],
+    asked: ['user_agent'],
     empty: 'You have no sessions.',
   }),
   actions: [declareAction('endSession', { done: 'Ended' })],

@@ -1,7 +1,6 @@
 import { declareAction, withRemaining } from './family.ts';
 
 export const shares = withRemaining({
-  command: 'shares',
   summary: 'manage links that show one email to anyone who has the link',
   noun: 'a link',
   actions: [

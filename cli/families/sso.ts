@@ -1,19 +1,9 @@
-import type { AnswerOf } from '../client/index.ts';
-import {
-  declareAction,
-  currentIn,
-  declareDetail,
-  nameIn,
-  declareParts,
-  withRemaining,
-  type Field,
-  type Tone,
-} from './family.ts';
+import type { Columns } from './columns.ts';
+import { buildFields, declareAction, declareDetail, declareParts, readIn, withRemaining } from './family.ts';
+import type { AnswerOf, Field } from './family.ts';
 
 type SsoConnection = AnswerOf<'getSso'>;
 type SsoDomain = AnswerOf<'addSsoDomain'>;
-
-const TONES: Record<SsoConnection['status'], Tone> = { no_domain: 'attention', untested: 'attention', active: 'good' };
 
 const IN_WORDS: Record<SsoConnection['status'], string> = {
   no_domain: 'nobody can sign in through it before a domain is verified',
@@ -34,57 +24,60 @@ const adviseNext = ({ status, redirect_uri: redirect }: SsoConnection) => {
 };
 
 /** The DNS value to publish for each domain, last, so that it can be copied. */
-export const domainColumns: readonly Field<SsoDomain>[] = [
-  { name: 'domain', label: 'Domain', kind: 'name' },
-  {
-    name: 'status',
-    label: 'Status',
-    kind: 'state',
-    tone: ({ status }) => (status === 'verified' ? 'good' : 'attention'),
+const domains: Columns<SsoDomain> = {
+  fields: {
+    domain: { kind: 'name' },
+    status: { tone: ({ status }) => (status === 'verified' ? 'good' : 'attention') },
+    record: { label: 'TXT record at', kind: 'whole', value: ({ record }) => record.name },
+    verified_at: 'Proven',
+    diagnosis: 'What is wrong',
   },
-  { name: 'record', label: 'TXT record at', kind: 'whole', value: ({ record }) => record.name },
-  { name: 'verified_at', label: 'Proven', kind: 'time' },
-  { name: 'diagnosis', label: 'What is wrong', kind: 'long' },
-  { name: 'record.value', label: 'Value', kind: 'long' },
-];
-
-const domains = declareParts({
-  label: 'Domains',
-  of: (connection: SsoConnection) => connection.domains,
-  columns: domainColumns,
-  copy: ({ record }: SsoDomain) => record.value,
-});
-
-const set = declareAction('putSso', {
-  // The connection itself is not there at first; the team always is.
-  current: currentIn('getTeam', ({ sso: connection }) => connection ?? {}),
-  describe: describeConnection,
-  hint: adviseNext,
-});
+  columns: ['domain', 'status', 'record', 'verified_at', 'diagnosis', 'record.value'],
+};
+export const domainColumns: readonly Field<SsoDomain>[] = buildFields(domains);
 
 /** The single sign-on of the team that a session works in. */
 export const sso = withRemaining({
-  command: 'sso',
   summary: 'manage single sign-on through the identity provider of your team',
   noun: 'single sign-on',
   isPeoples: true,
   get: declareDetail('getSso', {
-    fields: [
-      { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
-      { name: 'issuer', label: 'Issuer', kind: 'name' },
-      { name: 'client_id', label: 'Client', kind: 'name' },
-      { name: 'enforced', label: 'Passwords', value: ({ enforced }) => (enforced ? 'for who is exempt' : 'as well') },
-      { name: 'default_role', label: 'New people', kind: 'whole' },
-      { name: 'redirect_uri', label: 'Redirect address', kind: 'whole' },
-      { name: 'domains', label: 'Domains', shown: 'asked' },
-      { name: 'tested_at', label: 'First sign-in', kind: 'time' },
-      { name: 'created_at', label: 'Created', kind: 'time' },
+    fields: {
+      status: { tone: { no_domain: 'attention', untested: 'attention', active: 'good' } },
+      issuer: { kind: 'name' },
+      client_id: { label: 'Client', kind: 'name' },
+      enforced: { label: 'Passwords', either: ['for who is exempt', 'as well'] },
+      default_role: { label: 'New people', kind: 'whole' },
+      redirect_uri: { label: 'Redirect address', kind: 'whole' },
+      domains: { shown: 'asked' },
+      tested_at: 'First sign-in',
+    },
+    columns: [
+      'status',
+      'issuer',
+      'client_id',
+      'enforced',
+      'default_role',
+      'redirect_uri',
+      'domains',
+      'tested_at',
+      'created_at',
     ],
-    parts: domains,
+    parts: declareParts({
+      label: 'Domains',
+      of: (connection: SsoConnection) => connection.domains,
+      ...domains,
+      copy: ({ record }: SsoDomain) => record.value,
+    }),
     hint: adviseNext,
   }),
   actions: [
-    set,
+    declareAction('putSso', {
+      // The connection itself is not there at first; the team always is.
+      current: readIn('getTeam', ({ sso: connection }) => connection ?? {}),
+      describe: describeConnection,
+      hint: adviseNext,
+    }),
     declareAction('addSsoDomain', {
       describe: ({ domain, status, record }) =>
         status === 'verified' ? `${domain} is verified.` : `Publish this TXT record:\n${record.name}\n${record.value}`,
@@ -103,7 +96,7 @@ export const sso = withRemaining({
     }),
     declareAction('deleteSso', {
       describe: () => 'The team no longer has single sign-on.',
-      destroys: { name: nameIn('getSso', ({ issuer }) => issuer) },
+      destroys: { name: readIn('getSso', ({ issuer }) => issuer) },
     }),
   ],
 });

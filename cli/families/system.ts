@@ -1,32 +1,23 @@
-import { declareDetail, declareReport, type Family } from './family.ts';
+import { declareDetail, declareFamily, declareReport, type AnswerOf } from './family.ts';
 
 /** About the server itself; neither question needs a key. */
-export const health = {
-  command: 'health',
+export const health = declareFamily({
   summary: 'check that the server is alive',
   noun: 'a server',
   get: declareDetail('getHealth', {
-    fields: [
-      { name: 'status', label: 'Status', kind: 'state' },
-      { name: 'version', label: 'Version' },
-      { name: 'env', label: 'Environment' },
-    ],
+    fields: { env: 'Environment' },
+    columns: ['status', 'version', 'env'],
     needsNoKey: true,
   }),
-} satisfies Family;
+});
 
-export const readiness = declareReport('getReady', {
+export const readiness = declareReport<'getReady', AnswerOf<'getReady'>['checks'][number]>('getReady', {
   rows: (ready) => ready.checks,
-  columns: [
-    { name: 'name', label: 'Check', kind: 'whole' },
-    {
-      name: 'ok',
-      label: 'Result',
-      kind: 'state',
-      value: (check) => (check.ok ? 'ok' : 'failed'),
-      tone: (check) => (check.ok ? 'good' : 'bad'),
-    },
-    { name: 'durationMs', label: 'Ms', kind: 'number' },
-    { name: 'error', label: 'Why', kind: 'long' },
-  ],
+  fields: {
+    name: { label: 'Check', kind: 'whole' },
+    ok: { label: 'Result', kind: 'state', either: ['ok', 'failed'], tone: ({ ok }) => (ok ? 'good' : 'bad') },
+    durationMs: { label: 'Ms', kind: 'number' },
+    error: { label: 'Why', kind: 'long' },
+  },
+  columns: ['name', 'ok', 'durationMs', 'error'],
 });

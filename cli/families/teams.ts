@@ -1,6 +1,15 @@
 import type { TeamObject } from '../../src/contract/index.ts';
+import {
+  adviseFor,
+  readIn,
+  declareAction,
+  declareDetail,
+  declareFamily,
+  declareList,
+  withRemaining,
+} from './family.ts';
+import type { Fields } from './family.ts';
 import { grouped } from './field-value.ts';
-import { declareAction, asked, currentIn, declareDetail, declareList, withRemaining, type Family } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -12,51 +21,50 @@ function allowance({ plan: { limits } }: TeamObject, said: (count: number) => st
   return `${said(limits.included_emails)} a month${daily}`;
 }
 
+const fields: Fields<TeamObject> = {
+  risk_state: { label: 'State', tone: (team) => (team.risk_state === 'normal' ? 'good' : 'bad') },
+};
+
 export const teams = withRemaining({
-  command: 'team',
   summary: 'show and change your team, its plan and its sender identity',
   noun: 'a team',
   get: declareDetail('getTeam', {
-    fields: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'name', label: 'Name' },
-      { name: 'slug', label: 'Slug' },
-      {
-        name: 'risk_state',
-        label: 'State',
-        kind: 'state',
-        tone: (team) => (team.risk_state === 'normal' ? 'good' : 'bad'),
-      },
-      { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
-      {
-        name: 'plan.limits',
-        label: 'Emails',
-        value: (team) => allowance(team),
-        words: (team) => allowance(team, grouped),
-      },
-      { name: 'plan.limits.domain_limit', label: 'Domains', kind: 'number' },
-      {
-        name: 'plan.limits.retention_days',
-        label: 'Retention',
-        value: ({ plan }) => `${plan.limits.retention_days} days`,
-      },
-      { name: 'sender_identity.sender_name', label: 'Sender' },
-      {
-        name: 'sender_identity.postal_address',
+    fields: {
+      ...fields,
+      name: { kind: 'text' },
+      slug: { kind: 'text' },
+      plan: { value: ({ plan }) => `${plan.name} (${plan.code})` },
+      'plan.limits': { label: 'Emails', value: (team) => allowance(team), words: (team) => allowance(team, grouped) },
+      'plan.limits.domain_limit': { label: 'Domains', kind: 'number' },
+      'plan.limits.retention_days': { label: 'Retention', value: ({ plan }) => `${plan.limits.retention_days} days` },
+      'sender_identity.sender_name': 'Sender',
+      'sender_identity.postal_address': {
         label: 'Address',
         value: ({ sender_identity: { postal_address: address } }) => address && postalLine(address),
       },
-      { name: 'ai_assist_enabled', label: 'AI helpers', value: (team) => (team.ai_assist_enabled ? 'on' : 'off') },
-      { name: 'sending.sandbox_regions', label: 'In sandbox' },
-      { name: 'created_at', label: 'Created', kind: 'time' },
-      { name: 'sender_identity', label: 'Sender identity', shown: 'asked' },
-      { name: 'sso', label: 'SSO', shown: 'asked' },
-      { name: 'sending', label: 'Sending', shown: 'asked' },
+      ai_assist_enabled: { either: ['on', 'off'] },
+      'sending.sandbox_regions': 'In sandbox',
+    },
+    columns: [
+      'id',
+      'name',
+      'slug',
+      'risk_state',
+      'plan',
+      'plan.limits',
+      'plan.limits.domain_limit',
+      'plan.limits.retention_days',
+      'sender_identity.sender_name',
+      'sender_identity.postal_address',
+      'ai_assist_enabled',
+      'sending.sandbox_regions',
+      'created_at',
     ],
+    asked: ['sender_identity', 'sso', 'sending'],
   }),
   actions: [
     declareAction('updateTeam', {
-      current: currentIn('getTeam', (team) => ({ ...team, ...team.sender_identity })),
+      current: readIn('getTeam', (team) => ({ ...team, ...team.sender_identity })),
       done: 'Changed',
       describe: (team) => team.name,
       isShown: true,
@@ -66,39 +74,18 @@ export const teams = withRemaining({
 });
 
 /** The teams of a person, of which their session works in one. */
-export const ownTeams = {
-  command: 'team',
-  summary: 'list and switch your teams',
+export const ownTeams = declareFamily({
   noun: 'a team',
   isPeoples: true,
   screens: { list: 'teams' },
   list: declareList('listTeams', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'name', label: 'Name', kind: 'name' },
-      { name: 'slug', label: 'Slug', kind: 'whole' },
-      {
-        name: 'risk_state',
-        label: 'State',
-        kind: 'state',
-        tone: (team) => (team.risk_state === 'normal' ? 'good' : 'bad'),
-      },
-      { name: 'plan', label: 'Plan', value: ({ plan }) => plan.name },
-      { name: 'created_at', label: 'Created', kind: 'time' },
-      ...asked<TeamObject>(
-        { name: 'ai_assist_enabled', label: 'AI helpers' },
-        { name: 'sender_identity', label: 'Sender identity' },
-        { name: 'sending', label: 'Sending' },
-        { name: 'sso', label: 'SSO' },
-      ),
-    ],
+    fields: { ...fields, plan: { value: ({ plan }) => plan.name } },
+    columns: ['id', 'name', 'slug', 'risk_state', 'plan', 'created_at'],
+    asked: ['ai_assist_enabled', 'sender_identity', 'sending', 'sso'],
     empty: 'You are in no team.',
   }),
   actions: [
-    declareAction('createTeam', {
-      done: 'Made',
-      hint: ({ id }) => ({ words: 'Switch to it with', command: ['switchTeam', id] }),
-    }),
+    declareAction('createTeam', { done: 'Made', hint: adviseFor('Switch to it with', 'switchTeam') }),
     declareAction('switchTeam', { describe: ({ name }) => `Switched to the team ${name}.` }),
   ],
-} satisfies Family;
+});

@@ -1,20 +1,16 @@
-import type { TemplateObject, TemplateStatus } from '../../src/contract/index.ts';
-import type { AnswerOf } from '../client/index.ts';
-import type { ItemOf } from './family.ts';
+import type { TemplateObject } from '../../src/contract/index.ts';
 import {
+  adviseFor,
+  adviseWarnings,
+  readIn,
   declareAction,
-  currentIn,
   declareDetail,
   declareList,
   withRemaining,
-  type Field,
-  type Tone,
 } from './family.ts';
+import type { Fields, ItemIn } from './family.ts';
 
-type Template = ItemOf<'listTemplates'> | AnswerOf<'getTemplate'>;
-
-/** Good can be sent with. */
-const toTone = (status: TemplateStatus): Tone => (status === 'published' ? 'good' : 'plain');
+type Template = ItemIn<'listTemplates' | 'getTemplate'>;
 
 /** Formats a variable as --variable takes it. */
 function formatVariable({ key, type, fallback_value: fallback }: TemplateObject['variables'][number]): string {
@@ -22,18 +18,11 @@ function formatVariable({ key, type, fallback_value: fallback }: TemplateObject[
   return `${key}${kind}${fallback === null ? '' : `=${fallback}`}`;
 }
 
-const id: Field<Template> = { name: 'id', label: 'Id', kind: 'id' };
-const alias: Field<Template> = { name: 'alias', label: 'Alias', kind: 'name' };
-const status: Field<Template> = {
-  name: 'status',
-  label: 'Status',
-  kind: 'state',
-  tone: (template) => toTone(template.status),
+const fields: Fields<Template> = {
+  // Good can be sent with.
+  status: { tone: { draft: 'plain', published: 'good' } },
+  updated_at: 'Changed',
 };
-const name: Field<Template> = { name: 'name', label: 'Name', kind: 'name' };
-const created: Field<Template> = { name: 'created_at', label: 'Created', kind: 'time' };
-const changed: Field<Template> = { name: 'updated_at', label: 'Changed', kind: 'time' };
-const published: Field<Template> = { name: 'published_at', label: 'Published', kind: 'time' };
 
 /** A new name is a change as well: the list, which does not say more, offers then what changes nothing. */
 const TO_PUBLISH = {
@@ -46,53 +35,53 @@ const TO_PUBLISH = {
 };
 
 export const templates = withRemaining({
-  command: 'templates',
   summary: 'write and publish email templates',
-  noun: 'a template',
   list: declareList('listTemplates', {
-    columns: [id, alias, status, name, changed, { ...created, shown: 'wide' }, { ...published, shown: 'wide' }],
+    fields,
+    columns: ['id', 'alias', 'status', 'name', 'updated_at'],
+    wide: ['created_at', 'published_at'],
   }),
   get: declareDetail('getTemplate', {
-    fields: [
-      id,
-      name,
-      alias,
-      {
-        ...status,
-        value: ({ status: said, has_unpublished_versions: hasMore }) =>
-          said === 'published' && hasMore ? 'published, with unpublished changes' : said,
+    fields: {
+      status: {
+        tone: { draft: 'plain', published: 'good' },
+        value: ({ status, has_unpublished_versions: hasMore }) =>
+          status === 'published' && hasMore ? 'published, with unpublished changes' : status,
       },
-      created,
-      changed,
-      published,
-      { name: 'from', label: 'From' },
-      { name: 'reply_to', label: 'Reply to' },
-      { name: 'subject', label: 'Subject' },
-      { name: 'variables', label: 'Variables', value: (template) => template.variables.map(formatVariable) },
-      { name: 'current_version_id', label: 'Version', kind: 'id', shown: 'asked' },
-      { name: 'has_unpublished_versions', label: 'Unpublished changes', shown: 'asked' },
-      { name: 'text', label: 'Text', kind: 'body' },
-      { name: 'html', label: 'HTML', kind: 'body' },
+      updated_at: 'Changed',
+      from: { kind: 'text' },
+      reply_to: { kind: 'text' },
+      variables: { value: (template) => template.variables.map(formatVariable) },
+      current_version_id: { label: 'Version', shown: 'asked' },
+      has_unpublished_versions: { label: 'Unpublished changes', shown: 'asked' },
+    },
+    columns: [
+      'id',
+      'name',
+      'alias',
+      'status',
+      'created_at',
+      'updated_at',
+      'published_at',
+      'from',
+      'reply_to',
+      'subject',
+      'variables',
+      'current_version_id',
+      'has_unpublished_versions',
+      'text',
+      'html',
     ],
   }),
   actions: [
-    declareAction('createTemplate', {
-      hint: ({ id: made }) => ({
-        words: 'The template is a draft; publish it with',
-        command: ['publishTemplate', made],
-      }),
-    }),
+    declareAction('createTemplate', { hint: adviseFor('The template is a draft; publish it with', 'publishTemplate') }),
     declareAction('updateTemplate', {
-      current: currentIn('getTemplate', (template) => ({
+      current: readIn('getTemplate', (template) => ({
         ...template,
         variables: template.variables.map(formatVariable),
       })),
     }),
-    declareAction('publishTemplate', {
-      only: TO_PUBLISH,
-      done: 'Published',
-      warn: ({ warnings = [] }) => warnings.map((words) => ({ words })),
-    }),
+    declareAction('publishTemplate', { only: TO_PUBLISH, done: 'Published', warn: adviseWarnings }),
     declareAction('duplicateTemplate'),
     declareAction('deleteTemplate', { done: 'Removed' }),
   ],

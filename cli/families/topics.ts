@@ -1,48 +1,35 @@
-import {
-  declareAction,
-  declareDetail,
-  linesIn,
-  declareList,
-  withRemaining,
-  type Family,
-  type Field,
-  type ItemOf,
-} from './family.ts';
+import { declareAction, declareDetail, declareFamily, declareList, linesIn, withRemaining } from './family.ts';
+import type { FieldsOf } from './family.ts';
 
-const columns: readonly Field<ItemOf<'listTopics'>>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'name', label: 'Name', kind: 'name' },
-  { name: 'default_subscription', label: 'Default', kind: 'state' },
-  { name: 'visibility', label: 'Visibility', kind: 'state' },
-  { name: 'confirmation', label: 'Confirmation', kind: 'state' },
-  { name: 'confirmation_template_id', label: 'Confirmation template', kind: 'id' },
-  { name: 'description', label: 'Description' },
-  { name: 'created_at', label: 'Created', kind: 'time' },
-];
+const fields: FieldsOf<'listTopics'> = {
+  default_subscription: { label: 'Default', kind: 'state' },
+  visibility: { kind: 'state' },
+  confirmation: { kind: 'state' },
+};
+const columns = [
+  'id',
+  'name',
+  'default_subscription',
+  'visibility',
+  'confirmation',
+  'confirmation_template_id',
+  'description',
+  'created_at',
+] as const;
 
 const CHOICES = ['opt_in', 'opt_out'] as const;
 
 export const topics = withRemaining({
-  command: 'topics',
   summary: 'manage the topics that contacts can subscribe to',
-  noun: 'a topic',
-  list: declareList('listTopics', { columns, empty: 'There are no topics yet.' }),
-  get: declareDetail('getTopic', { fields: columns }),
-  actions: [declareAction('createTopic'), declareAction('updateTopic'), declareAction('deleteTopic')],
+  list: declareList('listTopics', { fields, columns }),
+  get: declareDetail('getTopic', { fields, columns }),
 });
 
-export const contactTopics = {
-  command: 'contacts',
-  summary: 'show and change the topics of a contact',
+export const contactTopics = declareFamily({
   noun: 'a topic',
   list: declareList('listContactTopics', {
-    columns: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'name', label: 'Name', kind: 'name' },
-      { name: 'subscription', label: 'Subscription', kind: 'state' },
-      { name: 'confirmation', label: 'Confirmation', kind: 'state' },
-      { name: 'description', label: 'Description' },
-    ],
+    fields: { subscription: { kind: 'state' }, confirmation: { kind: 'state' } },
+    columns: ['id', 'name', 'subscription', 'confirmation', 'description'],
   }),
   actions: [
     declareAction('updateContactTopics', {
@@ -59,4 +46,4 @@ export const contactTopics = {
       describe: ({ topics: set }) => (set.length === 1 ? 'one topic' : `${set.length} topics`),
     }),
   ],
-} satisfies Family;
+});

@@ -1,6 +1,6 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import { grouped } from './field-value.ts';
-import { declareReport, type Family, type Field } from './family.ts';
+import { declareFamily, declareReport } from './family.ts';
 
 interface Line {
   what: string;
@@ -20,25 +20,11 @@ export const usageInWords = (line: Line) => ({
   limit: amount(line, line.limit),
 });
 
-const columns: readonly Field<Line>[] = [
-  { name: 'what', label: 'What', kind: 'whole', words: (line) => usageInWords(line).what },
-  { name: 'used', label: 'Used', kind: 'number', words: (line) => usageInWords(line).used },
-  {
-    name: 'limit',
-    label: 'Limit',
-    kind: 'number',
-    value: (line) => line.limit ?? 'none',
-    words: (line) => usageInWords(line).limit,
-  },
-  { name: 'resets_at', label: 'Resets', kind: 'time' },
-];
-
-export const usage = {
-  command: 'usage',
+export const usage = declareFamily({
   summary: 'show how much of its plan your team has used',
   noun: 'an allowance',
-  report: declareReport('getUsage', {
-    rows: ({ emails, domains, contacts, ai_credits: credits, received_storage: stored }): Line[] => [
+  report: declareReport<'getUsage', Line>('getUsage', {
+    rows: ({ emails, domains, contacts, ai_credits: credits, received_storage: stored }) => [
       { what: 'emails today', ...emails.daily },
       { what: 'emails this month', ...emails.monthly },
       { what: 'domains', ...domains },
@@ -51,6 +37,11 @@ export const usage = {
       },
       { what: 'bytes of received mail', ...stored, isBytes: true },
     ],
-    columns,
+    fields: {
+      what: { kind: 'whole', words: (line) => usageInWords(line).what },
+      used: { kind: 'number', words: (line) => usageInWords(line).used },
+      limit: { kind: 'number', value: (line) => line.limit ?? 'none', words: (line) => usageInWords(line).limit },
+    },
+    columns: ['what', 'used', 'limit', 'resets_at'],
   }),
-} satisfies Family;
+});

@@ -89,6 +89,9 @@ export interface CommandFlag {
   orElse?: readonly string[];
 }
 
+/** How the values of a field can be shown: any other than a time and a number is a text. */
+export type ValueType = 'time' | 'number' | 'text';
+
 /** The contract's description of a command, from which the command line and the console are built. */
 export interface CommandText {
   /** The words after `rasket`, without those for path and fields: `topics create`. */
@@ -115,8 +118,8 @@ export interface CommandText {
   also?: readonly CommandText[];
   /** Shown for an empty list. */
   empty?: string;
-  /** The fields of the response, or of each item of a list. */
-  fields: readonly string[];
+  /** The fields of the response, or of each item of a list, with what their schemas say of the values. */
+  fields: Readonly<Record<string, ValueType>>;
   /** The part of the contract that it belongs to. */
   tag: string;
   /** The operation that reads the item that this one changes or removes. */

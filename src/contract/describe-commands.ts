@@ -1,4 +1,12 @@
-import type { CommandFlag, CommandKey, CommandOverride, CommandText, FlagSource, KeySource } from './command-text.ts';
+import type {
+  CommandFlag,
+  CommandKey,
+  CommandOverride,
+  CommandText,
+  FlagSource,
+  KeySource,
+  ValueType,
+} from './command-text.ts';
 import {
   listOperations,
   resolveRef,
@@ -72,12 +80,25 @@ function describeCommand(
   };
 }
 
-function listFields(document: OpenApiDocument, response: ResponseObject | undefined, isList: boolean): string[] {
+function listFields(
+  document: OpenApiDocument,
+  response: ResponseObject | undefined,
+  isList: boolean,
+): Record<string, ValueType> {
   const schema = response?.content?.['application/json']?.schema;
   const { properties = {} } = schema ? resolveRef<Schema>(document, schema) : {};
   const items = properties['data'] && resolveRef<Schema>(document, properties['data']).items;
   const names = items && isList ? resolveRef<Schema>(document, items).properties : properties;
-  return Object.keys(names ?? {}).filter((name) => name !== 'object');
+  const fields = Object.entries(names ?? {}).filter(([name]) => name !== 'object');
+  return Object.fromEntries(fields.map(([name, given]) => [name, findValueType(document, given)]));
+}
+
+function findValueType(document: OpenApiDocument, given: OrRef<Schema>): ValueType {
+  const schema = resolveRef(document, given);
+  const forms = [schema, ...((schema.anyOf ?? []) as OrRef<Schema>[]).map((form) => resolveRef(document, form))];
+  if (forms.some(({ format }) => format === 'date-time')) return 'time';
+  const types = forms.flatMap(({ type }) => type ?? []).filter((type) => type !== 'null');
+  return types.length > 0 && types.every((type) => type === 'integer' || type === 'number') ? 'number' : 'text';
 }
 
 /** Keeps the flags of a further command: those that are its words, all of which it needs. */

@@ -42,7 +42,14 @@ export {
   type Role,
   type Schema,
 } from './document.ts';
-export { loadCommands, type CommandFlag, type CommandKey, type CommandText, type Syntax } from './commands.ts';
+export {
+  loadCommands,
+  type CommandFlag,
+  type CommandKey,
+  type CommandText,
+  type Syntax,
+  type ValueType,
+} from './commands.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,

@@ -39,7 +39,11 @@ function splitParts(list: string): string[] {
 
 /** Every command that a source advises; what is known only when it runs is anything. */
 export function advisedIn(source: string): Advised[] {
-  return [...source.matchAll(/(?:\[|seeWhatThereIs\()\s*'([\w ]+)'/g)].flatMap((found): Advised[] => {
+  const ofItems = [...source.matchAll(/adviseFor\('[^']*', '([\w ]+)'\)/g)].map(([, called]): Advised => [
+    called as Advised[0],
+    ANYTHING,
+  ]);
+  const written = [...source.matchAll(/(?:\[|seeWhatThereIs\()\s*'([\w ]+)'/g)].flatMap((found): Advised[] => {
     const [called = '', ...words] = splitParts(inside(source, found.index + found[0].search(/[[(]/))).flatMap(
       (part) => {
         if (part.startsWith('...')) return [];
@@ -48,6 +52,7 @@ export function advisedIn(source: string): Advised[] {
     );
     return isCalled(called) ? [[called, ...words]] : [];
   });
+  return [...written, ...ofItems];
 }
 
 const sources = ['cli', 'console'].flatMap((folder) =>

@@ -1,4 +1,4 @@
-import { receivedAttachments, receivedEmails } from '../../families/received-emails.ts';
+import { receivedAttachments, receivedEmails } from '../../families/index.ts';
 import { readPath } from '../../input/find-id.ts';
 import { CliFault } from '../../output/index.ts';
 import type { Session } from '../declare.ts';

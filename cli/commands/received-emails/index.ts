@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { receivedAttachments, receivedEmails } from '../../families/received-emails.ts';
+import { receivedAttachments, receivedEmails } from '../../families/index.ts';
 import { act, declareCommand } from '../declare.ts';
 import { declareFamily, addWords } from '../declare-family.ts';
 
