@@ -133,7 +133,7 @@ describe('the audience screens of the console', () => {
     await seat.press('C-u');
     await seat.type('plan=pro, and more');
     await seat.press('C-s');
-    await seat.sees('"plan", which is not declared');
+    await seat.sees('which is not a declared property');
     await seat.press('C-u');
     await seat.type('seats:=4');
     await seat.press('C-s');

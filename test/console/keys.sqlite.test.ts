@@ -91,7 +91,7 @@ describe('the keys of the console', () => {
     await seat.sees(/\/receipt · \d+\/1$/m, 'Your receipt');
     await seat.type('/nothing=1');
     await seat.press('Enter');
-    await seat.sees('there are: status, api-key-id');
+    await seat.sees('the filters are: status, api-key-id');
     await seat.press('Escape');
     await seat.sees(/^(?![^]*there are:)/);
     await seat.press('3');
@@ -158,7 +158,7 @@ describe('the keys of the console', () => {
     await seat.press('v');
     await seat.sees('y confirm');
     await seat.press('y');
-    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it and press → to\s+see/);
+    await seat.sees(/news\.example\.com is \w+: \d of \d records are not\s+verified; open it and\s+press → to\s+see/);
     await seat.press('Enter');
     await seat.sees('› news.example.com', 'Tracking label');
     await seat.press('l');
@@ -216,7 +216,7 @@ describe('the keys of the console', () => {
   it('change the settings of a domain', async () => {
     await seat.press('3');
     await seat.sees('mail.example.com');
-    await go('update', 'true or false: counts opens of mail');
+    await go('update', 'true or false: counts? opens of HTML mail');
     await seat.type('yes');
     await seat.press('Up', 'Enter');
     await seat.sees('open tracking must be true or false.');

@@ -127,7 +127,7 @@ describe('the console and its server', () => {
       'create: create a key',
       'Typed once',
       'No server is listening at',
-      /one\s+for\s+development/,
+      /a\s+development\s+server/,
     );
     expect(told.match(/No server is listening at/g)).toHaveLength(1);
     await line.mend();

@@ -61,7 +61,7 @@ describe('the console of a person', () => {
     for (let i = 0; i < 'viewer'.length; i++) await seat.press('BSpace');
     await seat.type('admin');
     await seat.press('Enter', 'Enter');
-    await seat.sees('grace@people.example is admin now.');
+    await seat.sees('grace@people.example is now admin.');
   });
 
   it('shows the sessions, and ends one of them after a confirmation', async () => {

@@ -50,7 +50,7 @@ async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, re
     print: (text: string) => printed.push(text),
     printJson: (value: unknown) => printed.push(JSON.stringify(value)),
     hint: () => undefined,
-    tell: (text: string) => printed.push(text),
+    printText: (text: string) => printed.push(text),
     progress: (text: string) => lines.push(text),
     paint: (_: string, text: string) => text,
   } as unknown as Terminal;

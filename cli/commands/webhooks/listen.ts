@@ -166,7 +166,10 @@ interface ForwardTarget {
 }
 
 /** Explains once that the program does not run, and again if it has responded in between. */
-function createExplainOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget['explain'] {
+function createExplainOnce(
+  to: URL,
+  stderr: Session['process']['stderr'],
+): (event: StreamedEvent, forwarded: Forwarded) => void {
   let isTold = false;
   return (event, { outcome, isUnanswered }) => {
     if (isUnanswered && !isTold) {
