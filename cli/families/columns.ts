@@ -1,6 +1,5 @@
 import type { ValueType } from '../../src/contract/index.ts';
 import { bytesInWords } from './bytes-in-words.ts';
-import { readPart } from './field-value.ts';
 
 /**
  * Tells what a value means for the state of an item. Each kind of output shows it in its own way, and never by colour alone.
@@ -146,3 +145,7 @@ function chooseKind(name: string, type: ValueType = 'text'): Kind | 'bytes' {
   const last = name.slice(name.lastIndexOf('.') + 1);
   return KINDS.find(([, pattern]) => pattern.test(last))?.[0] ?? type;
 }
+
+/** Returns a field of an item; `plan.limits` is the field of a field. */
+export const readPart = (item: object, name: string): unknown =>
+  name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], item);

@@ -1,4 +1,4 @@
-import type { Field } from './family.ts';
+import { readPart, type Field } from './columns.ts';
 
 /** Returns the value of a field of an item; `plan.limits` is the field of a field. A drawing fits the columns. */
 export const readFieldValue = (field: Field<never>, item: object, columns?: number): unknown =>
@@ -13,9 +13,6 @@ export const grouped = (value: number): string => value.toLocaleString('en-US');
 
 /** Groups the digits of every number in a sentence. */
 export const groupedIn = (text: string): string => text.replaceAll(/\d{4,}/g, (digits) => grouped(Number(digits)));
-
-export const readPart = (item: object, name: string): unknown =>
-  name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], item);
 
 export function inWords(value: unknown): string {
   if (value === null || value === undefined) return '';

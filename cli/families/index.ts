@@ -42,7 +42,8 @@ export type {
 } from './family.ts';
 export { explainFlag, toOptionName } from './flag.ts';
 export type { Named } from './named.ts';
-export { grouped, inWords, readPart, readWords, readFieldValue } from './field-value.ts';
+export { grouped, inWords, readWords, readFieldValue } from './field-value.ts';
+export { readPart } from './columns.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
 export { images } from './images.ts';
 export { inboundRules } from './inbound-rules.ts';

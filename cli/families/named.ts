@@ -1,6 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import type { FieldName } from './columns.ts';
-import { readPart } from './field-value.ts';
+import { readPart, type FieldName } from './columns.ts';
 import type { ItemOf, ListOperation } from './list-operation.ts';
 
 /** How an item is named at the command line, besides its whole id, which the API takes. */

@@ -1,5 +1,5 @@
-import type { Field, Tone } from '../families/family.ts';
-import { grouped, inWords, readPart, readFieldValue } from '../families/field-value.ts';
+import { readPart, type Field, type Tone } from '../families/columns.ts';
+import { grouped, inWords, readFieldValue } from '../families/field-value.ts';
 import { clean, cleanLines } from './clean.ts';
 import { CliFault, nearestTo } from './cli-fault.ts';
 import { formatPairs, type Column } from './table.ts';
