@@ -104,7 +104,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['vacuum --data data', /rasket\.db had .* and has /],
   ['backup copy --data data', /^\S+\/copy contains the database, /],
   ['backups list --data data', /^MADE\tAGE\t/],
-  ['restore nowhere --data other', /^rasket: \S+\/nowhere is not there; list the backups with: /, 66],
+  ['restore nowhere --data other', /^rasket: \S+\/nowhere does not exist; list the backups with: /, 66],
   ['rekey --data data', /^The new key is in use; /],
   ['blobs move --to s3 --data data', /^rasket: the settings do not define the store: /, 1],
   ['migrate-to-postgres --data data', /^rasket: --to takes postgres:/, 1],
@@ -114,7 +114,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['man', /^\.TH RASKET 1 /],
   ['relays list --data data', /^NAME\tSERVER\t/],
   ['playground --data data', /^ID\tCAUGHT\t/],
-  ['seed --data data', /^rasket: \S+ is not a folder of the development profile; /, 1],
+  ['seed --data data', /^rasket: \S+ is not a data folder of a development server; /, 1],
 ];
 
 it('each command on a data folder also works as a process of its own', async () => {

@@ -157,7 +157,7 @@ describe('rasket relays test', () => {
     await given();
     const { code, stderr } = await rasket('test', 'sess');
     expect(code).toBe(66);
-    expect(stderr).toContain('the settings have no relay sess with a host; there are ses, spare');
+    expect(stderr).toContain('the settings have no relay sess with a host; the relays are ses, spare');
   });
 
   it('prints JSON for a program', async () => {

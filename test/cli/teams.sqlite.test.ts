@@ -41,7 +41,7 @@ describe('rasket teams next to a running server', () => {
     await suspendsAndResumes(server);
     await givesPlanAndName(server);
     const enforces = await rasket('teams', 'sso-off', 'my-team', '--reason', 'Nobody gets in');
-    expect(enforces).toMatchObject({ code: 65, stderr: expect.stringContaining('no longer enforces single sign-on') });
+    expect(enforces).toMatchObject({ code: 65, stderr: expect.stringContaining('does not enforce single sign-on') });
     expect((await rasket('teams', 'sso-off', 'my-team')).code).toBe(64);
     const domain = await rasket('teams', 'sso-off', 'my-team', '--domain', 'corp.example', '--reason', 'Not theirs');
     expect(domain).toMatchObject({ code: 66, stderr: expect.stringContaining('of the single sign-on of my-team') });
