@@ -183,7 +183,7 @@ async function examineServer(
   }
   if (!machine && target.development !== undefined)
     examined.not_asked.push(
-      `The machine was not examined: ${url} is a server of the development profile, whose mail never leaves the machine.`,
+      `The machine was not examined: ${url} is a development server, whose mail never leaves the machine.`,
     );
   // The named folder was not checked.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;

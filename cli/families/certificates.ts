@@ -35,7 +35,7 @@ const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
 
 export const certificates = withRemaining({
   command: 'tls',
-  summary: 'show and renew the certificates of the ports',
+  summary: 'manage TLS certificates of the server',
   isOperators: true,
   screens: { report: 'certificates' },
   noun: 'a certificate',

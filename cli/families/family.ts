@@ -8,7 +8,7 @@ export type { Flag, Key, Syntax } from './flag.ts';
 export type { ItemOf, ListOperation } from './list-operation.ts';
 
 /**
- * Tells what a value means for the state of an item. Each kind of output shows it in its own way, and never by colour alone.
+ * Tells what a value means for the state of an item. Each kind of output shows it in its own way, and never by color alone.
  */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
 

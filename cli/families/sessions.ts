@@ -55,7 +55,7 @@ export const account = {
   }),
 } satisfies Family;
 
-/** Returns the name by which a person recognises a session. */
+/** Returns the name by which a person recognizes a session. */
 const toProgramName = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
 
 export const sessions = withRemaining({

@@ -132,14 +132,17 @@ describe('rasket serve', () => {
     expect(checked).toEqual({ ...ended });
   });
 
-  it('refuses an unknown role, and a folder of the development profile', async () => {
+  it('refuses an unknown role, and a data folder of a development server', async () => {
     const misused = await desk.rasket(['serve', '--roles', 'http,smpt'], { env });
     expectOneLine(misused, /"smpt" is not a role; the roles are http, delivery, scheduler/, 64);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     await server.stop();
-    expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development profile/);
+    expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to a development server/);
     await install();
-    expectOneLine(await desk.rasket(['dev', '--data', 'data'], { env }), /is not a folder of the development profile/);
+    expectOneLine(
+      await desk.rasket(['dev', '--data', 'data'], { env }),
+      /is not a data folder of a development server/,
+    );
   });
 });
 
@@ -150,7 +153,7 @@ describe('rasket dev', () => {
     const doctor = await desk.rasket(['doctor', '--data', 'dev']);
     expect(doctor, 'doctor says that it leaves the machine out').toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/The machine was not examined: \S+ is a server of the development profile/),
+      stdout: expect.stringMatching(/The machine was not examined: \S+ is a development server/),
     });
     server.kill('SIGKILL');
     await server.ended;
