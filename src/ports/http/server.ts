@@ -219,7 +219,7 @@ function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
   if (!needsCredential || isOwnName(world, request.headers.host)) return undefined;
   return refuse('validation_error', {
     status: 403,
-    say: 'In the development profile the API answers under names of this machine only, such as 127.0.0.1 and localhost, and under the host of http.public_url; start rasket dev with --any-host to use another one.',
+    say: 'On a development server, the API answers under names of this machine only, such as 127.0.0.1 and localhost, and under the host of http.public_url; start rasket dev with --any-host to use another one.',
   });
 }
 
