@@ -389,7 +389,7 @@ function writtenAt(place: Place, value: string, isFirst: boolean, next: string |
 }
 
 /**
- * Words, numbers and colours stay as they are; characters that could end a value or begin a function are escaped (CSS
+ * Words, numbers and colors stay as they are; characters that could end a value or begin a function are escaped (CSS
  * Syntax §4.3.7).
  */
 const escapeCss = (value: string): string =>
