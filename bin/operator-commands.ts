@@ -12,7 +12,7 @@ const NO_BACKUP = ['--no-backup', 'upgrade an older database without a backup, e
 const JSON_OUTPUT = ['--json', 'print JSON'] as const;
 
 const DESCRIPTION =
-  'Stop the service first. Copies every row, compares each with the original, and only then marks the old database as moved: it is kept, and the server refuses to start on it. Content in files is not moved. If the command is interrupted, run it again. At the end it shows the settings for the new database.';
+  'Stop the service first. The command copies every row, compares each with the original, and only then marks the old database as moved: it is kept, and the server refuses to start on it. Content in files is not moved. If the command is interrupted, run it again. At the end it shows the settings for the new database.';
 
 function addMoves(program: Command): void {
   const declare = (name: string, summary: string, to: [string, string], example: string): Command =>
@@ -42,7 +42,7 @@ function addMoves(program: Command): void {
   ).action(async (options) => (await import('./commands/move.ts')).moveTo('sqlite', options));
 }
 
-const ADMIN = ['--admin <address...>', 'up to 20 addresses that are notified when the team needs a person'] as const;
+const ADMIN = ['--admin <address...>', 'addresses to notify when the team needs a human to act (up to 20)'] as const;
 
 const LISTED_MAX = 1000;
 const ROLES: readonly string[] = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] satisfies Role[];
@@ -68,7 +68,7 @@ function addDevelopment(program: Command, version: string): void {
     .command('dev')
     .summary('run the development server')
     .description(
-      'Runs a complete server on this machine, with a team, a key and a domain. No mail leaves the machine: all mail is captured for `rasket playground`.',
+      'Run a complete server on this machine, with a team, a key and a domain. No mail leaves the machine: all mail is captured for `rasket playground`.',
     )
     .option('--data <dir>', 'the data folder (RASKET_DATA; default: .rasket next to the program)')
     .option(...CONFIG)
@@ -105,7 +105,7 @@ function addDevelopment(program: Command, version: string): void {
     .command('wait')
     .summary('wait for a message and show it')
     .description(
-      'Shows the newest message that matches, or waits for one. Exits with 66 after the timeout. The development server of the data folder must be running.',
+      'Show the newest message that matches, or wait for one. The exit code after the timeout is 66. The development server of the data folder must be running.',
     )
     .option('--to <address>', 'only a message to this address')
     .option('--subject <text>', 'only a message with this in its subject')
@@ -123,7 +123,7 @@ function addDevelopment(program: Command, version: string): void {
   playground
     .command('clear')
     .summary('remove all captured mail')
-    .description('Removes every captured message and its source. Emails, events and everything else are kept.')
+    .description('Remove every captured message and its source. Emails, events and everything else are kept.')
     .option('--data <dir>', 'the data folder (RASKET_DATA; default: .rasket next to the program)')
     .option(...CONFIG)
     .option(...JSON_OUTPUT)
@@ -151,7 +151,7 @@ function addServer(program: Command, version: string): void {
     .command('init')
     .summary('create a data folder with a first team and its API key')
     .description(
-      'Creates the data folder, the instance key, the database, and a team with a full-access API key, which is shown only once. With --team on an existing folder, adds another team.',
+      'Create the data folder, the instance key, the database, and a team with a full-access API key, which is shown only once. With --team on an existing folder, add another team.',
     )
     .option(...DATA)
     .option(...CONFIG)
@@ -168,7 +168,7 @@ function addServer(program: Command, version: string): void {
     .command('serve')
     .summary('run the server')
     .description(
-      'Runs the HTTP API, delivery and the scheduler in one process until SIGTERM. When ready, writes <data>/run/ready.json.',
+      'Run the HTTP API, delivery and the scheduler in one process until SIGTERM. When ready, the server writes <data>/run/ready.json.',
     )
     .option(...DATA)
     .option(...CONFIG)
@@ -181,7 +181,7 @@ function addServer(program: Command, version: string): void {
     .command('migrate')
     .summary('upgrade the database to this version')
     .description(
-      'Does the same as the start of the server. Before it changes a database, it checks the free disk space, checks with PostgreSQL that no node of the previous version is running, and makes a backup; if it cannot make one, it requires a backup from the last day. If one of these checks fails, it exits with 65 and changes nothing.',
+      'Upgrade the database to this version, as `rasket serve` does when it starts. Before it changes a database, it checks the free disk space, checks with PostgreSQL that no node of the previous version is running, and makes a backup; if it cannot make one, it requires a backup from the last day. If one of these checks fails, it exits with 65 and changes nothing.',
     )
     .option(...NO_BACKUP)
     .option(...DATA)
@@ -195,7 +195,7 @@ function addStorage(program: Command): void {
     .command('vacuum')
     .summary('rewrite the SQLite file to reduce its size')
     .description(
-      'Stop the server first. Needs as much free disk space as the size of the file. A file that this version created shrinks automatically as mail expires; an older file shrinks only after this command.',
+      'Rewrite the SQLite file without its unused pages. Stop the server first. The command needs as much free disk space as the size of the file. A file that this version created shrinks automatically as mail expires; an older file shrinks only after this command.',
     )
     .option(...DATA)
     .option(...CONFIG)
@@ -209,7 +209,7 @@ function addStorage(program: Command): void {
     .command('rekey')
     .summary('replace the instance key')
     .description(
-      'Creates a new instance key and encrypts with it everything that the old key encrypted. The servers may be running. With PostgreSQL, run it twice, because every node needs the new key first. If the command is interrupted, run it again.',
+      'Create a new instance key and encrypt with it everything that the old key encrypted. The servers may be running. With PostgreSQL, run it twice, because every node needs the new key first. If the command is interrupted, run it again.',
     )
     .option('--forget-former', 'remove the old keys; tracked links in mail that was sent under them stop working')
     .option(...DATA)
@@ -222,7 +222,7 @@ function addStorage(program: Command): void {
     .command('move')
     .summary('move all content to the other store')
     .description(
-      'Stop all servers first, and configure the S3-compatible store in [blobs]. Copies missing content, compares everything, and marks the new store as the one of this installation. If the command is interrupted, run it again.',
+      'Stop all servers first, and configure the S3-compatible store in [blobs]. The command copies missing content, compares everything, and marks the new store as the one of this installation. If the command is interrupted, run it again.',
     )
     .requiredOption('--to <store>', 's3 or files')
     .option(...DATA)
@@ -235,7 +235,7 @@ function addStorage(program: Command): void {
     .command('sweep')
     .summary('count or remove stored content that belongs to no email')
     .description(
-      'The server removes leftovers of a crash every night. If it finds many more than a crash leaves, it removes nothing and logs that. Content younger than a day is never removed.',
+      'Count the stored content that belongs to no email, or remove it with --yes. The server removes leftovers of a crash every night. If it finds many more than a crash leaves, it removes nothing and logs that. Content younger than a day is never removed.',
     )
     .option('--yes', 'remove it, regardless of the amount')
     .option(...DATA)
@@ -387,7 +387,7 @@ function addSending(program: Command): void {
     .command('sending')
     .summary('turn all sending of this installation off or on')
     .description(
-      'Shows whether this installation sends mail, or turns sending off or on. While it is off, send requests are refused with 503 and nothing leaves the queue; everything else works. With --marketing, affects marketing mail only: broadcasts are refused with 403, and all other mail is sent. A restored copy starts with sending off, because it would send the same mail as the original; turning it on confirms that the original no longer sends. A running server applies the change at once.',
+      'Show whether this installation sends mail, or turns sending off or on. While it is off, send requests are refused with 503 and nothing leaves the queue; everything else works. With --marketing, this affects marketing mail only: broadcasts are refused with 403, and all other mail is sent. A restored copy starts with sending off, because it would send the same mail as the original; turning it on confirms that the original no longer sends. A running server applies the change at once.',
     )
     .addArgument(new Argument('[state]', 'the new state; without it, the state is shown').choices(['on', 'off']))
     .option('--marketing', 'marketing mail only')
@@ -418,7 +418,7 @@ function addRelays(relays: Command): void {
     .argument('<name>', 'the name of a section [relays.<name>] in the settings')
     .summary('connect to a relay, log in, and print the dialogue')
     .description(
-      'Connects to the relay and logs in like a delivery, over TLS with a valid certificate, and sends no mail. Prints the dialogue, with *** instead of user name and secrets. The server need not be running.',
+      'Connect to the relay, log in like a delivery, over TLS with a valid certificate, and print the dialogue, with *** instead of user name and secrets. No mail is sent. The server need not be running.',
     )
     .option(...DATA)
     .option(...CONFIG)
@@ -487,7 +487,7 @@ function addSetup(program: Command, places: readonly (readonly [flags: string, s
     .command('setup')
     .summary('set up this machine to send mail: settings, first team, domain, certificate')
     .description(
-      'Asks questions at a terminal, or takes flags. Finds the host name, addresses and ports in use, and shows where each value comes from. Writes the settings file and keeps the existing settings, creates the first team and its key (shown only once), prints the DNS records of the first domain, starts the service, waits for the certificate, runs rasket doctor, and prints the command for the first email. You can run it again at any time; it changes only what is missing.',
+      'Set up this machine by questions at a terminal, or by flags. The command finds the host name, addresses and ports in use, and shows where each value comes from. It writes the settings file and keeps the existing settings, creates the first team and its key (shown only once), prints the DNS records of the first domain, starts the service, waits for the certificate, runs rasket doctor, and prints the command for the first email. You can run it again at any time; it changes only what is missing.',
     )
     .option('--host <name>', 'the public host name of this machine')
     .option('--public-address <ip...>', 'the addresses at which others reach this machine')
@@ -500,8 +500,8 @@ function addSetup(program: Command, places: readonly (readonly [flags: string, s
     .option('--no-receive', 'only send mail, and do not use port 25')
     .option('--relay <host:port>', 'send all mail through this mail server, for example if port 25 is blocked')
     .option('--no-relay', 'use no relay, even if port 25 is blocked')
-    .option('--relay-user <name>', 'the user name at the relay')
-    .option('--relay-password-file <file>', 'a file with the password at the relay on its first line')
+    .option('--relay-user <name>', 'the user name for the relay')
+    .option('--relay-password-file <file>', 'a file whose first line is the password for the relay')
     .option('--relay-ca-file <file>', 'the CA certificate of a private relay, in PEM')
     .option('--relay-spf <name>', 'the domain to include in SPF records for the relay, such as amazonses.com (or none)')
     .option('--acme-directory <url>', 'the authority that issues the certificate')
@@ -537,7 +537,7 @@ function addBackups(program: Command): void {
     .argument('<folder>', 'a new or an empty folder')
     .summary('back up the database, keys and content to a folder')
     .description(
-      'Writes a consistent copy of the data folder while the server runs, and verifies it. To restore it, use rasket restore, or use the copy as the data folder. With PostgreSQL, it contains a dump instead of the database (pg_dump, see backup.pg_programs), which rasket restore writes back.',
+      'Write a consistent copy of the data folder while the server runs, and verify it. To restore it, use rasket restore, or use the copy as the data folder. With PostgreSQL, the backup contains a pg_dump file, which rasket restore loads; backup.pg_programs names the folder of pg_dump.',
     )
     .option(...DATA)
     .option(...CONFIG)
@@ -548,7 +548,7 @@ function addBackups(program: Command): void {
     .argument('<folder>', 'a backup made by rasket backup or by the service')
     .summary('verify a backup')
     .description(
-      'Compares every file with its checksum, checks the database with SQLite or reads the dump with pg_restore, counts the rows, and decrypts every secret with the key of the backup. If something is damaged, reports it and exits with 1.',
+      'Compare every file with its checksum, check the database with SQLite or read the dump with pg_restore, count the rows, and decrypt every secret with the key of the backup. If something is damaged, the exit code is 1.',
     )
     .option(...CONFIG)
     .option(...JSON_OUTPUT)
@@ -560,7 +560,7 @@ function addBackups(program: Command): void {
     .argument('<folder>', 'a backup made by rasket backup or by the service')
     .summary('restore a backup to a data folder')
     .description(
-      'Verifies the backup, then writes it to an empty data folder and, with PostgreSQL, to the empty database in the settings (pg_restore). The restored server sends nothing until you run rasket sending on.',
+      'Verify the backup, then write it to an empty data folder and, with PostgreSQL, to the empty database in the settings (pg_restore). The restored server sends nothing until you run rasket sending on.',
     )
     .option(...DATA)
     .option(...CONFIG)
@@ -581,7 +581,9 @@ function addBackups(program: Command): void {
   backups
     .command('note')
     .summary('record that another program has made a backup')
-    .description('For backups by pg_dump or disk snapshots: findings and upgrades check the age of the last backup.')
+    .description(
+      'Record a backup that another program has made, such as pg_dump or a disk snapshot. Findings and upgrades check the age of the last backup.',
+    )
     .option('--at <time>', 'the time of the backup (default: now)')
     .option(...DATA)
     .option(...CONFIG)

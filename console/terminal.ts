@@ -15,7 +15,7 @@ interface TerminalGuard {
  */
 const NO_WRAP = '\u001B[?7l';
 /**
- * Colours off, bracketed paste off, cursor shown, line wrap on, out of the alternate screen. Harmless if nothing of it
+ * Colors off, bracketed paste off, cursor shown, line wrap on, out of the alternate screen. Harmless if nothing of it
  * was on.
  */
 const RESTORE = '\u001B[0m\u001B[?2004l\u001B[?25h\u001B[?7h\u001B[?1049l';

@@ -19,7 +19,7 @@ import { endAllSessions } from './tenancy/session-rows/index.ts';
  * Checks whether this is a restored copy, once before anything is sent. In a copy, mail is waiting that the original
  * has sent since, or will send: all sending is switched off, and each broadcast that is scheduled or in progress is put
  * on hold, until an operator confirms that the original sends no more. All sessions, app tokens and approvals end, and
- * no link of an account email or invitation works. Returns whether this is a copy that was not recognised before.
+ * no link of an account email or invitation works. Returns whether this is a copy that was not recognized before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
@@ -46,7 +46,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;
-  // Runs after the commit: a crash in between means that the copy is recognised once more.
+  // Runs after the commit: a crash in between means that the copy is recognized once more.
   removeCopyMark(dataDir);
   log.warn(
     { broadcasts, madeAt: madeAt ?? null, at: isoTime(at) },

@@ -53,7 +53,7 @@ export async function dev(options: DevOptions): Promise<void> {
     await withFreshStore(config, dataDir, async () => undefined);
   writeFileSync(
     path.join(dataDir, DEVELOPMENT_MARK),
-    'The data folder of the development server; it contains only test data.\n',
+    'The data folder of a development server; nothing in it is real.\n',
     { mode: 0o600 },
   );
   const log = createLog(config.log);
@@ -81,7 +81,7 @@ export async function dev(options: DevOptions): Promise<void> {
 function mustBeOurs(dataDir: string): void {
   if (!existsSync(instanceKeyPath(dataDir)) || existsSync(path.join(dataDir, DEVELOPMENT_MARK))) return;
   throw new OperatorFault(
-    `${dataDir} is not a data folder of the development server; choose another one with --data, or run it with: rasket serve --data ${dataDir}`,
+    `${dataDir} is not a data folder of a development server; choose another with --data, or run it with: rasket serve --data ${dataDir}`,
   );
 }
 
@@ -105,7 +105,7 @@ function developmentConfig(options: DevOptions): Config {
   );
   if (!config.delivery.capture) {
     throw new OperatorFault(
-      'delivery.capture cannot be switched off on the development server; to send real mail, run: rasket serve',
+      'delivery.capture cannot be switched off on a development server; to send real mail run: rasket serve',
     );
   }
   if (config.development.any_host) return config;
@@ -113,7 +113,7 @@ function developmentConfig(options: DevOptions): Config {
     const { host } = config[section];
     if (isLoopback(host)) continue;
     throw new OperatorFault(
-      `the development server listens on loopback only, but ${section}.host is "${host}". In a container, where everybody who can connect may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
+      `the development server listens on loopback only; ${section}.host is "${host}". In a container, where everybody who can connect may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
     );
   }
   return config;

@@ -20,7 +20,7 @@ export interface DataOptions {
   config?: string;
 }
 
-/** The file that marks a data folder of the development profile. */
+/** The file that marks a data folder of a development server. */
 export const DEVELOPMENT_MARK = 'development';
 
 /** The folder of whatever is installed or tried out here, unless another is named. */
@@ -37,7 +37,7 @@ export function findDevelopmentData(options: DataOptions, otherwise: string): st
   const dataDir = developmentFolder(options);
   mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
   if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
-    throw new OperatorFault(`${dataDir} is not a folder of the development server; ${otherwise}`);
+    throw new OperatorFault(`${dataDir} is not a data folder of a development server; ${otherwise}`);
   }
   return dataDir;
 }

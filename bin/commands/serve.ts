@@ -84,7 +84,7 @@ function mustBeReal(dataDir: string): void {
   mustBeInitialised(dataDir);
   if (existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
     throw new OperatorFault(
-      `${dataDir} belongs to the development server, whose domain does not exist; run it with: rasket dev --data ${dataDir}`,
+      `${dataDir} belongs to a development server, whose domain nobody owns; run it with: rasket dev --data ${dataDir}`,
     );
   }
 }

@@ -138,7 +138,7 @@ const QUESTIONS = [
   'Two of them came',
 ];
 
-/** Messages that exist already are recognised by their Message-ID. */
+/** Messages that exist already are recognized by their Message-ID. */
 async function receiveSome(world: World, teamId: string, now: number): Promise<number> {
   const parser = createMessageParser(world);
   const storeMessage = createStoreMessage(world);

@@ -1,4 +1,4 @@
-import { foldLastEvent, type NewEvent, type Happening } from '../../src/mail/events/index.ts';
+import { foldLastEvent, type NewEvent, type EventDraft } from '../../src/mail/events/index.ts';
 import { overlaid, type Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world.ts';
 import type { DomainRow } from '../../src/mail/domains/index.ts';
@@ -33,7 +33,7 @@ import { membersPage, listSegments } from '../../src/features/audience/index.ts'
 
 /** An event of an email, so many milliseconds after it was accepted. */
 type Moment = { after: number } & (
-  | { happens: Happening }
+  | { happens: EventDraft }
   /** A try to deliver. */
   | { tried: TriedRecipient; attempt: number }
 );
@@ -61,7 +61,7 @@ const AGENTS = ['Mozilla/5.0 (Macintosh)', 'Mozilla/5.0 (Windows NT 10.0)', 'Moz
 function buildStory(dice: Dice, email: string, at: number): Moment[] {
   const ending = pickEnding(dice);
   const to = [email];
-  const happen = (after: number, happens: Happening): Moment => ({ after, happens });
+  const happen = (after: number, happens: EventDraft): Moment => ({ after, happens });
   const queued = happen(0, { type: 'email.queued' });
   if (ending === 'canceled') {
     return [happen(0, { type: 'email.scheduled' }), happen(20 * MINUTE, { type: 'email.canceled' })];
@@ -326,7 +326,7 @@ const HTML = `<p>Hello {{{FIRST_NAME|friend}}}, <a href="https://${DOMAIN}/order
 const SUBSCRIBED = { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value: false } as const;
 const ALL = 500;
 const PAGE = { limit: 100 };
-const SUBJECT = 'Our autumn colours';
+const SUBJECT = 'Our autumn colors';
 
 /**
  * Adds a broadcast that was sent nine days ago, with its results; returns its number of emails. A running server sees

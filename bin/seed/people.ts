@@ -105,7 +105,7 @@ export function createDice(seed: string): Dice {
   };
 }
 
-/** Returns the same ids whenever the same data is seeded, so that existing data is recognised. */
+/** Returns the same ids whenever the same data is seeded, so that existing data is recognized. */
 export function createSeededIds(dice: Dice, now: () => number): Ids {
   const time = (): string => now().toString(16).padStart(12, '0');
   const uuid = (): string => {

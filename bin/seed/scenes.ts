@@ -132,7 +132,7 @@ export async function addBroadcasts(ctx: Ctx): Promise<void> {
   const there = (await listBroadcasts(ctx, {}, PAGE)).data.map(({ name }) => name);
   if (there.includes(DRAFT)) return;
   const { sender_identity: sender } = await getTeam(ctx);
-  // The development profile gives its team an address, but no name.
+  // The development server gives its team an address, but no name.
   if (sender.postal_address !== null && sender.sender_name === null) await updateTeam(ctx, { sender_name: 'Shop' });
   if (sender.postal_address === null) {
     const postal_address = { line1: '1 Example Street', city: 'Example', postal_code: '12345', country: 'DE' as const };

@@ -75,7 +75,7 @@ export const anotherProgram = (url: string): NoAnswer =>
   new NoAnswer({ url, cause: `${url} does not run rasket: another program listens there.`, advice: NAME_IT });
 
 const START: readonly Advice[] = [
-  { words: 'Next: start the server again with its --data', command: ['serve'] },
+  { words: 'If it should be running here, start it with', command: ['serve', '--data', 'FOLDER'] },
   { words: 'Or start a development server, as npm start does, with', command: ['dev'] },
 ];
 

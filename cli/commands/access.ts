@@ -10,7 +10,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     .command('login')
     .summary('sign in to a server, or store a key for it, for later commands')
     .description(
-      'At a terminal, signs you in with a browser, on this machine or another one: prints an address and a code, and waits until you have approved the sign-in there. With --password, asks for your email address, your password and the code of your second factor at the terminal instead; single sign-on needs a browser. With --api-key, or if standard input is not a terminal, stores a key instead: asks for it, or reads it from standard input. The address is stored in $XDG_CONFIG_HOME/rasket/credentials.json. The session or the key is stored in the keyring of your desktop or, if there is none, in the same file, which only you can read.',
+      'Sign in to a server, or store a key for it. At a terminal, the command prints an address and a code, and waits until you have approved the sign-in in a browser, on this machine or another one. With --password, it asks for your email address, your password and the code of your second factor at the terminal instead; single sign-on needs a browser. With --api-key, or if standard input is not a terminal, it stores a key instead, which it asks for or reads from standard input. The address is stored in $XDG_CONFIG_HOME/rasket/credentials.json. The session or the key is stored in the keyring of your desktop or, if there is none, in the same file, which only you can read.',
     )
     .option(
       '--url <url>',
@@ -43,7 +43,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
   declareCommand(program, 'whoami', {
     summary: 'show which session or key is used, whose it is, and its team',
     description:
-      'Shows which session or key is used, where it comes from, whose it is, and its team and role. If another one is set as well, says which of them takes precedence.',
+      'Show which session or key is used, where it comes from, whose it is, and its team and role. If another one is set as well, the output says which of them takes precedence.',
     example: 'whoami',
   }).action(act(async (session) => (await import('./whoami.ts')).printCaller(session)));
   program
@@ -62,7 +62,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
   const doctor = declareCommand(program, 'doctor', {
     summary: 'check the server and the key in use, and show what is wrong',
     description:
-      'Shows which server and key are in use, whether they work, and what is wrong with the server, most severe first. On the machine of an installation, as root or as the account of its service, checks the installation itself, which needs no key. There, or with the token of an operator, also checks what other machines see: port 25, reverse DNS, the EHLO name, blocklists, the resolver, the clock, disk space, open files, certificates, CAA and backups; the settings in [doctor] select the checks. A check without a result is reported as unknown, not as a finding. Exits with 0 if nothing is wrong or there are only warnings, and with 1 if something does not work, or if the machine was not examined because another server was chosen. A fault of the server or the key has the same exit code as in every other command.',
+      'Show which server and key are in use, whether they work, and what is wrong with the server, most severe first. On the machine of an installation, root and the account of the service need no key. There, or with the token of an operator, doctor also checks the machine: port 25, reverse DNS, the EHLO name, blocklists, the resolver, the clock, disk space, open files, certificates, CAA and backups. The settings in [doctor] select these checks.\n\nExit codes:\n  0  nothing is wrong, or there are only warnings\n  1  something does not work, or the machine was not examined because another server was chosen\nAn error of the server or the key has the same exit code as in every other command.',
     example: 'doctor',
   })
     .alias('status')
@@ -79,7 +79,7 @@ function addUse(program: Command): void {
     .command('use')
     .summary('choose the server for later commands')
     .description(
-      'Chooses one of the profiles that login stored, for all later commands. --profile, RASKET_PROFILE and the address of another server take precedence. --none removes the choice.',
+      'Choose one of the profiles that login stored, for all later commands. --profile, RASKET_PROFILE and the address of another server take precedence. --none removes the choice.',
     )
     .argument('[profile]', 'the name of the profile, as profiles lists it')
     .option('--none', 'go back to the login without a profile')

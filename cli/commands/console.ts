@@ -5,9 +5,9 @@ import { act, declareCommand } from './declare.ts';
 /** Loads the console only when the command is called, so that no other command pays for it. */
 export function addConsoleCommand(program: Command): void {
   declareCommand(program, 'console', {
-    summary: 'open a full-screen console to watch and control everything',
+    summary: 'open the full-screen console',
     description:
-      'Opens a full-screen view over the same API: sent and received mail, webhooks and more, live, with all actions. ? shows the keys, q quits.',
+      'Open a full-screen view over the same API: sent and received mail, webhooks and more, live, with all actions. ? shows the keys, q quits.',
     example: 'console',
   }).action(
     act(

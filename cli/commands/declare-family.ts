@@ -93,8 +93,7 @@ export function declareTail(parent: Command, list: List): Command {
   const name = parent.name();
   const command = declareCommand(parent, 'tail', {
     summary: 'list new items as they are added, until Ctrl-C',
-    description:
-      'Lists the last few, oldest first, and then new ones as they are added. With --json, each is one line.',
+    description: 'List the last few, oldest first, and then new ones as they are added. With --json, each is one line.',
     example: `${name} tail`,
   });
   command.option('--lines <n>', 'how many to list first, 1 to 100 (default: 10)', wholeNumber);
@@ -212,7 +211,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
     isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
   );
   const parse = chooseParser(flag);
-  // `typeAgain` recognises a repeatable option by its parser.
+  // `typeAgain` recognizes a repeatable option by its parser.
   if (isRepeatable) option.argParser(collect);
   else if (parse) option.argParser(parse);
   if (preset !== undefined) option.default(preset);

@@ -28,11 +28,14 @@ export function declareCommand(
   return parent
     .command(usage, place)
     .configureHelp({ visibleOptions: commonLast })
-    .summary(summary)
+    .summary(place.isDefault ? `${summary} (default)` : summary)
     .description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
     .option('--json', 'print the response of the API as JSON')
     .option('--url <url>', 'the server (RASKET_URL)')
-    .option('--api-key <key>', 'the API key (better RASKET_API_KEY, which other users of this machine cannot see)')
+    .option(
+      '--api-key <key>',
+      'the API key; prefer RASKET_API_KEY, because other users of this machine can see command lines',
+    )
     .option('--profile <name>', 'use the server and the key that login stored under this name (RASKET_PROFILE)')
     .option('--data <dir>', 'use the address and the key of the development server with this data folder')
     .addHelpText('after', formatExample(example));

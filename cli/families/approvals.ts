@@ -51,11 +51,13 @@ function messageText(message: Message): string {
 function contentText({ messages, sender, audience, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
   const before = audience?.subscribed_before ?? audience?.subscribed;
-  const earlier = before === audience?.subscribed ? '' : `; ${before} at the time of the request`;
+  const earlier = before === audience?.subscribed ? '' : ` (${before} when the app made the request)`;
   const whom = lines({
     Segment: audience?.segment_name ?? '',
     Topic: audience?.topic_name ?? '',
-    Contacts: audience ? `${audience.contacts}, of which ${audience.subscribed} are subscribed${earlier}` : '',
+    Contacts: audience
+      ? `${audience.contacts} ${audience.contacts === 1 ? 'contact' : 'contacts'}, ${audience.subscribed} subscribed${earlier}`
+      : '',
     'Sender identity': [...(sender ? [sender.name] : []), ...address].join(', '),
   });
   const changed = changes.map(

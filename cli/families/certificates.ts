@@ -10,7 +10,7 @@ const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
 };
 
 export const certificates = withRemaining({
-  summary: 'show and renew the certificates of the ports',
+  summary: 'manage TLS certificates of the server',
   isOperators: true,
   screens: { report: 'certificates' },
   noun: 'a certificate',

@@ -55,8 +55,8 @@ const create: Action = {
   key: 'i',
   summary: 'import contacts from a CSV file',
   description:
-    'Uploads a CSV file of at most 50 MB and shows the progress of the import. Uses the columns with well-known names (email, first name, …) and those of declared properties, or the columns given by --column and --property.',
-  example: 'contacts import people.csv --column email=Mail --property plan=Tarif --property seats:number=Plätze',
+    'Upload a CSV file of at most 50 MB and show the progress of the import. The import uses the columns with well-known names (email, first name, …) and those of declared properties, or the columns given by --column and --property.',
+  example: 'contacts import people.csv --column email=Mail --property plan=Plan --property seats:number=Seats',
   path: {},
   flags: {
     file: { value: '<file>', says: 'the CSV file', isWord: true, isFile: true, isRequired: true },
@@ -77,7 +77,10 @@ const create: Action = {
     upsert: { says: 'update contacts that exist already, instead of skipping them', isBoolean: true },
     segments: { flag: 'segment', value: '<id>', says: 'add the contacts to this segment', isRepeatable: true },
     topics: { flag: 'topic', value: '<choice>', says: 'ID=opt_in or ID=opt_out', isRepeatable: true, syntax: 'topic' },
-    start_automations: { says: 'start automations whose triggers match the rows, as the API does', isBoolean: true },
+    start_automations: {
+      says: 'start automations for imported contacts, as creating a contact does',
+      isBoolean: true,
+    },
   },
 };
 

@@ -7,9 +7,9 @@ const upload: Action = {
   operation: 'createImage',
   verb: 'upload',
   key: 'c',
-  summary: 'upload images for mail',
+  summary: 'upload images for emails',
   description:
-    'Uploads each file, a PNG, JPEG, GIF or WebP image of at most 5 MB (or the limit of the server), and prints the address to use in HTML. An image that the team has already uploaded keeps its address.',
+    'Upload each file, a PNG, JPEG, GIF or WebP image of at most 5 MB (or the limit of the server), and print the address to use in HTML. An image that the team has already uploaded keeps its address.',
   example: 'images upload logo.png header.jpg',
   path: {},
   flags: {
@@ -18,7 +18,7 @@ const upload: Action = {
 };
 
 export const images = withRemaining({
-  summary: 'manage images for mail and their addresses',
+  summary: 'upload and manage images for emails',
   list: declareList('listImages', {
     fields,
     columns: ['id', 'content_type', 'bytes', 'width', 'height', 'created_at'],

@@ -1,7 +1,7 @@
 import { cleanJson } from './clean.ts';
 import { fitProse } from './prose.ts';
 
-/** `screen`: light on dark, whatever the colours of the terminal are. */
+/** `screen`: light on dark, whatever the colors of the terminal are. */
 export type Style = 'plain' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'screen';
 
 /** The output and the abilities of its reader: a person at a terminal, or a program at a pipe. */
@@ -64,7 +64,7 @@ const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, screen: '97;40'
 
 /** ISO/IEC 18004 asks for four squares of light around it; telephones read it with two, and a terminal has little room. */
 const QUIET_ZONE = 2;
-/** The cells are light, as on a dark terminal; with colours they are light on a light terminal, too. */
+/** The cells are light, as on a dark terminal; with colors they are light on a light terminal, too. */
 const BLOCKS = [' ', '▄', '▀', '█'] as const;
 
 /** Limit for the text: a server that is not ours may return anything. */

@@ -20,7 +20,7 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
   const label = Math.max(2, grouped(most).length);
   const wide = Math.max(1, Math.min(BAR_MAX, Math.floor((columns - label - 2) / Math.max(1, values.length))));
   const middle = Math.floor(height / 2);
-  // For small numbers the middle is labelled only if it is an integer.
+  // For small numbers the middle is labeled only if it is an integer.
   const isTold = most >= 10 || (most * (height - middle)) % height === 0;
   const lines = bars(values, height, wide).map((line, at) => {
     const told =
@@ -39,7 +39,7 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
 /** The rates at which mailbox providers begin to take notice, and to refuse (percent). */
 const LIMITS = { bounced: [4, 10], complained: [0.1, 0.3] } as const;
 
-/** Describes a count with its rate, and whether that is high: in words as well as by colour. */
+/** Describes a count with its rate, and whether that is high: in words as well as by color. */
 export function rateInWords(
   terminal: Terminal,
   what: keyof typeof LIMITS,

@@ -172,7 +172,7 @@ const GAP = 2;
 const INDENT = 4;
 const SEE_BELOW = '…';
 
-/** A mark and a word show a state; the colour only repeats them. */
+/** A mark and a word show a state; the color only repeats them. */
 const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', bad: '✗' };
 
 /** The end of an id distinguishes rows and is enough to name an item; the detail has the whole id. */

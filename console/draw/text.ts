@@ -1,7 +1,7 @@
 import { measureWidth, shorten } from '../../cli/output/index.ts';
 
 /**
- * Lines for a screen: texts with colours of our own. Text of untrusted senders was cleaned before it got here, so every
+ * Lines for a screen: texts with colors of our own. Text of untrusted senders was cleaned before it got here, so every
  * escape sequence in a line is ours.
  */
 const SGR = '\u001B[';
@@ -11,7 +11,7 @@ const style =
   (text: string): string =>
     text === '' ? '' : `${SGR}${code}m${text}${SGR}0m`;
 
-/** None of these is a colour, so that they hold under NO_COLOR too. */
+/** None of these is a color, so that they hold under NO_COLOR too. */
 export const bold = style(1);
 export const faint = style(2);
 export const inverse = style(7);
@@ -23,7 +23,7 @@ const isStyle = (piece: string): boolean => piece.startsWith(SGR);
 
 export const unstyled = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
 
-/** Draws a bar over a whole line that keeps its colours. */
+/** Draws a bar over a whole line that keeps its colors. */
 export const bar = (line: string): string => inverse(line.replaceAll(`${SGR}0m`, `${SGR}0m${SGR}7m`));
 
 /** Marks the selected one of several by more than its style. */
@@ -136,7 +136,7 @@ export function bars(values: readonly number[], height: number, width: number): 
   });
 }
 
-/** Draws a share as a bar that is readable without colour. */
+/** Draws a share as a bar that is readable without color. */
 export function gauge(share: number, width: number): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return `[${'■'.repeat(full)}${'·'.repeat(width - full)}]`;

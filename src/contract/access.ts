@@ -79,7 +79,7 @@ type Reach = 'reached' | 'sends_only' | 'lacks_scope' | 'lacks_role' | 'lacks_te
  * Reports whether a caller may call an operation. Every interface uses this, and the documentation of an operation
  * describes the result.
  */
-export function checkReach(credential: Credential, requirement: Requirement): Reach {
+export function checkPermission(credential: Credential, requirement: Requirement): Reach {
   const { permission, scope } = requirement;
   if (permission === 'none') return 'reached';
   switch (credential.kind) {
@@ -118,7 +118,7 @@ const isAtLeast = (held: Role, least: Role): boolean => ROLES.indexOf(held) >= R
  */
 export function buildSecurity(requirement: Requirement): Record<string, string[]>[] {
   if (requirement.permission === 'none') return [];
-  const takesSession = ROLES.some((role) => checkReach({ kind: 'session', role }, requirement) === 'reached');
+  const takesSession = ROLES.some((role) => checkPermission({ kind: 'session', role }, requirement) === 'reached');
   return [{ bearer: [] }, ...(takesSession ? [{ session: [] }] : [])];
 }
 
@@ -128,7 +128,7 @@ export function buildSecurity(requirement: Requirement): Record<string, string[]
 export function describeAccess(requirement: Requirement, other = ''): string {
   const { permission, scope, also } = requirement;
   if (permission === 'none') return 'Needs no credential.';
-  const reaches = (credential: Credential): boolean => checkReach(credential, requirement) === 'reached';
+  const reaches = (credential: Credential): boolean => checkPermission(credential, requirement) === 'reached';
   const key = (['sending_access', 'full_access'] as const).find((least) =>
     reaches({ kind: 'api_key', permission: least }),
   );

@@ -144,7 +144,7 @@ export function addTables(document: OpenApiDocument): void {
 
 /** Renders every scope of an app that acts for a person. */
 const scopesTable = (): string =>
-  `## Scopes\n\nAn app that a person let in reaches what its scopes name, and never more than the person's role reaches at that moment.\n\n${describeScopes()}`;
+  `## Scopes\n\nAn app can do what its scopes allow, and never more than the current role of the person who authorized it.\n\n${describeScopes()}`;
 
 const ANSWER_HEADERS: Record<string, OrRef<Header>> = {
   'ratelimit-limit': { $ref: '#/components/headers/RateLimitLimit' },

@@ -1,4 +1,4 @@
-// The API as text: YAML files merged into one OpenAPI 3.1 document, the types generated from it, the catalogue of error
+// The API as text: YAML files merged into one OpenAPI 3.1 document, the types generated from it, the catalog of error
 // names, and the validators compiled from it. What is declared is what is checked. Nothing here decides rules that need
 // data, or knows a server.
 import type { components } from './types.gen.ts';
@@ -8,7 +8,7 @@ export {
   readRequirement,
   ANY_SCOPE,
   toCallerKind,
-  checkReach,
+  checkPermission,
   ROLES,
   scopeOfFields,
   scopesLacking,

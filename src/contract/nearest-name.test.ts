@@ -4,7 +4,7 @@ import { editDistance, findNearest } from './nearest-name.ts';
 describe('the edit distance', () => {
   it.each([
     { why: 'the same', from: 'port', to: 'port', distance: 0 },
-    { why: 'neighbours swapped count once', from: 'prot', to: 'port', distance: 1 },
+    { why: 'neighbors swapped count once', from: 'prot', to: 'port', distance: 1 },
     { why: 'a letter left out', from: 'prt', to: 'port', distance: 1 },
     { why: 'a letter too many', from: 'poort', to: 'port', distance: 1 },
     { why: 'another letter', from: 'part', to: 'port', distance: 1 },

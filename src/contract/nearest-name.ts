@@ -22,7 +22,7 @@ const isLike = (edits: number, given: string): boolean =>
   given.length <= SHORT_LETTERS ? edits <= 1 : edits * 2 < given.length;
 
 /**
- * Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment), the usual typing
+ * Counts insertions, deletions, replacements and swaps of neighbors (optimal string alignment), the usual typing
  * errors.
  */
 export function editDistance(from: string, to: string): number {

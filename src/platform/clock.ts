@@ -1,6 +1,6 @@
 /**
  * Time as a parameter. All code that reads the time or waits takes a Clock, so that two days of retries run in
- * milliseconds in a test. A cancelled timer never fires. The clock never reads a time zone.
+ * milliseconds in a test. A canceled timer never fires. The clock never reads a time zone.
  */
 export interface Clock {
   now(): number;

@@ -8,9 +8,7 @@ it('a refusal has the status of the catalog, and one of several only when it is 
 });
 
 it('a refusal with a status that the catalog does not list under its name is a programming error', () => {
-  expect(() => refuse('not_found', { status: 410, say: 'x' })).toThrow(
-    'the catalogue has no not_found with status 410',
-  );
+  expect(() => refuse('not_found', { status: 410, say: 'x' })).toThrow('the catalog has no not_found with status 410');
 });
 
 it('a refusal keeps the message for the caller apart from the cause', () => {

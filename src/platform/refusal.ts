@@ -1,5 +1,5 @@
 /**
- * Errors of the caller. A Refusal has a name from the error catalogue, the text the caller may read (`say`) and,
+ * Errors of the caller. A Refusal has a name from the error catalog, the text the caller may read (`say`) and,
  * separate from it, the cause for the log (`because`). It is never used for external failures or for our own bugs.
  */
 import { errorCatalogue, type ErrorName } from '../contract/index.ts';
@@ -11,7 +11,7 @@ export interface FieldFault {
 
 export interface RefusalText {
   say: string;
-  /** Required only if the catalogue lists several statuses under one name. */
+  /** Required only if the catalog lists several statuses under one name. */
   status?: number;
   errors?: FieldFault[];
   because?: unknown;
@@ -38,7 +38,7 @@ export class Refusal extends Error {
     const statuses: readonly number[] = errorCatalogue[name];
     const status = text.status ?? statuses[0];
     if (status === undefined || !statuses.includes(status)) {
-      throw new Error(`the catalogue has no ${name} with status ${status}`);
+      throw new Error(`the catalog has no ${name} with status ${status}`);
     }
     this.errorName = name;
     this.status = status;

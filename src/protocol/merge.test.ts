@@ -278,7 +278,7 @@ describe('merge values from untrusted senders', () => {
       '<style>p{color:red\\7d \\2a \\7b x\\3a url\\28 }</style>',
     ],
     [
-      'a colour, a number and a word',
+      'a color, a number and a word',
       '<p style="color:{{{A}}}">',
       '#f00 1.5% Größe',
       '<p style="color:#f00 1.5% Größe">',

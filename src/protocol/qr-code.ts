@@ -8,7 +8,7 @@ const QUIET_ZONE = 4;
 const PIXELS = 5;
 
 /**
- * Renders a QR code, dark on light whatever the colours of the page are; undefined if the text is too long for a camera
+ * Renders a QR code, dark on light whatever the colors of the page are; undefined if the text is too long for a camera
  * to read.
  */
 export function qrSvg(text: string, label: string): string | undefined {

@@ -34,7 +34,7 @@ it.each([
   { why: 'a client', reply: answer({ seconds: 1, first: 0x23 }) },
   { why: 'a server that knows no time', reply: answer({ seconds: 1, first: 0xe4 }) },
   { why: 'a kiss of death', reply: answer({ seconds: 1, stratum: 0 }) },
-  { why: 'a server that is not synchronised', reply: answer({ seconds: 1, stratum: 16 }) },
+  { why: 'a server that is not synchronized', reply: answer({ seconds: 1, stratum: 16 }) },
   { why: 'no time', reply: answer({}) },
   { why: 'too few bytes', reply: answer({ seconds: 1 }).subarray(0, 47) },
 ])('no time is read from $why', ({ reply }) => {

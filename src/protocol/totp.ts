@@ -49,7 +49,7 @@ export function computeCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * Returns the step that a code belongs to: the current one, or a neighbour for a clock that is a little off. Steps up
+ * Returns the step that a code belongs to: the current one, or a neighbor for a clock that is a little off. Steps up
  * to `after` are not accepted.
  */
 export function matchingStep(

@@ -1,6 +1,12 @@
 import type { Store } from '../platform/store.ts';
 import type { RequestLog } from './logs/index.ts';
-import { ANY_SCOPE, readRequirement, listOperations, checkReach, type OpenApiDocument } from '../contract/index.ts';
+import {
+  ANY_SCOPE,
+  readRequirement,
+  listOperations,
+  checkPermission,
+  type OpenApiDocument,
+} from '../contract/index.ts';
 import type { Actor } from './access/index.ts';
 import { readPage, type OperationTable } from './access/index.ts';
 import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from './api-keys/index.ts';
@@ -53,7 +59,7 @@ function mayReadBodies(
     named.length > 0 &&
     named.every(({ operation }) => {
       const access = readRequirement(operation);
-      return access.scope !== ANY_SCOPE && checkReach(actor, access) === 'reached';
+      return access.scope !== ANY_SCOPE && checkPermission(actor, access) === 'reached';
     })
   );
 }

@@ -9,7 +9,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** Sizes and colours do not depend on each other: each is looked at once. */
+/** Sizes and colors do not depend on each other: each is looked at once. */
 export const VIEWS = [
   { view: 'desk-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
   { view: 'phone-dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
@@ -58,5 +58,5 @@ export async function violations(page: Page): Promise<AxeResults['violations']> 
   return ((await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults).violations;
 }
 
-/** Its size and its colours are those that were asked for last. */
+/** Its size and its colors are those that were asked for last. */
 const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';

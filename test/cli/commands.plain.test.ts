@@ -55,7 +55,7 @@ describe('the commands of the contract', () => {
 describe('a command derived from an operation', () => {
   it('has a word or a flag for each field, with its type and the help of its description', () => {
     const { flags, example } = describeOne({
-      colour: { type: 'string', enum: ['red', 'blue'], description: 'The colour of it; none unless said otherwise.' },
+      colour: { type: 'string', enum: ['red', 'blue'], description: 'The color of it; none unless said otherwise.' },
       size: { type: ['integer', 'null'], description: 'How large it is.' },
       name: { type: 'string', description: 'What people call it.' },
       tags: { type: 'array', items: { type: 'string' } },
@@ -63,7 +63,7 @@ describe('a command derived from an operation', () => {
     });
     expect(flags).toEqual({
       name: { value: '<name>', says: 'what people call it', isRequired: true, isWord: true },
-      colour: { value: '<colour>', says: 'the colour of it; none unless said otherwise', choices: ['red', 'blue'] },
+      colour: { value: '<colour>', says: 'the color of it; none unless said otherwise', choices: ['red', 'blue'] },
       size: { value: '<n>', says: 'how large it is', isNumber: true, isClearable: true },
       tags: { value: '<text>', says: 'tags', isRepeatable: true },
     });

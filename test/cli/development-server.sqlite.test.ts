@@ -247,7 +247,7 @@ describe('rasket playground', () => {
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
     expectOneLine(
       await desk.rasket(['playground', 'clear', '--data', 'data'], { env }),
-      /is not a data folder of the development server/,
+      /is not a data folder of a development server/,
     );
   });
 });

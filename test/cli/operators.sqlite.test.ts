@@ -114,7 +114,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['man', /^\.TH RASKET 1 /],
   ['relays list --data data', /^NAME\tSERVER\t/],
   ['playground --data data', /^ID\tCAUGHT\t/],
-  ['seed --data data', /^rasket: \S+ is not a data folder of the development server; /, 1],
+  ['seed --data data', /^rasket: \S+ is not a data folder of a development server; /, 1],
 ];
 
 it('each command on a data folder also works as a process of its own', async () => {

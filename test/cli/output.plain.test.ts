@@ -24,7 +24,7 @@ async function answering(answer: (asked: Asked, count: number) => Answer | Promi
   return { env: { RASKET_URL: server.url, RASKET_API_KEY: 'rk_test' } };
 }
 
-// Clears the screen, rings, colours, turns the writing direction, and begins a line of its own.
+// Clears the screen, rings, colors, turns the writing direction, and begins a line of its own.
 const EVIL = '\u001B[2J\u0007a\u202Eb\u009B31mc\u007F\r\nd\te\u2028f';
 const email = (given: object = {}): Record<string, unknown> => ({
   object: 'email',
@@ -160,7 +160,7 @@ describe('a command that gets an error response', () => {
     await vi.waitFor(async () => {
       const { stderr } = await desk.rasket(['health'], { env: { RASKET_URL: url } });
       expect(stderr).toMatch(
-        /^rasket: No server is listening at .*Next: start the server again with its --data: rasket serve\nOr start a development server.*: rasket dev\n$/,
+        /^rasket: No server is listening at .*If it should be running here, start it with: rasket serve --data FOLDER\nOr start a development server.*: rasket dev\n$/,
       );
     });
   });

@@ -86,11 +86,11 @@ describe('rasket seed', () => {
     expect(runs.data.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 'running'));
     const broadcasts = await json<{ data: { status: string }[] }>('broadcasts', 'list');
     expect(broadcasts.data.map(({ status }) => status)).toEqual(['scheduled', 'draft', 'sent']);
-    const { counts } = await json<{ counts: Record<string, number> }>('broadcasts', 'get', 'Our autumn colours');
+    const { counts } = await json<{ counts: Record<string, number> }>('broadcasts', 'get', 'Our autumn colors');
     for (const count of ['sent', 'delivered', 'opened', 'clicked', 'bounced'])
       expect(counts[count], count).toBeGreaterThan(0);
     expect(counts['sent']).toBeGreaterThan(80);
-    const links = await json<{ data: { unique_clicks: number }[] }>('broadcasts', 'links', 'Our autumn colours');
+    const links = await json<{ data: { unique_clicks: number }[] }>('broadcasts', 'links', 'Our autumn colors');
     expect(links.data[0]?.unique_clicks).toBe(counts['clicked']);
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
@@ -164,7 +164,7 @@ describe('rasket seed', () => {
     expect(made).toMatchObject({ code: 0 });
     expectOneLine(
       await desk.rasket(['seed', '--data', 'real'], { env }),
-      /is not a data folder of the development server/,
+      /is not a data folder of a development server/,
     );
     expectOneLine(await desk.rasket(['seed', '--data', 'nowhere'], { env }), /rasket dev --data nowhere/);
   });

@@ -132,16 +132,16 @@ describe('rasket serve', () => {
     expect(checked).toEqual({ ...ended });
   });
 
-  it('refuses an unknown role, and a folder of the development server', async () => {
+  it('refuses an unknown role, and a data folder of a development server', async () => {
     const misused = await desk.rasket(['serve', '--roles', 'http,smpt'], { env });
     expectOneLine(misused, /"smpt" is not a role; the roles are http, delivery, scheduler/, 64);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     await server.stop();
-    expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to the development server/);
+    expectOneLine(await desk.rasket(['serve', '--data', 'dev'], { env }), /belongs to a development server/);
     await install();
     expectOneLine(
       await desk.rasket(['dev', '--data', 'data'], { env }),
-      /is not a data folder of the development server/,
+      /is not a data folder of a development server/,
     );
   });
 });

@@ -216,7 +216,7 @@ describe('the keys of the console', () => {
   it('change the settings of a domain', async () => {
     await seat.press('3');
     await seat.sees('mail.example.com');
-    await go('update', 'opens of HTML mail with an image of one pixel');
+    await go('update', 'true or false: count opens');
     await seat.type('yes');
     await seat.press('Up', 'Enter');
     await seat.sees('open tracking must be true or false.');

@@ -11,7 +11,7 @@ import {
 } from '../../src/contract/index.ts';
 import { describeAccess } from '../../src/contract/access.ts';
 import { Refusal } from '../../src/platform/refusal.ts';
-import { mustReach, NO_LIMITS, type Actor } from '../../src/tenancy/access/index.ts';
+import { authorize, NO_LIMITS, type Actor } from '../../src/tenancy/access/index.ts';
 
 interface Described {
   operationId: string;
@@ -100,7 +100,7 @@ const callers: Record<Actor['kind'], Caller[]> = {
 
 function isLetIn(actor: Actor, requirement: Requirement): boolean {
   try {
-    mustReach(actor, requirement);
+    authorize(actor, requirement);
     return true;
   } catch (error) {
     if (error instanceof Refusal) return false;

@@ -94,7 +94,7 @@ it(
         .then(() => program.start())
         .then(() => void (next = strikeAt()));
     };
-    // Neighbours: two clients have the same draft at the same time.
+    // Neighbors: two clients have the same draft at the same time.
     const turns = drafts.flatMap((draft) => [draft, draft]);
     const work = async (): Promise<void> => {
       for (let draft = turns.shift(); draft; draft = turns.shift()) {

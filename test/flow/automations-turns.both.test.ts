@@ -125,7 +125,7 @@ it('a refused step is undone, and no other step of the same commit with it', asy
       [automation],
     );
   expect(await runs(good)).toEqual(Array.from({ length: 8 }, () => ({ status: 'completed', error: null })));
-  const error = 'add: The segment does not exist any more.';
+  const error = 'add: The segment was not found in this team.';
   expect(await runs(bad)).toEqual(Array.from({ length: 8 }, () => ({ status: 'failed', error })));
   const told = "select count(*) as n from events where type = 'automation.run.completed'";
   expect(Number((await world.db.get<{ n: number }>(told))?.n)).toBe(8);

@@ -88,7 +88,7 @@ describe('an automation run', () => {
     expect(await at.run(undecided)).toMatchObject({
       status: 'failed',
       by: {
-        if: { status: 'failed', error: { message: 'The property nomail does not exist any more.' } },
+        if: { status: 'failed', error: { message: 'The property nomail was not found in this team.' } },
         yes: { status: 'skipped' },
         no: { status: 'skipped' },
       },
@@ -264,7 +264,7 @@ describe('an automation run', () => {
     scene.clock.advance(DAY);
     await scene.settled();
     const run = await at.run(id);
-    const message = `The template ${has.template} does not exist any more.`;
+    const message = `The template ${has.template} was not found in this team.`;
     expect(run).toMatchObject({
       status: 'failed',
       by: { gone: { status: 'failed', error: { message } }, after: { status: 'skipped' } },

@@ -1,4 +1,4 @@
-// The behaviour of a mail server after its greeting counts as much as the greeting: one that breaks off is left alone.
+// The behavior of a mail server after its greeting counts as much as the greeting: one that breaks off is left alone.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Zones } from '../rig/dns.ts';
 import { delivered, MX, setScene } from './deliver-scene.ts';

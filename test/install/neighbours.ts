@@ -1,4 +1,4 @@
-// The neighbours of a mail server, on loopback: a resolver with the zones of a file, mail servers that take everything, and an authority
+// The neighbors of a mail server, on loopback: a resolver with the zones of a file, mail servers that take everything, and an authority
 // (Pebble). They are started alongside `new-sysadmin.sh`, as a process of their own: neighbours.ts FOLDER
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -22,7 +22,7 @@ export class InstalledMachine {
     await this.machine.start();
     await this.internet.start(plan);
     this.type('sh /opt/rasket/install.sh');
-    // Programs recognise by this folder that systemd runs.
+    // Programs recognize by this folder that systemd runs.
     this.type('mkdir -p /run/systemd/system');
     const said = this.type(readDocs('installing.md', SET_UP));
     this.key = /^API key {2}(rk_.*)$/m.exec(said)?.[1] ?? '';

@@ -10,7 +10,7 @@ function declareDownload(parent: Command): void {
   const command = declareCommand(parent, 'download', {
     summary: 'save an attachment to a file',
     description:
-      'Saves the file in the current folder under the name it was sent with, without unsafe characters, or as --output says. Replaces an existing file only with --force.',
+      'Save the file in the current folder under the name it was sent with, without unsafe characters, or as --output says. An existing file is replaced only with --force.',
     example:
       'attachments download 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 att_019a9c1e7d527c3a9a540b8f4c1f2e05 --output receipt.pdf',
   });

@@ -7,7 +7,7 @@ export function addAutomationCommands(program: Command): void {
   declareFamily(program, automationRuns, {
     list: {
       description:
-        'Lists the runs of an automation, newest first.\n\n' +
+        'List the runs of an automation, newest first.\n\n' +
         'With --watch, prints the newest runs, oldest first, and then each run that starts or ends, until Ctrl-C; it follows the 100 newest runs that are running. With --until-done, exits when no run is running, with status 1 if a run that it followed has failed.',
       add: (command) =>
         command

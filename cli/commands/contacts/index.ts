@@ -12,7 +12,7 @@ function declareExport(parent: Command): void {
   declareCommand(parent, 'export', {
     summary: 'export contacts to a file that contacts import accepts',
     description:
-      'Writes all contacts, or those of a segment, as CSV, or with --ndjson as one JSON object per line. Puts an apostrophe before values that a spreadsheet would run as a formula. At a terminal, removes control characters.',
+      'Write all contacts, or those of a segment, as CSV, or with --ndjson as one JSON object per line. Values that a spreadsheet would run as a formula get an apostrophe before them. At a terminal, control characters are removed.',
     example: 'contacts export --output contacts.csv',
   })
     .option('--segment-id <segment>', 'only the contacts that are in this segment now, by its id')

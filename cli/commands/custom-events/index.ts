@@ -8,7 +8,7 @@ export function addCustomEventCommands(program: Command): void {
     actions: {
       send: {
         description:
-          'Records an event for one contact, given by id or address. Each enabled automation with this event as its trigger starts a run; two calls start two runs.\n\n' +
+          'Record an event for one contact, given by id or address. Each enabled automation with this event as its trigger starts a run; two calls start two runs.\n\n' +
           'With --file, sends many events, one JSON object per line: {"event", "contact_id" or "email", "payload"}. A line without "event" uses the event of the command line.',
         add: (command) =>
           command

@@ -146,7 +146,7 @@ class LineSender {
     return event === undefined ? read : { event, ...read };
   }
 
-  /** Waits as long as the rate limit asks for. A request that was begun is not cancelled: it may have been accepted. */
+  /** Waits as long as the rate limit asks for. A request that was begun is not canceled: it may have been accepted. */
   async #sendWhenAllowed(body: object): Promise<void> {
     const { signal } = this.#stop;
     for (;;) {

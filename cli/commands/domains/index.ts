@@ -17,7 +17,7 @@ export function addDomainCommands(program: Command): void {
       verify: { run: async (...call) => (await import('./verify.ts')).verifyDomain(...call) },
       rotate: {
         description:
-          'Adds new DKIM keys next to the old ones, shows the records to publish, waits until they are found in DNS, and exits when the new key signs. You can remove the old records a week later.',
+          'Add new DKIM keys next to the old ones, show the records to publish, wait until they are found in DNS, and exit when the new key signs. You can remove the old records a week later.',
         add: (command) =>
           addZone(
             command

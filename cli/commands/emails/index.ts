@@ -10,7 +10,7 @@ export function addEmailCommands(program: Command): void {
     actions: {
       send: {
         description:
-          'Sends an email. --text and --html give the two bodies; --text-file and --html-file read them from a file, or from standard input if the file is -. A single - as the argument reads the text from standard input.',
+          'Send an email. --text and --html give the two bodies; --text-file and --html-file read them from a file, or from standard input if the file is -. A single - as the argument reads the text from standard input.',
         add: (command) =>
           nameFields(addOnce(command.argument('[-]', 'read the text from standard input')), { template: '--template' })
             .option('--wait', 'wait until it is delivered or has failed; the exit status tells which')

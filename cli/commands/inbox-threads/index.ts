@@ -29,7 +29,7 @@ function declareRead(parent: Command): void {
   const read = declareCommand(parent, 'read', {
     summary: 'show a whole thread as text, the newest email last',
     description:
-      'Shows the emails of a thread as text, the newest last. The HTML of an email without text is converted to text; nothing is downloaded. With --json, each email is one line, as the API returns it.',
+      'Show the emails of a thread as text, the newest last. The HTML of an email without text is converted to text; nothing is downloaded. With --json, each email is one line, as the API returns it.',
     example: 'inbox read support@example.com 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2f03',
   });
   addWords(read, inboxThreads.get.path, true)

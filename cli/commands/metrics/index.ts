@@ -5,7 +5,7 @@ export function addMetricsCommands(program: Command): void {
   declareCommand(program, 'metrics', {
     summary: 'show counts and rates of sent mail',
     description:
-      'Shows counts and rates of sent emails, for the last seven days or for a range. With --dimensions, prints one line for each period, domain, email or broadcast.',
+      'Show counts and rates of sent emails, for the last seven days or for a range. With --dimensions, there is one line for each period, domain, email or broadcast.',
     example: 'metrics --start-date 2026-11-01 --dimensions period,domain --metrics sent,delivered,bounce_rate',
   })
     .option('--start-date <time>', 'the start of the range: an ISO 8601 date or time')

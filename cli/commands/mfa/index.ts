@@ -13,7 +13,7 @@ function addMfa(parent: Command): void {
     .command('mfa')
     .summary('manage the second factor of your sign-in')
     .description(
-      'Manages the second factor of your sign-in: an authenticator app, and recovery codes in case you lose it.',
+      'Manage the second factor of your sign-in: an authenticator app, and recovery codes in case you lose it.',
     );
   declareCommand(
     mfa,
@@ -24,7 +24,7 @@ function addMfa(parent: Command): void {
   declareCommand(mfa, 'enable', {
     summary: 'set up an authenticator app, and show ten recovery codes',
     description:
-      'Signs you in with your password, shows a QR code and a key for your authenticator app, asks for a code from the app, and prints ten recovery codes, which are shown only once. Ends your other sessions, including the one of this terminal, and revokes the access of apps.',
+      'Enable your second factor. The command asks for your password, shows a QR code and a key for your authenticator app, asks for a code from the app, and prints ten recovery codes, which are shown only once. This ends your other sessions, including the one of this terminal, and revokes the access of apps.',
     example: 'account mfa enable',
   }).action(act(async (session) => (await import('./mfa.ts')).enableMfa(session), { key: false }));
   declareCommand(mfa, 'disable', {

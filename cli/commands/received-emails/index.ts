@@ -11,7 +11,7 @@ export function addReceivedEmailCommands(program: Command): void {
 function declareRaw(parent: Command): void {
   const command = declareCommand(parent, 'raw', {
     summary: 'save the source of a received email',
-    description: 'Saves the message exactly as it was received, as raw.eml in the current folder or as --output says.',
+    description: 'Save the message exactly as it was received, as raw.eml in the current folder or as --output says.',
     example: 'received raw 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --output question.eml',
   });
   withOutput(addWords(command, receivedEmails.get.path, true)).action(
@@ -23,7 +23,7 @@ function declareDownload(parent: Command): void {
   const command = declareCommand(parent, 'download', {
     summary: 'save an attachment to a file',
     description:
-      'Saves the file in the current folder under the name it was received with, without unsafe characters, or as --output says. Replaces an existing file only with --force.',
+      'Save the file in the current folder under the name it was received with, without unsafe characters, or as --output says. An existing file is replaced only with --force.',
     example:
       'received download 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 att_019a9c1e7d527c3a9a540b8f4c1f2e92 --output screenshot.png',
   });

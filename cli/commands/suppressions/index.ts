@@ -9,7 +9,7 @@ export const addSuppressionCommands = (program: Command): void =>
       // One is removed by its path, several after one confirmation and with one call.
       remove: {
         description:
-          'Removes addresses, at most 100, from the suppression list, so that mail is sent to them again. An address that is not suppressed is an error if it is the only one, and is skipped otherwise. Asks for confirmation if there are several, unless --yes is given.',
+          'Remove addresses, at most 100, from the suppression list, so that mail is sent to them again. An address that is not suppressed is an error if it is the only one, and is skipped otherwise. The command asks for confirmation if there are several, unless --yes is given.',
         add: (command) =>
           nameFields(command, { emails: '<suppression>', ids: '<suppression>' }).option(
             '--yes',

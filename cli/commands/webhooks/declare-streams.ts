@@ -9,7 +9,7 @@ export function declareStreams(webhooks: Command): void {
   const listen = declareCommand(webhooks, 'listen', {
     summary: 'receive events on this machine, without a public address',
     description:
-      'Streams the team’s events and posts each one to an address of your choice, signed like a webhook, with a secret that is shown at the start and used only by this command. Each event is posted once: if your program does not accept it, it is not sent again and cannot be replayed. Runs until Ctrl-C. With --json, prints each event as received.',
+      'Stream the team’s events and post each one to an address of your choice, signed like a webhook, with a secret that is shown at the start and used only by this command. Each event is posted once: if your program does not accept it, it is not sent again and cannot be replayed. The command runs until Ctrl-C. With --json, it prints each event as received.',
     example: 'webhooks listen --forward-to http://localhost:8080/hook --events email.delivered,email.bounced',
   })
     .option('--forward-to <url>', 'post events to this address; without it, they are only printed')
@@ -20,7 +20,7 @@ export function declareStreams(webhooks: Command): void {
   declareCommand(webhooks, 'replay', {
     summary: 'send an event again, or all failed or parked events',
     description:
-      'Sends an event again, with the same id and the same body. Or sends all events of enabled endpoints that failed (--failed) or that were parked because their endpoint was disabled (--parked), oldest first. A team may replay ten events a minute, so many events take a while.',
+      'Resend one event, with the same id and body. With --failed or --parked, resend all failed events, or all events that were parked because their endpoint was disabled, oldest first; events of an endpoint that is still disabled are left out. A team may replay ten events a minute, so many events take a while.',
     example: 'webhooks replay --failed --parked --since 2h',
   })
     .argument('[webhook]', describeNames('webhook_id', false))

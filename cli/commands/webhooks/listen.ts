@@ -97,7 +97,7 @@ async function listenOn(
 ): Promise<void> {
   const { client, terminal, process } = session;
   const under = new Set<Promise<void>>();
-  const target = to && { url: to, explain: createExplainOnce(to, process.stderr) };
+  const target = to && { url: to, report: createExplainOnce(to, process.stderr) };
   let lastId: string | undefined;
   for (let failures = 0; !signal.aborted; failures++) {
     if (failures > 0) {
@@ -162,14 +162,11 @@ function mustBeWorthRetrying(frame: StreamFrame): void {
 
 interface ForwardTarget {
   url: URL;
-  explain(event: StreamedEvent, forwarded: Forwarded): void;
+  report(event: StreamedEvent, forwarded: Forwarded): void;
 }
 
 /** Explains once that the program does not run, and again if it has responded in between. */
-function createExplainOnce(
-  to: URL,
-  stderr: Session['process']['stderr'],
-): (event: StreamedEvent, forwarded: Forwarded) => void {
+function createExplainOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget['report'] {
   let isTold = false;
   return (event, { outcome, isUnanswered }) => {
     if (isUnanswered && !isTold) {
@@ -190,7 +187,7 @@ async function pass(
 ): Promise<void> {
   const event = JSON.parse(frame.data) as StreamedEvent;
   const forwarded = to && (await forward(to.url, event, signal));
-  if (forwarded) to.explain(event, forwarded);
+  if (forwarded) to.report(event, forwarded);
   const { terminal } = session;
   if (session.isJson) {
     const fate = forwarded && { forwarded: { status: forwarded.outcome, duration_ms: forwarded.ms } };

@@ -49,7 +49,7 @@ const urlsIn = (css: string): string[] =>
   [...decodeAttribute(css).matchAll(/url\(\s*["']?([^"')\s]+)/gi)].map(([, address = '']) => address);
 
 /**
- * Normalises an address: letter case of the host, a trailing slash, and a scheme that mail programs add make no
+ * Normalizes an address: letter case of the host, a trailing slash, and a scheme that mail programs add make no
  * difference.
  */
 function plain(address: string): string {

@@ -212,7 +212,7 @@ const stillThere = ({ dialect }: Executor): string =>
 
 /**
  * Moves a run to a step that is due at a time, in the transaction of its effects. Returns false if the run was
- * cancelled, taken over or continued: that transaction has to fail.
+ * canceled, taken over or continued: that transaction has to fail.
  */
 export async function moveRun(
   tx: Executor,

@@ -50,7 +50,7 @@ const shown = (text: string): string =>
 
 const refused = (rule: string) => invalidFields([{ path: 'expires_in', message: `expires_in ${rule}` }]);
 
-/** A distinctive prefix lets scanners of logs and repositories recognise a token. */
+/** A distinctive prefix lets scanners of logs and repositories recognize a token. */
 const PREFIX = 'rs_';
 
 export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'createShare'>) {

@@ -1,4 +1,4 @@
-import type { Happening } from '../../mail/events/index.ts';
+import type { EventDraft } from '../../mail/events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 
 /** An opening of an email or a click on a link in it, by a person or a program. */
@@ -38,7 +38,7 @@ export function parseEngagement(line: string): Engagement | undefined {
 export function toReadingEvent(
   { id, at, ipAddress, userAgent, link }: Engagement,
   isMachine: boolean,
-): { id: string; at: number } & Happening<'email.opened' | 'email.clicked'> {
+): { id: string; at: number } & EventDraft<'email.opened' | 'email.clicked'> {
   const reader = { ipAddress, timestamp: isoTime(at), userAgent };
   const machine = isMachine ? { machine: true as const } : {};
   return link === undefined

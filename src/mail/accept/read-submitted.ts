@@ -67,7 +67,7 @@ async function readIdempotency(
   };
 }
 
-/** Returns the headers normalised: unfolded, and sorted by name. */
+/** Returns the headers normalized: unfolded, and sorted by name. */
 function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
   return kept
     .filter(({ lower }) => !WRITTEN_ANEW.has(lower) && !READ.has(lower))
@@ -224,7 +224,7 @@ const readAddresses = (value: string): { name: string; address: string }[] =>
     address === undefined ? [] : [{ name, address }],
   );
 
-/** Normalises an address for comparison: the header parser removes quotes that the envelope keeps. */
+/** Normalizes an address for comparison: the header parser removes quotes that the envelope keeps. */
 const unquoted = (address: string): string =>
   normalizeAddress(
     address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),

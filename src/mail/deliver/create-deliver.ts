@@ -30,7 +30,7 @@ import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 import { transmit } from './transmit.ts';
 
-/** How the mail of a region leaves this installation; undefined fields are taken from the options. */
+/** Describes how the mail of a region leaves this installation; undefined fields are taken from the options. */
 export interface Egress {
   heloName?: string;
   /** With an address of one family only, mail leaves by that family only. */
@@ -45,19 +45,21 @@ export interface DeliverOptions {
   heloName: string;
   sourceAddress?: { v4?: string; v6?: string };
   findRegion?: (name: string) => Egress;
-  /** Which relays a job may go through. */
+  /** Returns the relays that a job may go through. */
   relayFor?: (job: RelayedBy) => RelayChoice;
   resolver: Resolver;
-  /** Records each connection, so that our own ports recognise what we deliver to ourselves. */
+  /** Records each connection, so that our own ports recognize what we deliver to ourselves. */
   ownConnections?: OwnConnections;
   smtpPort?: number;
   /** Ranges (CIDR) outside the public internet that mail may be sent to. */
   allowPrivate?: string[];
-  /** Our own names: mail is never sent to them, unless we take the domain's mail. */
+  /**
+   * Host names of this server. Mail is never sent to them (it would loop) unless this server receives mail for the domain.
+   */
   ownHostNames?: string[];
   /** Other names under which we are a mail exchanger. */
   ownExchangers?: string[];
-  /** Whether we take the domain's mail ourselves. */
+  /** Reports whether this server receives mail for the domain. */
   takesMailFor?: (domain: string) => Promise<boolean>;
   /** The domains, in lower case, whose addresses the mailbox simulator answers. */
   simulatorDomains?: readonly string[];
@@ -107,7 +109,7 @@ export interface DeliverStats extends PoolStats {
 
 export interface Delivery {
   deliver: Deliver;
-  /** Whether a team's mail to this destination would be deferred without being tried, because it failed a moment ago. */
+  /** Reports whether a team's mail to this destination would be deferred without an attempt, because it just failed. */
   isDown(place: Omit<Place, 'relay'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain'>): boolean;
   relayTroubles(): RelayTrouble[];
   close(graceMs: number): Promise<void>;
@@ -115,7 +117,7 @@ export interface Delivery {
 }
 
 const DEFAULT_LIMITS: DeliverLimits = {
-  connectionsPerDestinationMax: 20,
+  connectionsPerDestinationMax: 10,
   connectionsPerAddressMax: 40,
   connectionsTotalMax: 500,
   messagesPerConnectionMax: 500,
@@ -123,7 +125,10 @@ const DEFAULT_LIMITS: DeliverLimits = {
   openMs: 120_000,
 };
 
-/** The one seam between "when" (the queue) and "how": simulator, then capture, then the network. */
+/**
+ * Creates the delivery of a process. Mail for the simulator is simulated, other mail is captured if `capture` is set, and
+ * everything else goes over the network.
+ */
 export function createDeliver(options: DeliverOptions): Delivery {
   const network = createNetwork(options);
   const simulated = new Set(options.simulatorDomains);
@@ -136,7 +141,7 @@ export function createDeliver(options: DeliverOptions): Delivery {
       }
       return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
     },
-    // Mail that uses no network has no destination that fails, and asks for no address family.
+    // Simulated and captured mail never has a failing destination.
     isDown: (place) => options.capture === undefined && !simulated.has(place.domain) && network.isDown(place),
     relayTroubles: network.relayTroubles,
     close: network.close,
@@ -182,7 +187,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   });
 
   const troubles = new Map<string, RelayTrouble>();
-  const noteTrouble = (relay: Relay, outcomes: readonly RecipientOutcome[]): void => {
+  const recordRelayFault = (relay: Relay, outcomes: readonly RecipientOutcome[]): void => {
     const wrong = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.reason === 'relay_misconfigured');
     if (wrong?.kind !== 'deferred') return void troubles.delete(relay.name);
     const since = troubles.get(relay.name)?.since ?? clock.now();
@@ -193,7 +198,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     const lease = await pool.acquire(job, ctx.signal, fresh);
     if (lease.kind !== 'lease') {
       const outcomes = forEachRecipient(job, lease);
-      if (job.relay && lease.reason === 'relay_misconfigured') noteTrouble(job.relay, outcomes);
+      if (job.relay && lease.reason === 'relay_misconfigured') recordRelayFault(job.relay, outcomes);
       return { outcomes, family: undefined, isUnreachable: isUnreachable(lease) };
     }
     const { session } = lease;
@@ -207,7 +212,7 @@ function createNetwork(options: DeliverOptions): Delivery {
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...toConversation(session) });
       }
-      if (job.relay && sent.kind === 'done') noteTrouble(job.relay, sent.outcomes);
+      if (job.relay && sent.kind === 'done') recordRelayFault(job.relay, sent.outcomes);
       return { outcomes: sent.outcomes, family: detectFamily(session.connection.address), isUnreachable: false };
     } finally {
       pool.release(job, session, ending);
@@ -219,13 +224,13 @@ function createNetwork(options: DeliverOptions): Delivery {
     const last = first === 'stale' ? await tryOnce(job, ctx, true) : first;
     if (last !== 'stale') return last;
     const whose = job.relay === undefined ? `The mail host of ${job.domain}` : `The relay ${job.relay.name}`;
-    const detail = `${whose} closed two connections in a row before it accepted the sender`;
+    const detail = `${whose} closed two connections in a row before it accepted MAIL FROM`;
     const outcomes = forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
     return { outcomes, family: undefined, isUnreachable: false };
   };
 
   const paces = new Map<string, RelayPace>();
-  const findPace = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
+  const getOrCreateRateLimiter = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
     if (messagesPerMinute === undefined) return undefined;
     const pace = paces.get(name) ?? new RelayPace(messagesPerMinute, { clock, now });
     paces.set(name, pace);
@@ -233,24 +238,24 @@ function createNetwork(options: DeliverOptions): Delivery {
   };
 
   const tryRelay = async (job: DeliveryJob, relay: Relay, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
-    const turn = (await findPace(relay)?.take(toTenant(job), ctx.signal)) ?? { kind: 'now' };
+    const slot = (await getOrCreateRateLimiter(relay)?.acquire(toTenant(job), ctx.signal)) ?? { kind: 'now' };
     const named = (outcomes: RecipientOutcome[]): RecipientOutcome[] =>
       outcomes.map((outcome) => (outcome.kind === 'suppressed' ? outcome : { ...outcome, relay: relay.name }));
-    if (turn.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
+    if (slot.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
     const detail =
-      turn.kind === 'later'
-        ? `The relay ${relay.name} is limited to ${relay.messagesPerMinute} messages a minute`
+      slot.kind === 'later'
+        ? `The relay ${relay.name} is limited to ${relay.messagesPerMinute} messages per minute`
         : 'The delivery was stopped before it began';
     const outcomes = forEachRecipient(job, {
       kind: 'deferred',
-      reason: turn.kind === 'later' ? 'relay_pace' : 'stopping',
+      reason: slot.kind === 'later' ? 'relay_pace' : 'stopping',
       detail,
     });
-    const afterMs = turn.kind === 'later' ? { retryAfterMs: turn.afterMs } : {};
+    const afterMs = slot.kind === 'later' ? { retryAfterMs: slot.afterMs } : {};
     return named(outcomes.map((outcome) => Object.assign(outcome, afterMs)));
   };
 
-  /** Tries the other address family after a refusal that may concern our address of this one alone. */
+  /** Retries over the other IP version if the refusal may be caused by our address in the first one. */
   const tryOtherFamily = async (job: RoutedJob, ctx: DeliverContext, refused: Try): Promise<RecipientOutcome[]> => {
     const { outcomes } = refused;
     const other = otherFamily(job, refused);
@@ -259,7 +264,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     const place = { ...job, families: `${other} only` as const };
     if ((await route(place)).kind !== 'route') return outcomes;
     const again = await tryTwice(place, ctx);
-    // A receiver that cannot be reached this way has answered the other way.
+    // If the retry reached no server, the first result stands.
     return again.family === undefined ? outcomes : again.outcomes;
   };
 
@@ -267,7 +272,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     async deliver(job, ctx) {
       const place = { ...job, families: families.orderFor(job) };
       let earlier: string[] = [];
-      const told: DeliverContext = {
+      const contextWithTranscript: DeliverContext = {
         ...ctx,
         onConversation: (conversation) => {
           const transcript = [...earlier, ...conversation.transcript];
@@ -276,10 +281,11 @@ function createNetwork(options: DeliverOptions): Delivery {
         },
       };
       const { relay, fallback } = chooseRelay(options, job);
-      if (relay !== undefined) return tryRelay(job, relay, told);
-      const direct = await tryTwice(place, told);
-      if (direct.isUnreachable && fallback !== undefined && !ctx.signal.aborted) return tryRelay(job, fallback, told);
-      return tryOtherFamily(place, told, direct);
+      if (relay !== undefined) return tryRelay(job, relay, contextWithTranscript);
+      const direct = await tryTwice(place, contextWithTranscript);
+      if (direct.isUnreachable && fallback !== undefined && !ctx.signal.aborted)
+        return tryRelay(job, fallback, contextWithTranscript);
+      return tryOtherFamily(place, contextWithTranscript, direct);
     },
     isDown(place) {
       const { relay, fallback } = chooseRelay(options, place);
@@ -302,7 +308,10 @@ function isUnreachable(outcome: JobOutcome): boolean {
   return outcome.kind === 'deferred' && (outcome.downReason ?? outcome.reason) === 'unreachable';
 }
 
-/** Names the relay of a job: the one that is chosen for it, or else the smarthost of its region. */
+/**
+ * Returns the relay choice for a job: the result of `relayFor`, unless it names no relay and the region of the job has a
+ * smarthost.
+ */
 function chooseRelay(options: DeliverOptions, job: RelayedBy): RelayChoice {
   const choice = options.relayFor?.(job) ?? {};
   const smarthost = options.findRegion?.(job.region).smarthost;
@@ -328,7 +337,10 @@ function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | unde
   return family === 'v6' ? 'v4' : 'v6';
 }
 
-/** How a job's connections leave this machine. A relay serves all regions alike, and knows us by our login. */
+/**
+ * Returns the EHLO name and source addresses of a job's connections. A relay with a login gets the same in all regions,
+ * because it identifies us by the login.
+ */
 function chooseEgress(options: DeliverOptions, job: RoutedJob): { heloName: string; source: Egress['sourceAddress'] } {
   const { relay } = job;
   if (relay !== undefined && relay.tls !== 'as asked')

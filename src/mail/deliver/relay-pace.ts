@@ -39,7 +39,7 @@ export class RelayPace {
   }
 
   /** Resolves when the message may leave, or returns when to come again. */
-  take(tenant: string, signal: AbortSignal): Promise<Turn> {
+  acquire(tenant: string, signal: AbortSignal): Promise<Turn> {
     if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
     if (this.#waiting.size === 0 && this.#nextAt <= this.#now()) {
       this.#nextAt = this.#now() + this.#intervalMs;

@@ -135,7 +135,7 @@ function receivingRecord({ config }: Store, domain: DomainRow): WantedRecord {
   return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };
 }
 
-/** The records found in DNS, sanitised and shortened. */
+/** The records found in DNS, sanitized and shortened. */
 export interface Found {
   resolver: string[];
   /** Records from the zone's own name servers; empty if these were not queried. */

@@ -1,5 +1,5 @@
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
-import { inCompany, type Executor } from '../../platform/db/index.ts';
+import { batchConcurrentCalls, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import { readContent, sizeOfContent, openContent } from '../contents/index.ts';
 import { openSharedBody, type OpenedBody } from '../shared-bodies/index.ts';
@@ -124,7 +124,7 @@ const ROWS_AT_ONCE = 32;
 export function createBodyFinder(store: Store): (emailId: string) => Promise<StoredBody | undefined> {
   const { db } = store;
   if (db.dialect === 'sqlite') return (emailId) => findBody(store, db, emailId);
-  const findRow = inCompany<string, BodyRow | undefined>(async (ids) => {
+  const findRow = batchConcurrentCalls<string, BodyRow | undefined>(async (ids) => {
     const parts = Array.from({ length: Math.ceil(ids.length / ROWS_AT_ONCE) }, (_, at) =>
       bodyRowsByIds(db, ids.slice(at * ROWS_AT_ONCE, (at + 1) * ROWS_AT_ONCE)),
     );

@@ -6,7 +6,7 @@ import {
   parseEventId,
   eventPage,
   publicEventId,
-  type Happening,
+  type EventDraft,
   type LastEvent,
   type NewEvent,
   type EventData,
@@ -31,7 +31,7 @@ export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadc
 export type EmailEvent = {
   email: EventEmail;
   at: number;
-  /** Given if a repetition must be recognised. */
+  /** Given if a repetition must be recognized. */
   id?: string;
   /**
    * True if the event is the first of its type for its email, so that counts of emails include it. Set by callers that
@@ -40,7 +40,7 @@ export type EmailEvent = {
   isFirst?: boolean;
   /** It does not count towards the rates that put broadcasts on hold. */
   isExcused?: boolean;
-} & Happening<`email.${LastEvent | 'unsubscribed'}`>;
+} & EventDraft<`email.${LastEvent | 'unsubscribed'}`>;
 
 /** Adds the events of emails of broadcasts to their reports. */
 export const reportBroadcastEvents =

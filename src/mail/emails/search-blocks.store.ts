@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 
-/** Neighbouring emails of one team, from the first id to the last. */
+/** Neighboring emails of one team, from the first id to the last. */
 export interface SearchBlock {
   id: number;
   first_id: string;

@@ -134,7 +134,7 @@ interface Wanted {
   automation: Starting;
 }
 
-/** Begins runs. A run that is not permitted is recorded as cancelled, with the reason. */
+/** Begins runs. A run that is not permitted is recorded as `cancelled`, with the reason. */
 async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<void> {
   const wanted = await entering(tx, asked);
   const before = await begunOfLate(tx, wanted);

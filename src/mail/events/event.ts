@@ -289,14 +289,14 @@ export interface EventData {
 type BounceType = 'Permanent' | 'Transient' | 'Undetermined';
 
 /** A type of event with the fields that it adds. */
-export type Happening<Type extends EventType = EventType> = {
+export type EventDraft<Type extends EventType = EventType> = {
   [Each in Type]: EventData[Each] extends undefined
     ? { type: Each; data?: undefined }
     : { type: Each; data: EventData[Each] };
 }[Type];
 
 interface Envelope {
-  /** Given if a repetition must be recognised; otherwise the event gets one when it is recorded. */
+  /** Given if a repetition must be recognized; otherwise the event gets one when it is recorded. */
   id?: string | undefined;
   teamId: string;
   subjectId: string;
@@ -318,7 +318,7 @@ interface Envelope {
   depth?: number | undefined;
 }
 
-export type NewEvent = Envelope & Happening;
+export type NewEvent = Envelope & EventDraft;
 
 /** Reports whether a machine opened or clicked, which changes no state and no count of people. */
-export const isByMachine = ({ data }: Happening): boolean => data !== undefined && 'machine' in data;
+export const isByMachine = ({ data }: EventDraft): boolean => data !== undefined && 'machine' in data;

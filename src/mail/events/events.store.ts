@@ -2,7 +2,7 @@ import { defineHook } from '../../platform/hook.ts';
 import { cutPage, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { timeOfId, type Ids } from '../../platform/ids.ts';
 import { countEvents } from './metric-counts.store.ts';
-import type { Happening, NewEvent, EventType } from './event.ts';
+import type { EventDraft, NewEvent, EventType } from './event.ts';
 import { enrolByEvents } from './enrol.store.ts';
 import { fillOutbox } from './outbox.store.ts';
 
@@ -122,7 +122,7 @@ export async function eventsByIds(db: Executor, ids: readonly string[]): Promise
 function readEvent(row: EventRow): RecordedEvent {
   const happening = { type: row.type, ...(row.data === null ? {} : { data: JSON.parse(row.data) as unknown }) };
   const { id, team_id: teamId, subject_id: subjectId, created_at: at } = row;
-  return { id, teamId, subjectId, at, ...(happening as Happening) };
+  return { id, teamId, subjectId, at, ...(happening as EventDraft) };
 }
 
 /** Returns which of these subjects have no event of this type yet. */

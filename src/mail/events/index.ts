@@ -32,7 +32,7 @@ export {
   type ContactData,
   type DomainData,
   type EventData,
-  type Happening,
+  type EventDraft,
   type InboxEmailData,
   type InboxEventSource,
   type InboxThreadData,

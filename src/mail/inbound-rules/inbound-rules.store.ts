@@ -5,7 +5,7 @@ export type InboundAction = 'webhook_only' | 'forward' | 'drop';
 export interface InboundRuleRow {
   id: string;
   team_id: string;
-  /** In the normalised form in which addresses are compared. */
+  /** In the normalized form in which addresses are compared. */
   pattern: string;
   action: InboundAction;
   /** A JSON list; empty unless the rule forwards. */

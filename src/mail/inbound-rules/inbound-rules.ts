@@ -43,7 +43,7 @@ function readPattern(text: string): Pattern {
   return { ok: true, pattern: normalizeAddress(parsed.mailbox.address), domain: parsed.mailbox.domain };
 }
 
-/** Reports whether a pattern matches a normalised address. */
+/** Reports whether a pattern matches a normalized address. */
 function isMatch(pattern: string, address: string): boolean {
   if (pattern === EVERYTHING) return true;
   const [first = '', ...others] = pattern.split(WILDCARD);

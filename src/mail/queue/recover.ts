@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { ofEmail } from '../../platform/log/index.ts';
+import { emailLogFields } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
 import { findAbandonedLogs, type HandOffOptions, type AbandonedLog } from './hand-off-log.ts';
@@ -138,6 +138,6 @@ async function takeBack(
   });
   if (isUnsent) return 'released';
   const detail = 'the process ended between the final dot and the reply';
-  world.mailLog.ambiguous({ ...ofEmail(row.email_id, row.request_id), to: recipients, detail });
+  world.mailLog.ambiguous({ ...emailLogFields(row.email_id, row.request_id), to: recipients, detail });
   return 'inDoubt';
 }

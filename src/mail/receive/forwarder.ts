@@ -194,7 +194,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
 
 const isForNow = (refusal: Refusal): boolean => refusal.status >= 500 || DELAYED.has(refusal.errorName);
 
-/** Recognises a repeated message by its bytes if no row was stored for it. */
+/** Recognizes a repeated message by its bytes if no row was stored for it. */
 export const contentKey = (raw: Buffer, to: string): string =>
   createHash('sha256')
     .update(`${normalizeAddress(to)}\n`)

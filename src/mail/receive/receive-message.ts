@@ -41,7 +41,7 @@ const IDS_MAX = 1000;
 
 /**
  * Reports whether a message that arrived is mail of this installation about an account, whichever node sent it, or
- * names such mail as the one that it replies to or returns: it may contain a token. Recognised by Message-ID, which
+ * names such mail as the one that it replies to or returns: it may contain a token. Recognized by Message-ID, which
  * relays keep; a sender who makes one up only withholds the own message. In the development profile the one reader may
  * read all mail.
  */

@@ -237,7 +237,7 @@ function attachmentRow(
 }
 
 /**
- * Recognises a message that a server sends again because our 250 was lost: the same bytes in the same envelope. Messages
+ * Recognizes a message that a server sends again because our 250 was lost: the same bytes in the same envelope. Messages
  * without a Message-ID are never taken for repeats.
  */
 function computeFingerprint({ mailFrom, raw }: InboundMessage, receivedFor: readonly string[]): string {

@@ -1,6 +1,6 @@
-import type { EventData, Happening } from '../events/index.ts';
+import type { EventData, EventDraft } from '../events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { ofEmail, type MailLog } from '../../platform/log/index.ts';
+import { emailLogFields, type MailLog } from '../../platform/log/index.ts';
 import { isSimulatorDomain } from '../../platform/config/index.ts';
 import type { World } from '../../platform/world.ts';
 import { nextAttempt } from '../../protocol/retry-schedule.ts';
@@ -26,7 +26,7 @@ type Concluded =
  * Consequences of outcomes: of the deliveries of a connection, or of a report (`concludeReport` of `settle-report.ts`).
  */
 export interface Conclusion {
-  events: Happening<Concluded>[];
+  events: EventDraft<Concluded>[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** Lines of the mail log, written after the commit. */
   logLines: ((log: MailLog) => void)[];
@@ -37,11 +37,14 @@ export interface Conclusion {
   retry:
     | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
     | undefined;
-  /** Recipients that are never sent to again, and fail at `dueAt` unless a report says otherwise before. */
+  /**
+   * Recipients for which the final reply was lost. This email is not sent to them again. They fail at `dueAt` unless a
+   * delivery report arrives first.
+   */
   doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
 }
 
-export const nothingFollows = (): Conclusion => ({
+export const emptyConclusion = (): Conclusion => ({
   events: [],
   suppress: [],
   logLines: [],
@@ -51,12 +54,13 @@ export const nothingFollows = (): Conclusion => ({
 
 const HOUR_MS = 3_600_000;
 
-const loggedAs = ({ email_id: emailId, request_id: requestId }: DeliveryRow) => ofEmail(emailId, requestId);
+const buildLogFields = ({ email_id: emailId, request_id: requestId }: DeliveryRow) =>
+  emailLogFields(emailId, requestId);
 
 /** Turns the outcomes of one delivery into events, suppressions and a retry. Pure except for the clock and random numbers. */
 export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
   const now = world.clock.now();
-  const done = nothingFollows();
+  const done = emptyConclusion();
   const groups = Map.groupBy(outcomes, (outcome) => toGroupKey(outcome));
   for (const group of groups.values()) {
     const first = group[0];
@@ -64,31 +68,31 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
     const to = group.map((outcome) => outcome.address);
     switch (first.kind) {
       case 'delivered':
-        delivered(world, row, done, group as Of<'delivered'>[], to);
+        concludeDelivered(world, row, done, group as Of<'delivered'>[], to);
         break;
       case 'deferred':
-        deferred(world, row, done, group as Of<'deferred'>[], to, now);
+        concludeDeferred(world, row, done, group as Of<'deferred'>[], to, now);
         break;
       case 'bounced':
-        bounced(world, row, done, group as Of<'bounced'>[], to);
+        concludeBounced(world, row, done, group as Of<'bounced'>[], to);
         break;
       case 'suppressed':
-        suppressed(row, done, group as Of<'suppressed'>[], to);
+        concludeSuppressed(row, done, group as Of<'suppressed'>[], to);
         break;
       case 'failed':
         done.events.push({
           type: 'email.failed',
           data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
         });
-        done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: first.reason }));
+        done.logLines.push((log) => log.failed({ ...buildLogFields(row), to, reason: first.reason }));
         break;
       case 'ambiguous': {
-        // The doubt begins now, not at the dot. `recover.ts` recognises a hand-off by these two times being
-        // `ambiguous_hours` apart.
+        // The waiting period starts now, not when the final dot was sent. `queue/recover.ts` identifies such a delivery
+        // by `dueAt - handedOffAt === ambiguous_hours`.
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };
-        done.logLines.push((log) => log.ambiguous({ ...loggedAs(row), to, detail: first.detail }));
+        done.logLines.push((log) => log.ambiguous({ ...buildLogFields(row), to, detail: first.detail }));
         break;
       }
       default:
@@ -118,13 +122,19 @@ function toGroupKey(outcome: Outcome): string {
   }
 }
 
-function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'delivered'>[], to: string[]): void {
+function concludeDelivered(
+  world: World,
+  row: DeliveryRow,
+  done: Conclusion,
+  group: Of<'delivered'>[],
+  to: string[],
+): void {
   done.events.push({ type: 'email.delivered', data: { to } });
   const first = group[0];
   if (first) {
     const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
     done.logLines.push((log) =>
-      log.delivered({ ...loggedAs(row), to, mx: first.mx, reply: replyText(first.reply), tls }),
+      log.delivered({ ...buildLogFields(row), to, mx: first.mx, reply: replyText(first.reply), tls }),
     );
   }
   const at = isoTime(world.clock.now());
@@ -152,7 +162,7 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
 
 const SIMULATED_READER = { ipAddress: '127.0.0.1', userAgent: 'mailbox simulator' };
 
-function deferred(
+function concludeDeferred(
   world: World,
   row: DeliveryRow,
   done: Conclusion,
@@ -187,26 +197,30 @@ function deferred(
     // It failed without a refusal by the recipient's mail server.
     const { reason } = first;
     done.events.push({ type: 'email.failed', data: { to, failed: { reason } } });
-    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason }));
+    done.logLines.push((log) => log.failed({ ...buildLogFields(row), to, reason }));
     return;
   }
   if ('giveUp' in next) {
-    const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last reply: ${first.detail}`;
+    const message = `Delivery failed after ${row.attempt} attempts in the retry period of ${hours} hours. Last error: ${first.detail}`;
     const diagnosticCode = describeEach(group);
     done.events.push({
       type: 'email.bounced',
       data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
     });
-    done.logLines.push((log) => log.gaveUp({ ...loggedAs(row), to, detail: first.detail, attempts: row.attempt }));
+    done.logLines.push((log) =>
+      log.gaveUp({ ...buildLogFields(row), to, detail: first.detail, attempts: row.attempt }),
+    );
     return;
   }
   const waitMs = Math.max(...tried.map((outcome) => outcome.waitMs ?? 0));
   const dueAt = first.retryAfterMs === undefined ? Math.max(next.at, now + waitMs) : now + first.retryAfterMs;
   const awaitsDomain = first.reason === 'domain_unverified';
-  const isFailing = group.some(isOfDestination);
+  const isFailing = group.some(isDestinationFailure);
   done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
   const { reason, detail } = first;
-  done.logLines.push((log) => log.deferred({ ...loggedAs(row), to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
+  done.logLines.push((log) =>
+    log.deferred({ ...buildLogFields(row), to, reason, detail, nextAttemptAt: isoTime(dueAt) }),
+  );
   // Later deferrals of the same recipients record no event.
   if (row.attempt === 1)
     done.events.push({
@@ -235,7 +249,7 @@ const isOurFault = (outcome: Of<'deferred'>): outcome is Of<'deferred'> & { reas
  * Reasons that concern the route to the destination and not the message. A reply of 421 (service not available) is one
  * of them.
  */
-const OF_THE_DESTINATION = new Set<string>([
+const DESTINATION_REASONS = new Set<string>([
   'destination_down',
   'unreachable',
   'dns_failure',
@@ -246,13 +260,18 @@ const OF_THE_DESTINATION = new Set<string>([
   'relay_misconfigured',
 ]);
 
-function isOfDestination({ reason, reply, cause }: Of<'deferred'>): boolean {
-  if (cause !== undefined && PASSES_BY_ITSELF.has(cause)) return false;
-  return OF_THE_DESTINATION.has(reason) || reply?.code === 421;
+function isDestinationFailure({ reason, reply, cause }: Of<'deferred'>): boolean {
+  if (cause !== undefined && TEMPORARY_PER_MESSAGE_CAUSES.has(cause)) return false;
+  return DESTINATION_REASONS.has(reason) || reply?.code === 421;
 }
 
 /** Refusals that concern one message or one recipient, and say nothing about the destination. */
-const PASSES_BY_ITSELF: ReadonlySet<ReplyCause> = new Set(['greylist', 'recipient_rate', 'content', 'mailbox_full']);
+const TEMPORARY_PER_MESSAGE_CAUSES: ReadonlySet<ReplyCause> = new Set([
+  'greylist',
+  'recipient_rate',
+  'content',
+  'mailbox_full',
+]);
 
 function buildDelay(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
   const diagnosticCodes = describeEach(group);
@@ -280,7 +299,7 @@ const DELAY_TYPES: Record<string, string> = {
   relay_misconfigured: 'TransientCommunicationFailure',
 };
 
-function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bounced'>[], to: string[]): void {
+function concludeBounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bounced'>[], to: string[]): void {
   const first = group[0];
   if (!first) return;
   const bounce = bounceFor(first);
@@ -290,18 +309,20 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
     data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
   });
   done.logLines.push((log) =>
-    log.bounced({ ...loggedAs(row), to, reason: first.reason, detail: [...new Set(diagnosticCode)].join(' | ') }),
+    log.bounced({ ...buildLogFields(row), to, reason: first.reason, detail: [...new Set(diagnosticCode)].join(' | ') }),
   );
   // Addresses of the simulator are not suppressed, or each could be used only once.
   if (bounce.type !== 'Permanent' || isSimulatorDomain(world.config, row.destination)) return;
-  done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
+  done.suppress.push(
+    ...group.filter(shouldSuppress).map(({ address: email }) => ({ email, origin: 'bounce' as const })),
+  );
 }
 
 /**
- * Reports whether a refusal of a type that suppresses does so. One reply to several recipients is about the message or
- * its sender.
+ * Reports whether a permanent bounce suppresses the address. It does not if several recipients got the same reply, because
+ * that reply is about the message or its sender.
  */
-function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
+function shouldSuppress(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
   if (outcome.reason !== 'refused') return true;
   return !group.some((other) => other !== outcome && other.reply === outcome.reply);
 }
@@ -346,7 +367,7 @@ const SUPPRESSED_REASONS = {
   opt_out: 'manual',
 } as const;
 
-function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
+function concludeSuppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
   const origin = group[0]?.origin;
   const reason = SUPPRESSED_REASONS[origin ?? 'bounce'];
   const message = explainSuppression(origin);
@@ -354,7 +375,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
   });
-  done.logLines.push((log) => log.suppressed({ ...loggedAs(row), to }));
+  done.logLines.push((log) => log.suppressed({ ...buildLogFields(row), to }));
 }
 
 function explainSuppression(origin: Of<'suppressed'>['origin']): string {

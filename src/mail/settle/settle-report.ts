@@ -1,5 +1,5 @@
 import { listEvents, type EventType, type RecordedEvent } from '../events/index.ts';
-import { ofEmail } from '../../platform/log/index.ts';
+import { emailLogFields } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
 import { readReportedReply, type MailReport, type ReportedRecipient } from '../../protocol/mail-report.ts';
@@ -12,7 +12,7 @@ import { isoTime } from '../../platform/clock.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply } from '../../protocol/smtp-reply/index.ts';
 import { cutText } from '../deliver/index.ts';
-import { nothingFollows, quotedCharsMax, type Conclusion } from './conclude.ts';
+import { emptyConclusion, quotedCharsMax, type Conclusion } from './conclude.ts';
 import { readAsked, wants } from '../../protocol/dsn.ts';
 
 const NOTICES = {
@@ -72,7 +72,7 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
   });
   if (!settled) return false;
   const { email, conclusion, notices, expanded } = settled;
-  if (expanded.length > 0) world.mailLog.expanded({ ...ofEmail(emailId, email.request_id), to: expanded });
+  if (expanded.length > 0) world.mailLog.expanded({ ...emailLogFields(emailId, email.request_id), to: expanded });
   for (const write of conclusion.logLines) write(world.mailLog);
   return notices.length > 0;
 }
@@ -225,7 +225,7 @@ interface ReportedOutcome {
 
 /** Turns the contents of a report into events, suppressions and lines of the mail log. */
 function concludeReport(world: World, email: EmailRow, outcomes: readonly ReportedOutcome[]): Conclusion {
-  const done = nothingFollows();
+  const done = emptyConclusion();
   for (const { kind, to, status, diagnostic: said, maySuppress } of outcomes) {
     const diagnostic = cutText([status, said].filter((part) => part).join(' '), quotedCharsMax(to.length));
     switch (kind) {
@@ -247,7 +247,7 @@ function concludeReport(world: World, email: EmailRow, outcomes: readonly Report
         const bounce = { type, subType, message, diagnosticCode: [diagnostic] };
         done.events.push({ type: 'email.bounced', data: { to, bounce } });
         done.logLines.push((log) =>
-          log.bounced({ ...ofEmail(email.id, email.request_id), to, reason: 'returned', detail: diagnostic }),
+          log.bounced({ ...emailLogFields(email.id, email.request_id), to, reason: 'returned', detail: diagnostic }),
         );
         if (maySuppress && bounce.type === 'Permanent') suppress(done, to, 'bounce');
         break;

@@ -133,7 +133,7 @@ const SETBACK_CODES = [
   'EFBIG',
   // The blob store does not respond, or refuses.
   'OBJECT_STORE',
-  // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
+  // PostgreSQL: out of resources, read-only after a fail-over, serialization and deadlock.
   '53',
   '25006',
   '40',

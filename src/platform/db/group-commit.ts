@@ -5,7 +5,7 @@ import type { Db, Executor } from './db.ts';
 
 /**
  * Group commit: items that are submitted while a commit is in progress share the next one. A synced commit costs the
- * same for one row and for five hundred, so throughput rises with the load instead of queueing for the disk.
+ * same for one row and for five hundred, so throughput rises with the load, instead of requests queueing for the disk.
  */
 export interface GroupCommit {
   /**
@@ -15,7 +15,7 @@ export interface GroupCommit {
    *
    * Lanes are applied in the order of their creation; for the server that is the order of construction in app.ts
    * (accept, settle, claim, hand-off, then the lanes of the ports). It is fixed so that commits are alike, but no lane
-   * may rely on it: an item may be committed alone, before or after its neighbours in other lanes.
+   * may rely on it: an item may be committed alone, before or after its neighbors in other lanes.
    */
   lane<Item, Result>(apply: Lane<Item, Result>, toPlace?: (item: Item) => Place): (item: Item) => Promise<Result>;
   /** Resolves when every item submitted so far is durable or refused. */
@@ -54,32 +54,32 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
 
   async function commit(groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[]): Promise<void> {
     const busy = groups.filter((group) => group.taken.length > 0);
-    let results: unknown[][];
+    let resultsByLane: unknown[][];
     try {
-      results = await db.tx(async (tx) => {
+      resultsByLane = await db.tx(async (tx) => {
         const all: unknown[][] = [];
         for (const group of busy) {
-          const answers = await group.apply(
+          const results = await group.apply(
             tx,
             group.taken.map((waiting) => waiting.item),
           );
-          if (answers.length !== group.taken.length)
-            throw new Error('a lane returned another number of results than it has items');
-          all.push(answers);
+          if (results.length !== group.taken.length)
+            throw new Error(`lane returned ${results.length} results for ${group.taken.length} items`);
+          all.push(results);
         }
         return all;
       });
     } catch (error) {
-      return alone(busy, error);
+      return retryOneByOne(busy, error);
     }
-    busy.forEach((group, lane) => group.taken.forEach((waiting, i) => answer(waiting, results[lane]?.[i])));
+    busy.forEach((group, lane) => group.taken.forEach((waiting, i) => settle(waiting, resultsByLane[lane]?.[i])));
   }
 
   /**
-   * One bad item must not refuse its neighbours: after a failed group each item gets a transaction of its own. If the
+   * One bad item must not refuse its neighbors: after a failed group each item gets a transaction of its own. If the
    * database does not respond, no item is at fault, and hundreds of attempts would each wait for it.
    */
-  async function alone(
+  async function retryOneByOne(
     groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[],
     error: unknown,
   ): Promise<void> {
@@ -109,8 +109,8 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
 }
 
 /**
- * Waits while every turn of the event loop adds items: a lone item is committed at once, a crowd together. It does not
- * wait for a lane that already has more than one commit takes.
+ * Waits while every turn of the event loop adds items: a lone item is committed at once, a crowd together. Stops waiting
+ * once a lane holds enough for one full commit.
  */
 async function gather(lanes: readonly OpenLane[]): Promise<void> {
   const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.size, 0);
@@ -123,20 +123,19 @@ async function gather(lanes: readonly OpenLane[]): Promise<void> {
   } while (count() > before && !isFull() && performance.now() < until);
 }
 
-function answer(waiting: Waiting<never, never>, result: unknown): void {
+function settle(waiting: Waiting<never, never>, result: unknown): void {
   if (result instanceof Error) waiting.reject(result);
   else waiting.resolve(result as never);
 }
 
-/** Upper bound for one item that does not respond, so that it cannot delay the others. */
-const ALONE_MS_MAX = 1000;
+/** Upper bound for waiting for one batch. After it, the next batch starts while the slow one is still running. */
+const BATCH_MS_MAX = 1000;
 
 /**
  * Batches calls that cost the same for many as for one: concurrent calls share one batch, and calls that arrive while a
- * batch is in progress share the next. `work` starts after the call of each item in the batch, and returns one result
- * each.
+ * batch is in progress share the next. `work` is called once per batch and returns one result per item, in order.
  */
-export function inCompany<Item, Result>(
+export function batchConcurrentCalls<Item, Result>(
   work: (items: Item[]) => Promise<readonly Result[]>,
 ): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = [];
@@ -148,14 +147,14 @@ export function inCompany<Item, Result>(
       const group = waiting;
       waiting = [];
       await new Promise<void>((next) => {
-        const cancel = systemClock.timer(ALONE_MS_MAX, next);
-        void settle(group).then(cancel).then(next);
+        const cancel = systemClock.timer(BATCH_MS_MAX, next);
+        void runBatch(group).then(cancel).then(next);
       });
     }
     isDraining = false;
   }
 
-  async function settle(group: Waiting<Item, Result>[]): Promise<void> {
+  async function runBatch(group: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await work(group.map(({ item }) => item));
       group.forEach(({ resolve }, at) => resolve(results[at] as Result));
@@ -174,25 +173,25 @@ export function inCompany<Item, Result>(
 }
 
 /**
- * Does several works in one transaction of SQLite, each within a savepoint: if one fails, only that one is undone and
+ * Runs several writes in one transaction of SQLite, each within a savepoint: if one fails, only that one is undone and
  * its result is the error. A fault of the database fails them all.
  */
-export async function eachAlone(
+export async function runInSavepoints(
   tx: Executor,
   works: readonly ((tx: Executor) => Promise<void>)[],
 ): Promise<(undefined | Error)[]> {
-  const answers: (undefined | Error)[] = [];
+  const results: (undefined | Error)[] = [];
   for (const work of works) {
     await tx.run('savepoint one_of_many');
     try {
       await work(tx);
-      answers.push(undefined);
+      results.push(undefined);
     } catch (error) {
       if (isDatabaseSetback(error)) throw error;
       await tx.run('rollback to one_of_many');
-      answers.push(error instanceof Error ? error : new Error(String(error)));
+      results.push(error instanceof Error ? error : new Error(String(error)));
     }
     await tx.run('release one_of_many');
   }
-  return answers;
+  return results;
 }

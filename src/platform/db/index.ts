@@ -4,7 +4,13 @@
  */
 export { openDb, openReadOnly, type ReadOnlyDb } from './open-db.ts';
 export { hasTable, migrate, mustNotBeApplied, schemaState, SchemaTooNew } from './migrate.ts';
-export { createGroupCommit, type GroupCommit, type Lane, eachAlone, inCompany } from './group-commit.ts';
+export {
+  createGroupCommit,
+  type GroupCommit,
+  type Lane,
+  runInSavepoints,
+  batchConcurrentCalls,
+} from './group-commit.ts';
 export {
   lockDataFolder,
   holdFile,

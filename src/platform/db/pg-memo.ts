@@ -1,5 +1,5 @@
 import { isUndefinedTable } from './faults.ts';
-import { inCompany } from './group-commit.ts';
+import { batchConcurrentCalls } from './group-commit.ts';
 import { memoOver } from './memo.ts';
 import type { Db, Executor } from './db.ts';
 
@@ -10,7 +10,7 @@ import type { Db, Executor } from './db.ts';
  * its changes.
  */
 export function createPgMemo(db: Pick<Executor, 'all'>): Db['memo'] {
-  const versions = inCompany<void, ReadonlyMap<string, number>>(async (askers) => {
+  const versions = batchConcurrentCalls<void, ReadonlyMap<string, number>>(async (askers) => {
     const read = await readVersions(db);
     return askers.map(() => read);
   });

@@ -261,7 +261,7 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
   };
 }
 
-/** A look-up cannot be cancelled, so stop waiting for it instead. */
+/** A look-up cannot be canceled, so stop waiting for it instead. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | (FetchAnswer & { kind: 'failed' })> {
   return new Promise((resolve, reject) => {
     const late = (): void => resolve({ kind: 'failed', fault: { kind: 'timeout' } });

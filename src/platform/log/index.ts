@@ -3,4 +3,4 @@
  * the texts operators search for stay stable and message content cannot slip in.
  */
 export { createLog, type Log } from './log.ts';
-export { createMailLog, ofEmail, type MailLog, type OfEmail } from './mail-log.ts';
+export { createMailLog, emailLogFields, type MailLog, type OfEmail } from './mail-log.ts';

@@ -9,7 +9,7 @@ export interface OfEmail {
 }
 
 /** Returns these fields for the row of an email or of a delivery. */
-export const ofEmail = (emailId: string, requestId: string | null): OfEmail =>
+export const emailLogFields = (emailId: string, requestId: string | null): OfEmail =>
   requestId === null ? { emailId } : { emailId, requestId };
 
 /** All lines about mail that an operator may see. */

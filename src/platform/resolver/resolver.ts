@@ -142,7 +142,7 @@ function createPatientChannel({ servers, timeoutMs, tries }: PatientChannelOptio
       }
       return patientAsk(query);
     },
-    /** Queries in progress end as cancelled. */
+    /** Queries in progress end as canceled. */
     close(): void {
       isClosed = true;
       first.cancel();

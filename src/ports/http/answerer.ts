@@ -17,7 +17,7 @@ import { audited, describeActor, type AuditNote } from '../../tenancy/audit/inde
 import { isOwnWork, mustLeaveWaitingMail, proposeCall, type Maker } from '../../features/identity/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal.ts';
 import {
-  mustReachNamed,
+  authorizeFields,
   decideAdmission,
   asksForWriter,
   computeEffect,
@@ -128,7 +128,7 @@ export function createRunner(
   const run = createApprovedRunner(operation, validators, services);
   const createCtx = contexts(validators, services)[toCallerKind(readRequirement(operation.operation))];
   return async (checked, page) => {
-    if (checked.caller) mustReachNamed(checked.caller.actor, operation.operation, checked.body.value);
+    if (checked.caller) authorizeFields(checked.caller.actor, operation.operation, checked.body.value);
     const held = await holdIfRequired(operation, checked, () => createCtx(checked));
     return held ? held.answered : run(checked, page);
   };
@@ -207,7 +207,7 @@ const makerFor = (
     const parameters = { path: { ...path }, query: { ...query }, header: { ...header } };
     const checked = { request, reply, caller: { teamId, actor }, body: { value, hasEscapes: true }, parameters };
     const operation = knownOperation(validators, operationId);
-    mustReachNamed(actor, operation.operation, value);
+    authorizeFields(actor, operation.operation, value);
     const answer = await createApprovedRunner(operation, validators, services)(checked);
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   },

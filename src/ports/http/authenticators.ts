@@ -45,7 +45,7 @@ export const createAuthenticators = (world: World): Authenticator[] => [
 export const readBearer = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
-/** Refuses a token that is recognisably of another kind, and says what to do. */
+/** Refuses a token that is recognizably of another kind, and says what to do. */
 function mustLookLikeOurs(token: string): void {
   if (/^["'].*["']$/.test(token)) {
     throw refuse('invalid_api_key', { say: 'The API key is in quotes; send it without quotes.' });

@@ -87,7 +87,7 @@ export function createTrackingRoutes(
       return true;
     }
     return whereItWorks(click, () => {
-      // Normalised as a browser does it: ASCII, without anything that a header cannot hold.
+      // Normalized as a browser does it: ASCII, without anything that a header cannot hold.
       const headers = [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0'];
       note({ emailId: click.emailId, link: click.target }, () => answer(302, headers));
     });

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { clientKey } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world.ts';
-import { inCompany } from '../../platform/db/index.ts';
+import { batchConcurrentCalls } from '../../platform/db/index.ts';
 import { takeFromSharedBuckets, type Taken } from './rate-limit.store.ts';
 
 /** The values of the three rate limit headers. */
@@ -44,7 +44,7 @@ export function createRateLimit(world: World): RateLimit {
   const buckets = new Map<string, Bucket>();
 
   /** When a bucket lacks tokens for all who ask together, the first ones get them. */
-  const takeShared = inCompany<string, RateState>(async (names) => {
+  const takeShared = batchConcurrentCalls<string, RateState>(async (names) => {
     const now = world.clock.now();
     const wanted = new Map<string, number>();
     for (const name of names) wanted.set(name, (wanted.get(name) ?? 0) + 1);

@@ -10,7 +10,7 @@ import {
 import type { World } from '../../platform/world.ts';
 import { notFound } from '../../platform/refusal.ts';
 import { checksItsOwnBody } from '../../mail/operations.ts';
-import { mustReach } from '../../tenancy/access/index.ts';
+import { authorize } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
 import { rateLimited, setRateHeaders } from './answers.ts';
 import { createAnswerer, mustHaveAnswerer, type Answerer } from './answerer.ts';
@@ -82,7 +82,7 @@ export function serveOperations(parts: OperationParts): Served {
         mustBeAllowed(state);
         if (isOfOauth(operation)) return void reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
         if (caller) challengeForScope(reply, caller.actor, { access, origin: world.origin() });
-        if (caller) mustReach(caller.actor, access);
+        if (caller) authorize(caller.actor, access);
         if (takesKey(operation)) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },

@@ -219,7 +219,7 @@ function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
   if (!needsCredential || isOwnName(world, request.headers.host)) return undefined;
   return refuse('validation_error', {
     status: 403,
-    say: 'In the development profile, the API only accepts host names of this machine, such as 127.0.0.1 and localhost, and the host of http.public_url; to use another one, start rasket dev with --any-host.',
+    say: 'On a development server, the API only accepts host names of this machine, such as 127.0.0.1 and localhost, and the host of http.public_url; to use another one, start rasket dev with --any-host.',
   });
 }
 

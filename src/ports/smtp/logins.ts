@@ -1,6 +1,6 @@
 import type { World } from '../../platform/world.ts';
 import { Refusal } from '../../platform/refusal.ts';
-import { mustReach } from '../../tenancy/access/index.ts';
+import { authorize } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
 import { SmtpReply, type Credentials, type Login, type Session } from './handler.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -95,7 +95,7 @@ export function createLogins(world: World): Logins {
   async function identify(password: string): Promise<Login> {
     const { teamId, actor } = await authenticate(password);
     const login: Login = { teamId, actor: { kind: 'smtp_credential', keyId: actor.keyId, domainId: actor.domainId } };
-    mustReach(login.actor, SENDS);
+    authorize(login.actor, SENDS);
     passwords.set(login, password);
     return login;
   }

@@ -1,5 +1,5 @@
 import {
-  checkReach,
+  checkPermission,
   scopeOfFields,
   scopesLacking,
   type CallerKind,
@@ -38,15 +38,12 @@ export type Actor =
        */
       approvedContacts?: number | null;
     }
-  /** An operator of the installation, with a token that the machine issued. It belongs to no team and reaches none. */
+  /** An operator of the installation, with a token. Belongs to no team and cannot access one. */
   | {
       kind: 'operator';
       operatorId: string;
       name: string;
-      /**
-       * Set for the token of the machine itself, which represents the account that typed a command there, and is not an
-       * issued one.
-       */
+      /** True for the token that a local command creates for the account that runs it. */
       isOfMachine?: true;
     }
   /** The program itself. */
@@ -94,8 +91,8 @@ export interface OperatorCtx<Held extends Store = Store> {
 }
 
 /**
- * A call for one team, as nearly all are. Functions that also query DNS and make requests take a `Ctx<World>`. A port
- * passes its World to all of them: `Ctx` is narrower by its type alone.
+ * A call for one team, as nearly all are. Functions that also query DNS and make requests take a `Ctx<World>`. Callers
+ * always pass the full World; the type of `Ctx` limits what a function may use.
  */
 export interface Ctx<Held extends Store = Store> {
   store: Held;
@@ -114,7 +111,7 @@ export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, o
   nobody: NobodyCtx<Held>;
 }
 
-/** Returns the refusal of work that was cancelled with its caller. The caller is gone; the log of requests keeps it. */
+/** Returns the refusal of work that was canceled because its caller disconnected. Only the request log sees this refusal. */
 export const callerGone = (): Refusal =>
   refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 
@@ -137,8 +134,8 @@ export const readApprovedContacts = (actor: Actor): number | null =>
  * Refuses a caller whose credential does not reach an operation. Every listener calls this once, before the operation
  * runs.
  */
-export function mustReach(actor: Actor, requirement: Requirement): void {
-  switch (checkReach(actor, requirement)) {
+export function authorize(actor: Actor, requirement: Requirement): void {
+  switch (checkPermission(actor, requirement)) {
     case 'reached':
       return;
     case 'sends_only':
@@ -154,12 +151,12 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
     case 'lacks_team':
       throw refuse('invalid_permission', { say: 'This route requires a team; choose the team of this session first.' });
     case 'other_kind':
-      throw notByThisCredential(inWords(actor.kind, requirement));
+      throw notByThisCredential(describeCredential(actor.kind, requirement));
   }
 }
 
 /** Refuses an app that names fields it may not read, because some fields of a body need a second scope. */
-export function mustReachNamed(actor: Actor, operation: Operation, body: unknown): void {
+export function authorizeFields(actor: Actor, operation: Operation, body: unknown): void {
   if (actor.kind !== 'oauth_grant') return;
   const lacking = scopeOfFields(operation, body, actor.scopes);
   if (!lacking) return;
@@ -172,7 +169,7 @@ const lacksScope = (scopes: readonly string[]): Refusal =>
     say: `This access token lacks the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}.`,
   });
 
-function inWords(kind: Actor['kind'], { permission }: Requirement): string {
+function describeCredential(kind: Actor['kind'], { permission }: Requirement): string {
   switch (kind) {
     case 'operator':
       return 'an operator’s token; use an API key of the team';
@@ -181,11 +178,11 @@ function inWords(kind: Actor['kind'], { permission }: Requirement): string {
     case 'oauth_grant':
       return 'an access token';
     default:
-      return `an API key${instead(permission)}`;
+      return `an API key${suggestCredential(permission)}`;
   }
 }
 
-function instead(permission: Requirement['permission']): string {
+function suggestCredential(permission: Requirement['permission']): string {
   if (permission === 'operator') return '; use the token of an operator';
   return permission === 'session' ? '; sign in as a person' : '';
 }

@@ -17,8 +17,8 @@ export {
   readPinnedDomain,
   readGrantId,
   readApprovedContacts,
-  mustReach,
-  mustReachNamed,
+  authorize,
+  authorizeFields,
 } from './access.ts';
 export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
 export { decideAdmission, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';

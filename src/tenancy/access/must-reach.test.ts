@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Requirement } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal.ts';
-import { mustReach, NO_LIMITS, type Actor } from './index.ts';
+import { authorize, NO_LIMITS, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
 const person = { grantId: 'g', clientId: 'c', userId: 'u', name: 'ada@example.com', role: 'owner' } as const;
@@ -63,7 +63,7 @@ it.each(Object.entries(actors))('a %s can call exactly the operations of the tab
 
 function verdictOn(actor: Actor, requirement: Requirement): string {
   try {
-    mustReach(actor, requirement);
+    authorize(actor, requirement);
     return YES;
   } catch (error) {
     if (error instanceof Refusal) return `${error.status} ${error.errorName}`;

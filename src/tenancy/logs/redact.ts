@@ -173,7 +173,7 @@ function redactString(text: string, kind: KeyKind, walk: Walk): string {
 }
 
 /**
- * Redacts and cuts a text. A token at the cut is recognised whole: the part that is searched is far longer than the
+ * Redacts and cuts a text. A token at the cut is recognized whole: the part that is searched is far longer than the
  * part that is kept.
  */
 function clip(text: string, kind: KeyKind, walk: Walk): string {

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 export interface OperatorRow {
   id: string;
   name: string;
-  /** The beginning of the token, by which people recognise it. */
+  /** The beginning of the token, by which people recognize it. */
   token_prefix: string;
   created_at: number;
   revoked_at: number | null;

@@ -44,12 +44,14 @@ it('the approval page offers the decisions a person may take, and explains the o
   ] as const) {
     const page = await openPage(await people.person({ team: desk.team, role }), id);
     expect([page.status, buttons(page)], role).toEqual([200, offered]);
-    expect(page.text.includes('You cannot approve this: This requires the role member'), role).toBe(role === 'viewer');
+    expect(page.text.includes('You cannot approve this request. This requires the role member'), role).toBe(
+      role === 'viewer',
+    );
   }
   const ofAdmins = await held(token, 'PATCH', '/team', { ai_assist_enabled: true });
   const member = await openPage(await people.person({ team: desk.team, role: 'member' }), ofAdmins);
   expect(buttons(member)).toEqual(['Reject']);
-  expect(member.text).toContain('You cannot approve this: This requires the role admin');
+  expect(member.text).toContain('You cannot approve this request. This requires the role admin');
 });
 
 it('the approval page shows the template that is published or sent', async () => {
@@ -74,7 +76,7 @@ it('the approval page shows the text of a broadcast and the number of its recipi
   const fields = { segment_id: segment.id, from: `a@${desk.domain.name}`, ...words };
   const broadcast = (await desk.call('POST', '/broadcasts', fields)).body;
   const { text } = await openPage(owner, await held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
-  for (const says of ['Broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3, of which 2 are subscribed'])
+  for (const says of ['Broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3 contacts, 2 subscribed'])
     expect(text).toContain(says);
   const created = await held(token, 'POST', '/broadcasts', { ...fields, send: true });
   expect((await openPage(owner, created)).text).toContain('Readers of July');

@@ -153,7 +153,7 @@ describe('the content of an approval', () => {
       'of any kind',
       'Example GmbH',
       'Readers',
-      '3, of which 2 are subscribed',
+      '3 contacts, 2 subscribed',
     ]);
   });
 

@@ -86,10 +86,10 @@ describe('POST /broadcasts/{id}/send', () => {
   });
 });
 
-describe('the gate of a broadcast', () => {
+describe('the requirements for sending a broadcast', () => {
   const GATE = ['domain', 'postal_address', 'segment', 'marketing', 'team', 'body', 'quota'];
 
-  it('checks in its documented order, each with its status, and creates nothing when it refuses', async () => {
+  it('are checked in their documented order, each with its status, and nothing is created if one is not met', async () => {
     const { world } = scene.app;
     const team = await scene.team();
     const call = (method: string, path: string, body?: unknown) =>
@@ -138,7 +138,7 @@ describe('the gate of a broadcast', () => {
     expect((await call('GET', '/broadcasts')).body.data).toHaveLength(1);
   });
 
-  it('refuses at creation what it would refuse at send, without creating the broadcast', async () => {
+  it('also apply to a broadcast that is created with send, which is then not created', async () => {
     const desk = await openDesk(scene);
     for (const change of [{ from: 'a@nowhere.example' }, { segment_id: null }, { html: null }, { subject: ' ' }]) {
       const made = await desk.call('POST', '/broadcasts', { ...desk.draft, ...change, send: true });
@@ -151,7 +151,7 @@ describe('the gate of a broadcast', () => {
     ).toBe(201);
   });
 
-  it('refuses a deleted segment and a missing template', async () => {
+  it('exclude a deleted segment and a missing template', async () => {
     const desk = await openDesk(scene);
     await desk.call('POST', '/templates', { name: 'T', html: 'x', alias: 'gone' });
     await desk.call('POST', '/templates/gone/publish');
@@ -168,7 +168,7 @@ describe('the gate of a broadcast', () => {
     expect((await send(desk, id)).body.message).toMatch(/^segment_id does not match a segment/);
   });
 
-  it('refuses a deleted topic, which would reach nobody', async () => {
+  it('exclude a deleted topic, which would reach nobody', async () => {
     const desk = await openDesk(scene);
     const topic = (await desk.call('POST', '/topics', { name: 'Gone', default_subscription: 'opt_in' })).body.id;
     const id = await desk.make({ topic_id: topic });
@@ -182,7 +182,7 @@ describe('the gate of a broadcast', () => {
     expect((await send(desk, id)).status).toBe(200);
   });
 
-  it('refuses a suspended team, and any team while sending is switched off', async () => {
+  it('exclude a suspended team, and any team while sending is switched off', async () => {
     const desk = await openDesk(scene);
     const { world } = scene.app;
     const id = await desk.make();
@@ -412,7 +412,7 @@ describe('cancel and resume of a broadcast', () => {
     expect((await desk.get(id)).status).toBe(status);
   });
 
-  it('a send and two cancels at once end in one consistent state', async () => {
+  it('concurrent send and cancel calls leave the broadcast in one consistent state', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     const cancel = () => desk.call('POST', `/broadcasts/${id}/cancel`);

@@ -124,7 +124,9 @@ describe('a contact that unsubscribed and was erased', () => {
     await erase(team, id);
     const page = await visit(scene, ofNews.unsubscribe);
     expect(page.text).toContain('You are not on the list');
-    expect((await press(scene, page, 'unsubscribe')).text).toContain('If it is added again, it will not receive News');
+    expect((await press(scene, page, 'unsubscribe')).text).toContain(
+      'If the address is added again, it will not receive News',
+    );
     expect(await fetchTopics(team, await create(team, { email: EMAIL }))).toEqual({ News: 'opt_out' });
     expect(await isOut(team, EMAIL)).toBe(false);
     await erase(team, EMAIL);

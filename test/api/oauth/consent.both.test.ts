@@ -55,7 +55,7 @@ describe('the consent page', () => {
     scene.clock.advance(86_400_000);
     const second = await asked();
     expect(fields(second)).toMatchObject({ approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '30' });
-    for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'counted separately for each'])
+    for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'its own daily email limit'])
       expect(second.text).toContain(says);
     // The limits apply to this app, person and team only.
     expect(fields(await asked(owner, app))).toMatchObject(none);

@@ -35,7 +35,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     ['delivered', { status: 'success', attempts: 1, lastStatus: 200 }],
     ['parked', { status: 'pending', parked: true }],
     ['waiting', { status: 'attempting', attempts: 3, dueAt: Number.MAX_SAFE_INTEGER }],
-  ] as const)('makes an event that is %s due now, with its whole schedule ahead', async (_, wishes) => {
+  ] as const)('a replay makes an event that is %s due now, with all its attempts ahead', async (_, wishes) => {
     const { add, replay, row } = await endpoint(await scene.team());
     const event = await add(wishes);
     const { status, body } = await replay(event);
@@ -49,7 +49,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     });
   });
 
-  it('makes an event due again that is due at this very moment', async () => {
+  it('an event that is already due can be replayed', async () => {
     const { add, replay, row } = await endpoint(await scene.team());
     const now = scene.clock.now();
     const event = await add({ status: 'pending', dueAt: now });
@@ -57,7 +57,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(await row(event)).toMatchObject({ due_at: now - 1 });
   });
 
-  it('refuses a disabled endpoint, and its event stays parked', async () => {
+  it('a replay to a disabled endpoint is refused, and the event stays parked', async () => {
     const { id, add, replay, row } = await endpoint(await scene.team(), 'disabled');
     const event = await add({ status: 'pending', parked: true });
     expect(await replay(event)).toMatchObject({
@@ -67,7 +67,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(await row(event)).toMatchObject({ parked: 1, due_at: null });
   });
 
-  it('is limited to ten a minute for a team, over all its endpoints and in any minute', async () => {
+  it('a team can make ten replays in any minute, over all its endpoints', async () => {
     const team = await scene.team();
     const one = await endpoint(team);
     const two = await endpoint(team);
@@ -87,7 +87,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect((await other.replay(await other.add())).status).toBe(200);
   });
 
-  it('changes and counts nothing when it is refused', async () => {
+  it('a refused replay changes and counts nothing', async () => {
     const team = await scene.team();
     const open = await endpoint(team);
     const shut = await endpoint(team, 'disabled');
@@ -107,7 +107,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect((await open.replay(`msg_${'0'.repeat(32)}`)).status).toBe(404);
   });
 
-  it('accepts ten of many requests at once', async () => {
+  it('ten of many concurrent replays are accepted', async () => {
     const { add, replay } = await endpoint(await scene.team());
     const event = await add();
     const answers = await Promise.all(Array.from({ length: 25 }, () => replay(event)));
@@ -115,7 +115,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(15);
   });
 
-  it('keeps its limit across a restart, and deletes records that no longer count', async () => {
+  it('the limit applies across a restart, and records that no longer count are deleted', async () => {
     const team = await scene.team();
     const { add, replay } = await endpoint(team);
     const event = await add();
@@ -128,7 +128,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(await scene.app.world.db.get(kept, [team.id])).toEqual({ n: 1 });
   });
 
-  it('takes no body', async () => {
+  it('a replay with a request body is refused', async () => {
     const team = await scene.team();
     const { id, add } = await endpoint(team);
     const path = `/webhooks/${id}/events/${await add()}/replay`;

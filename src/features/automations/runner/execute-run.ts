@@ -12,15 +12,15 @@ import {
 } from '../automation-runs.store.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { nextTurn, isoTime } from '../../../platform/clock.ts';
-import { isDatabaseSetback, createGroupCommit, eachAlone, type Executor } from '../../../platform/db/index.ts';
+import { isDatabaseSetback, createGroupCommit, runInSavepoints, type Executor } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { findGraph } from '../automations.store.ts';
 import type { ConnectionType, Graph, Step } from '../graph.ts';
-import { createTakeStep, Postponed, type Taken } from './take-step.ts';
+import { createTakeStep, Postponed, type StepResult } from './take-step.ts';
 import { recordEvents } from '../../../mail/events/index.ts';
 import { countUsage } from '../../../tenancy/usage/index.ts';
 
-/** The run was cancelled, or another process holds it. */
+/** The run was canceled, or another process holds it. */
 class TakenOver extends Error {}
 
 interface Note {
@@ -43,7 +43,7 @@ class RunWriter {
     this.#world = world;
     this.#owner = owner;
     const { db } = world;
-    this.#commit = db.dialect === 'pg' ? (work) => db.tx(work) : createGroupCommit(db).lane(eachAlone);
+    this.#commit = db.dialect === 'pg' ? (work) => db.tx(work) : createGroupCommit(db).lane(runInSavepoints);
   }
 
   /** Tries the step again later; nothing was done, and the step shows the reason. */
@@ -76,7 +76,7 @@ class RunWriter {
 
   async finish(
     run: RunRow,
-    { step, taken, next }: { step: Step; taken: Taken; next: Step | undefined },
+    { step, taken, next }: { step: Step; taken: StepResult; next: Step | undefined },
   ): Promise<void> {
     await this.#commit(async (tx) => {
       if (taken.work && !(await isHeld(tx, { id: run.id, owner: this.#owner }))) throw new TakenOver();
@@ -219,7 +219,7 @@ export function createRunExecutor(
         await writer.wait(run, step, taken.waitsUntil);
         return 'waits';
       }
-      const next = findNextStep(graph, step, taken.way ?? 'default');
+      const next = findNextStep(graph, step, taken.branch ?? 'default');
       await writer.finish(run, { step, taken, next });
       reportEffects(world, run, { taken, wakeQueue });
       return next;
@@ -242,7 +242,7 @@ export function createRunExecutor(
 function reportEffects(
   { log }: World,
   { id, automation_id: automationId }: RunRow,
-  { taken, wakeQueue }: { taken: Taken; wakeQueue: () => void },
+  { taken, wakeQueue }: { taken: StepResult; wakeQueue: () => void },
 ): void {
   try {
     taken.afterwards?.();
@@ -264,8 +264,8 @@ async function loadGraph({ db }: World, { id, automation_id: automationId, versi
 const findTrigger = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
 const stepAt = ({ steps }: Graph, wanted: string): Step | undefined => steps.find(({ key }) => key === wanted);
 
-function findNextStep(graph: Graph, { key }: Step, way: ConnectionType): Step | undefined {
-  const found = graph.connections.find(({ from, type }) => from === key && type === way);
+function findNextStep(graph: Graph, { key }: Step, branch: ConnectionType): Step | undefined {
+  const found = graph.connections.find(({ from, type }) => from === key && type === branch);
   return found && stepAt(graph, found.to);
 }
 

@@ -52,12 +52,12 @@ import { findTeam } from '../../../tenancy/teams/index.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** Result of a step: what it writes in the transaction that moves the run, or the time until which the run waits. */
-export interface Taken {
+export interface StepResult {
   waitsUntil?: number;
   /** Branch that a condition takes. */
-  way?: ConnectionType;
+  branch?: ConnectionType;
   output?: object;
-  /** Writes the effects; returns the output if only writing determines it. */
+  /** Writes the effects and returns the output, if it is only known then. */
   work?(tx: Executor): Promise<object | undefined>;
   /** Runs after the commit. */
   afterwards?(): void;
@@ -92,8 +92,8 @@ function createFieldReader(contact: ContactRow, declared: readonly PropertyRow[]
   };
 }
 
-const gone = (what: string): Refusal =>
-  refuse('validation_error', { status: 422, say: `The ${what} no longer exists.` });
+const notFoundInTeam = (what: string): Refusal =>
+  refuse('validation_error', { status: 422, say: `The ${what} was not found in this team.` });
 
 interface StepTexts {
   teamId: string;
@@ -116,7 +116,10 @@ interface Composed extends StepMail {
   madeFrom: string;
 }
 
-/** Finding the places of variables in HTML costs more than rendering it, and many runs send the same few templates. */
+/**
+ * Limits of the cache of composed templates: finding the places of variables in HTML costs more than rendering it, and
+ * many runs send the same few templates.
+ */
 const CACHED_MAX = 50;
 const CACHED_CHARS_MAX = 256 * 1024;
 const caches = new WeakMap<World, Map<string, Composed>>();
@@ -125,7 +128,7 @@ const caches = new WeakMap<World, Map<string, Composed>>();
 async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const { template, topicId, properties } = step;
   const team = await findTeam(world.db, step.teamId);
-  if (!team) throw gone('team');
+  if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
   const { name, sender_name, postal_address } = team;
   const madeFrom = JSON.stringify([step.teamId, subject, topicId, name, sender_name, postal_address, properties]);
@@ -175,7 +178,7 @@ function renderStep(
 
 const MINUTE_MS = 60_000;
 /** Delay of a step while a temporary condition prevents mail from being accepted. */
-const PUT_BACK_MS = {
+const RETRY_DELAY_MS = {
   quota: 15 * MINUTE_MS,
   domain: 5 * MINUTE_MS,
   marketing: 5 * MINUTE_MS,
@@ -194,7 +197,7 @@ interface SendConfig {
  * Sends the template to the contact through accept, in the transaction that moves the run on, so it is sent exactly
  * once, even after a crash. A contact that may not be mailed is skipped, and the run continues.
  */
-async function sendStep(world: World, run: RunRow, config: object): Promise<Taken> {
+async function sendStep(world: World, run: RunRow, config: object): Promise<StepResult> {
   const { db } = world;
   const { team_id: teamId, contact_id: contactId } = run;
   const use = config as SendConfig;
@@ -213,7 +216,7 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Take
       try {
         accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
       } catch (error) {
-        throw laterOr(error, world.clock.now());
+        throw toPostponement(error, world.clock.now());
       }
       return { email_id: send.id };
     },
@@ -222,10 +225,10 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Take
 }
 
 /** Turns a refusal that is temporary into a postponement: a used-up quota, or an unavailable service. */
-function laterOr(error: unknown, now: number): unknown {
+function toPostponement(error: unknown, now: number): unknown {
   if (!(error instanceof Refusal)) return error;
-  if (error.errorName.endsWith('_quota_exceeded')) return new Postponed(now + PUT_BACK_MS.quota, error.message);
-  return error.errorName === 'service_unavailable' ? new Postponed(now + PUT_BACK_MS.service, error.message) : error;
+  if (error.errorName.endsWith('_quota_exceeded')) return new Postponed(now + RETRY_DELAY_MS.quota, error.message);
+  return error.errorName === 'service_unavailable' ? new Postponed(now + RETRY_DELAY_MS.service, error.message) : error;
 }
 
 interface Mail {
@@ -244,7 +247,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   const { db, clock, ids } = world;
   const { teamId } = ctx;
   const template = await findPublishedTemplate(db, teamId, use.template.id);
-  if (!template) throw gone(`template ${use.template.id}`);
+  if (!template) throw notFoundInTeam(`template ${use.template.id}`);
   const { version } = template;
   const properties = await declaredProperties(db, teamId);
   const step = { teamId, template, subject: use.subject, topicId, properties };
@@ -254,9 +257,9 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   if (!sender.ok) throw invalidField('from', `from: ${sender.fault}`);
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, teamId, name);
   const domain = await findSendingDomain(world, teamId, sender.mailbox.domain);
-  if (!domain) throw gone(`domain ${sender.mailbox.domain}`);
+  if (!domain) throw notFoundInTeam(`domain ${sender.mailbox.domain}`);
   if (!maySend(domain)) {
-    throw new Postponed(clock.now() + PUT_BACK_MS.domain, `The domain ${domain.name} is not verified for sending.`);
+    throw new Postponed(clock.now() + RETRY_DELAY_MS.domain, `The domain ${domain.name} is not verified for sending.`);
   }
   const composed = await composeStep(world, step);
   if (composed.isMarketing) await mustBeSwitchedOn(world);
@@ -281,12 +284,12 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   return { send, isMarketing: composed.isMarketing };
 }
 
-/** Postpones marketing mail of automations while it is switched off, as broadcasts are. */
+/** Postpones the step while marketing mail is switched off. Broadcasts are postponed in the same way. */
 async function mustBeSwitchedOn(world: World): Promise<void> {
   const { isOn, reason } = await createSendSwitch(world, 'sending.marketing')();
   if (isOn) return;
   const because = reason === null ? '' : ` (${reason})`;
-  const until = world.clock.now() + PUT_BACK_MS.marketing;
+  const until = world.clock.now() + RETRY_DELAY_MS.marketing;
   throw new Postponed(until, `Marketing mail is switched off on this installation${because}.`);
 }
 
@@ -327,8 +330,8 @@ const isNumeric = (value: unknown): boolean =>
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Returns a function that takes one step; it throws for what can never succeed any more, which fails the run. */
-export function createTakeStep(world: World): (run: RunRow, step: Step) => Promise<Taken> {
+/** Returns a function that takes one step; it throws if the step can never succeed; the run then fails. */
+export function createTakeStep(world: World): (run: RunRow, step: Step) => Promise<StepResult> {
   const { db } = world;
 
   return async (run, step) => {
@@ -351,15 +354,15 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     }
   };
 
-  async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<Taken> {
+  async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<StepResult> {
     const contact = await contactNamed(db, teamId, contactId);
     const readField = createFieldReader(contact, await declaredProperties(db, teamId));
     const isMet = meetsRule(config, readField);
     if (isMet === undefined) {
       const field = listRuleFields(config).find((one) => readField(one) === undefined) ?? '';
-      throw gone(`property ${field.replace(/^properties\./, '')}`);
+      throw notFoundInTeam(`property ${field.replace(/^properties\./, '')}`);
     }
-    return { way: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
+    return { branch: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
   }
 
   /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */
@@ -375,7 +378,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     const { team_id: teamId, contact_id: id, depth } = run;
     const contact = await contactNamed(tx, teamId, id, true);
     const segment = await findSegment(tx, teamId, (config['segment_id'] as string).toLowerCase());
-    if (!segment) throw gone('segment');
+    if (!segment) throw notFoundInTeam('segment');
     await joinSegments(world, tx, contact, [segment.id], depth + 1);
   }
 
@@ -389,18 +392,18 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     const contact = await contactNamed(tx, teamId, id, true);
     const live = await liveTopics(tx, teamId);
     const topicId = topic.toLowerCase();
-    if (!live.some((one) => one.id === topicId)) throw gone('topic');
+    if (!live.some((one) => one.id === topicId)) throw notFoundInTeam('topic');
     await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, depth: depth + 1 });
   }
 }
 
 /** Waits the first time; the step is done when the run comes back to it. */
-async function delay({ db, clock }: World, run: RunRow, { key, config }: Step): Promise<Taken> {
+async function delay({ db, clock }: World, run: RunRow, { key, config }: Step): Promise<StepResult> {
   const before = (await stepsOfRun(db, run.id)).find((one) => one.step_key === key);
   if (before) {
     const output = JSON.parse(before.output ?? '{}') as { until?: string };
     const end = Date.parse(output.until ?? '');
-    // A run that was claimed before the wait was written has not waited.
+    // This run was claimed before its wait was stored, so it must still wait.
     return Number(run.due_at) < end ? { waitsUntil: end } : { output };
   }
   const { duration, until } = config as { duration?: string; until?: string };

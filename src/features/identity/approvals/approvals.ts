@@ -3,7 +3,7 @@ import { hasGrown } from '../../campaigns/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
-import { mustReach, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
+import { authorize, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
 import { notifyByMail } from '../accounts/passwords.ts';
 import { nameOfGrant, actorOfGrant } from '../oauth/grants.ts';
 import {
@@ -300,10 +300,10 @@ export async function approveCall(
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
   const access = maker.findRequirement(row.operation_id);
-  mustReach(ctx.actor, access);
+  authorize(ctx.actor, access);
   const actor = await actorOfGrant(store, row.grant_id);
   if (!actor) throw ended();
-  mustReach(actor, access);
+  authorize(actor, access);
   const held = readCall(row.operation_id, row.call);
   const key = readIdempotencyKey(held.call) ?? `approval ${id}`;
   const { call, files } = await fill(held.call);

@@ -340,7 +340,7 @@ export interface NotSignedIn {
 export async function startSignIn(
   { store, browser }: NobodyCtx<World>,
   { email, next }: { email: string; next: string | undefined },
-): Promise<{ kind: 'led'; to: string } | NotSignedIn> {
+): Promise<{ kind: 'redirect'; to: string } | NotSignedIn> {
   const address = readAddress(email);
   const domain = address === undefined ? undefined : domainOfAddress(address);
   if (address === undefined || domain === undefined) return { kind: 'refused', why: 'bad_email' };
@@ -354,7 +354,7 @@ export async function startSignIn(
       redirectUri: buildRedirectUri(store),
     });
     keepAttempt(store, browser, attempt);
-    return { kind: 'led', to };
+    return { kind: 'redirect', to };
   });
 }
 

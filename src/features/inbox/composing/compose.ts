@@ -164,7 +164,7 @@ const EVERY = '*@';
 interface InboxSender {
   from: string;
   replyTo: string | undefined;
-  /** Addresses of the inbox, normalised for comparison. */
+  /** Addresses of the inbox, normalized for comparison. */
   own: ReadonlySet<string>;
 }
 

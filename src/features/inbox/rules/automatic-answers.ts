@@ -71,7 +71,7 @@ function addressIn(written: string): string[] {
   return parsed.ok ? [normalizeAddress(parsed.mailbox.address)] : [];
 }
 
-/** Facts about a message that an inbox might reply to automatically. Addresses are normalised. */
+/** Facts about a message that an inbox might reply to automatically. Addresses are normalized. */
 export interface AutomaticAnswerAsk {
   mail: Pick<IncomingMail, 'proof' | 'ownAddresses'>;
   /** Recipient of the reply. */

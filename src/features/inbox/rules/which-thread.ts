@@ -25,7 +25,7 @@ export interface ThreadCandidate {
   keyKind: 'sent' | 'received' | 'referenced' | null;
   /** Subjects of the message that has the id, and of the thread: a reply may be to either. */
   subjects: readonly string[];
-  /** Normalised addresses of everybody but the inbox. */
+  /** Normalized addresses of everybody but the inbox. */
   participants: ReadonlySet<string>;
   /** Time of its newest message. */
   lastMessageAt: number;
@@ -197,7 +197,7 @@ const MESSAGE_ID = { first: 1, last: 0 };
 /** `forged`: DMARC of the From domain asks to reject or quarantine it. `unknown`: anybody may have written it. */
 export type SenderProof = 'proved' | 'unknown' | 'forged';
 
-/** Facts from a received message about its place in a conversation, for one inbox. Addresses are normalised. */
+/** Facts from a received message about its place in a conversation, for one inbox. Addresses are normalized. */
 export interface IncomingMail {
   inboxId: string;
   /** Addresses of the inbox itself. */

@@ -68,7 +68,7 @@ export async function listInboxRows(
 export const channelRows = (db: Executor, teamId: string): Promise<InboxRow[]> =>
   db.all<InboxRow>(`select * from inboxes where ${LIVE} and channel <> 'personal' order by id`, [teamId]);
 
-/** Lists the inboxes that mail to these addresses goes to; the addresses are normalised. */
+/** Lists the inboxes that mail to these addresses goes to; the addresses are normalized. */
 export function inboxesAt(db: Executor, teamId: string, keys: readonly string[]): Promise<InboxRow[]> {
   const own = textsIn(db.dialect, 'address_key', keys);
   const forwarded = textsIn(db.dialect, 'receiving_address', keys);

@@ -93,7 +93,7 @@ export interface InboxMail {
   hasAttachment: boolean;
   /** Keys by which its thread is found later: its own id, and every id that it references. */
   keys: readonly { key: string; kind: KeyKind }[];
-  /** Normalised addresses of the participants, without the inbox. */
+  /** Normalized addresses of the participants, without the inbox. */
   participants: readonly string[];
   /** Subject in the form that an inbox threading by subject compares. */
   subjectKey: string;

@@ -2,7 +2,7 @@ import type { Executor, Value } from '../../../platform/db/index.ts';
 import { uuidsIn } from '../../../platform/db/index.ts';
 import type { StoredFolder } from './rows.ts';
 
-/** Neighbouring emails of one inbox, from the first id to the last. */
+/** Neighboring emails of one inbox, from the first id to the last. */
 export interface InboxBlock {
   id: number;
   first_id: string;
@@ -148,7 +148,7 @@ export async function inboxEmailAfter(
   return (await db.get<{ email_id: string }>(sql, [inboxId, ...edges.values, skip]))?.email_id;
 }
 
-/** Conditions that an email must meet, with texts normalised for comparison; one entry of each list has to match. */
+/** Conditions that an email must meet, with texts normalized for comparison; one entry of each list has to match. */
 export interface EmailMatch {
   query: string | undefined;
   from: readonly string[] | undefined;

@@ -98,7 +98,7 @@ function warnOfVariables(draft: VersionRow, keys: UsedKeys): string[] {
   });
 }
 
-/** A send can give no value to an undeclared variable; most likely its name is misspelt. */
+/** A send can give no value to an undeclared variable; most likely its name is misspelled. */
 function undeclared(keys: UsedKeys, variables: readonly Variable[]): FieldFault[] {
   const declared = new Set([...variables.map(({ key }) => key), ...BUILT_IN_KEYS, ...TEAM_KEYS]);
   return (['html', 'text', 'subject'] as const).flatMap((field) => {

@@ -75,7 +75,7 @@ export function eventFrame(
 
 export const closedFrame = (reason: ClosedReason): string => frame('closed', { reason, message: CLOSED[reason] });
 
-/** Formats a frame. One `data` line is enough: serialised JSON has no line breaks. */
+/** Formats a frame. One `data` line is enough: serialized JSON has no line breaks. */
 function frame(event: string, data: unknown, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

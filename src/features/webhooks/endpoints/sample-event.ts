@@ -5,7 +5,7 @@ import {
   type UNTOLD,
   type EventData,
   type EventType,
-  type Happening,
+  type EventDraft,
   type InboxThreadData,
   type RecordedEvent,
 } from '../../../mail/events/index.ts';
@@ -238,7 +238,7 @@ function sampleEvent(
 ): { event: RecordedEvent; email: PayloadEmail } {
   const subjectId = ids.uuid();
   const data = SAMPLES[type](subjectId, isoTime(at));
-  const event = { id: ids.uuid(), teamId, subjectId, at, ...({ type, data } as Happening) };
+  const event = { id: ids.uuid(), teamId, subjectId, at, ...({ type, data } as EventDraft) };
   const email: PayloadEmail = {
     sender: 'You <you@example.com>',
     to_list: JSON.stringify(to),

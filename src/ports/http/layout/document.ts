@@ -17,7 +17,7 @@ export const renderDocument = (title: string, content: string, style: string): s
 /** Isolates text of other people, because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
-/** Colours of all pages. `edge` is dark enough to mark a field; `line` only separates. */
+/** Colors of all pages. `edge` is dark enough to mark a field; `line` only separates. */
 const COLOURS = `
 :root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff;--ink:#1b1f24;--quiet:#57606a;--line:#d8dee4;--edge:#8c959f;--accent:#0b57d0;--on-accent:#fff;--bad:#b3261e}
 @media (prefers-color-scheme:dark){:root{--ground:#0f1216;--card:#181c22;--ink:#e6e9ee;--quiet:#9aa4b0;--line:#2d333b;--edge:#6e7681;--accent:#8ab4f8;--on-accent:#0f1216;--bad:#f2b8b5}}

@@ -31,7 +31,7 @@ export const CURATED = [
   'getEmail',
   'listEmailEvents',
   'listEmailAttempts',
-  // Moving or cancelling a scheduled email while there is time: an agent should not have to search for it.
+  // Moving or canceling a scheduled email while there is time: an agent should not have to search for it.
   'updateEmail',
   'cancelEmail',
   // Replies to mail that was sent.

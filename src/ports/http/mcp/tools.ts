@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
   readRequirement,
-  checkReach,
+  checkPermission,
   scopeOfFields,
   scopesLacking,
   type OpenApiDocument,
@@ -10,7 +10,7 @@ import {
 } from '../../../contract/index.ts';
 import { operations as verbs } from '../../../operations.ts';
 import { notFound, refuse, Refusal } from '../../../platform/refusal.ts';
-import { decideAdmission, computeLeastEffect, mustReach } from '../../../tenancy/access/index.ts';
+import { decideAdmission, computeLeastEffect, authorize } from '../../../tenancy/access/index.ts';
 import { CURATED, buildAnnotations, buildTool, type Assistant, type CallOperation } from './operation-tool.ts';
 
 /** About 15,000 tokens: what clients still hand to a model in one piece. */
@@ -229,7 +229,7 @@ export function createTools({ document, validators, callOperation, newMark, toRe
     operation: OperationValidators,
     { given, part }: { given: unknown; part?: number | undefined },
   ): Promise<CallToolResult> {
-    mustReach(assistant.actor, readRequirement(operation.operation));
+    authorize(assistant.actor, readRequirement(operation.operation));
     const readable = buildAnnotations(operation).readOnlyHint ? operation.operationId : undefined;
     if (part !== undefined && readable === undefined) throw bad('part can only be used with operations that only read');
     const answer = await callOperation(assistant, operation, given);
@@ -259,7 +259,7 @@ export function createTools({ document, validators, callOperation, newMark, toRe
       const operation = operationIn(call)?.operation;
       if (!operation) return [];
       const access = readRequirement(operation);
-      const reach = checkReach(actor, access);
+      const reach = checkPermission(actor, access);
       if (reach === 'lacks_scope') return scopesLacking(access, actor.scopes);
       if (reach !== 'reached') return [];
       const given = call.name === CALL ? call.arguments['arguments'] : call.arguments;
@@ -291,7 +291,7 @@ function buildResult(answer: unknown, { part, ...showing }: Showing & { part: nu
 
 /** Omits operations that a limit refuses for every input; operations that can be approved are offered. */
 const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
-  checkReach(actor, readRequirement(operation.operation)) === 'reached' &&
+  checkPermission(actor, readRequirement(operation.operation)) === 'reached' &&
   !(decideAdmission(actor.limits, computeLeastEffect(operation)) instanceof Refusal);
 
 /** Makes each tool once. */

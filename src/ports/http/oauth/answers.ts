@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { checkReach, scopesLacking, type Requirement } from '../../../contract/index.ts';
+import { checkPermission, scopesLacking, type Requirement } from '../../../contract/index.ts';
 import type { Refusal } from '../../../platform/refusal.ts';
 import type { Actor } from '../../../tenancy/access/index.ts';
 import { describable, OauthRefusal } from '../../../features/identity/index.ts';
@@ -120,7 +120,7 @@ export function challengeForScope(
   actor: Actor,
   { access, origin }: { access: Requirement; origin: string },
 ): void {
-  if (actor.kind !== 'oauth_grant' || checkReach(actor, access) !== 'lacks_scope') return;
+  if (actor.kind !== 'oauth_grant' || checkPermission(actor, access) !== 'lacks_scope') return;
   challengeForScopes(reply, scopesLacking(access, actor.scopes), origin);
 }
 

@@ -68,11 +68,11 @@ function renderMessage(message: ApprovalMessage): string {
 function renderAudience({ audience }: ApprovalContent): string {
   if (audience === null) return '';
   const { contacts, subscribed, subscribed_before: before, segment_name: segment, topic_name: topic } = audience;
-  const earlier = before === null || before === subscribed ? '' : `; ${before} when the app asked`;
+  const earlier = before === null || before === subscribed ? '' : ` (${before} when the app made the request)`;
   const rows = {
     Segment: segment,
     Topic: topic ?? '',
-    Contacts: `${contacts}, of which ${subscribed} are subscribed${earlier}`,
+    Contacts: `${contacts} ${contacts === 1 ? 'contact' : 'contacts'}, ${subscribed} subscribed${earlier}`,
   };
   return `<h2>Recipients</h2>${renderRows(rows)}`;
 }
@@ -144,8 +144,17 @@ export const approvalsPage: PeoplePage = {
   }),
 };
 
+const STATUSES: Record<One['status'], string> = {
+  pending: 'Waiting for approval',
+  running: 'In progress',
+  done: 'Done',
+  failed: 'Failed',
+  rejected: 'Rejected',
+  expired: 'Expired',
+};
+
 function renderRow(one: AnswerOf<'listApprovals'>['data'][number]): string {
-  const about = `${bdi(one.grant.client_name)}, ${timeInWords(Date.parse(one.created_at))}, ${one.status}`;
+  const about = `${bdi(one.grant.client_name)}, ${timeInWords(Date.parse(one.created_at))}, ${STATUSES[one.status]}`;
   return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}<br><span class="quiet">${about}</span></div></li>`;
 }
 
@@ -175,7 +184,7 @@ async function showRequest(ctx: PersonCtx, id: string, fault?: Refusal): Promise
     content: [
       fault ? renderAlert(fault.message) : '',
       renderOutcome(one),
-      `<p>The app <strong>${bdi(one.grant.client_name)}</strong> made this request on ${timeInWords(Date.parse(one.created_at))}. If you approve it, it is carried out exactly as shown.</p>`,
+      `<p>The app <strong>${bdi(one.grant.client_name)}</strong> made this request on ${timeInWords(Date.parse(one.created_at))}. If you approve it, it is executed exactly as shown.</p>`,
       renderContent(one),
       renderFiles(one),
       `<h2>API call</h2><pre>${escapeHtml(escapeMarks(formatCall(one)))}</pre>`,
@@ -195,7 +204,7 @@ function renderDecisions(
   form: ShowForm,
 ): string {
   const not = findRefusal('approveCall') ?? findRefusal(operation);
-  const refused = not && `<p>You cannot approve this: ${bdi(not.message)}</p>`;
+  const refused = not && `<p>You cannot approve this request. ${bdi(not.message)}</p>`;
   const approve = refused ?? (content?.is_changed ? '' : form('Approve', 'approve', false));
   return approve + (findRefusal('rejectCall') === undefined ? form('Reject', 'reject', true) : '');
 }
@@ -206,11 +215,11 @@ function renderOutcome({ status, error, decided_by: by }: One): string {
     case 'pending':
       return '';
     case 'done':
-      return renderStatus(`This request was approved${who} and carried out.`);
+      return renderStatus(`This request was approved${who} and executed.`);
     case 'failed':
       return renderAlert(`This request was approved${who} but failed: ${error?.message ?? ''}`);
     case 'running':
-      return renderStatus(`This request was approved${who} and is being carried out.`);
+      return renderStatus(`This request was approved${who} and is in progress.`);
     case 'rejected':
       return renderStatus(`This request was rejected${who}.`);
     case 'expired':

@@ -38,14 +38,15 @@ const DAY_MS = 24 * 3_600_000;
 const DAYS = [1, 7, 30, 90, 365];
 
 const APPROVALS = [
-  { value: 'none', label: 'Nothing' },
-  { value: 'broadcasts', label: 'Sending broadcasts' },
-  { value: 'sends', label: 'Everything that sends email or may cause email to be sent' },
-  { value: 'changes', label: 'Everything that makes a change or sends email' },
+  { value: 'none', label: 'never' },
+  { value: 'broadcasts', label: 'sends a broadcast' },
+  { value: 'sends', label: 'sends any email or triggers one' },
+  { value: 'changes', label: 'changes anything or sends email' },
 ] as const;
 
 const MAY_SEND: ReadonlySet<Scope> = new Set([
   'emails:send',
+  'inbox:write',
   'broadcasts:write',
   'events:send',
   'contacts:write',
@@ -53,7 +54,7 @@ const MAY_SEND: ReadonlySet<Scope> = new Set([
 ] as const);
 
 const LIMIT_HINT =
-  'With this limit, the app cannot send broadcasts, report events, reschedule emails, or change contacts, automations or templates, unless the request was approved.';
+  'With this limit or the one above, the app cannot send broadcasts, report events, reschedule emails, or change contacts, automations or templates, unless you approve the request.';
 
 /**
  * Returns the fields by which a person limits an app; limits that make no difference for these scopes are left out.
@@ -79,7 +80,7 @@ const changeFields = (now: Limited | undefined): Field[] => [
   {
     name: 'approval',
     autocomplete: 'off',
-    label: 'Require approval for',
+    label: 'Ask me before the app…',
     options: APPROVALS,
     value: now?.limits.approval ?? 'none',
     hint: 'Requests wait in your account until they are approved or rejected. You are notified by email.',
@@ -91,7 +92,6 @@ const sendFields = (now: Limited | undefined): Field[] => [
     name: 'own_domains',
     type: 'checkbox',
     autocomplete: 'off',
-    hint: LIMIT_HINT,
     label: 'Send only to addresses at your team’s own domains',
     isChecked: now?.limits.recipients === 'own_domains',
   },
@@ -163,10 +163,10 @@ function readExpiry(ends: string, now: number): string | null {
 
 /** Returns the limits in words, one per line; empty if there are none. */
 function describeLimits({ limits, expiresAt }: Limited): string[] {
-  const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label.toLowerCase();
+  const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label;
   return [
     limits.readOnly ? 'Read-only access' : '',
-    limits.approval === 'none' ? '' : `Requires approval for: ${approval}`,
+    limits.approval === 'none' ? '' : `Asks you before it ${approval}`,
     limits.recipients === 'any' ? '' : 'Sends only to addresses at your team’s own domains',
     limits.emailsPerDay === null ? '' : `Sends at most ${limits.emailsPerDay} emails per day`,
     expiresAt === null ? '' : `Access expires ${timeInWords(expiresAt)}`,
@@ -290,8 +290,7 @@ export const consentPage: PeoplePage = {
   }),
   post: forSignedIn(async (ctx, { form }) => {
     const decision = form.get('decision');
-    if (decision !== 'allow' && decision !== 'refuse')
-      return renderUnknownApp('This form does not contain a decision.');
+    if (decision !== 'allow' && decision !== 'refuse') return renderNoDecision();
     const answer = await attempt(saveDecision(ctx, form, decision === 'allow'));
     if (!(answer instanceof Refusal)) return { to: answer };
     // The limit is not valid. The form on the previous page can still be sent.
@@ -332,11 +331,10 @@ function renderConsent(
     content: [
       `<p><strong>${bdi(client.name)}</strong> wants to act for you in the team <strong>${bdi(team.name)}</strong>.</p>`,
       `<h2>This app will be able to</h2><ul>${scopes.join('')}</ul>`,
-      request.resource === 'mcp' ? '<p>It can do this only through <code>/mcp</code>.</p>' : '',
+      request.resource === 'mcp' ? '<p>This access works only through the MCP server of this service.</p>' : '',
       `<dl><div><dt>Signed in as</dt><dd>${bdi(actor.name)} (role in the team: ${actor.role ?? 'none'})</dd></div>`,
       `<div><dt>Redirects to</dt><dd>${bdi(place)}</dd></div></dl>`,
       '<p>This service does not verify who made the app. Authorize it only if you started this yourself. The app can never do more than your own role allows. You can revoke access at any time in your account, under Authorized apps; so can an admin of the team.</p>',
-      '<p class="quiet">If the app uses a one-time token twice, its access is revoked and it has to ask you again. This is how stolen tokens are detected.</p>',
       before ? renderEarlierGrant(before) : '',
       '<h2>Limit access (optional)</h2>',
       form('Authorize', 'allow', false, limitFields(request.scopes, before, chooseDays(before, store.clock.now()))),
@@ -353,7 +351,7 @@ function renderConsent(
 function renderEarlierGrant(before: Limited): string {
   const limits = describeLimits(before).map((line) => `<li>${escapeHtml(line)}</li>`);
   const kept = limits.length === 0 ? 'It has no limits.' : `Its limits are:</p><ul>${limits.join('')}</ul><p>`;
-  return `<h2>This app already has access</h2><p>${kept} The form below starts with the same settings. Authorizing the app again does not replace its earlier access, and emails per day are counted separately for each. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
+  return `<h2>This app already has access</h2><p>${kept} The form below starts with the same settings. If you authorize it again, the earlier access stays, with its own daily email limit. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
 }
 
 /** Returns the target as a Content-Security-Policy source. An IPv6 address cannot be expressed, so its scheme is used. */
@@ -366,6 +364,13 @@ function toPolicySource(target: URL): string {
 const renderUnknownApp = (say: string): Shown => ({
   title: 'This app cannot be authorized',
   content: `<p>${bdi(say)}</p><p>No access was granted.</p>`,
+  status: 400,
+  isFault: true,
+});
+
+const renderNoDecision = (): Shown => ({
+  title: 'Request not understood',
+  content: '<p>No decision was sent. Go back and choose Authorize or Cancel.</p>',
   status: 400,
   isFault: true,
 });

@@ -26,7 +26,7 @@ import {
   type ValueId,
 } from '../../../contract/index.ts';
 import { Answered } from '../../../tenancy/access/index.ts';
-import { mustReach } from '../../../tenancy/access/index.ts';
+import { authorize } from '../../../tenancy/access/index.ts';
 import { createRunner } from '../answerer.ts';
 import { checkBody, checkParameters } from '../check-request.ts';
 import { accountPage, sessionsPage, teamPage } from './account.ts';
@@ -261,7 +261,7 @@ const createRefusalFinder =
     const operation = validators.operations.get(id)?.operation;
     if (!operation || !session) return undefined;
     try {
-      mustReach(session.actor, readRequirement(operation));
+      authorize(session.actor, readRequirement(operation));
       return undefined;
     } catch (error) {
       if (error instanceof Refusal) return error;
@@ -288,7 +288,7 @@ function createCalls({ validators, services }: PeoplePageParts) {
       const caller = access.permission === 'none' ? undefined : session;
       if (access.permission !== 'none') {
         if (!session) throw refuse('missing_api_key', { say: 'Sign in first.' });
-        mustReach(session.actor, access);
+        authorize(session.actor, access);
       }
       const parameters = { path: { ...(call.path ?? {}) }, query: { ...(call.query ?? {}) }, header: {} };
       checkParameters(operation, parameters);

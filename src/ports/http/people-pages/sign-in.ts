@@ -186,7 +186,7 @@ async function startSso(ctx: PageCtx, fields: Fields): Promise<Shown | Redirect>
   const email = fields.get('email') ?? '';
   const next = ownPath(fields.get('next'));
   const done = await startSignIn(ctx, { email, next });
-  if (done.kind === 'led') return done;
+  if (done.kind === 'redirect') return done;
   if (done.why !== 'bad_email' && done.why !== 'no_sso') return renderSsoFault(done);
   return askForEmail(ctx, { next, email, fault: SSO_FAULTS[done.why] });
 }

@@ -104,7 +104,7 @@ function renderFiles(reading: MessageReading): string {
   return `<section aria-labelledby="files"><h2 id="files">Attachments</h2><ul>${items.join('')}</ul></section>`;
 }
 
-/** Renders a result as a mark and a word, never by colour alone. */
+/** Renders a result as a mark and a word, never by color alone. */
 const renderResult = (result: string): string =>
   `${result === 'pass' ? '✓' : result === 'none' ? '·' : '✗'} ${escapeHtml(result)}`;
 

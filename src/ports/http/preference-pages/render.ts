@@ -66,15 +66,16 @@ export function renderPreferences(shown: Shown): string {
   if (!shown.contact) return renderErased(shown, 'unsubscribe_all');
   const { isUnsubscribed, topics, done } = shown;
   const back = shown.mayJoin ? renderForm(shown, 'subscribe_all', renderButton('Subscribe again', 'second')) : '';
-  return renderTeamPage(shown, `Email preferences for ${senderName(shown)}`, [
+  const leave = renderForm(shown, 'unsubscribe_all', renderButton('Unsubscribe from everything', 'second'));
+  const allEmail = isUnsubscribed ? back : leave;
+  return renderTeamPage(shown, `Email preferences: ${senderName(shown)}`, [
     renderStatus(done === undefined ? '' : SAVED[done]),
     `<p>These preferences apply to ${renderEmail(shown)}.</p>`,
     isUnsubscribed
       ? '<p>You have unsubscribed from everything. Your choices below take effect when you subscribe again.</p>'
       : '',
     shown.mayJoin && topics.length > 0 ? renderTopics(shown) : '',
-    '<h2>All email</h2>',
-    isUnsubscribed ? back : renderForm(shown, 'unsubscribe_all', renderButton('Unsubscribe from everything', 'second')),
+    allEmail === '' ? '' : `<h2>All email</h2>\n${allEmail}`,
   ]);
 }
 
@@ -134,9 +135,9 @@ function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): s
   const what = does === 'unsubscribe' ? renderSubject(shown) : `email from ${bdi(senderName(shown))}`;
   return renderTeamPage(shown, 'You are not on the list', [
     renderStatus(done === 'unsubscribed' && isOut ? 'Done.' : ''),
-    `<p>${bdi(senderName(shown))} no longer has the address that this email was sent to, so nothing is sent to it.</p>`,
-    isOut ? `<p>If it is added again, it will not receive ${what}.</p>` : '',
-    does === undefined || isOut ? '' : renderForm(shown, does, renderButton('Unsubscribe, even if it is added again')),
+    `<p>${bdi(senderName(shown))} has deleted the address this link was sent to and no longer sends email to it.</p>`,
+    isOut ? `<p>If the address is added again, it will not receive ${what}.</p>` : '',
+    does === undefined || isOut ? '' : renderForm(shown, does, renderButton('Stay unsubscribed')),
   ]);
 }
 

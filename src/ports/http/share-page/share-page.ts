@@ -44,7 +44,7 @@ const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({
 });
 
 /**
- * Limit of cached rendered emails. Links are opened again and again, and a hostile body of 2 MB is rendered to twelve.
+ * Limit of cached rendered emails. Links are opened again and again, and a hostile 2 MB body can grow to 12 MB.
  */
 const EMAILS_MAX = 256;
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -162,7 +162,7 @@ const STATES: Record<string, string> = {
   bounced: 'Bounced',
   complained: 'Reported as spam',
   failed: 'Failed',
-  suppressed: 'Not sent: the address is suppressed',
+  suppressed: 'Not sent (address suppressed)',
   canceled: 'Canceled',
 };
 
@@ -223,7 +223,7 @@ interface SharePage {
   withRemoteImages: boolean;
 }
 
-/** Inserts the content as it was rendered once: megabytes of it are only copied for each reader. */
+/** Inserts the cached rendering, so a reader costs only a copy. */
 export function renderSharePage({ email, content, withRemoteImages }: SharePage): Buffer {
   const subject = email.subject.trim() === '' ? '(no subject)' : email.subject;
   const parts: (string | Buffer)[] = [
@@ -294,7 +294,7 @@ const renderTime = (ms: number): string => `<time datetime="${new Date(ms).toISO
 /** Renders the page for a link that never existed, has expired, or was revoked, so that these look the same. */
 const renderNoSharePage = (): string =>
   renderDocument(
-    'Link not found',
+    'This link does not work',
     `<main><h1>This link does not work</h1>
 <p>It may have expired or been revoked. Ask the person who sent it to you for a new one.</p></main>`,
     readingStyle,
@@ -303,7 +303,7 @@ const renderNoSharePage = (): string =>
 /** Renders the page for a valid link while too many others are being opened. */
 const renderBusyPage = (): string =>
   renderDocument(
-    'Try again soon',
+    'Too many shared emails are being opened right now',
     `<main><h1>Too many shared emails are being opened right now</h1>
 <p>The link works. Open it again in a few seconds.</p></main>`,
     readingStyle,

@@ -7,7 +7,7 @@ import { sendOne, share } from './shared.ts';
 const HOUR_MS = 3_600_000;
 const NEVER_MADE = `/share/rs_${'A'.repeat(32)}`;
 
-describe('the end of a share link', () => {
+describe('share links', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('the end of a share link', () => {
   };
   const revoke = (emailId: string, key = team.key) => scene.api('DELETE', `/emails/${emailId}/share`, { key });
 
-  it('is exactly at expires_in, to the millisecond', async () => {
+  it('a share link expires exactly after expires_in', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id, { expires_in: '10m' });
     scene.clock.advance(600_000 - 1);
@@ -32,7 +32,7 @@ describe('the end of a share link', () => {
     expect(await fetchStatus(path)).toBe(404);
   });
 
-  it('is after 48 hours by default', async () => {
+  it('a share link expires after 48 hours by default', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     scene.clock.advance(48 * HOUR_MS - 1);
@@ -41,7 +41,7 @@ describe('the end of a share link', () => {
     expect(await fetchStatus(path)).toBe(404);
   });
 
-  it('can be caused for every link of an email by DELETE /emails/{email_id}/share, and for no other', async () => {
+  it('DELETE /emails/{email_id}/share revokes every link of that email and no other', async () => {
     const { id } = await sendOne(scene, team);
     const other = await sendOne(scene, team);
     const paths = [await share(scene, team, id), await share(scene, team, id)];
@@ -53,7 +53,7 @@ describe('the end of a share link', () => {
     expect(await fetchStatus(await share(scene, team, id))).toBe(200);
   });
 
-  it('is not counted as a revocation if it was in the past', async () => {
+  it('an expired link is not counted as revoked', async () => {
     const { id } = await sendOne(scene, team);
     await share(scene, team, id, { expires_in: '1s' });
     scene.clock.advance(1000);
@@ -61,7 +61,7 @@ describe('the end of a share link', () => {
     expect(await loadCount(id)).toBe(0);
   });
 
-  it('cannot be caused by another team, which does not learn that the email exists', async () => {
+  it('another team cannot revoke a link, and does not learn that the email exists', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     const stranger = await scene.team();
@@ -71,7 +71,7 @@ describe('the end of a share link', () => {
     expect(await fetchStatus(path)).toBe(200);
   });
 
-  it('looks the same as an unknown or revoked link, to programs and to browsers', async () => {
+  it('an expired link looks the same as an unknown or revoked one, to programs and to browsers', async () => {
     const { id } = await sendOne(scene, team);
     const expired = await share(scene, team, id, { expires_in: '1s' });
     scene.clock.advance(1000);
@@ -86,7 +86,7 @@ describe('the end of a share link', () => {
     }
   });
 
-  it('gives a program the error body, and a browser a page with advice', async () => {
+  it('an unknown link returns JSON to programs and a page to browsers', async () => {
     const program = await scene.api('GET', NEVER_MADE);
     expect(program).toMatchObject({ status: 404, body: { statusCode: 404, name: 'not_found' } });
     const browser = await askRaw(scene, NEVER_MADE, 'text/html');
@@ -96,14 +96,14 @@ describe('the end of a share link', () => {
     expect(browser.text).toContain('This link does not work');
   });
 
-  it('comes with the removal of its email', async () => {
+  it('a share link is removed with its email', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     await scene.app.world.db.run('delete from emails where id = ?', [id]);
     expect(await fetchStatus(path)).toBe(404);
   });
 
-  it('is in the same transaction as the removal of its email', async () => {
+  it('share links are removed in the transaction that removes their emails', async () => {
     const one = await sendOne(scene, team);
     const two = await sendOne(scene, team);
     const kept = await sendOne(scene, team);
@@ -114,7 +114,7 @@ describe('the end of a share link', () => {
     expect([await loadCount(one.id), await loadCount(two.id), await loadCount(kept.id)]).toEqual([0, 0, 1]);
   });
 
-  it('lets the sweep delete the link and nothing else', async () => {
+  it('the sweep deletes expired links and nothing else', async () => {
     const { id } = await sendOne(scene, team);
     await forgetExpiredShares(scene.app.world);
     await share(scene, team, id, { expires_in: '1 hour' });
