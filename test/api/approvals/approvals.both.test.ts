@@ -375,7 +375,7 @@ describe('an assistant that needs an approval', () => {
     const token = await tokenFor('sends');
     await using client = await CLIENTS['2026-07-28'](`${scene.app.world.origin()}/mcp`, token);
     const held = await client.call('sendEmail', email('By an assistant'));
-    expect([held.isError, held.text]).toEqual([true, expect.stringContaining('waits for a person to approve')]);
+    expect([held.isError, held.text]).toEqual([true, expect.stringContaining('A person has to approve this request')]);
     const id = /approval_id (\S+?),/.exec(held.text)?.[1] ?? '';
     const ask = async () =>
       client.call('call_operation', { operation_id: 'getApproval', arguments: { approval_id: id } });
