@@ -215,7 +215,7 @@ it('an installation starts while the object store is away, and never with the bu
   const mark = server.objects.get('installation.id');
   server.objects.delete('installation.id');
   await expect(scene.restart()).rejects.toThrow(
-    /s3:\/\/mail at .* is not the store of installation .*bucket and prefix/,
+    /s3:\/\/mail at .* is not the store of installation .*bucket and the prefix/,
   );
   if (mark) server.objects.set('installation.id', mark);
   await scene.restart();

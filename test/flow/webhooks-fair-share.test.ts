@@ -87,7 +87,7 @@ describe('an endpoint whose response never ends', () => {
 describe('a faulty response', () => {
   it.each([
     ['SSH-2.0-OpenSSH\r\n\r\n', 'The response is not HTTP/1.1: Expected HTTP/, RTSP/ or ICE/.'],
-    ['HTTP/1.1 103 A\r\n\r\n'.repeat(17), 'interim answers (1xx)'],
+    ['HTTP/1.1 103 A\r\n\r\n'.repeat(17), 'interim responses (1xx)'],
     ['\r\n'.repeat(70_000), 'more than 128 KB'],
     ['HTTP/1.1 101 A\r\n\r\n', '101 Switching Protocols'],
     [`HTTP/1.1 200 A\r\na: ${'b'.repeat(17_000)}\r\n\r\n`, 'longer than 16 KB'],

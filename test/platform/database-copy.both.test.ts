@@ -161,7 +161,7 @@ it('the source of a move is opened read-only, and detects writes of others', asy
   const source = await openReadOnly({ driver: 'better-sqlite3', file: locateFile(), url: '', poolMax: 1 });
   const before = await source.version();
   expect(await countRows(source, 'teams')).toBe(3);
-  await expect(source.run('delete from teams')).rejects.toThrow(/for reading alone/);
+  await expect(source.run('delete from teams')).rejects.toThrow(/for reading only/);
   expect(await source.version()).toBe(before);
   await embedded.run('delete from teams');
   expect(await source.version()).not.toBe(before);

@@ -289,7 +289,7 @@ function unknownField(field: string, { properties }: Declared): string {
     return `refers to the unknown field ${quote(field)}; the fields are ${Object.keys(OWN_FIELDS).join(', ')} and properties.<key>`;
   }
   const near = properties.find((one) => one.key.toLowerCase() === key.toLowerCase());
-  return `refers to the property ${quote(key)}, which is not declared${near ? `; did you mean ${quote(near.key)}?` : ''}`;
+  return `refers to the property ${quote(key)}, which is not declared${near ? `; the closest one is ${quote(near.key)}` : ''}`;
 }
 
 const quote = (value: unknown): string => {

@@ -113,7 +113,7 @@ describe('POST /billing/plan', () => {
     const answer = await change(owner, 'tiny');
     expect(refusal(answer)).toBe('422 validation_error');
     expect(answer.body.message).toBe(
-      'The plan Tiny is too small for this team: it has 2 domains and the plan allows 1: delete 1 first; it has 1 webhook endpoint and the plan allows 0: delete 1 first; it has 12 emails this month and the plan allows 10: wait for the next month.',
+      'The plan Tiny is too small for this team: it has 2 domains, and the plan allows 1: delete 1 first; it has 1 webhook endpoint, and the plan allows 0: delete 1 first; it has 12 emails this month, and the plan allows 10: wait for the next month.',
     );
     expect((await scene.api('GET', '/team', { key: own.key })).body.plan.code).toBe('standard');
   });

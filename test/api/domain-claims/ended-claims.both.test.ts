@@ -40,7 +40,7 @@ describe('a claim ends without completion', () => {
     const over = {
       status: 'expired',
       blocked_reason: null,
-      failure_reason: expect.stringContaining('in use') as string,
+      failure_reason: expect.stringContaining('still used it') as string,
     };
     expect(await read(claimant, opened)).toMatchObject(over);
     await recheck();

@@ -122,7 +122,7 @@ describe('mail that waits for a regenerated key', () => {
     expect(await scene.account(team, mail.id)).toMatchObject({ state: 'delivery_delayed' });
     expect(scene.sink.messages.flatMap(({ rcptTo }) => rcptTo)).not.toContain('held@example.org');
     const delayed = (await scene.events(mail.id)).find(({ type }) => type === 'email.delivery_delayed');
-    expect(JSON.stringify(delayed?.data)).toContain(`The domain ${domain.name} is not verified any more`);
+    expect(JSON.stringify(delayed?.data)).toContain(`The domain ${domain.name} is no longer verified`);
     publish(scene.dns, body);
     await verify(team, domain.id);
     scene.clock.advance(HOUR_MS);

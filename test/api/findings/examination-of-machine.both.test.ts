@@ -199,7 +199,7 @@ describe('the check of CAA records', () => {
         subjects: ['mail.deep.example'],
         summary: 'The CAA records at deep.example do not allow authority.test to issue for mail.deep.example.',
         advice: {
-          words: 'Add the CAA record: 0 issue "authority.test" at deep.example, then',
+          words: 'Add the CAA record: 0 issue "authority.test" at deep.example, then run',
           command: 'rasket tls renew',
         },
       },
@@ -225,7 +225,7 @@ describe('the check of CAA records', () => {
       {
         subjects: ['*.rasket.test'],
         summary: 'The CAA records at rasket.test do not allow authority.test to issue for *.rasket.test.',
-        advice: { words: 'Add the CAA record: 0 issuewild "authority.test" at rasket.test, then' },
+        advice: { words: 'Add the CAA record: 0 issuewild "authority.test" at rasket.test, then run' },
       },
     ]);
   });

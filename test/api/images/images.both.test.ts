@@ -113,10 +113,10 @@ describe('POST /images', () => {
     {
       what: 'a PNG drawn by 2^31 pixels a side',
       body: buildPng(2 ** 31 - 1, 2 ** 31 - 1),
-      says: /at most 10000 a side/,
+      says: /at most 10000 on each side/,
     },
     { what: 'a GIF of 65,535 a side', body: buildGif(65_535, 65_535), says: /65535 × 65535 pixels/ },
-    { what: 'a picture of 50 million pixels and a line', body: buildPng(10_000, 5001), says: /50000000 in all/ },
+    { what: 'a picture of 50 million pixels and a line', body: buildPng(10_000, 5001), says: /50000000 in total/ },
   ])('refuses $what', async ({ body, says }) => {
     const bytes = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body;
     const refused = await upload(bytes);

@@ -95,7 +95,7 @@ it.each([
     'cc',
     'requests replies to 51 addresses;',
   ],
-  ['an answer with copies', {}, { cc: addresses(50) }, 'cc', 'at 1 addresses, and cc and bcc name 50 more;'],
+  ['an answer with copies', {}, { cc: addresses(50) }, 'cc', 'replies to 1 addresses, and cc and bcc name 50 more;'],
 ] as const)(
   '%s to more than 50 addresses is refused with the counts and what to do',
   async (_what, message, more, field, says) => {

@@ -48,7 +48,7 @@ it('automatic replies stop after ten rounds within an hour, as the thread shows,
     await inbox.call('POST', `/drafts/${draft as string}/send`),
   ]) {
     expect([refused.status, refused.body.name]).toEqual([422, 'validation_error']);
-    expect(refused.body.message).toContain('ada@example.org was answered 10 times within an hour in this thread');
+    expect(refused.body.message).toContain('ada@example.org got 10 replies within an hour in this thread');
     expect(refused.body.message).toContain(paused.until);
   }
   const sent = (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data;

@@ -66,7 +66,7 @@ it('an address is one inbox, in any spelling and with any number of requests at 
   const refused = made.find(({ status }) => status === 409);
   expect(refused?.body).toMatchObject({
     name: 'resource_locked',
-    message: expect.stringContaining('an inbox already'),
+    message: expect.stringContaining('already an inbox'),
   });
 });
 
@@ -97,7 +97,7 @@ it('the domain of an inbox must send, and must receive unless the mail is forwar
   const { receiving_address: to } = (await call('GET', `/inboxes/${id}`, undefined, own.key)).body;
   expect(to).toMatch(new RegExp(`^inbox-[0-9a-f]{16}@${receiving.name}$`));
   const all = await create({ email_address: `*@${sending.name}`, forwarding: true }, own.key);
-  expect([all.status, all.body.message]).toEqual([422, expect.stringContaining('needs an address')]);
+  expect([all.status, all.body.message]).toEqual([422, expect.stringContaining('needs a single address')]);
 });
 
 it('fixed fields of an inbox are refused by name, and an empty change changes nothing', async () => {

@@ -162,7 +162,7 @@ describe('other operations', () => {
     ['call_operation', { operation_id: 'getTeam', arguments: [] }, 'must be a JSON object'],
     ['call_operation', { operation_id: 'getTeam', arguments: { a: 1 } }, 'a is not a parameter'],
     ['sendEmail', {}, 'Missing required field: from'],
-    ['sendEmail', { from: 'a', idempotency_key: 1 }, 'idempotency_key must be a text'],
+    ['sendEmail', { from: 'a', idempotency_key: 1 }, 'idempotency_key must be a string'],
     ['sendEmail', { from: 'a', idempotency_key: '' }, 'Idempotency-Key must be 1 to 256'],
     ['getEmail', {}, 'email_id'],
     ['getEmail', { email_id: 7 }, 'email_id'],

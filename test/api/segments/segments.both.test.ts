@@ -143,7 +143,7 @@ describe('POST /segments', () => {
       const answer = await call(team, 'POST', path, body);
       expect(answer).toMatchObject({ status: 422, body: { name: 'validation_error' } });
       expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual(paths);
-      expect(answer.body.errors[1].message).toContain('"PLAN", which is not declared; there is "plan".');
+      expect(answer.body.errors[1].message).toContain('"PLAN", which is not declared; the closest one is "plan".');
     }
     expect((await call(team, 'GET', '/segments')).body.data).toEqual([]);
   });

@@ -179,7 +179,7 @@ describe('an SSO domain whose record is missing', () => {
     await lookAgain();
     expect(await fetchState(given)).toMatchObject({
       status: 'pending',
-      diagnosis: expect.stringContaining('another value'),
+      diagnosis: expect.stringContaining('a different value'),
     });
     expect([await isIn(given), await isIn(other), (await fetchState(other)).status]).toEqual([false, true, 'verified']);
     expect((await given.bob.call('GET', '/auth/me')).status).toBe(200);

@@ -115,7 +115,7 @@ describe('POST /webhooks/trigger', () => {
     ]);
     expect(await refused({ type: 'email.failed', webhook_id: takes })).toEqual([
       422,
-      `The webhook ${takes} does not take email.failed; add it to its events.`,
+      `The webhook ${takes} does not subscribe to email.failed; add it to its events.`,
     ]);
     expect((await refused({ type: 'email.sent', webhook_id: theirs }))[0]).toBe(404);
     expect((await refused({ type: 'email.sent', webhook_id: 'x' }))[0]).toBe(400);
