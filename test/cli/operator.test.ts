@@ -58,7 +58,7 @@ describe('rasket init', () => {
     }
     expectOneLine(
       await desk.rasket(['teams', 'create', 'Marketing', '--data', 'data'], { env }),
-      /called marketing already; .* List them with: rasket teams list --data /,
+      /named marketing already exists; .* List them with: rasket teams list --data /,
     );
     const teams = await desk.rasket(['teams', 'list', '--data', 'data', '--json'], { env });
     expect((JSON.parse(teams.stdout) as { slug: string }[]).map((team) => team.slug).sort()).toEqual([

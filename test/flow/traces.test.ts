@@ -154,7 +154,7 @@ describe('with a trace collector', () => {
     const { name } = await createReceivingDomain(scene, team);
     const raw = `From: a@example.org\r\nTo: in@${name}\r\nSubject: Secret plans\r\n\r\nHello\r\n`;
     const reply = await bringMail(scene, { to: [`in@${name}`], raw });
-    const id = /stored as (\S+)/.exec(reply)?.[1] ?? '';
+    const id = /Stored as (\S+)/.exec(reply)?.[1] ?? '';
     const spans = await spansUntil((all) => all.some(({ traceId }) => traceId === toTraceId(id)));
     const [span] = spans.filter(({ traceId }) => traceId === toTraceId(id));
     expect(listAttributes(span)).toEqual({

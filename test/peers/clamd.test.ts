@@ -39,7 +39,7 @@ describePeers('clamd', ['clamd'], () => {
     const encoded = Buffer.from(content).toString('base64').replace(/.{76}/g, '$&\r\n');
     const raw = [...head, '', '--b', ...file, '', encoded, '--b--', ''].join('\r\n');
     const reply = await bringMail(scene, { to: [to], raw });
-    const id = /stored as (\S+)/.exec(reply)?.[1];
+    const id = /Stored as (\S+)/.exec(reply)?.[1];
     return id === undefined
       ? { reply }
       : { reply, email: (await scene.api('GET', `/emails/receiving/${id}`, { key: team.key })).body };

@@ -149,7 +149,7 @@ describe('a contact import that does not come over HTTP', () => {
       isRead = true;
       yield { name: 'on_conflict', text: 'skip' };
     }
-    await expect(importContacts(ctx, parts())).rejects.toThrow('A team may have 20 imports');
+    await expect(importContacts(ctx, parts())).rejects.toThrow('A team may have at most 20 imports');
     expect(isRead).toBe(false);
   });
 });

@@ -90,7 +90,7 @@ describe('the screening of a message', () => {
     `From: <a@${from}>\r\nTo: b@example.com\r\nSubject: ${from}\r\nMessage-ID: <${Math.random()}@${from}>\r\n\r\n${text}\r\n`;
   async function bring(raw: string, from = 'a@bounces.example'): Promise<{ reply: string; email?: AnyBody }> {
     const reply = await bringMail(scene, { from, to: [`b@${domain}`], raw });
-    const id = /stored as (\S+)/.exec(reply)?.[1];
+    const id = /Stored as (\S+)/.exec(reply)?.[1];
     if (!id) return { reply };
     return { reply, email: (await scene.api('GET', `/emails/receiving/${id}`, { key: team.key })).body };
   }
