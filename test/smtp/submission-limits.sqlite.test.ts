@@ -237,7 +237,7 @@ describe('the limit', () => {
     );
     for (let n = 0; n < 3; n++) expect(await send(first, sender)).toMatch(/^250 /);
     expect(await third.say(`MAIL FROM:<${sender}>`)).toBe(
-      '451 4.7.1 3 messages a minute may be sent with one API key; try again in 20 s',
+      '451 4.7.1 3 messages a minute may be sent with one API key, which is the limit; try again in 20 s',
     );
     small.clock.advance(20_000);
     expect(await third.say(`MAIL FROM:<${sender}>`)).toMatch(/^250 /);
@@ -290,7 +290,7 @@ describe('the limit of a team', () => {
     const second = await loggedIn(await another(greedy, small), small);
     for (const client of [first, first, second]) expect(await send(client, sender)).toMatch(/^250 /);
     expect(await second.say(`MAIL FROM:<${sender}>`)).toBe(
-      '451 4.7.1 3 messages a minute may be sent by one team; try again in 20 s',
+      '451 4.7.1 3 messages a minute may be sent by one team, which is the limit; try again in 20 s',
     );
     const patient = await loggedIn(other.key, small);
     expect(await send(patient, `me@${(await other.domain()).name}`)).toMatch(/^250 /);

@@ -75,7 +75,7 @@ test('a second call for a domain that is being published is refused with 409', a
   };
   expect((await configure(id)).status).toBe(200);
   expect(answers).toMatchObject([
-    { status: 409, body: { message: expect.stringContaining('being published already') } },
+    { status: 409, body: { message: expect.stringContaining('already being published') } },
   ]);
   expect(office.server.lines()).toHaveLength(records.length);
 });

@@ -83,7 +83,7 @@ describe('forwarding', () => {
     const id = await forward(`support@${domain.name}`, 'office@dest.example.org', 'second@dest.example.org');
     const raw = await signed(message());
     const { reply, onward } = await bring(raw);
-    expect(reply).toMatch(/^250 2\.0\.0 Taken/);
+    expect(reply).toMatch(/^250 2\.0\.0 Stored/);
     const [got, ...others] = onward;
     expect(others).toEqual([]);
     expect(got?.rcptTo).toEqual(['office@dest.example.org', 'second@dest.example.org']);

@@ -14,7 +14,7 @@ export const TRANSCRIPTS: Record<string, string> = {
     > DATA
     < 354
     >> Subject: x\\r\\n\\r\\nHello\\r\\n.\\r\\n
-    < 250 2.0.0 Taken
+    < 250 2.0.0 Stored
     > QUIT
     < 221
     <>`,
@@ -277,7 +277,7 @@ export const TRANSCRIPTS: Record<string, string> = {
     > DATA
     < 354
     >> x\\r\\n.\\r\\n
-    < 250 2.0.0 Taken`,
+    < 250 2.0.0 Stored`,
   'a recipient that is no address': `
     < 220
     > EHLO a.example
