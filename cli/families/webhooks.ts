@@ -1,6 +1,6 @@
 import type { Advice, Advices } from '../client/index.ts';
 import { declareAction, declareDetail, declareFamily, declareList, readIn, withRemaining } from './family.ts';
-import type { Fields, FieldsOf, Flag, ItemIn, Key } from './family.ts';
+import type { AnswerOf, Fields, FieldsOf, Flag, ItemIn, ItemOf, Key, Tone } from './family.ts';
 
 const OF_WEBHOOK: Key = { word: 'webhook', says: 'the id of the endpoint (wh_…)' };
 const EVENT: Key = { word: 'event', says: 'the id of the event (msg_…)' };
@@ -134,10 +134,23 @@ export const webhooks = withRemaining({
   },
 });
 
+type Event = ItemOf<'listWebhookEvents'> | AnswerOf<'getWebhookEvent'>;
+
+/**
+ * A paused event waits for a replay; the API returns the status that it had reached, the console shows it as parked.
+ */
+const PARKED: Readonly<Record<string, Tone>> = { parked: 'attention' };
+const TONES: Record<Event['status'], Tone> = {
+  pending: 'plain',
+  attempting: 'attention',
+  success: 'good',
+  failed: 'bad',
+};
+
 const eventFields: FieldsOf<'listWebhookEvents' | 'getWebhookEvent'> = {
   created_at: { kind: 'moment' },
   type: { kind: 'whole' },
-  status: { tone: { pending: 'plain', attempting: 'attention', success: 'good', failed: 'bad' } },
+  status: { tone: (event) => PARKED[event.status] ?? TONES[event.status] },
   attempt_count: 'Attempts',
   last_http_status: { label: 'HTTP', kind: 'number' },
   test: { label: 'Sample', kind: 'whole' },

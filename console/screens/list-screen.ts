@@ -94,14 +94,14 @@ class SegmentCounts implements MoreColumns {
     this.#client = client;
     this.#changed = changed;
     this.fields = columns.map((field) => {
-      const { value } = field as Field<Segment>;
-      return value ? { ...field, value: ({ id }: Segment) => this.#readValue(value, id) } : field;
+      if (!String(field.name).startsWith('counts.')) return field;
+      return { ...field, value: ({ id }: Segment) => this.#readCount(field, id) } as Field<never>;
     });
   }
 
-  #readValue(value: NonNullable<Field<Segment>['value']>, id: string): unknown {
+  #readCount(field: Field<never>, id: string): unknown {
     const known = this.#known.get(id);
-    return known && value(known.segment);
+    return known && readFieldValue(field, known.segment);
   }
 
   #isFresh(id: string): boolean {

@@ -85,7 +85,7 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
   expect(await logIn()).toBe(403);
   const again = await users('disable', '--reason', 'left the company');
   expect(again.code).toBe(65);
-  expect(again.stderr).toContain('ada@example.com is disabled already.');
+  expect(again.stderr).toContain('ada@example.com is already disabled.');
   expect((await desk.rasket(['users', 'list', ...data], { env })).stdout).toMatch(/ada@example.com.*\tdisabled\toff\t/);
   expect(await users('disable-mfa', '--reason', 'lost')).toMatchObject({
     stderr: expect.stringContaining('Two-factor authentication of ada@example.com is already off.'),

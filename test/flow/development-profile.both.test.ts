@@ -235,7 +235,10 @@ describe('a webhook endpoint over http', () => {
     await again('production', { network: { mail_allow_private: [], http_allow_private: ['127.0.0.0/8'] } });
     const { port } = await listen();
     const refused = await call('POST', '/webhooks', { endpoint: `http://127.0.0.1:${port}/h`, events: ['email.sent'] });
-    expect(refused).toMatchObject({ status: 400, body: { message: expect.stringMatching(/must be an https URL/) as string } });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/must be an https URL/) as string },
+    });
   });
 });
 

@@ -49,7 +49,10 @@ describePeers('with BIND and Pebble,', ['named', 'dig', 'nsupdate', 'pebble'], (
     const withOffice = (change: object): Config =>
       ({ ...config, dns_providers: { office: { ...config.dns_providers.office, ...change } } }) as unknown as Config;
     const faults: [change: object, says: RegExp][] = [
-      [{ key_secret: Buffer.alloc(32, 'wrong').toString('base64') }, /the signature with the key rasket-test \(BADSIG\)/],
+      [
+        { key_secret: Buffer.alloc(32, 'wrong').toString('base64') },
+        /the signature with the key rasket-test \(BADSIG\)/,
+      ],
       [{ key_name: 'another-key' }, /does not know the key another-key with hmac-sha256 \(BADKEY\)/],
       [{ key_name: READER }, /REFUSED/],
       [{ zones: ['test'] }, /NOTAUTH/],

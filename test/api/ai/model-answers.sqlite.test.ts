@@ -115,7 +115,7 @@ describe.each(['openai', 'anthropic'] as const)('a model server of the kind %s',
     {
       what: 'a length that is longer than the answer',
       calls: 1,
-      says: 'broke off',
+      says: 'closed the connection',
       answer: (response) => {
         response.writeHead(200, { 'content-length': 500 }).write('{}');
         setImmediate(() => response.destroy());
@@ -127,7 +127,12 @@ describe.each(['openai', 'anthropic'] as const)('a model server of the kind %s',
       says: 'HTTP',
       answer: (response) => void response.socket?.end('hello, this is no HTTP\r\n\r\n'),
     },
-    { what: 'the end of the connection', calls: 1, says: 'broke off', answer: (response) => response.destroy() },
+    {
+      what: 'the end of the connection',
+      calls: 1,
+      says: 'closed the connection',
+      answer: (response) => response.destroy(),
+    },
   ];
   it.each(broken)(
     'that fails with $what makes the request fail as our error, without cost',

@@ -158,7 +158,7 @@ describe('POST /broadcasts/{id}/preview', () => {
     expect([...said(refused), refused.body.message]).toEqual([
       422,
       'validation_error',
-      expect.stringMatching(/more than 2097152 characters/),
+      expect.stringMatching(/limit of 2097152 characters/),
     ]);
   });
 });

@@ -126,7 +126,7 @@ describe('the file of a contact import', () => {
   const csv = 'email\na@example.org\n';
   const file = part('file', csv, '; filename="a.csv"');
   it.each([
-    ['two files', file + file, 'file is sent more than once in the form'],
+    ['two files', file + file, 'file is sent more than once'],
     ['a file without a name', part('file', csv), 'file must be a file; give its part a filename'],
     ['a field as a file', part('column_map', '{}', '; filename="m.json"') + file, 'column_map must be a text'],
     ['a file of another name', part('upload', csv, '; filename="a.csv"'), 'upload is not a field'],

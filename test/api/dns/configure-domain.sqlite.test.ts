@@ -93,7 +93,9 @@ describe('conflicting records', () => {
     for (const body of [{ dry_run: true }, undefined]) {
       const refused = await configure(domain.id, body);
       expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
-      expect(refused.body.message).toContain(`${name} has the ${type} record "${value}", which this service did not publish`);
+      expect(refused.body.message).toContain(
+        `${name} has the ${type} record "${value}", which this service did not publish`,
+      );
       expect(refused.body.message).toContain(why);
     }
     expect(office.server.lines()).toEqual(before);

@@ -27,7 +27,7 @@ describe('the record of a claim', () => {
         why: 'another claim’s text is published',
         answer: ['rasket-domain-verification=00'],
         status: 'failed',
-        says: 'another',
+        says: 'a different value',
       },
       { why: 'the name server fails', answer: 'SERVFAIL', status: 'temporary_failure', says: 'servfail' },
       { why: 'the name server is silent', answer: 'TIMEOUT', status: 'temporary_failure', says: 'timeout' },

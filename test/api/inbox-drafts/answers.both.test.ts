@@ -219,7 +219,10 @@ describe('a reply', () => {
   it('to a message that names nobody but the inbox is refused for lack of a recipient', async () => {
     const { path: below } = await inbox.arrive({ from: inbox.address });
     const refused = await inbox.call('POST', `${below}/reply`, { body: { text: 'To me' } });
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('no address to reply to other than the inbox itself')]);
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('no address to reply to other than the inbox itself'),
+    ]);
   });
 });
 

@@ -247,7 +247,10 @@ it('labels can be added, replaced and removed, and threads are listed by them', 
   expect(await elsewhere.threads(`?labels=${b}`)).toEqual([]);
   expect((await call('PUT', `/threads/${one}/labels`, { labels: [] })).body.data).toEqual([]);
   const unknown = await call('POST', `/threads/${one}/labels`, { labels: [inbox.id] });
-  expect([unknown.status, unknown.body.message]).toEqual([422, expect.stringContaining('is not a label of this inbox')]);
+  expect([unknown.status, unknown.body.message]).toEqual([
+    422,
+    expect.stringContaining('is not a label of this inbox'),
+  ]);
   await call('DELETE', `/labels/${b}`);
   expect((await call('GET', `/threads/${two}`)).body.labels).toEqual([]);
   await runJob(scene, 'keep-inboxes');

@@ -153,7 +153,10 @@ describe('SSO domains', () => {
     const verify = async () => (await owner.call('POST', `${at}/domains/${domain}/verify`)).body;
     expect(await verify()).toMatchObject({ status: 'pending', diagnosis: expect.stringContaining('no TXT record') });
     scene.dns.set(added.body.record.name, 'TXT', [['rasket-sso=something else']]);
-    expect(await verify()).toMatchObject({ status: 'pending', diagnosis: expect.stringContaining('a different value') });
+    expect(await verify()).toMatchObject({
+      status: 'pending',
+      diagnosis: expect.stringContaining('a different value'),
+    });
     scene.dns.set(added.body.record.name, 'TXT', [['v=spf1 -all'], [added.body.record.value]]);
     const verifications = async () =>
       (await owner.call('GET', '/audit')).text.split('"team_sso.domain_verified"').length - 1;
