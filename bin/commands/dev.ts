@@ -113,7 +113,7 @@ function developmentConfig(options: DevOptions): Config {
     const { host } = config[section];
     if (isLoopback(host)) continue;
     throw new OperatorFault(
-      `the development server listens on loopback only; ${section}.host is "${host}". In a container, where everybody who can connect may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
+      `the development server listens on loopback only, but ${section}.host is "${host}". In a container, where everybody who can connect may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
     );
   }
   return config;

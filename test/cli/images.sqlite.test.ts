@@ -43,7 +43,7 @@ it('a file that is not an image is refused by name, and the files before it are 
   desk.write('new.png', buildPng(2, 2));
   const { code, stdout, stderr } = await rasket(['images', 'upload', 'new.png', 'page.svg', 'logo.png']);
   expect([code, stdout.trimEnd().split('\n')]).toEqual([65, [expect.stringMatching(/\.png$/)]]);
-  expect(stderr).toMatch(/^rasket: "page\.svg" was not uploaded\.\nrasket: .*no PNG, JPEG, GIF or WebP/);
+  expect(stderr).toMatch(/^rasket: "page\.svg" was not uploaded\.\nrasket: .*not a PNG, JPEG, GIF or WebP image/);
   const gone = await rasket(['images', 'upload', 'nowhere.png']);
   expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/there is no such file/)]);
 });
