@@ -11,7 +11,7 @@ async function given(options: SceneOptions = {}): Promise<void> {
 
 // Causes have tests of their own, by the words of the replies.
 function bounced(address: string, step: string, code: number, enhanced: string, text: string): unknown {
-  const detail = `${MX} answered ${step} with ${code} ${enhanced} ${text}`;
+  const detail = `${MX} replied to ${step} with ${code} ${enhanced} ${text}`;
   return expect.objectContaining({
     kind: 'bounced',
     address,
@@ -23,7 +23,7 @@ function bounced(address: string, step: string, code: number, enhanced: string, 
 }
 
 function deferred(address: string, step: string, code: number, enhanced: string, text: string): unknown {
-  const detail = `${MX} answered ${step} with ${code} ${enhanced} ${text}`;
+  const detail = `${MX} replied to ${step} with ${code} ${enhanced} ${text}`;
   const reply = { code, enhanced, lines: [text] };
   return expect.objectContaining({ kind: 'deferred', address, reason: 'refused_for_now', detail, reply, mx: MX });
 }
