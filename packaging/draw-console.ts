@@ -12,8 +12,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const PROGRAM = path.join(ROOT, 'bin/rasket');
-const [COLUMNS, ROWS] = [112, 30];
-const [CELL_WIDTH, CELL_HEIGHT, PADDING] = [8.4, 18, 14];
+const COLUMNS = 112;
+const ROWS = 30;
+const CELL_WIDTH = 8.4;
+const CELL_HEIGHT = 18;
+const PADDING = 14;
 const KEY = 'rk_picture';
 const START_MS_MAX = 60_000;
 

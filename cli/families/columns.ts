@@ -37,7 +37,7 @@ export interface Field<Item> {
   isAside?: true;
 }
 
-/** What does not follow from the name of a field and its schema: its label alone, or any of its properties. */
+/** Overrides what the name of a field and its schema imply: the label alone, or any of its properties. */
 type Differs<Item, Value> =
   | string
   | (Omit<Partial<Field<Item>>, 'name' | 'kind' | 'tone'> & {

@@ -389,7 +389,7 @@ type Given = Partial<Family>;
 export function declareFamily<One extends Given>(family: One): One & Family {
   const { list, get, report, actions = [] } = family;
   const operation = (list ?? get ?? report ?? actions[0])?.operation;
-  if (operation === undefined) throw new Error('a family has no operation');
+  if (operation === undefined) throw new Error('family declared without an operation');
   const [command = ''] = readCommand(operation).command.split(' ');
   const keys = [get, ...actions].flatMap((one) => Object.keys(one?.path ?? {}).slice(-1));
   const [noun = ''] = keys.map((key) => NAMED[key]?.noun ?? '');

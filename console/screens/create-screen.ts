@@ -82,7 +82,7 @@ export function createScreen(host: Host, section: Section): Screen {
     case 'item': {
       const { family, get } = section;
       const list = (): never => {
-        throw new Error('a list was requested of an item without a path');
+        throw new Error('the list has no path of its item');
       };
       return new ItemScreen(host, { family, get, title: () => name, path: {}, fields: get.fields, lists: [], list });
     }

@@ -494,7 +494,7 @@ export class InboxScreen implements Screen {
     const { get } = inboxes;
     const path = { inbox: this.#inbox };
     const none = (): never => {
-      throw new Error('a list was requested of the settings of an inbox');
+      throw new Error('the settings of an inbox have no list');
     };
     const input = { family: inboxes, title: () => 'settings', path, fields: get.fields, get, lists: [], list: none };
     this.#host.open(new ItemScreen(this.#host, input));

@@ -460,7 +460,7 @@ class PartsScreen implements Screen {
 /** A row that the API has no more of, in full. */
 export function rowScreen(host: Host, fields: readonly Field<never>[], row: object): ItemScreen {
   const none = (): never => {
-    throw new Error('a list was requested of a single row');
+    throw new Error('a single row has no list');
   };
   const shown = fields.map((field) => ({ ...field, shown: undefined }));
   const input = { family: NO_FAMILY, title: () => '', path: undefined, get: undefined, lists: [], list: none };

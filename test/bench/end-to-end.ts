@@ -104,7 +104,7 @@ async function runOnce({ load, sink, rsa, appliance }: Players, what: Load, amou
     usageSince(pid, used[i] ?? readUsage(pid)),
   );
   const peakRss = peakRssBytes(appliance.pid);
-  // What remains to settle after the last 250s is not measured, but must not disturb the baseline.
+  // Settling after the last 250s is not measured, but it must not disturb the baseline.
   await pause(300);
   const after = await rsa.ask<{ perSecond: number; cpuMicros: number }>({ seconds });
   return {

@@ -10,7 +10,7 @@ export interface ManualClock extends Clock {
 
 interface Timer {
   at: number;
-  /** Of two timers due at once, the one that was set first fires first. */
+  /** Orders timers that are due at once: the one that was set first fires first. */
   order: number;
   fire: () => void;
 }

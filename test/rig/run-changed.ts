@@ -29,7 +29,7 @@ const { filters, unknown } = testsOfChange(root, changed);
 if (unknown.length > 0)
   console.log(`No tests are known for these files (test/rig/tests-of-change.ts): ${unknown.join(', ')}`);
 if (filters.length === 0) process.exit(unknown.length > 0 ? 1 : 0);
-// What a database may change runs on both; the files of `pg` are enough during work.
+// Tests that depend on the database run on both; the files of `pg` are enough during work.
 const touchesSql = changed.some((file) => /\.store\.ts$|^migrations\/|^src\/platform\/db\//.test(file));
 const projects = [
   'unit',

@@ -14,7 +14,7 @@ interface Entry {
   version: string;
   file: string;
   members: string[];
-  /** What to check in a new version. */
+  /** Names the behavior to check in a new version. */
   look: string;
 }
 

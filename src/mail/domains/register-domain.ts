@@ -100,7 +100,7 @@ export type DomainPatch = Pick<
  */
 export async function createVerifiedDomain(store: Store, teamId: string, name: string): Promise<DomainRow> {
   if (!store.config.delivery.capture)
-    throw new Error('a domain was to be verified without DNS although mail can leave the machine');
+    throw new Error('verification without DNS was requested on a server whose mail can leave the machine');
   const made = await composeDomain(store, teamId, name, { capabilities: { receiving: 'enabled' } });
   const now = store.clock.now();
   const verified = {

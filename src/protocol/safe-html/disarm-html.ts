@@ -165,7 +165,7 @@ export function closeDrawings(html: string): string {
     else if (isDrawing) open.push({ name, end: tokens.end });
     else if (wasIn && depth > 0 && raw === '' && (name === 'style' || name === 'title')) raw = name;
   }
-  // What never ends was begun before anything that ended after it.
+  // An element that never ends was begun before anything that ended after it.
   for (const { name, end } of open) edits.push({ at: end, text: `</${name}>` });
   edits.sort((a, b) => a.at - b.at);
   const parts: string[] = [];

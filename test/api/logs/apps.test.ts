@@ -1,4 +1,4 @@
-// What an app that may read the logs sees there: no more than it may call itself.
+// An app that may read the logs sees only content of requests that it may make itself.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { createOauth } from '../../rig/oauth.ts';

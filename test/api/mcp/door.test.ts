@@ -1,4 +1,4 @@
-// Who may call /mcp, from where, with what, and what is stored of it.
+// These tests check who may call /mcp, from which origin, with which body, and what is stored of a call.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
 import { createAssistants, CLIENTS } from '../../rig/mcp.ts';

@@ -1,4 +1,4 @@
-// What the clients of two generations read of the API before they call it, and how they continue an answer that is too long.
+// These tests check what clients of two protocol generations read of the API first, and how they continue a long answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { createAssistants, CLIENTS, type McpClient } from '../../rig/mcp.ts';

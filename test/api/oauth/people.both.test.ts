@@ -1,4 +1,4 @@
-// What an app may do for a person depends on the person: their mail, and the single sign-on of their team.
+// The rights of an app depend on the person it acts for: their mail, and the single sign-on of their team.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';

@@ -1,4 +1,4 @@
-// What the provider of one team may do with a person who is in other teams as well: nothing there or to the account.
+// The provider of one team has no effect on a person's other teams or on the account itself.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeSsoDomain } from '../../../src/features/identity/sso/sso-domains.ts';
 import { mailsTo } from '../../rig/mailbox.ts';

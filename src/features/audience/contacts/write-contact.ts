@@ -71,7 +71,8 @@ async function reindex(
   tx: Executor,
   { before, after, declared }: { before: ContactRow; after: ContactRow; declared: readonly PropertyRow[] },
 ): Promise<void> {
-  const [former, latter] = [before, after].map((row) => indexedValues(row.id, readPropertyValues(row), declared));
+  const former = indexedValues(before.id, readPropertyValues(before), declared);
+  const latter = indexedValues(after.id, readPropertyValues(after), declared);
   const toKey = (entry: { propertyId: string; value: string | number }) =>
     JSON.stringify([entry.propertyId, entry.value]);
   const had = new Set(former?.map(toKey));
