@@ -573,6 +573,7 @@ create table deliveries (
   handed_off_at bigint,
   -- 1 while its next attempt waits for its domain to be verified again.
   awaits_domain integer not null default 0,
+  is_throttled integer not null default 0,
   -- 0 transactional, 1 marketing, 2 and 3 the retries of each.
   lane integer not null default 0,
   -- Whether the certificate of the receiving server has to be valid for its name.

@@ -468,10 +468,18 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner, refusals),
     handOffLog,
     isContended: accept.isContended,
-    down: {
-      isDown: ({ team_id: teamId, destination, region, tls, lane }, senderDomain) =>
-        delivery.isDown({ teamId, isMarketing: isMarketing(lane), domain: destination, region, tls, senderDomain }),
+    obstacles: {
+      findObstacle: ({ team_id: teamId, destination, region, tls, lane }, senderDomain) =>
+        delivery.findObstacle({
+          teamId,
+          isMarketing: isMarketing(lane),
+          domain: destination,
+          region,
+          tls,
+          senderDomain,
+        }),
       dependsOnSender: hasDomainRelays(world.config),
+      giveUpMs: world.config.delivery.give_up_hours * 3_600_000,
     },
   });
   const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());

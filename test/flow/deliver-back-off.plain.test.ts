@@ -92,14 +92,14 @@ describe.each([
     );
     expect(scene.sink.counts.connections).toBe(1);
     const place = { domain: 'y.example', region: 'eu', tls: 'opportunistic' } as const;
-    expect(scene.delivery.isDown({ ...place, teamId: 'crowd' })).toBe(true);
-    expect(scene.delivery.isDown({ ...place, teamId: 'other' })).toBe(false);
+    expect(scene.delivery.findObstacle({ ...place, teamId: 'crowd' })).toEqual({ kind: 'down' });
+    expect(scene.delivery.findObstacle({ ...place, teamId: 'other' })).toBeUndefined();
     isUp = true;
     expect(await scene.send('b@y.example', { teamId: 'other' })).toEqual([delivered('b@y.example')]);
     expect(await scene.send('b@y.example', { teamId: 'crowd' })).toMatchObject([{ reason: 'destination_down' }]);
     now += 5_000;
     expect(await scene.send('b@y.example', { teamId: 'crowd' })).toEqual([delivered('b@y.example')]);
-    expect(scene.delivery.isDown({ ...place, teamId: 'crowd' })).toBe(false);
+    expect(scene.delivery.findObstacle({ ...place, teamId: 'crowd' })).toBeUndefined();
   });
 });
 

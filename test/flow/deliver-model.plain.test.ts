@@ -1,10 +1,11 @@
 // The pool of connections against random orders of whatever can happen to it, with connections that are made of nothing.
 // An account of its own, which counts everything anew each time, says whether a promise is broken.
 import { expect, test } from 'vitest';
-import { createDestinationPool } from '../../src/mail/deliver/destination-pool.ts';
+import { Pool } from '../../src/mail/deliver/pool.ts';
 import type { Ending } from '../../src/mail/deliver/ending.ts';
 import type { Deferral, DeliveryJob } from '../../src/mail/deliver/delivery-job.ts';
-import type { PooledSession } from '../../src/mail/deliver/idle-sessions.ts';
+import type { PooledSession } from '../../src/mail/deliver/site.ts';
+import type { ProviderLimits } from '../../src/platform/providers/index.ts';
 import { createManualClock } from '../rig/clock.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
@@ -12,7 +13,9 @@ import { dice, testSeed } from '../rig/seed.ts';
 const ROUNDS = scaled(60);
 const STEPS = 200;
 const TOTAL_MAX = 5;
-const PER_DESTINATION_MAX = 2;
+const PER_SITE_MAX = 4;
+/** Domains of the provider have servers of their own and share this limit. */
+const PER_PROVIDER_MAX = 2;
 /** Openings at one time to an address without a connection. */
 const PROBES_MAX = 2;
 
@@ -62,12 +65,12 @@ const chooseAddress = ({ domain }: Pick<DeliveryJob, 'domain'>): string =>
   Number(domain.slice(1)) % 3 === 0 ? 'A' : 'B';
 const chooseHost = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (domain.startsWith('o') ? 'own' : 'shared');
 
-const buildKey = ({ domain, tls }: Pick<DeliveryJob, 'domain' | 'tls'>): string => `${domain} ${tls}`;
+const buildServers = (job: Pick<DeliveryJob, 'domain'>): string => `${chooseHost(job)} ${chooseAddress(job)}`;
 const countMatches = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...all].filter(is).length;
 
 /** Tracks what is in progress, and records each promise that it breaks. */
 function createAccount(perAddressMax: number) {
-  const opening = new Set<{ address: string; destination: string }>();
+  const opening = new Set<{ address: string; servers: string }>();
   const open = new Set<Connection>();
   const leased = new Map<PooledSession, DeliveryJob>();
   const faults = new Set<string>();
@@ -84,11 +87,12 @@ function createAccount(perAddressMax: number) {
       if (had + more > perAddressMax) faults.add(`${had + more} connections to ${address}`);
       if (had === 0 && more > PROBES_MAX) faults.add(`${more} openings to ${address}, which has answered none`);
     }
-    // A lease outlives its connection until it is released; the destination may have another one meanwhile.
-    const inUse = [...leased].filter(([session]) => !toConnection(session).isClosed);
-    const destinations = [...opening, ...inUse.map(([, job]) => ({ destination: buildKey(job) }))];
-    for (const [name, those] of Map.groupBy(destinations, ({ destination }) => destination))
-      if (those.length > PER_DESTINATION_MAX) faults.add(`${those.length} connections for ${name}`);
+    const standing = [...open].filter(({ isClosed }) => !isClosed).map(({ place }) => place.replace(/ \w+$/, ''));
+    const places = [...standing, ...[...opening].map(({ servers }) => servers)];
+    for (const [name, those] of Map.groupBy(places, (one) => one))
+      if (those.length > PER_SITE_MAX) faults.add(`${those.length} connections to the servers ${name}`);
+    const ofProvider = countMatches(places, (place) => place.startsWith('own'));
+    if (ofProvider > PER_PROVIDER_MAX) faults.add(`${ofProvider} connections to the provider`);
   }
 
   /** A team has at most as many as are free: of all connections, and of twice as many at one address. */
@@ -108,7 +112,7 @@ function createAccount(perAddressMax: number) {
     faults,
     connectionOf: toConnection,
     opens(address: string, job: DeliveryJob): () => void {
-      const one = { address, destination: buildKey(job) };
+      const one = { address, servers: buildServers(job) };
       opening.add(one);
       checkLimits();
       return () => void opening.delete(one);
@@ -133,24 +137,39 @@ function setOut(seed: number, perAddressMax: number) {
   const account = createAccount(perAddressMax);
   const { open, leased, faults } = account;
   const state = { isCalm: false };
-  const pool = createDestinationPool({
-    limits: {
-      connectionsMax: PER_DESTINATION_MAX,
-      messagesPerConnectionMax: 12,
-      idleMs: 15_000,
-      openMs: 120_000,
-      connectionsTotalMax: TOTAL_MAX,
-      connectionsPerAddressMax: perAddressMax,
-    },
+  const limits: ProviderLimits = {
+    connections: undefined,
+    connectionsPerSite: PER_SITE_MAX,
+    messagesPerConnection: 12,
+    messagesPerMinute: undefined,
+    messageBurst: 1,
+    connectionsPerMinute: undefined,
+    connectionBurst: 1,
+    idleMs: 15_000,
+    family: 'auto',
+    tls: 'opportunistic',
+  };
+  const provider = { name: 'own', title: 'Own', limits: { ...limits, connections: PER_PROVIDER_MAX } };
+  const pool = new Pool({
+    limits: { openMs: 120_000, connectionsTotalMax: TOTAL_MAX, connectionsPerAddressMax: perAddressMax },
     clock,
     now: () => clock.now(),
     random: () => 0.5,
     quitMs: 500,
-    toEgressKey: () => 'here',
-    route: async (job) => ({
-      kind: 'route',
-      targets: [{ host: chooseHost(job), address: chooseAddress(job), port: 25 }],
-    }),
+    async locate(job) {
+      const isOwn = chooseHost(job) === 'own';
+      return {
+        source: 'here',
+        servers: buildServers(job),
+        provider: isOwn ? provider : undefined,
+        limits: isOwn ? provider.limits : limits,
+        job,
+        route: async () => ({
+          kind: 'route',
+          targets: [{ host: chooseHost(job), address: chooseAddress(job), port: 25 }],
+        }),
+      };
+    },
     async open(job, target) {
       const opened = account.opens(target.address, job);
       await turns(1 + roll(3));
@@ -241,6 +260,15 @@ async function happen(seed: number): Promise<string[]> {
     faults.add('connections are left');
   if (!isClosing) {
     // Everything that was counted has been released: a team alone has its share of a pool that nobody uses.
+    // Servers that refused some connections get as many as before once they have taken mail for a while.
+    for (let n = 0; n < 40; n++) {
+      for (const domain of ['d0', 'd1'])
+        acquire(buildJob(domain, 'new', 'opportunistic'), new AbortController().signal, false);
+      await turns(6);
+      await giveAllBack();
+    }
+    clock.advance(100_000);
+    await turns(30);
     for (let n = 0; n < 5; n++) acquire(buildJob(`d${n}`, 'new', 'opportunistic'), new AbortController().signal, false);
     await turns(30);
     if (leased.size !== (perAddressMax === 1 ? 2 : 3)) faults.add(`a team alone has ${leased.size} connections`);

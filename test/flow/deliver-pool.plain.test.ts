@@ -38,7 +38,7 @@ describe('a connection is reused', () => {
   });
 
   test('for as many messages as a connection may carry', async () => {
-    await given({ deliver: { limits: { messagesPerConnectionMax: 2, connectionsPerDestinationMax: 1 } } });
+    await given({ deliver: { limits: { messagesPerConnectionMax: 2, connectionsPerSiteMax: 1 } } });
     await Promise.all(many(5).map(() => scene.send('a@y.example')));
     expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 5, quit: 2 });
   });
@@ -67,7 +67,7 @@ describe('a connection is shared by the domains of one mail server', () => {
     await given({ zones: HOSTED });
     for (const n of many(5)) expect(await scene.send(`a@d${n}.example`)).toEqual([delivered(`a@d${n}.example`)]);
     expect(account(scene.sink)).toEqual({ connections: 1, ehlo: 1, mail: 5, rcpt: 5, data: 5, accepted: 5 });
-    expect(scene.delivery.stats()).toMatchObject({ destinations: 5, connections: 1, idle: 1 });
+    expect(scene.delivery.stats()).toMatchObject({ sites: 1, connections: 1, idle: 1 });
   });
 
   test('while many messages wait, and nobody opens a new one for its turn', async () => {
@@ -107,7 +107,7 @@ describe('a connection is shared by the domains of one mail server', () => {
       command.startsWith('RCPT TO:<bad') ? '421 4.7.0 Enough' : undefined;
     await given({ zones: HOSTED, sink: { script }, deliver: { limits: { connectionsPerAddressMax: 1 } } });
     const bad = scene.send('bad@one.example');
-    const good = scene.send('good@two.example');
+    const good = scene.send('good@two.example', { teamId: 'team_2' });
     expect(await bad).toMatchObject([{ kind: 'deferred' }]);
     expect(await good).toEqual([delivered('good@two.example')]);
     expect(scene.delivery.stats()).toMatchObject({ onFreshConnection: 2, onReusedConnection: 0 });
@@ -194,7 +194,7 @@ test('a reply that a server started out of turn is not taken for the reply to th
 
 describe('connections are limited', () => {
   test('and messages of a team that wait for one are sent in order', async () => {
-    await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+    await given({ deliver: { limits: { connectionsPerSiteMax: 1 } } });
     const slow = scene.send('slow@y.example');
     await scene.sink.waitFor((sink) => sink.counts.data === 1);
     const waiting = many(4).map((index) => scene.send(`w${index}@y.example`));
@@ -204,15 +204,18 @@ describe('connections are limited', () => {
     expect(served).toEqual(['slow', 'w0', 'w1', 'w2', 'w3'].map((name) => `${name}@y.example`));
   });
 
-  test('for each destination, and waiting messages use those connections', async () => {
-    await given({ deliver: { limits: { connectionsPerDestinationMax: 3 } } });
-    const sent = many(3).map((index) => scene.send(`slow+${index}@y.example`));
-    await scene.sink.waitFor((sink) => sink.counts.data === 3);
+  test('for each set of mail servers, of which one team uses two thirds, and waiting messages use those', async () => {
+    await given({ deliver: { limits: { connectionsPerSiteMax: 3 } } });
+    const sent = many(2).map((index) => scene.send(`slow+${index}@y.example`));
+    await scene.sink.waitFor((sink) => sink.counts.data === 2);
     const waiting = many(4).map((index) => scene.send(`w${index}@y.example`));
-    expect(scene.delivery.stats()).toMatchObject({ connections: 3, waiting: 4 });
+    const other = scene.send('slow+2@y.example', { teamId: 'team_2' });
+    await scene.sink.waitFor((sink) => sink.counts.data === 3);
+    const more = scene.send('slow+3@y.example', { teamId: 'team_3' });
+    expect(scene.delivery.stats()).toMatchObject({ connections: 3, waiting: 5 });
     scene.sink.openGate();
-    await Promise.all([...sent, ...waiting]);
-    expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 7 });
+    await Promise.all([...sent, ...waiting, other, more]);
+    expect(account(scene.sink)).toMatchObject({ connections: 3, accepted: 8 });
   });
 
   test('to one while the destination has not replied yet', async () => {
@@ -255,12 +258,14 @@ describe('connections are limited', () => {
   });
 });
 
-test('a slow destination does not delay another one', async () => {
-  const zones: Zones = { '*': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
-  await given({ zones, deliver: { limits: { connectionsPerDestinationMax: 2 } } });
+test('a slow site does not delay another one', async () => {
+  await given({
+    zones: hostsOfTheirOwn(['slow.example', 'quick.example']),
+    deliver: { limits: { connectionsPerSiteMax: 2 } },
+  });
   const slow = many(10).map((index) => scene.send(`slow+${index}@slow.example`));
   await scene.sink.waitFor((sink) => sink.counts.data === 2);
-  for (const _ of many(5)) expect(await scene.send('a@quick.example')).toEqual([delivered('a@quick.example')]);
+  for (const _ of many(5)) expect(await scene.send('a@quick.example')).toMatchObject([{ kind: 'delivered' }]);
   expect(scene.sink.counts.accepted).toBe(5);
   scene.sink.openGate();
   const outcomes = await Promise.all(slow);
@@ -335,7 +340,7 @@ describe('a destination that failed', () => {
 });
 
 test('an abort releases a message that waits for a connection', async () => {
-  await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+  await given({ deliver: { limits: { connectionsPerSiteMax: 1 } } });
   const slow = scene.send('slow@y.example');
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
   const abort = new AbortController();
@@ -352,7 +357,7 @@ test('an abort releases a message that waits for a connection', async () => {
 
 describe('a stop of delivery', () => {
   test('lets transactions in progress end, refuses waiting messages, and sends QUIT', async () => {
-    await given({ deliver: { limits: { connectionsPerDestinationMax: 1 } } });
+    await given({ deliver: { limits: { connectionsPerSiteMax: 1 } } });
     const slow = scene.send('slow@y.example');
     await scene.sink.waitFor((sink) => sink.counts.data === 1);
     const waiting = scene.send('a@y.example');

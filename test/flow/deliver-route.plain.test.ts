@@ -356,7 +356,7 @@ test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '192.168.1.1', '100.64.0.
       {
         kind: 'bounced',
         reason: 'blocked_address',
-        detail: `The mail exchangers of y.example have only addresses that are not on the public internet (${address})`,
+        detail: `The mail exchangers of the domain have only addresses that are not on the public internet (${MX}: ${address})`,
         reply: { code: 550, enhanced: '5.4.4' },
       },
     ]);

@@ -1,60 +1,76 @@
-import { expect, it } from 'vitest';
+// How a capacity notifies the sites that wait for it, without looking at all of them for each message of another.
+import { expect, test } from 'vitest';
 import { createManualClock } from '../rig/clock.ts';
-import { ConnectionSlots } from '../../src/mail/deliver/connection-slots.ts';
-import { IdleSessions, type Peer } from '../../src/mail/deliver/idle-sessions.ts';
-import { MxAddress } from '../../src/mail/deliver/mx-address.ts';
-import type { OpeningRequest } from '../../src/mail/deliver/opening-requests.ts';
+import { Capacity, type Lack } from '../../src/mail/deliver/capacity.ts';
+import type { Wish } from '../../src/mail/deliver/site.ts';
 
 const clock = createManualClock(1_000_000);
 
-const createSlots = (count: number): ConnectionSlots => new ConnectionSlots(count, new IdleSessions(clock, 15_000));
+const createCapacity = (connectionsMax: number, probesMax?: number): Capacity =>
+  new Capacity({ connectionsMax, probesMax, clock, now: () => clock.now(), random: () => 0.5 });
 
-function peerAt(key: string): Peer {
-  const address = new MxAddress({ connectionsMax: 40, now: () => clock.now(), random: () => 0.5 });
-  return { address, key };
-}
-
-/** Asks for a connection to a peer, and counts how often anybody looks at it. */
-function ask(slots: ConnectionSlots, tenant: string, peer: Peer) {
-  const seen = { looks: 0, answer: undefined as unknown };
-  const request: OpeningRequest = {
+/** A site that wants a connection of each capacity for one tenant, and counts how often it is told to try again. */
+function createWish(tenant: string, capacities: readonly Capacity[]) {
+  const state = { tries: 0, isOpen: false, lack: undefined as Lack | undefined };
+  const wish: Wish = {
     tenant,
-    get peer() {
-      seen.looks += 1;
-      return peer;
+    site: undefined,
+    lines: new Set(),
+    tryAgain() {
+      state.tries += 1;
+      for (const capacity of capacities) {
+        state.lack = capacity.lackFor(tenant);
+        if (state.lack) return capacity.wait(state.lack, wish);
+      }
+      for (const capacity of capacities) capacity.opens(tenant);
+      state.isOpen = true;
     },
-    isReady: () => true,
-    answer: (answer) => void (seen.answer = answer),
-    mayAdopt: () => false,
-    adopt: () => {},
   };
-  slots.request(request);
-  return seen;
+  wish.tryAgain(capacities[0] as Capacity);
+  return state;
 }
 
-it('a thousand messages waiting for a full address are not checked while others come and go', () => {
-  const slots = createSlots(200);
-  const silent = peerAt('silent');
-  const waiting = Array.from({ length: 1000 }, () => ask(slots, 'crowd', silent));
-  expect(waiting.filter(({ answer }) => answer === 'open')).toHaveLength(2);
-  for (const each of waiting) each.looks = 0;
+test('a thousand sites that wait for a silent address are not tried again while connections to others come and go', () => {
+  const all = createCapacity(200);
+  const silent = createCapacity(40, 2);
+  const waiting = Array.from({ length: 1000 }, () => createWish('crowd', [silent, all]));
+  expect(waiting.filter(({ isOpen }) => isOpen)).toHaveLength(2);
+  for (const each of waiting) each.tries = 0;
   for (let n = 0; n < 100; n++) {
-    const other = peerAt(`other ${n}`);
-    expect(ask(slots, 'other', other).answer).toBe('open');
-    slots.opened({ tenant: 'other', address: other.address });
-    slots.leaves(other.address);
-    slots.left(other.address);
+    expect(createWish('other', [all]).isOpen).toBe(true);
+    all.opened('other');
+    all.leaves();
+    all.left();
+    all.wake();
   }
-  const looks = waiting.reduce((sum, each) => sum + each.looks, 0);
-  expect(looks).toBeLessThan(10);
+  expect(waiting.reduce((sum, { tries }) => sum + tries, 0)).toBe(0);
 });
 
-it('messages waiting for an address are deferred when it has failed, and so are new ones while it is avoided', () => {
-  const slots = createSlots(200);
-  const silent = peerAt('silent');
-  const waiting = Array.from({ length: 10 }, () => ask(slots, 'crowd', silent));
-  const why = { kind: 'deferred', reason: 'destination_down', detail: 'nobody answers' } as const;
-  slots.failed({ tenant: 'crowd', address: silent.address }, why);
-  expect(waiting.slice(2).map(({ answer }) => answer)).toEqual(Array.from({ length: 8 }, () => why));
-  expect(ask(slots, 'other', silent).answer).toBe(why);
+test('sites that wait for an address are tried again when it fails, so that they go elsewhere', () => {
+  const silent = createCapacity(40, 2);
+  const waiting = Array.from({ length: 10 }, () => createWish('crowd', [silent]));
+  const why = { kind: 'deferred', reason: 'timeout', detail: 'no reply' } as const;
+  silent.failed('crowd', why);
+  expect(silent.backOff.why).toBe(why);
+  expect(waiting.slice(2).every(({ tries }) => tries === 2)).toBe(true);
+});
+
+test('room that is freed goes to each waiting tenant, and to transactional mail of a team before its marketing mail', () => {
+  const all = createCapacity(1);
+  createWish('busy', [all]);
+  const order: string[] = [];
+  const names = ['b marketing', 'b', 'c'];
+  const wishes = names.map((tenant) => createWish(tenant, [all]));
+  let last = 'busy';
+  while (order.length < names.length) {
+    all.opened(last);
+    all.leaves();
+    all.left();
+    all.wake();
+    const at = wishes.findIndex(({ isOpen }, index) => isOpen && !order.includes(names[index] ?? ''));
+    last = names[at] ?? '';
+    order.push(last);
+  }
+  expect(order.toSorted()).toEqual(names.toSorted());
+  expect(order.indexOf('b')).toBeLessThan(order.indexOf('b marketing'));
 });

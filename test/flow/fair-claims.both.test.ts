@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { createComposer } from '../../src/mail/compose/index.ts';
-import type { Deliver, DeliveryJob } from '../../src/mail/deliver/index.ts';
+import type { Deliver, DeliveryJob, Obstacle } from '../../src/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, type Queue } from '../../src/mail/queue/index.ts';
 import { createSettle } from '../../src/mail/settle/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -20,13 +20,13 @@ interface Network {
 /** Never answers, but for these destinations: dead ones fail at once and are known to be down from then on. */
 function createNetwork(options: { quick?: RegExp; dead?: RegExp }): Network & {
   deliver: Deliver;
-  isDown(row: { destination: string }): boolean;
+  findObstacle(row: { destination: string }): Obstacle | undefined;
 } {
   const down = new Set<string>();
   const network = { begun: [] as DeliveryJob[], delivered: [] as string[] };
   return {
     ...network,
-    isDown: ({ destination }) => down.has(destination),
+    findObstacle: ({ destination }) => (down.has(destination) ? { kind: 'down' } : undefined),
     async deliver(job, { signal }) {
       network.begun.push(job);
       watched.emit('change');
@@ -51,11 +51,11 @@ function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Que
   const { world } = scene.app;
   const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid(), { runtimeDir: scene.dataDir });
   const settle = createSettle(world, handOffLog.owner);
-  const { deliver, isDown } = network;
+  const { deliver, findObstacle } = network;
   const queue = createQueue({
     world,
     deliver,
-    down: { isDown, dependsOnSender: false },
+    obstacles: { findObstacle, dependsOnSender: false, giveUpMs: 48 * 3_600_000 },
     composer: createComposer(world),
     settle,
     handOffLog,

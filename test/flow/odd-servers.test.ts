@@ -179,7 +179,7 @@ async function open(seed: number): Promise<Delivery> {
     random: dice(seed + 1),
     timeouts: { ...timeouts, quitMs: 100 },
     now: () => (now += 60_000),
-    limits: { connectionsPerDestinationMax: 3 },
+    limits: { connectionsPerSiteMax: 3 },
   });
 }
 

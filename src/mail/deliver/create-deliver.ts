@@ -3,14 +3,21 @@ import { systemClock } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createAddressGuard } from '../../platform/network/index.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
+import type { ProviderLimits, ProviderPolicies } from '../../platform/providers/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
 import { FamilyChoice, detectFamily, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
-import type { Place, PoolStats } from './destination-pool.ts';
-import { createDestinationPool } from './destination-pool.ts';
 import { cutText } from './cut-text.ts';
 import { deriveEnding, type Ending } from './ending.ts';
-import type { Route } from './mx-route.ts';
-import { planRelay, planRoute } from './mx-route.ts';
+import { findExchangers, planRelay, planRoute } from './mx-route.ts';
+import {
+  Pool,
+  type Location,
+  type Obstacle,
+  type Place,
+  type PoolStats,
+  type SiteTarget,
+  type Traffic,
+} from './pool.ts';
 import type {
   Conversation,
   Deliver,
@@ -21,11 +28,10 @@ import type {
   RecipientOutcome,
 } from './delivery-job.ts';
 import { forEachRecipient } from './delivery-job.ts';
-import { toTenant } from './waiters-by-tenant.ts';
-import { RelayPace } from './relay-pace.ts';
-import type { Relay, RelayChoice, RoutedJob } from './relay.ts';
+import { relayKey, type Relay, type RelayChoice, type RoutedJob } from './relay.ts';
 import { simulate } from './simulate.ts';
 import { openSession, type SmtpSession } from './smtp-session.ts';
+import type { Throttles } from './throttles.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 import { transmit } from './transmit.ts';
@@ -67,6 +73,16 @@ export interface DeliverOptions {
   capture?: Deliver;
   timeouts?: Partial<SmtpTimeouts>;
   limits?: Partial<DeliverLimits>;
+  /** Limits of mailbox providers; without them, all receivers have the same. */
+  providers?: ProviderPolicies;
+  /** Limits that receivers or the operator set for a while. */
+  throttles?: Throttles;
+  /** Returns this process's part of a limit, if several processes send from the same address. */
+  partOf?: (limit: number) => number;
+  /** Called when the mail servers of a domain are found. */
+  onLocated?: (domain: string, found: { provider: string | undefined; servers: string }) => void;
+  /** Called with the outcomes of each transaction and where it took place. */
+  onOutcomes?: (found: SiteTarget, outcomes: readonly RecipientOutcome[]) => void;
   tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
   /** Clock for every wait. */
   clock?: Clock;
@@ -91,13 +107,14 @@ export interface RelayTrouble {
 }
 
 export interface DeliverLimits {
-  connectionsPerDestinationMax: number;
-  /** Limit per address, across all destinations. */
+  /** Limit per set of mail servers, unless its provider has one. */
+  connectionsPerSiteMax: number;
+  /** Limit per address, across all sites. */
   connectionsPerAddressMax: number;
   connectionsTotalMax: number;
   messagesPerConnectionMax: number;
   idleMs: number;
-  /** Limit for opening one connection to a destination, however many hosts are tried. */
+  /** Limit for opening one connection, however many hosts are tried. */
   openMs: number;
 }
 
@@ -109,15 +126,18 @@ export interface DeliverStats extends PoolStats {
 
 export interface Delivery {
   deliver: Deliver;
-  /** Reports whether a team's mail to this destination would be deferred without an attempt, because it just failed. */
-  isDown(place: Omit<Place, 'relay'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain'>): boolean;
+  /** Why a team's mail to this destination would be deferred without an attempt now; undefined if it would be tried. */
+  findObstacle(
+    place: Omit<Place, 'relay'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain'>,
+  ): Obstacle | undefined;
   relayTroubles(): RelayTrouble[];
+  traffic(): Traffic[];
   close(graceMs: number): Promise<void>;
   stats(): DeliverStats;
 }
 
 const DEFAULT_LIMITS: DeliverLimits = {
-  connectionsPerDestinationMax: 10,
+  connectionsPerSiteMax: 20,
   connectionsPerAddressMax: 40,
   connectionsTotalMax: 500,
   messagesPerConnectionMax: 500,
@@ -142,8 +162,10 @@ export function createDeliver(options: DeliverOptions): Delivery {
       return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
     },
     // Simulated and captured mail never has a failing destination.
-    isDown: (place) => options.capture === undefined && !simulated.has(place.domain) && network.isDown(place),
+    findObstacle: (place) =>
+      options.capture === undefined && !simulated.has(place.domain) ? network.findObstacle(place) : undefined,
     relayTroubles: network.relayTroubles,
+    traffic: network.traffic,
     close: network.close,
     stats: network.stats,
   };
@@ -156,15 +178,17 @@ function createNetwork(options: DeliverOptions): Delivery {
   const now = options.now ?? (() => clock.steady());
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
   const families = new FamilyChoice({ now, preferred: (region) => options.findRegion?.(region).prefers?.() ?? 'v4' });
-  const route = createRouting(options, random);
-  const pool = createDestinationPool({
-    limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
+  const locate = createLocator(options, limits, random);
+  const pool = new Pool({
+    limits,
     clock,
     now,
     random,
     quitMs: timeouts.quitMs,
-    route,
-    toEgressKey: (job) => toEgressKey(options, job),
+    locate,
+    throttles: options.throttles,
+    onOutcomes: options.onOutcomes,
+    partOf: options.partOf,
     open: (job, target, skip, openMs, signal) => {
       const { heloName, source } = chooseEgress(options, job);
       return openSession(target, {
@@ -207,6 +231,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     try {
       const sent = await transmit(session, job, ctx);
       ending = deriveEnding(session, sent);
+      if (sent.kind === 'done') pool.noteOutcomes(job, sent.outcomes);
       if (sent.kind === 'stale') return 'stale';
       ctx.onConversation?.(toConversation(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
@@ -229,30 +254,9 @@ function createNetwork(options: DeliverOptions): Delivery {
     return { outcomes, family: undefined, isUnreachable: false };
   };
 
-  const paces = new Map<string, RelayPace>();
-  const getOrCreateRateLimiter = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
-    if (messagesPerMinute === undefined) return undefined;
-    const pace = paces.get(name) ?? new RelayPace(messagesPerMinute, { clock, now });
-    paces.set(name, pace);
-    return pace;
-  };
-
   const tryRelay = async (job: DeliveryJob, relay: Relay, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
-    const slot = (await getOrCreateRateLimiter(relay)?.acquire(toTenant(job), ctx.signal)) ?? { kind: 'now' };
-    const named = (outcomes: RecipientOutcome[]): RecipientOutcome[] =>
-      outcomes.map((outcome) => (outcome.kind === 'suppressed' ? outcome : { ...outcome, relay: relay.name }));
-    if (slot.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
-    const detail =
-      slot.kind === 'later'
-        ? `The relay ${relay.name} is limited to ${relay.messagesPerMinute} messages per minute`
-        : 'The delivery was stopped before it began';
-    const outcomes = forEachRecipient(job, {
-      kind: 'deferred',
-      reason: slot.kind === 'later' ? 'relay_pace' : 'stopping',
-      detail,
-    });
-    const afterMs = slot.kind === 'later' ? { retryAfterMs: slot.afterMs } : {};
-    return named(outcomes.map((outcome) => Object.assign(outcome, afterMs)));
+    const { outcomes } = await tryTwice({ ...job, relay }, ctx);
+    return outcomes.map((outcome) => (outcome.kind === 'suppressed' ? outcome : { ...outcome, relay: relay.name }));
   };
 
   /** Retries over the other IP version if the refusal may be caused by our address in the first one. */
@@ -262,7 +266,8 @@ function createNetwork(options: DeliverOptions): Delivery {
     if (other === undefined || ctx.signal.aborted) return outcomes;
     if (other === 'v4' && outcomes.some(isRefusalOfV6)) families.noteRefusalOfV6(job);
     const place = { ...job, families: `${other} only` as const };
-    if ((await route(place)).kind !== 'route') return outcomes;
+    const location = await locate(place);
+    if ('kind' in location || (await location.route()).kind !== 'route') return outcomes;
     const again = await tryTwice(place, ctx);
     // If the retry reached no server, the first result stands.
     return again.family === undefined ? outcomes : again.outcomes;
@@ -287,14 +292,16 @@ function createNetwork(options: DeliverOptions): Delivery {
         return tryRelay(job, fallback, contextWithTranscript);
       return tryOtherFamily(place, contextWithTranscript, direct);
     },
-    isDown(place) {
+    findObstacle(place) {
       const { relay, fallback } = chooseRelay(options, place);
-      if (relay !== undefined) return pool.isDown({ ...place, relay });
-      const isDirectDown = pool.isDown({ ...place, families: families.orderFor(place) });
-      return isDirectDown && (fallback === undefined || pool.isDown({ ...place, relay: fallback }));
+      if (relay !== undefined) return pool.findObstacle({ ...place, relay });
+      const direct = pool.findObstacle({ ...place, families: families.orderFor(place) });
+      if (direct?.kind !== 'down' || fallback === undefined) return direct;
+      return pool.findObstacle({ ...place, relay: fallback });
     },
     relayTroubles: () => [...troubles.values()],
-    close: pool.close,
+    traffic: () => pool.traffic(),
+    close: (graceMs) => pool.close(graceMs),
     stats: () => ({ ...pool.stats(), ...count }),
   };
 }
@@ -350,35 +357,89 @@ function chooseEgress(options: DeliverOptions, job: RoutedJob): { heloName: stri
   return { heloName, source };
 }
 
-function toEgressKey(options: DeliverOptions, job: DeliveryJob): string {
-  const { heloName, source } = chooseEgress(options, job);
-  return [heloName, source?.v4, source?.v6].join(' ');
-}
-
-function createRouting(options: DeliverOptions, random: () => number): (job: RoutedJob) => Promise<Route> {
+/** Finds the mail servers of a job and the limits that hold there. */
+function createLocator(
+  options: DeliverOptions,
+  limits: DeliverLimits,
+  random: () => number,
+): (job: RoutedJob) => Promise<Location | JobOutcome> {
+  const { resolver, smtpPort = 25, providers, onLocated } = options;
   const guard = createAddressGuard(options.allowPrivate ?? []);
-  const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
-  const ownExchangers = (options.ownExchangers ?? []).map((name) => name.toLowerCase());
-  return (job) => {
+  const names = {
+    ownHostNames: (options.ownHostNames ?? []).map((name) => name.toLowerCase()),
+    ownExchangers: (options.ownExchangers ?? []).map((name) => name.toLowerCase()),
+  };
+  const takesMailFor = options.takesMailFor ?? (() => Promise.resolve(false));
+  const defaults: ProviderLimits = providers?.defaults ?? {
+    connections: undefined,
+    connectionsPerSite: limits.connectionsPerSiteMax,
+    messagesPerConnection: limits.messagesPerConnectionMax,
+    messagesPerMinute: undefined,
+    messageBurst: 1,
+    connectionsPerMinute: undefined,
+    connectionBurst: 1,
+    idleMs: limits.idleMs,
+    family: 'auto',
+    tls: 'opportunistic',
+  };
+
+  const chooseFamilies = (job: RoutedJob): { families: { v4: boolean; v6: boolean }; first: Family } => {
     const { source } = chooseEgress(options, job);
     const order = job.families ?? 'v4 first';
-    const families = {
-      v4: order !== 'v6 only' && (source === undefined || source.v4 !== undefined),
-      v6: order !== 'v4 only' && (source === undefined || source.v6 !== undefined),
+    return {
+      families: {
+        v4: order !== 'v6 only' && (source === undefined || source.v4 !== undefined),
+        v6: order !== 'v4 only' && (source === undefined || source.v6 !== undefined),
+      },
+      first: order.startsWith('v6') ? 'v6' : 'v4',
     };
-    const first = order.startsWith('v6') ? 'v6' : 'v4';
-    const { resolver, smtpPort = 25, takesMailFor = () => Promise.resolve(false) } = options;
-    if (job.relay) return planRelay(job.relay, { resolver, families, first });
-    return planRoute(job.domain, {
-      resolver,
-      guard,
-      random,
-      smtpPort,
-      ownHostNames,
-      ownExchangers,
-      takesMailFor,
-      families,
-      first,
-    });
+  };
+
+  return async (job) => {
+    const relayName = relayKey(job);
+    if (job.relay && relayName !== undefined) {
+      const { relay } = job;
+      return {
+        source: relayName,
+        servers: relay.name,
+        provider: undefined,
+        // A relay takes the mail of many domains, and is one address.
+        limits: {
+          ...defaults,
+          connectionsPerSite: relay.connectionsMax ?? limits.connectionsPerAddressMax,
+          messagesPerConnection: relay.messagesPerConnectionMax ?? limits.messagesPerConnectionMax,
+          messagesPerMinute: relay.messagesPerMinute,
+          messageBurst: 1,
+        },
+        job,
+        route: () => planRelay(relay, { resolver, ...chooseFamilies(job) }),
+      };
+    }
+    const found = await findExchangers(job.domain, { resolver, ...names, takesMailFor });
+    if (found.kind !== 'exchangers') return found;
+    const provider = found.isOurs ? undefined : providers?.find(job.domain, found.name.split(' '));
+    onLocated?.(job.domain, { provider: provider?.name, servers: found.name });
+    const located = adaptToProvider(job, provider?.limits ?? defaults);
+    const { heloName, source } = chooseEgress(options, job);
+    return {
+      source: [heloName, source?.v4, source?.v6].filter((part) => part !== undefined).join(' '),
+      servers: found.isOurs ? `${found.name} (own)` : found.name,
+      provider,
+      limits: provider?.limits ?? defaults,
+      job: located,
+      route: () => planRoute(found, { resolver, guard, random, smtpPort, ...names, ...chooseFamilies(located) }),
+    };
+  };
+}
+
+/** Applies what a provider expects: TLS where it always offers it, and the address family that it accepts mail over. */
+function adaptToProvider(job: RoutedJob, { tls, family }: ProviderLimits): RoutedJob {
+  const isForced = job.families?.endsWith('only') ?? false;
+  return {
+    ...job,
+    ...(tls === 'required' && job.tls === 'opportunistic' ? { tls: 'enforced' as const } : {}),
+    ...(family === 'auto' || isForced
+      ? {}
+      : { families: family === 'ipv4' ? ('v4 first' as const) : ('v6 first' as const) }),
   };
 }

@@ -61,7 +61,7 @@ export function buildDeliverOptions(
       dataDoneMs: delivery.data_timeout_seconds * 1000,
     },
     limits: {
-      connectionsPerDestinationMax: delivery.max_connections_per_destination,
+      connectionsPerSiteMax: delivery.max_connections_per_destination,
       connectionsPerAddressMax: delivery.max_connections_per_address,
       connectionsTotalMax: delivery.max_connections,
       messagesPerConnectionMax: delivery.max_messages_per_connection,

@@ -79,8 +79,10 @@ export type DeferReason =
   | 'protocol_error'
   /** A relay does not accept our login, offers no TLS with a valid certificate, or its settings are wrong. */
   | 'relay_misconfigured'
-  /** The relay's limit of messages per minute is reached. It does not count as an attempt. */
-  | 'relay_pace'
+  /** The limit of messages per minute to the provider, site or relay is reached. It does not count as an attempt. */
+  | 'throttled'
+  /** Mail to the provider or site is suspended for a while. It does not count as an attempt. */
+  | 'suspended'
   /** A stop aborted the job before anything was handed over. It does not count as an attempt. */
   | 'stopping';
 
@@ -173,6 +175,8 @@ export type JobOutcome =
       cause?: ReplyCause;
       mx?: string;
       waitMs?: number;
+      /** The next attempt is due after exactly this time. */
+      retryAfterMs?: number;
       /** Why the destination is down, if the job was not tried because of that. */
       downReason?: DeferReason;
     }

@@ -20,4 +20,6 @@ export type {
   RecipientOutcome,
   TlsInfo,
 } from './delivery-job.ts';
+export type { Obstacle, SiteTarget, Traffic } from './pool.ts';
+export { describeThrottle, type Throttle, type Throttles, type ThrottleTarget } from './throttles.ts';
 export type { SmtpTimeouts } from './timeouts.ts';

@@ -14,17 +14,20 @@ export interface Target {
 
 export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
 
-export interface RoutePlanOptions {
+export interface ExchangerOptions {
   resolver: Resolver;
-  guard: AddressGuard;
-  random: () => number;
-  smtpPort: number;
   /** Our own names: mail sent to one of them would loop, unless we take the domain's mail. */
   ownHostNames: string[];
   /** Other names under which we are a mail exchanger; they may stand for addresses in our own network. */
   ownExchangers?: string[];
   /** Whether this installation takes the domain's mail itself, for one of its teams or for a return path. */
   takesMailFor: (domain: string) => Promise<boolean>;
+}
+
+export interface RoutePlanOptions extends Pick<ExchangerOptions, 'resolver' | 'ownHostNames' | 'ownExchangers'> {
+  guard: AddressGuard;
+  random: () => number;
+  smtpPort: number;
   /** false leaves that family out, for an egress that has no source address in it. */
   families?: { v4: boolean; v6: boolean };
   /** The family whose addresses come first at each host; IPv4 unless given. */
@@ -35,9 +38,20 @@ const HOSTS_MAX = 10;
 const ADDRESSES_PER_HOST_MAX = 4;
 const TARGETS_MAX = 20;
 
-/** Returns where mail for a domain goes, best host first (RFC 5321 §5.1). */
-export async function planRoute(domain: string, options: RoutePlanOptions): Promise<Route> {
-  if (/^\[.*\]$/.test(domain)) return literalRoute(domain, options);
+/** The mail servers of a domain, before their addresses are looked up. */
+export interface Exchangers {
+  kind: 'exchangers';
+  /** The best come first; those of equal preference are shuffled for each connection. */
+  records: MxRecord[];
+  /** Name of the set: domains with the same mail servers have the same. */
+  name: string;
+  /** We receive the mail of the domain ourselves: our own names may stand for private addresses. */
+  isOurs: boolean;
+}
+
+/** Returns the mail servers of a domain (RFC 5321 §5.1). */
+export async function findExchangers(domain: string, options: ExchangerOptions): Promise<Exchangers | JobOutcome> {
+  if (isLiteral(domain)) return toExchangers([{ host: domain, preference: 0 }], false);
   const answer = await options.resolver.mx(domain);
   if (answer.kind === 'failed') return lookUpFailure(`MX look-up of ${domain}`, answer.reason);
   if (answer.kind === 'none' && answer.why === 'nxdomain') {
@@ -45,30 +59,43 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   }
   // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
   if (answer.kind === 'none') {
-    if (!options.ownHostNames.includes(domain)) return resolveTargets(domain, [domain], options);
-    return homeRoute(domain, [domain], options, () => loop(domain));
+    const itself = [{ host: domain, preference: 0 }];
+    if (!options.ownHostNames.includes(domain)) return toExchangers(itself, false);
+    return findHome(domain, itself, options, () => loop(domain));
   }
-  if (answer.records.every((mx) => mx.host === '')) {
+  const all = answer.records.filter((mx) => mx.host !== '');
+  if (all.length === 0) {
     return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} does not accept mail (null MX)`);
   }
-  const all = ordered(answer.records, options.random);
-  const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
   const home = homeNames(options);
-  if (!all.some((mx) => home.includes(mx.host))) return resolveTargets(domain, hosts, options);
-  return homeRoute(domain, hosts, options, () => {
-    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return resolveTargets(domain, hosts, options);
+  if (!all.some((mx) => home.includes(mx.host))) return toExchangers(all, false);
+  return findHome(domain, all, options, () => {
+    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return toExchangers(all, false);
     const others = withoutOurselves(all, options.ownHostNames);
-    return others.length === 0 ? loop(domain) : resolveTargets(domain, others.slice(0, HOSTS_MAX), options);
+    return others.length === 0 ? loop(domain) : toExchangers(others, false);
   });
 }
 
-/** Returns the route if we are among the exchangers: to all of them if we receive the domain's mail, `elsewhere` if not. */
-async function homeRoute(
+const isLiteral = (domain: string): boolean => /^\[.*\]$/.test(domain);
+
+/** Hosts that name a set of mail servers; no more are ever tried. */
+const NAMED_HOSTS_MAX = 20;
+
+function toExchangers(records: MxRecord[], isOurs: boolean): Exchangers {
+  const best = records
+    .toSorted((a, b) => a.preference - b.preference || (a.host < b.host ? -1 : 1))
+    .slice(0, NAMED_HOSTS_MAX);
+  const hosts = [...new Set(best.map(({ host }) => host))].sort();
+  return { kind: 'exchangers', records: best, name: hosts.join(' '), isOurs };
+}
+
+/** Returns the exchangers if we are among them: all of them if we receive the domain's mail, `elsewhere` if not. */
+async function findHome(
   domain: string,
-  hosts: string[],
-  options: RoutePlanOptions,
-  elsewhere: () => Route | Promise<Route>,
-): Promise<Route> {
+  records: MxRecord[],
+  options: ExchangerOptions,
+  elsewhere: () => Exchangers | JobOutcome,
+): Promise<Exchangers | JobOutcome> {
   let isOurs: boolean;
   try {
     isOurs = await options.takesMailFor(domain);
@@ -80,21 +107,29 @@ async function homeRoute(
       detail: `it cannot be determined at present whether this server receives mail for ${domain}`,
     };
   }
-  // Behind NAT, our own name may stand for a private address.
-  return isOurs ? resolveTargets(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();
+  return isOurs ? toExchangers(records, true) : elsewhere();
 }
 
-const homeNames = ({ ownHostNames, ownExchangers = [] }: RoutePlanOptions): string[] => [
-  ...ownHostNames,
-  ...ownExchangers,
-];
+/** Returns the addresses of mail servers, best host first. */
+export async function planRoute({ records, isOurs }: Exchangers, options: RoutePlanOptions): Promise<Route> {
+  const [first] = records;
+  if (first && isLiteral(first.host)) return literalRoute(first.host, options);
+  const hosts = shuffleEqual(records, options.random).slice(0, HOSTS_MAX);
+  // Behind NAT, our own name may stand for a private address.
+  return resolveTargets(hosts, isOurs ? { ...options, unguarded: homeNames(options) } : options);
+}
+
+const homeNames = ({
+  ownHostNames,
+  ownExchangers = [],
+}: Pick<ExchangerOptions, 'ownHostNames' | 'ownExchangers'>): string[] => [...ownHostNames, ...ownExchangers];
 
 /** The route through a relay that the operator chose: its addresses are not guarded. */
 export async function planRelay(
   { name, host, port }: Pick<Relay, 'name' | 'host' | 'port'>,
   options: Pick<RoutePlanOptions, 'resolver' | 'families' | 'first'>,
 ): Promise<Route> {
-  const route = await resolveTargets(host, [host], { ...options, guard: () => true, smtpPort: port });
+  const route = await resolveTargets([host], { ...options, guard: () => true, smtpPort: port });
   // A relay without an address is the operator's fault, and no recipient's.
   if (route.kind !== 'bounced') return route;
   return {
@@ -106,7 +141,7 @@ export async function planRelay(
 
 function literalRoute(domain: string, options: RoutePlanOptions): Route {
   const address = domain.slice(1, -1).replace(/^ipv6:/i, '');
-  if (!options.guard(address)) return blocked(domain, [address]);
+  if (!options.guard(address)) return blocked([domain], [address]);
   return { kind: 'route', targets: [{ host: domain, address, port: options.smtpPort }] };
 }
 
@@ -116,17 +151,16 @@ function loop(domain: string): JobOutcome {
 }
 
 /** Sorts by preference; equal records are shuffled so that their load is shared (RFC 5321 §5.1). */
-function ordered(records: MxRecord[], random: () => number): MxRecord[] {
-  const lots = records.filter((mx) => mx.host !== '').map((mx) => ({ mx, lot: random() }));
+function shuffleEqual(records: MxRecord[], random: () => number): string[] {
+  const lots = records.map((mx) => ({ mx, lot: random() }));
   lots.sort((a, b) => a.mx.preference - b.mx.preference || a.lot - b.lot);
-  const seen = new Set<string>();
-  return lots.map(({ mx }) => mx).filter((mx) => !seen.has(mx.host) && seen.add(mx.host));
+  return [...new Set(lots.map(({ mx }) => mx.host))];
 }
 
 /** RFC 5321 §5.1: a host that finds itself among the exchangers drops itself and all that are not better. */
-function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[] {
-  const own = records.find((mx) => ownHostNames.includes(mx.host));
-  return records.filter((mx) => !own || mx.preference < own.preference).map((mx) => mx.host);
+function withoutOurselves(records: MxRecord[], ownHostNames: string[]): MxRecord[] {
+  const own = Math.min(...records.filter((mx) => ownHostNames.includes(mx.host)).map((mx) => mx.preference));
+  return records.filter((mx) => mx.preference < own);
 }
 
 type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first'> & {
@@ -134,7 +168,7 @@ type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 
   unguarded?: readonly string[];
 };
 
-async function resolveTargets(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
+async function resolveTargets(hosts: string[], options: TargetOptions): Promise<Route> {
   const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
   const targets: Target[] = [];
   const refused: string[] = [];
@@ -155,8 +189,8 @@ async function resolveTargets(domain: string, hosts: string[], options: TargetOp
     const answer = answers[index];
     if (answer?.kind === 'failed') return lookUpFailure(`address look-up of ${host}`, answer.reason);
   }
-  if (refused.length > 0) return blocked(domain, refused);
-  return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of ${domain} has an address (${hosts.join(', ')})`);
+  if (refused.length > 0) return blocked(hosts, refused);
+  return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of the domain has an address (${hosts.join(', ')})`);
 }
 
 function interleave(first: string[], second: string[]): string[] {
@@ -167,13 +201,13 @@ function interleave(first: string[], second: string[]): string[] {
   return addresses;
 }
 
-function blocked(domain: string, addresses: string[]): JobOutcome {
-  const named = addresses.slice(0, 4).join(', ');
+function blocked(hosts: string[], addresses: string[]): JobOutcome {
+  const named = `${hosts.slice(0, 4).join(', ')}: ${addresses.slice(0, 4).join(', ')}`;
   return ownBounce(
     'blocked_address',
     550,
     '5.4.4',
-    `The mail exchangers of ${domain} have only addresses that are not on the public internet (${named})`,
+    `The mail exchangers of the domain have only addresses that are not on the public internet (${named})`,
   );
 }
 

@@ -25,6 +25,10 @@ export class WaitersByTenant<Waiter> {
     for (const [tenant, waiters] of this.#byTenant) yield [tenant, waiters.size];
   }
 
+  count(tenant: string): number {
+    return this.#byTenant.get(tenant)?.size ?? 0;
+  }
+
   has(tenant: string): boolean {
     return this.#byTenant.has(tenant);
   }

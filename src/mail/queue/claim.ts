@@ -16,7 +16,7 @@ import {
 } from './deliveries.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
-import { putAside, ruleOn, type ClaimedDelivery, type DownRule } from './rules.ts';
+import { putAside, ruleOn, type ClaimedDelivery, type ObstacleRule } from './rules.ts';
 import { nextTurn, stopwatch } from '../../platform/clock.ts';
 import { LeaseLost } from './process-delivery.ts';
 
@@ -29,8 +29,8 @@ export interface ClaimRequest {
    * are claimed. `isBehind`: nothing of a team that has transactional mail due, which goes first.
    */
   share?: { atLimit: AtLimit | undefined; isBehind: boolean };
-  /** Mail to a destination that is known to be down moves to the lane of retries. */
-  down?: DownRule;
+  /** Mail to a destination that is known to be down moves to the lane of retries; mail to a suspended one waits. */
+  obstacles?: ObstacleRule;
 }
 
 interface Claimed {
@@ -55,7 +55,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const share = request.share && (await shareOut(world, tx, work, request.share));
   const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
   const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
-  const ruling = await ruleOn(tx, due, request.down);
+  const ruling = await ruleOn(tx, due, { rule: request.obstacles, now });
   await putAside(tx, request.owner, ruling, now);
   await recordSent(world, tx, ruling.free, now);
   return { claimed: ruling.free, due: due.length, isMore, movedToRetrying: ruling.down.length };

@@ -247,6 +247,19 @@ export async function moveToRetrying(tx: Executor, owner: string, ids: readonly 
   await tx.run(sql, [now, among.value, owner]);
 }
 
+/** Undoes claims: the deliveries are due at `until`, and the time that is left for retries goes on. */
+export async function postponeClaims(
+  tx: Executor,
+  owner: string,
+  ids: readonly string[],
+  until: number,
+): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, waits = 1, is_throttled = 1, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [until, among.value, owner]);
+}
+
 /**
  * Renews by id, because the backlog may be long. A handed-off delivery needs no lease: its `due_at` is the end of the
  * doubt.

@@ -10,7 +10,7 @@ import { createHeldAgain, createLedger } from './claim.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler, isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createOrphanedClaims } from './recover.ts';
-import type { ClaimedDelivery, DownRule } from './rules.ts';
+import type { ClaimedDelivery, ObstacleRule } from './rules.ts';
 import { stopwatch } from '../../platform/clock.ts';
 
 /** Number of simultaneous callers that counts as contention. */
@@ -105,8 +105,8 @@ export interface QueueOptions {
   handOffLog: HandOffLog;
   /** Reports whether many callers wait for their commits, so that delivery is to be throttled. */
   isContended(): boolean;
-  /** Knows which destinations are down. */
-  down?: DownRule;
+  /** Knows which destinations are down or suspended. */
+  obstacles?: ObstacleRule;
 }
 
 export interface Queue {
@@ -119,6 +119,15 @@ export interface Queue {
   /** Resolves when nothing that can be claimed is due and nothing is in flight. */
   idle(): Promise<void>;
 }
+
+/** Mail in the lane of retries is tried at a destination that is down, because the attempt may be the one that succeeds. */
+const onlySuspensions = (rule: ObstacleRule): ObstacleRule => ({
+  ...rule,
+  findObstacle(row, senderDomain) {
+    const obstacle = rule.findObstacle(row, senderDomain);
+    return obstacle?.kind === 'suspended' ? obstacle : undefined;
+  },
+});
 
 /** A delivery that is being processed. */
 interface Work {
@@ -185,7 +194,9 @@ export function createQueue(options: QueueOptions): Queue {
       ...(isShared
         ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(toTransactionalLane(lane)) } }
         : {}),
-      ...(options.down && !isRetrying(lane) ? { down: options.down } : {}),
+      ...(options.obstacles
+        ? { obstacles: isRetrying(lane) ? onlySuspensions(options.obstacles) : options.obstacles }
+        : {}),
     });
     const claimed = await heldAgain.without(found.claimed);
     if (atLimit) scanCooldown.startAfter(tookMs);

@@ -6,9 +6,9 @@ import { accountMailAmong } from '../emails/index.ts';
 import { sendingNames } from '../domains/index.ts';
 import { suppressionsAmong } from '../suppressions/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
-import { deferClaims, moveToRetrying, type DeliveryRow } from './deliveries.store.ts';
+import { deferClaims, moveToRetrying, postponeClaims, type DeliveryRow } from './deliveries.store.ts';
 import { holdsOnMail, holdClaims } from './waiting.store.ts';
-import type { RecipientOutcome } from '../deliver/index.ts';
+import type { Obstacle, RecipientOutcome } from '../deliver/index.ts';
 
 export interface ClaimedDelivery {
   row: DeliveryRow;
@@ -18,11 +18,13 @@ export interface ClaimedDelivery {
   decided: Outcome[];
 }
 
-/** Decides which mail is deferred without an attempt, because its destination failed a moment ago. */
-export interface DownRule {
-  isDown(row: DeliveryRow, senderDomain: string | undefined): boolean;
-  /** True if the route of mail depends on its sending domain, which is looked up then. */
-  dependsOnSender: boolean;
+/** Decides which mail is deferred without an attempt, because its destination failed a moment ago or is suspended. */
+export interface ObstacleRule {
+  findObstacle(row: DeliveryRow, senderDomain: string | undefined): Obstacle | undefined;
+  /** True if the answer depends on the sending domain, which is looked up then. */
+  readonly dependsOnSender: boolean;
+  /** Mail is given up after this time, which goes on while its destination is suspended. */
+  giveUpMs: number;
 }
 
 /** The result of the rules for due deliveries: each is in one of the lists. */
@@ -33,6 +35,8 @@ interface Ruling {
   held: ReadonlyMap<string, DeliveryRow[]>;
   /** Deliveries whose destination is known to be down. */
   down: DeliveryRow[];
+  /** Deliveries whose destination is suspended, by the time at which the suspension ends. */
+  waiting: ReadonlyMap<number, DeliveryRow[]>;
   /** Deliveries of suspended teams, which send nothing; their mail waits for the operator. */
   suspended: DeliveryRow[];
 }
@@ -42,17 +46,21 @@ interface Ruling {
  * transaction: once a hold is committed, no delivery that it covers begins. Handed-off deliveries are settled in spite
  * of every rule.
  */
-export async function ruleOn(db: Executor, due: readonly DeliveryRow[], rule?: DownRule): Promise<Ruling> {
-  if (due.length === 0) return { free: [], held: new Map(), down: [], suspended: [] };
+export async function ruleOn(
+  db: Executor,
+  due: readonly DeliveryRow[],
+  { rule, now }: { rule?: ObstacleRule | undefined; now: number },
+): Promise<Ruling> {
+  if (due.length === 0) return { free: [], held: new Map(), down: [], waiting: new Map(), suspended: [] };
   const unsent = due.filter((row) => row.handed_off_at === null);
   const held = await heldAmong(db, unsent);
   const isHeld = new Set([...held.values()].flat());
-  const down = await findDown(
+  const { down, waiting } = await findObstacles(
     db,
     unsent.filter((row) => !isHeld.has(row)),
-    rule,
+    { rule, now },
   );
-  const isAside = new Set([...isHeld, ...down]);
+  const isAside = new Set([...isHeld, ...down, ...[...waiting.values()].flat()]);
   const reachable = due.filter((row) => !isAside.has(row));
   const teams = new Set(await suspendedAmong(db, [...new Set(reachable.map((row) => row.team_id))]));
   const isSuspended = (row: DeliveryRow): boolean => teams.has(row.team_id) && row.handed_off_at === null;
@@ -60,27 +68,45 @@ export async function ruleOn(db: Executor, due: readonly DeliveryRow[], rule?: D
     db,
     reachable.filter((row) => !isSuspended(row)),
   );
-  return { free, held, down, suspended: reachable.filter(isSuspended) };
+  return { free, held, down, waiting, suspended: reachable.filter(isSuspended) };
 }
 
-async function findDown(db: Executor, rows: DeliveryRow[], rule: DownRule | undefined): Promise<DeliveryRow[]> {
-  if (rule === undefined) return [];
+async function findObstacles(
+  db: Executor,
+  rows: DeliveryRow[],
+  { rule, now }: { rule: ObstacleRule | undefined; now: number },
+): Promise<Pick<Ruling, 'down' | 'waiting'>> {
+  const down: DeliveryRow[] = [];
+  const waiting = new Map<number, DeliveryRow[]>();
+  if (rule === undefined) return { down, waiting };
   const domainIds = rule.dependsOnSender ? [...new Set(rows.map((row) => row.domain_id))] : [];
   const names = domainIds.length === 0 ? [] : await sendingNames(db, domainIds);
   const namesById = new Map(names.map(({ id, name }) => [id, name]));
-  return rows.filter((row) => rule.isDown(row, namesById.get(row.domain_id)));
+  for (const row of rows) {
+    const obstacle = rule.findObstacle(row, namesById.get(row.domain_id));
+    if (obstacle?.kind === 'down') down.push(row);
+    if (obstacle?.kind !== 'suspended') continue;
+    // Mail that is too old is not put aside, so that its delivery ends.
+    const until = Math.min(obstacle.untilMs, row.accepted_at + rule.giveUpMs);
+    if (until <= now) continue;
+    const rowsUntil = waiting.get(until);
+    if (rowsUntil) rowsUntil.push(row);
+    else waiting.set(until, [row]);
+  }
+  return { down, waiting };
 }
 
 /** Undoes the claims of deliveries that may not begin, and records what they wait for. */
 export async function putAside(
   tx: Executor,
   owner: string,
-  { held, down, suspended }: Ruling,
+  { held, down, waiting, suspended }: Ruling,
   now: number,
 ): Promise<void> {
   for (const [holdId, rows] of held) await holdClaims(tx, owner, toIds(rows), { holdId, now });
   // An attempt at a destination that is down costs as much as a delivery.
   if (down.length > 0) await moveToRetrying(tx, owner, toIds(down), now);
+  for (const [until, rows] of waiting) await postponeClaims(tx, owner, toIds(rows), until);
   if (suspended.length === 0) return;
   // An id that is ahead of the clock belongs to recent mail.
   const ageMs = Math.min(...suspended.map((row) => now - timeOfId(row.id)));

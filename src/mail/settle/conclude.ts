@@ -231,7 +231,9 @@ function concludeDeferred(
 
 /** Reports whether a delivery was put off before anything was attempted. */
 export const isUntried = (outcome: Outcome): boolean =>
-  outcome.kind === 'deferred' && (outcome.reason === 'stopping' || outcome.reason === 'relay_pace');
+  outcome.kind === 'deferred' && UNTRIED_REASONS.has(outcome.reason);
+
+const UNTRIED_REASONS: ReadonlySet<string> = new Set(['stopping', 'throttled', 'suspended']);
 
 type OurFault = 'domain_unverified' | 'content_damaged' | 'relay_misconfigured';
 

@@ -17,6 +17,8 @@ export interface FairShare {
   atLimit(): string[];
   enter(holder: string, amount?: number): void;
   leave(holder: string, amount?: number): void;
+  /** Changes the capacity. Holders keep what they hold, even if it is more than there is now. */
+  resize(capacity: number): void;
   /**
    * Waits until the amount fits. More than a quarter of the capacity counts as a quarter. A holder that asks for more than its
    * share waits until it releases some of its own, never for what others hold, and is served in the order of its requests.
@@ -38,8 +40,8 @@ interface Waiting {
 
 const OVERTAKEN_MAX = 32;
 
-export function createFairShare(capacity: number, timesFree = 1): FairShare {
-  const portionMax = capacity / 4;
+export function createFairShare(initialCapacity: number, timesFree = 1): FairShare {
+  let capacity = initialCapacity;
   const held = new Map<string, number>();
   /** Waiting requests by holder, in the order in which the holders began to wait. */
   const lines = new Map<string, Waiting[]>();
@@ -97,9 +99,13 @@ export function createFairShare(capacity: number, timesFree = 1): FairShare {
     atLimit: () => [...held.keys()].filter((holder) => !fits(holder)),
     enter,
     leave,
+    resize(to) {
+      capacity = to;
+      if (lines.size > 0) serve();
+    },
     acquire(holder, wanted) {
       // Whole numbers, because rounding errors of fractions would count as held for ever.
-      const amount = Math.ceil(Math.min(wanted, portionMax));
+      const amount = Math.ceil(Math.min(wanted, capacity / 4));
       return new Promise((go) => {
         const line = lines.get(holder) ?? [];
         line.push({ amount, overtaken: 0, go });
@@ -109,7 +115,7 @@ export function createFairShare(capacity: number, timesFree = 1): FairShare {
     },
     tryAcquire(holder, wanted) {
       const amount = Math.ceil(wanted);
-      if (lines.size > 0 || amount > portionMax || !fits(holder, amount)) return undefined;
+      if (lines.size > 0 || amount > capacity / 4 || !fits(holder, amount)) return undefined;
       return give(holder, amount);
     },
   };

@@ -1,0 +1,271 @@
+import type { Clock } from '../../platform/clock.ts';
+import { createFairShare, type FairShare } from '../../platform/limits/index.ts';
+import { BackOff } from './back-off.ts';
+import type { Deferral } from './delivery-job.ts';
+import { Spacing } from './rate.ts';
+import type { PooledSession, Site, Wish } from './site.ts';
+import { WaitersByTenant } from './waiters-by-tenant.ts';
+
+/** A tenant may hold this many times the free connections: with 2, one alone has two thirds. Most connections come back after each message. */
+const TIMES_FREE = 2;
+
+export interface CapacityOptions {
+  connectionsMax: number;
+  /** Openings at one time, shared fairly, because a connection that is never greeted stays in use for minutes. */
+  openingsMax?: number;
+  /** Openings at one time while there is no connection: the server may be silent. */
+  probesMax?: number;
+  timesFree?: number;
+  clock: Clock;
+  now: () => number;
+  random: () => number;
+}
+
+/** What a tenant lacks for a connection: room for another one, more of a fair share, or permission to connect at this moment. */
+export type Lack = 'room' | 'share' | 'pace';
+
+/** Wishes that wait for the same, tenants in turn. */
+class Line {
+  #wishes = new WaitersByTenant<Wish>();
+  #bySite = new Map<Site | undefined, number>();
+
+  get size(): number {
+    return this.#wishes.size;
+  }
+
+  /** Counts wishes of other sites. */
+  countOthers(site: Site): number {
+    return this.#wishes.size - (this.#bySite.get(site) ?? 0);
+  }
+
+  countOf(tenant: string): number {
+    return this.#wishes.count(tenant);
+  }
+
+  enter(wish: Wish): void {
+    if (wish.lines.has(this)) return;
+    wish.lines.add(this);
+    this.#wishes.add(wish.tenant, wish, 'last');
+    this.#bySite.set(wish.site, (this.#bySite.get(wish.site) ?? 0) + 1);
+  }
+
+  leave(wish: Wish): void {
+    this.#wishes.remove(wish.tenant, wish);
+    this.#left(wish);
+  }
+
+  take(mayTry: (tenant: string) => boolean): Wish | undefined {
+    const wish = this.#wishes.take(mayTry);
+    if (wish) this.#left(wish);
+    return wish;
+  }
+
+  takeAll(): Wish[] {
+    const all = this.#wishes.takeAll();
+    for (const wish of all) this.#left(wish);
+    return all;
+  }
+
+  #left(wish: Wish): void {
+    wish.lines.delete(this);
+    const count = (this.#bySite.get(wish.site) ?? 0) - 1;
+    if (count > 0) this.#bySite.set(wish.site, count);
+    else this.#bySite.delete(wish.site);
+  }
+}
+
+/**
+ * Connections that may exist at one place: in the process, to a provider, to a set of mail servers, to one address. Counts
+ * those that exist, shares them between tenants, and notifies sites that wait for one.
+ */
+export class Capacity {
+  /** Failures of the place as a whole; used for addresses. */
+  readonly backOff: BackOff<Deferral>;
+  #options: CapacityOptions;
+  #connectionsMax: number;
+  #opening = 0;
+  #sessions = 0;
+  #leaving = 0;
+  #held: FairShare;
+  #openings: FairShare | undefined;
+  #connects: Spacing | undefined;
+  #idle = new Set<PooledSession>();
+  #lines: Record<Lack, Line> = { room: new Line(), share: new Line(), pace: new Line() };
+  #cancelTimer: (() => void) | undefined;
+  #isWaking = false;
+  #wakeAgain = false;
+
+  constructor(options: CapacityOptions) {
+    this.#options = options;
+    this.#connectionsMax = options.connectionsMax;
+    this.#held = createFairShare(options.connectionsMax, options.timesFree ?? TIMES_FREE);
+    if (options.openingsMax !== undefined) this.#openings = createFairShare(options.openingsMax);
+    this.backOff = new BackOff(options);
+  }
+
+  get connections(): number {
+    return this.#sessions + this.#opening;
+  }
+
+  get connectionsMax(): number {
+    return this.#connectionsMax;
+  }
+
+  get isForgettable(): boolean {
+    const waiting = this.#lines.room.size + this.#lines.share.size + this.#lines.pace.size;
+    return this.connections + waiting + this.#held.used === 0 && this.backOff.isForgettable;
+  }
+
+  /** Changes how many connections there may be, and how many may be opened per minute. Connections that are too many end after their message. */
+  change(connectionsMax: number, connects: { perMinute: number; burst: number } | undefined): void {
+    if (connects === undefined) this.#connects = undefined;
+    else if (this.#connects) this.#connects.change(connects.perMinute, connects.burst);
+    else this.#connects = new Spacing(connects.perMinute, connects.burst, this.#options.now);
+    if (connectionsMax === this.#connectionsMax) return;
+    this.#connectionsMax = connectionsMax;
+    this.#held.resize(connectionsMax);
+    this.wake();
+  }
+
+  /** Whether there are more connections than there may be, after the limit was lowered. */
+  get isOver(): boolean {
+    return this.#sessions - this.#leaving > this.#connectionsMax;
+  }
+
+  /** What the tenant lacks for another connection; undefined if it may open one. */
+  lackFor(tenant: string): Lack | undefined {
+    if (!this.#hasRoom) return 'room';
+    if (!this.#held.fits(tenant) || this.#openings?.fits(tenant) === false) return 'share';
+    return this.#connects !== undefined && this.#connects.waitMs > 0 ? 'pace' : undefined;
+  }
+
+  get #hasRoom(): boolean {
+    const { probesMax } = this.#options;
+    if (this.#sessions === 0 && probesMax !== undefined)
+      return this.#opening < Math.min(probesMax, this.#connectionsMax);
+    return this.connections < this.#connectionsMax;
+  }
+
+  /** Whether the tenant may use another of the existing connections. */
+  fits(tenant: string): boolean {
+    return this.#held.fits(tenant);
+  }
+
+  /** Whether another site waits for what this tenant would free by closing a connection of its site. */
+  isWantedFrom(tenant: string, site: Site): boolean {
+    if (!this.#hasRoom && this.#lines.room.countOthers(site) > 0) return true;
+    return !this.fits(tenant) && this.#lines.share.countOthers(site) > 0 && this.#lines.share.countOf(tenant) > 0;
+  }
+
+  /** Adds a wish that is tried again when the lack may be over. */
+  wait(lack: Lack, wish: Wish): void {
+    this.#lines[lack].enter(wish);
+    if (lack === 'room') this.makeRoom();
+    if (lack === 'pace') this.#scheduleConnects();
+  }
+
+  /** Closes idle connections for sites that wait for room. */
+  makeRoom(): void {
+    if (this.#hasRoom) return;
+    for (const session of this.#idle) {
+      if (this.#leaving >= this.#lines.room.size) return;
+      session.site.closeIdle(session);
+    }
+  }
+
+  park(session: PooledSession): void {
+    this.#idle.add(session);
+  }
+
+  unpark(session: PooledSession): void {
+    this.#idle.delete(session);
+  }
+
+  /** Records that a connection carries mail of the tenant from now on. */
+  beginUse(tenant: string): void {
+    this.#held.enter(tenant);
+  }
+
+  endUse(tenant: string): void {
+    this.#held.leave(tenant);
+  }
+
+  opens(tenant: string): void {
+    this.#held.enter(tenant);
+    this.#openings?.enter(tenant);
+    this.#opening += 1;
+    this.#connects?.take();
+  }
+
+  opened(tenant: string): void {
+    this.#held.leave(tenant);
+    this.#openings?.leave(tenant);
+    this.#opening -= 1;
+    this.#sessions += 1;
+    this.backOff.answered();
+  }
+
+  /** `outcome`: what the failure says about the place; undefined if it says nothing about other mail. */
+  failed(tenant: string, outcome?: Deferral): void {
+    this.#held.leave(tenant);
+    this.#openings?.leave(tenant);
+    this.#opening -= 1;
+    if (outcome) this.backOff.failed(outcome);
+    if (outcome) this.#wakeAll();
+  }
+
+  /** Records that an established connection broke in a way that concerns all mail. */
+  brokeOff(why: Deferral): void {
+    this.backOff.failedTogether(why);
+    this.#wakeAll();
+  }
+
+  /** Records that a connection is being closed. Its place is in use until the socket is gone: until then the peer counts it too. */
+  leaves(): void {
+    this.#leaving += 1;
+  }
+
+  left(): void {
+    this.#leaving -= 1;
+    this.#sessions -= 1;
+  }
+
+  /** Lets waiting sites try again, tenants in turn, as far as there is room. */
+  wake(): void {
+    this.#wakeAgain = true;
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    while (this.#wakeAgain) {
+      this.#wakeAgain = false;
+      this.#wakeLine('share', (tenant) => this.fits(tenant) && this.#openings?.fits(tenant) !== false);
+      this.#wakeLine('room', (tenant) => this.#hasRoom && this.fits(tenant));
+      if (this.#connects?.waitMs === 0) this.#wakeLine('pace', () => this.#connects?.waitMs === 0);
+    }
+    this.#isWaking = false;
+  }
+
+  #wakeLine(lack: Lack, mayTry: (tenant: string) => boolean): void {
+    const line = this.#lines[lack];
+    // Each that waited is tried once: one that lacks something else waits there, and one that lacks the same again waits on.
+    for (let left = line.size; left > 0; left -= 1) {
+      const wish = line.take(mayTry);
+      if (!wish) return;
+      wish.tryAgain(this);
+      if (wish.lines.has(line)) return;
+    }
+  }
+
+  /** Lets all that wait here try again, because the place failed and they have to go elsewhere or be refused. */
+  #wakeAll(): void {
+    for (const line of Object.values(this.#lines)) for (const wish of line.takeAll()) wish.tryAgain(this);
+  }
+
+  #scheduleConnects(): void {
+    if (this.#cancelTimer !== undefined || this.#connects === undefined) return;
+    this.#cancelTimer = this.#options.clock.timer(this.#connects.waitMs, () => {
+      this.#cancelTimer = undefined;
+      this.wake();
+      if (this.#lines.pace.size > 0) this.#scheduleConnects();
+    });
+  }
+}

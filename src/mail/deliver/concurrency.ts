@@ -1,0 +1,47 @@
+const INITIAL = 5;
+
+/**
+ * How many connections a set of mail servers has shown that it takes: one more with each delivery until it first refuses, half
+ * after a refused greeting, a 421 or a timeout, and from then on one more with each round of deliveries.
+ */
+export class Concurrency {
+  #max: number;
+  #allowed: number;
+  #hasRefused = false;
+  /** Deliveries that have ended since the last cut. Those under way at a cut were begun before it, and do not cut again. */
+  #endedSinceCut = Number.POSITIVE_INFINITY;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#allowed = Math.min(max, INITIAL);
+  }
+
+  get allowed(): number {
+    return Math.max(1, Math.floor(Math.min(this.#allowed, this.#max)));
+  }
+
+  set max(max: number) {
+    this.#max = max;
+    this.#allowed = Math.min(this.#allowed, max);
+  }
+
+  succeeded(): void {
+    this.#endedSinceCut += 1;
+    this.#allowed = Math.min(this.#max, this.#allowed + (this.#hasRefused ? 1 / this.#allowed : 1));
+  }
+
+  refused(): void {
+    const isNews = this.#endedSinceCut >= this.#allowed;
+    this.#endedSinceCut += 1;
+    if (!isNews) return;
+    this.#hasRefused = true;
+    this.#allowed = Math.max(1, this.#allowed / 2);
+    this.#endedSinceCut = 0;
+  }
+
+  /** Begins again with one connection, after the servers were not used on purpose. */
+  startSlowly(): void {
+    this.#hasRefused = false;
+    this.#allowed = 1;
+  }
+}

@@ -1,0 +1,494 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Provider, ProviderLimits } from '../../platform/providers/index.ts';
+import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import { BackOff } from './back-off.ts';
+import { Capacity } from './capacity.ts';
+import { Concurrency } from './concurrency.ts';
+import type { Deferral, JobOutcome, RecipientOutcome } from './delivery-job.ts';
+import type { Ending } from './ending.ts';
+import type { Route, Target } from './mx-route.ts';
+import { asDown } from './opening-outcome.ts';
+import { MessageRate } from './rate.ts';
+import { relayKey, type RoutedJob } from './relay.ts';
+import { Site, STOPPING, type Lease, type PooledSession } from './site.ts';
+import type { Opened } from './smtp-session.ts';
+import type { Throttle, ThrottleTarget, Throttles } from './throttles.ts';
+import { describeThrottle, NO_THROTTLES } from './throttles.ts';
+import { toTenant } from './waiters-by-tenant.ts';
+
+/** The mail servers that a job goes to, and the limits that hold there. */
+export interface Location {
+  /** The sending address or relay that the mail leaves by; limits are counted for each. */
+  source: string;
+  /** Name of the set of mail servers: their host names, sorted. */
+  servers: string;
+  provider: Provider | undefined;
+  limits: ProviderLimits;
+  /** The job, with the TLS policy and the address families that hold there. */
+  job: RoutedJob;
+  route: () => Promise<Route>;
+}
+
+export interface PoolOptions {
+  limits: { connectionsTotalMax: number; connectionsPerAddressMax: number; openMs: number };
+  /** Finds the mail servers of a job, or says why there are none. */
+  locate: (job: RoutedJob) => Promise<Location | JobOutcome>;
+  open: (job: RoutedJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
+  throttles?: Throttles | undefined;
+  /** Called with the outcomes of each transaction and where it took place. */
+  onOutcomes?: ((target: SiteTarget, outcomes: readonly RecipientOutcome[]) => void) | undefined;
+  /** Returns this process's part of a limit that processes with the same source share. */
+  partOf?: ((limit: number) => number) | undefined;
+  clock: Clock;
+  now: () => number;
+  random: () => number;
+  quitMs: number;
+}
+
+export interface PoolStats {
+  sites: number;
+  connections: number;
+  idle: number;
+  waiting: number;
+  down: number;
+}
+
+/** What happens at a provider, or at the mail servers of a site without one, right now. */
+export interface Traffic extends ThrottleTarget {
+  title: string;
+  connections: number;
+  connectionsMax: number;
+  messagesPerMinute: number | undefined;
+  waiting: number;
+}
+
+/** The fields that deliveries must have in common to go to the same place. */
+export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | 'relay'>;
+
+/** Why mail to a place is not tried now: its servers failed a moment ago, or it waits until a time. */
+export type Obstacle = { kind: 'down' } | { kind: 'suspended'; untilMs: number };
+
+const SWEEP_EVERY = 256;
+/** The mail servers of a domain are looked up again after this time. */
+const LOCATION_MS = 30_000;
+/** A message that got its turn this long ago, and waited for a connection since then, takes another one. */
+const TURN_MS = 1_000;
+/** Clocks and networks shift messages: the part of a limit that is used, so that a receiver never counts more. */
+const USED_SHARE = 0.95;
+
+const toKey = (place: Place): string =>
+  relayKey(place) ?? `${place.domain} ${place.region} ${place.tls} ${place.families}`;
+
+/** One set of mail servers, and the provider that it belongs to. */
+export type SiteTarget = ThrottleTarget & { servers: string };
+
+/** What a place was found to be. */
+interface Known {
+  site: Located | undefined;
+  until: number;
+  failures: BackOff<JobOutcome>;
+}
+
+/** Everything that counts at one provider or one set of mail servers. */
+interface Shared {
+  target: ThrottleTarget;
+  title: string;
+  capacity: Capacity;
+  concurrency: Concurrency;
+  rate: MessageRate | undefined;
+  limits: ProviderLimits;
+  isProvider: boolean;
+  messagesPerConnectionMax: number;
+  hasBeenSuspended: boolean;
+}
+
+interface Located {
+  site: Site;
+  servers: Shared;
+  provider: Shared | undefined;
+  target: SiteTarget;
+  title: string;
+  location: Location;
+}
+
+/**
+ * The connections of a process. Domains with the same mail servers share a site; sites of one provider share its limits. A
+ * delivery asks for a connection, waits at its site if there is none, and is told at once if it would wait for long.
+ */
+export class Pool {
+  #options: PoolOptions;
+  #throttles: Throttles;
+  #process: Capacity;
+  #known = new Map<string, Known>();
+  #sites = new Map<string, Located>();
+  #shared = new Map<string, Shared>();
+  #addresses = new Map<string, Capacity>();
+  #isClosing = false;
+  #onFewer = (): void => {};
+  #stopListening: () => void;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#throttles = options.throttles ?? NO_THROTTLES;
+    const { connectionsTotalMax } = options.limits;
+    this.#process = new Capacity({
+      ...options,
+      connectionsMax: connectionsTotalMax,
+      openingsMax: Math.ceil(connectionsTotalMax / 2),
+      timesFree: 1,
+    });
+    this.#stopListening = this.#throttles.onChange(() => this.#applyLimits());
+  }
+
+  /** Leases a connection for one transaction of the job, or says why there is none. `fresh` passes over idle connections. */
+  async acquire(job: RoutedJob, signal: AbortSignal, fresh: boolean): Promise<Lease> {
+    const found = this.#recall(job) ?? (await this.#locate(job));
+    if ('kind' in found) return found;
+    const tenant = toTenant(job);
+    const suspended = this.#findSuspension(found, job.senderDomain);
+    if (suspended) return suspended;
+    const rates = [found.provider?.rate, found.servers.rate].filter((rate) => rate !== undefined);
+    if (rates.length === 0) return found.site.acquire(tenant, signal, fresh);
+    return this.#acquireInTurn(found, rates, { tenant, signal, fresh });
+  }
+
+  async #acquireInTurn(
+    found: Located,
+    rates: readonly MessageRate[],
+    { tenant, signal, fresh }: { tenant: string; signal: AbortSignal; fresh: boolean },
+  ): Promise<Lease> {
+    const entered: MessageRate[] = [];
+    const { now } = this.#options;
+    try {
+      for (const rate of rates) {
+        const turn = rate.enter(tenant);
+        if (turn.kind === 'later') return this.#throttled(found, turn.afterMs);
+        entered.push(rate);
+      }
+      const from = now();
+      for (const rate of rates) {
+        const turn = await rate.take(tenant, signal);
+        if (turn.kind === 'later') return this.#throttled(found, turn.afterMs);
+        if (turn.kind === 'stopped') return STOPPING;
+      }
+      const turnAt = now();
+      const lease = await found.site.acquire(tenant, signal, fresh);
+      if (lease.kind !== 'lease') return lease;
+      const isLate = now() - turnAt > TURN_MS || (rates.length > 1 && turnAt - from > TURN_MS);
+      if (!isLate) return lease;
+      for (const rate of rates) {
+        const turn = await rate.takeAgain(tenant, signal);
+        if (turn.kind === 'now') continue;
+        found.site.release(tenant, lease.session, undefined);
+        return turn.kind === 'later' ? this.#throttled(found, turn.afterMs) : STOPPING;
+      }
+      return lease;
+    } finally {
+      for (const rate of entered) rate.leave(tenant);
+    }
+  }
+
+  /** Returns a leased session and says how its transaction ended. */
+  release(job: RoutedJob, session: PooledSession, ending: Ending | undefined): void {
+    session.site.release(toTenant(job), session, ending);
+  }
+
+  /** Records the outcomes of a transaction; their replies may slow the place down. */
+  noteOutcomes(job: RoutedJob, outcomes: readonly RecipientOutcome[]): void {
+    const found = this.#recall(job);
+    if (!found || 'kind' in found) return;
+    this.#options.onOutcomes?.(found.target, outcomes);
+    // Recipients that were refused by one reply share it.
+    const noted = new Set<Reply>();
+    for (const outcome of outcomes) {
+      if (outcome.kind !== 'deferred' && outcome.kind !== 'bounced') continue;
+      if (outcome.reply === undefined || noted.has(outcome.reply)) continue;
+      noted.add(outcome.reply);
+      this.#throttles.note({ ...found.target, senderDomain: job.senderDomain }, outcome.reply, outcome.cause);
+    }
+  }
+
+  /** Why mail to this place would not be tried now; undefined if it would, or if nothing is known of the place. */
+  findObstacle(place: Place & Pick<RoutedJob, 'teamId' | 'isMarketing' | 'senderDomain'>): Obstacle | undefined {
+    const known = this.#known.get(toKey(place));
+    if (!known) return undefined;
+    const { site: found } = known;
+    if (!found) return known.failures.why ? { kind: 'down' } : undefined;
+    const suspension = this.#findThrottle(found, place.senderDomain);
+    if (suspension) return { kind: 'suspended', untilMs: suspension.until };
+    return found.site.findDeferral(toTenant(place)) ? { kind: 'down' } : undefined;
+  }
+
+  #recall(job: RoutedJob): Located | JobOutcome | undefined {
+    const known = this.#known.get(toKey(job));
+    if (!known) return undefined;
+    if (known.site && known.until > this.#options.now()) return known.site;
+    return known.site === undefined && known.failures.why ? asDown(known.failures.why) : undefined;
+  }
+
+  async #locate(job: RoutedJob): Promise<Located | JobOutcome> {
+    const key = toKey(job);
+    const location = await this.#options.locate(job);
+    if (this.#isClosing) return STOPPING;
+    if (this.#known.size % SWEEP_EVERY === SWEEP_EVERY - 1) this.#sweep();
+    const known = this.#known.get(key) ?? {
+      site: undefined,
+      until: 0,
+      failures: new BackOff<JobOutcome>(this.#options),
+    };
+    this.#known.set(key, known);
+    if ('kind' in location) {
+      known.site = undefined;
+      // A domain that takes no mail is no failure: its mail bounces each time, as its DNS says then.
+      if (location.kind === 'deferred') known.failures.failedTogether(location);
+      return location;
+    }
+    known.failures.answered();
+    known.failures.worked();
+    known.site = this.#findSite(location);
+    known.until = this.#options.now() + LOCATION_MS;
+    return known.site;
+  }
+
+  #findSite(location: Location): Located {
+    const { source, servers, provider, limits, job } = location;
+    const key = `${source}\n${servers}\n${provider?.name ?? ''}\n${job.relay ? '' : `${job.tls} ${job.families}`}`;
+    const known = this.#sites.get(key);
+    if (known) {
+      known.location = location;
+      return known;
+    }
+    if (this.#sites.size % SWEEP_EVERY === SWEEP_EVERY - 1) this.#sweep();
+    const shared = this.#findShared(location, false);
+    const ofProvider = provider && this.#findShared(location, true);
+    const { openMs } = this.#options.limits;
+    const { clock, now, random, quitMs } = this.#options;
+    const target = { source, provider: provider?.name, servers };
+    const located: Located = {
+      location,
+      servers: shared,
+      provider: ofProvider,
+      target,
+      title: provider?.title ?? servers,
+      site: new Site({
+        capacities: [this.#process, ...(ofProvider ? [ofProvider.capacity] : []), shared.capacity],
+        findAddress: ({ address, port }) => this.#findAddress(`${source} ${address}:${port}`, job),
+        concurrency: shared.concurrency,
+        onConcurrency: () => this.#applyConnections(shared),
+        route: () => located.location.route(),
+        open: (where, skipTls, leftMs, signal) =>
+          this.#options.open(located.location.job, where, skipTls, leftMs, signal),
+        onRefusal: (reply, cause) => this.#throttles.note({ ...target, senderDomain: undefined }, reply, cause),
+        messagesPerConnectionMax: () =>
+          Math.min(shared.messagesPerConnectionMax, ofProvider?.messagesPerConnectionMax ?? Infinity),
+        idleMs: () => limits.idleMs,
+        openMs,
+        quitMs,
+        clock,
+        now,
+        random,
+        onFewer: () => this.#onFewer(),
+      }),
+    };
+    this.#sites.set(key, located);
+    return located;
+  }
+
+  #findShared({ source, servers, provider, limits }: Location, isProvider: boolean): Shared {
+    const key = isProvider
+      ? `provider ${source}\n${provider?.name}`
+      : `servers ${source}\n${servers}\n${provider?.name ?? ''}`;
+    const known = this.#shared.get(key);
+    if (known) return known;
+    const connectionsMax = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
+    const made: Shared = {
+      target: { source, provider: provider?.name, servers: isProvider ? undefined : servers },
+      title: provider?.title ?? servers,
+      capacity: new Capacity({ ...this.#options, connectionsMax, ...(isProvider ? {} : {}) }),
+      concurrency: new Concurrency(connectionsMax),
+      rate: undefined,
+      limits,
+      isProvider,
+      messagesPerConnectionMax: limits.messagesPerConnection,
+      hasBeenSuspended: false,
+    };
+    this.#shared.set(key, made);
+    this.#applyTo(made);
+    return made;
+  }
+
+  #findAddress(key: string, job: RoutedJob): Capacity {
+    const known = this.#addresses.get(key);
+    if (known) return known;
+    if (this.#addresses.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(this.#addresses);
+    const connectionsMax = job.relay?.connectionsMax ?? this.#options.limits.connectionsPerAddressMax;
+    const made = new Capacity({ ...this.#options, connectionsMax, probesMax: 2 });
+    this.#addresses.set(key, made);
+    return made;
+  }
+
+  /** Applies the limits of this moment everywhere, after a throttle began, changed or ended. */
+  #applyLimits(): void {
+    for (const shared of this.#shared.values()) this.#applyTo(shared);
+    for (const located of this.#sites.values()) {
+      const suspended = this.#findSuspension(located, undefined);
+      if (suspended) located.site.refuseWaiting(suspended);
+    }
+  }
+
+  #applyTo(shared: Shared): void {
+    const { limits, isProvider } = shared;
+    // A throttle of a provider holds for all its sites together, and one of mail servers without a provider for those.
+    const throttles = this.#ofShared(shared);
+    const isSuspended = throttles.some(({ kind }) => kind === 'suspend');
+    if (shared.hasBeenSuspended && !isSuspended) shared.concurrency.startSlowly();
+    shared.hasBeenSuspended = isSuspended;
+    const isRated = isProvider || shared.target.provider === undefined;
+    const perMinute = leastOf(throttles, 'rate', isRated ? limits.messagesPerMinute : undefined);
+    this.#applyRate(shared, perMinute, perMinute === limits.messagesPerMinute ? limits.messageBurst : 1);
+    shared.messagesPerConnectionMax =
+      leastOf(throttles, 'messages_per_connection', limits.messagesPerConnection) ?? Infinity;
+    this.#applyConnections(shared);
+    if (isSuspended) shared.rate?.sendAway(0);
+  }
+
+  #applyRate(shared: Shared, perMinute: number | undefined, burst: number): void {
+    if (perMinute === undefined) {
+      shared.rate?.sendAway(0);
+      shared.rate = undefined;
+      return;
+    }
+    const own = Math.max(this.#partOf(perMinute) * USED_SHARE, 1e-3);
+    if (shared.rate) shared.rate.change(own, burst);
+    else shared.rate = new MessageRate(own, burst, this.#options);
+  }
+
+  #applyConnections(shared: Shared): void {
+    const { limits, isProvider, capacity, concurrency } = shared;
+    const configured = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
+    const max = leastOf(this.#ofShared(shared), 'connections', configured) ?? Infinity;
+    const own = Number.isFinite(max) ? this.#partOf(max) : max;
+    concurrency.max = own;
+    const connects = isProvider || shared.target.provider === undefined ? limits.connectionsPerMinute : undefined;
+    capacity.change(
+      isProvider ? own : Math.min(own, concurrency.allowed),
+      connects === undefined
+        ? undefined
+        : { perMinute: this.#partOf(connects) * USED_SHARE, burst: limits.connectionBurst },
+    );
+  }
+
+  #partOf(limit: number): number {
+    return this.#options.partOf?.(limit) ?? limit;
+  }
+
+  #ofShared({ target, isProvider }: Shared): readonly Throttle[] {
+    if (isProvider || target.provider === undefined) return this.#throttles.inForce(target);
+    return [];
+  }
+
+  #findThrottle({ target }: Located, senderDomain: string | undefined): Throttle | undefined {
+    if (this.#throttles.isEmpty) return undefined;
+    return this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'suspend');
+  }
+
+  #findSuspension(found: Located, senderDomain: string | undefined): Deferral | undefined {
+    const throttle = this.#findThrottle(found, senderDomain);
+    if (!throttle) return undefined;
+    const afterMs = Math.max(0, throttle.until - this.#options.clock.now());
+    return {
+      kind: 'deferred',
+      reason: 'suspended',
+      detail: describeThrottle(found.title, throttle),
+      retryAfterMs: afterMs,
+    };
+  }
+
+  #throttled({ title, target, provider, servers }: Located, afterMs: number): Deferral {
+    const throttle = this.#throttles.inForce(target).find(({ kind }) => kind === 'rate');
+    const perMinute = (provider ?? servers).limits.messagesPerMinute;
+    const detail = throttle
+      ? describeThrottle(title, throttle)
+      : `${title} is limited to ${perMinute} messages per minute`;
+    return { kind: 'deferred', reason: 'throttled', detail, retryAfterMs: afterMs };
+  }
+
+  #sweep(): void {
+    const now = this.#options.now();
+    for (const [key, { site, until, failures }] of this.#known)
+      if (failures.isForgettable && (site === undefined || until <= now)) this.#known.delete(key);
+    const used = new Set([...this.#known.values()].map(({ site }) => site));
+    for (const [key, located] of this.#sites)
+      if (!used.has(located) && located.site.isForgettable) this.#sites.delete(key);
+    const shared = new Set([...this.#sites.values()].flatMap(({ servers, provider }) => [servers, provider]));
+    for (const [key, one] of this.#shared) if (!shared.has(one) && one.capacity.isForgettable) this.#shared.delete(key);
+  }
+
+  stats(): PoolStats {
+    const stats: PoolStats = { sites: this.#sites.size, connections: 0, idle: 0, waiting: 0, down: 0 };
+    for (const { site } of this.#sites.values()) {
+      const { idle, waiting, isDown } = site.counts;
+      stats.connections += site.connections;
+      stats.idle += idle;
+      stats.waiting += waiting;
+      if (isDown) stats.down += 1;
+    }
+    for (const { site, failures } of this.#known.values()) if (site === undefined && failures.why) stats.down += 1;
+    return stats;
+  }
+
+  /** Returns what happens at each provider, and at each set of mail servers without one. */
+  traffic(): Traffic[] {
+    const waiting = new Map<Shared, number>();
+    for (const { site, servers, provider } of this.#sites.values()) {
+      const shared = provider ?? servers;
+      waiting.set(shared, (waiting.get(shared) ?? 0) + site.counts.waiting);
+    }
+    return [...waiting].map(([shared, count]) => ({
+      ...shared.target,
+      title: shared.title,
+      connections: shared.capacity.connections,
+      connectionsMax: shared.capacity.connectionsMax,
+      messagesPerMinute: leastOf(this.#ofShared(shared), 'rate', shared.limits.messagesPerMinute),
+      waiting: count,
+    }));
+  }
+
+  /** Transactions under way may end within the grace; then their connections are cut. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#stopListening();
+    for (const { site } of this.#sites.values()) site.stop();
+    await this.#untilEmpty(graceMs);
+    for (const { site } of this.#sites.values()) site.abandon();
+    await this.#untilEmpty(this.#options.quitMs);
+  }
+
+  async #untilEmpty(limitMs: number): Promise<void> {
+    const isEmpty = (): boolean => [...this.#sites.values()].every(({ site }) => site.connections === 0);
+    if (limitMs <= 0 || isEmpty()) return;
+    await new Promise<void>((done) => {
+      const cancel = this.#options.clock.timer(limitMs, done);
+      this.#onFewer = () => {
+        if (!isEmpty()) return;
+        cancel();
+        done();
+      };
+    });
+  }
+}
+
+function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {
+  for (const [key, one] of known) if (one.isForgettable) known.delete(key);
+}
+
+/** Returns the lowest value that a limit has by the settings and by throttles. */
+function leastOf(
+  throttles: readonly Throttle[],
+  kind: Throttle['kind'],
+  configured: number | undefined,
+): number | undefined {
+  const values = throttles.flatMap((throttle) => (throttle.kind === kind ? (throttle.value ?? []) : []));
+  const all = configured === undefined ? values : [configured, ...values];
+  return all.length === 0 ? undefined : Math.min(...all);
+}
