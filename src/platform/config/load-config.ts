@@ -211,7 +211,7 @@ function applyProviders(draft: Draft): void {
   }
   const { providers } = content.tree as { providers?: object };
   for (const leaf of listLeaves({ providers }))
-    applyLeaf(draft, leaf, { source: 'providers', shownAs: PROVIDERS_FILE });
+    applyLeaf(draft, leaf, { source: 'default', shownAs: PROVIDERS_FILE });
 }
 
 interface Layer {
@@ -320,7 +320,7 @@ function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
   if (kind !== undefined) {
     const entry = splitEntryKey(key);
     if (entry !== undefined) draft.entries.add(`${entry.section}.${entry.name}`);
-    if (entry?.section === 'providers' && isEmpty(leaf.raw)) return;
+    if (entry?.section === 'providers' && keepsValue(draft, key, leaf.raw)) return;
     assign(draft, { key, kind, raw: leaf.raw }, origin);
     return;
   }
@@ -328,8 +328,9 @@ function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
   draft.faults.add(`${origin.shownAs}: ${refuseStructure(leaf) ?? refuseUnknownKey(draft, key)}`);
 }
 
-/** An empty value of a provider keeps the shipped one, or the one of everyone else. */
-const isEmpty = (raw: unknown): boolean => raw === '' || (Array.isArray(raw) && raw.length === 0);
+/** Reports whether a value of a provider is empty, and so keeps the shipped one or the one of everyone else. */
+const keepsValue = (draft: Draft, key: string, raw: unknown): boolean =>
+  raw === '' || (Array.isArray(raw) && raw.length === 0 && draft.values.has(key));
 
 /** Fills the fields that added entries omit: from their section's template, or with the limits of everyone else. */
 function fillEntries(draft: Draft, defaults: ReadonlyMap<string, unknown>): void {

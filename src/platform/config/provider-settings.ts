@@ -58,6 +58,8 @@ type ProviderFile = {
 };
 
 export interface ShippedProviders {
+  /** The settings that the file has, such as `providers.google.connections`. */
+  keys: ReadonlySet<string>;
   /** The limits of everyone else that no setting has. */
   defaults: ReadonlyMap<string, unknown>;
   /** The mail servers and recipient domains of each provider, as they are before settings change them. */
@@ -78,7 +80,10 @@ export function readShippedProviders(toml: string): ShippedProviders {
     ([name, { mx = [], domains = [] }]) =>
       [name, { mx: mx.map(normalizeHost), domains: domains.map(normalizeHost) }] as const,
   );
-  return { defaults: readDefaults(defaults), members: new Map(members) };
+  const keys = Object.entries(providers).flatMap(([name, settings]) =>
+    Object.keys(settings).map((field) => `providers.${name}.${field}`),
+  );
+  return { keys: new Set(keys), defaults: readDefaults(defaults), members: new Map(members) };
 }
 
 function readDefaults(defaults: Readonly<Record<string, unknown>>): ReadonlyMap<Field, unknown> {

@@ -385,8 +385,7 @@ export interface Config extends Fixed {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
 }
 
-/** `providers` is config/providers.toml. */
-export type Source = 'default' | 'providers' | 'profile' | 'file' | 'env' | 'override';
+export type Source = 'default' | 'profile' | 'file' | 'env' | 'override';
 /** The source of each value, by dotted key such as `regions.eu-west-1.helo_name`. */
 export type Sources = ReadonlyMap<string, Source>;
 

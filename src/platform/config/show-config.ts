@@ -1,5 +1,5 @@
 import { stringify, parse } from 'smol-toml';
-import { deliverySetting, PROVIDERS_FILE } from './provider-settings.ts';
+import { deliverySetting, PROVIDERS_FILE, shippedProviders } from './provider-settings.ts';
 import {
   entrySections,
   findKind,
@@ -52,8 +52,6 @@ function describeOrigin(source: Source, key: string): string {
   switch (source) {
     case 'default':
       return describeProviderDefault(key);
-    case 'providers':
-      return `  # from ${PROVIDERS_FILE}`;
     case 'profile':
       return '  # from the profile';
     case 'file':
@@ -65,10 +63,12 @@ function describeOrigin(source: Source, key: string): string {
   }
 }
 
-/** Names the setting of [delivery] that a provider follows. */
+/** Names the shipped file that has the value of a provider, or the setting of [delivery] that it follows. */
 function describeProviderDefault(key: string): string {
   const entry = splitEntryKey(key);
-  const setting = entry?.section === 'providers' ? deliverySetting(entry.field) : undefined;
+  if (entry?.section !== 'providers') return '';
+  if (shippedProviders().keys.has(key)) return `  # from ${PROVIDERS_FILE}`;
+  const setting = deliverySetting(entry.field);
   return setting === undefined ? '' : `  # as ${setting}`;
 }
 
