@@ -210,8 +210,7 @@ function applyProviders(draft: Draft): void {
     return;
   }
   const { providers } = content.tree as { providers?: object };
-  for (const leaf of listLeaves({ providers }))
-    applyLeaf(draft, leaf, { source: 'default', shownAs: PROVIDERS_FILE });
+  for (const leaf of listLeaves({ providers })) applyLeaf(draft, leaf, { source: 'default', shownAs: PROVIDERS_FILE });
 }
 
 interface Layer {
