@@ -30,7 +30,14 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
  * ignored.
  */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
-const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'config/replies.toml', 'LICENSE'];
+const FILES = [
+  'package.json',
+  'config/default.toml',
+  'config/development.toml',
+  'config/providers.toml',
+  'config/replies.toml',
+  'LICENSE',
+];
 
 export async function buildFile(target: string): Promise<void> {
   const version = readVersion();

@@ -51,7 +51,7 @@ const conflicts = [
   {
     why: 'one destination above all',
     toml: 'delivery.max_connections = 5',
-    fault: 'delivery.max_connections_per_destination is 10; it must be at most delivery.max_connections (5)',
+    fault: 'delivery.max_connections_per_destination is 20; it must be at most delivery.max_connections (5)',
   },
   {
     why: 'a lease shorter than a delivery',

@@ -1,4 +1,5 @@
 import { findNearest } from '../../contract/index.ts';
+import { shippedProviders } from './provider-settings.ts';
 import { variableName, type Config, type Source } from './settings.ts';
 
 /** A violated rule over several settings; `keys` are the settings it checked. */
@@ -27,6 +28,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkDnsProviders(config),
     ...checkRelayNames(config),
     ...checkRelays(config),
+    ...checkProviders(config),
     ...checkModel(config),
     ...checkDoctor(config),
   ];
@@ -307,6 +309,39 @@ function checkRelays(config: Config): Conflict[] {
         ['authentication', secret],
         `has a token_file, which is for authentication = "xoauth2" and not "${method}"`,
       );
+    return conflicts;
+  });
+}
+
+/**
+ * Checks that every provider has members, and that no two have the same one. A provider of the settings may have a
+ * member of a shipped one, and takes it over.
+ */
+function checkProviders({ providers }: Config): Conflict[] {
+  const { members } = shippedProviders();
+  const owners = new Map<string, string>();
+  return Object.entries(providers).flatMap(([name, settings]) => {
+    const conflicts: Conflict[] = [];
+    if (settings.mx.length === 0 && settings.domains.length === 0) {
+      const keys = [`providers.${name}.mx`, `providers.${name}.domains`];
+      const known = [...members.keys()].toSorted().join(', ');
+      const text = `providers.${name} has no mx and no domains, and it is not a provider that comes with the program (${known}); list the mail servers or the recipient domains that it is for`;
+      conflicts.push({ keys, text });
+    }
+    for (const field of ['mx', 'domains'] as const) {
+      const others = members.get(name)?.[field] ?? [];
+      for (const member of settings[field]) {
+        const place = `${others.includes(member)} ${field} ${member}`;
+        const owner = owners.get(place);
+        if (owner === undefined) owners.set(place, name);
+        else {
+          const what = field === 'mx' ? 'mail server' : 'domain';
+          const keys = [`providers.${owner}.${field}`, `providers.${name}.${field}`];
+          const text = `providers.${name} and providers.${owner} both have the ${what} ${member}; remove it from one of them`;
+          conflicts.push({ keys, text });
+        }
+      }
+    }
     return conflicts;
   });
 }

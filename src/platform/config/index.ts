@@ -12,6 +12,7 @@ export {
   type DeepPartial,
   type DnsProviderSettings,
   type Plan,
+  type ProviderSettings,
   type Region,
   type RelaySettings,
   type Source,
@@ -21,3 +22,4 @@ export {
 } from './settings.ts';
 export { holdsSecret, locateSetting, showConfig } from './show-config.ts';
 export { CHECKS } from './doctor-settings.ts';
+export { normalizeHost, PROVIDERS_FILE, shippedProviders } from './provider-settings.ts';

@@ -16,6 +16,7 @@ import {
   type Sources,
 } from './settings.ts';
 import type { Kind } from './kind.ts';
+import { deliverySetting, PROVIDERS_FILE, shippedProviders } from './provider-settings.ts';
 import { findNearest } from '../../contract/index.ts';
 import { parse, TomlError } from 'smol-toml';
 
@@ -197,7 +198,19 @@ let shippedDefaults: Draft | undefined;
 function readDefaults(): Draft {
   const draft = emptyDraft();
   applyFile(draft, shipped('default.toml'), 'default');
+  applyProviders(draft);
   return draft;
+}
+
+/** Applies the limits of providers; the reactions in the same file are no settings. */
+function applyProviders(draft: Draft): void {
+  const content = readTomlFile(() => readProgramFile(PROVIDERS_FILE), PROVIDERS_FILE);
+  if ('fault' in content) {
+    draft.faults.add(content.fault);
+    return;
+  }
+  const { providers } = content.tree as { providers?: object };
+  for (const leaf of listLeaves({ providers })) applyLeaf(draft, leaf, { source: 'default', shownAs: PROVIDERS_FILE });
 }
 
 interface Layer {
@@ -306,6 +319,7 @@ function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
   if (kind !== undefined) {
     const entry = splitEntryKey(key);
     if (entry !== undefined) draft.entries.add(`${entry.section}.${entry.name}`);
+    if (entry?.section === 'providers' && keepsValue(draft, key, leaf.raw)) return;
     assign(draft, { key, kind, raw: leaf.raw }, origin);
     return;
   }
@@ -313,7 +327,11 @@ function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
   draft.faults.add(`${origin.shownAs}: ${refuseStructure(leaf) ?? refuseUnknownKey(draft, key)}`);
 }
 
-/** Fills the fields that added entries omit from their section's template. */
+/** Reports whether a value of a provider is empty, and so keeps the shipped one or the one of everyone else. */
+const keepsValue = (draft: Draft, key: string, raw: unknown): boolean =>
+  raw === '' || (Array.isArray(raw) && raw.length === 0 && draft.values.has(key));
+
+/** Fills the fields that added entries omit: from their section's template, or with the limits of everyone else. */
 function fillEntries(draft: Draft, defaults: ReadonlyMap<string, unknown>): void {
   for (const entry of draft.entries) {
     const section = entry.slice(0, entry.indexOf('.')) as keyof typeof entrySections;
@@ -321,10 +339,20 @@ function fillEntries(draft: Draft, defaults: ReadonlyMap<string, unknown>): void
     for (const field of Object.keys(fields)) {
       const key = `${entry}.${field}`;
       if (draft.values.has(key)) continue;
-      draft.values.set(key, defaults.get(`${section}.${template}.${field}`));
+      const value =
+        template === undefined
+          ? findProviderDefault(draft, entry, field)
+          : defaults.get(`${section}.${template}.${field}`);
+      draft.values.set(key, value);
       draft.sources.set(key, 'default');
     }
   }
+}
+
+function findProviderDefault(draft: Draft, entry: string, field: string): unknown {
+  if (field === 'title') return entry.slice(entry.indexOf('.') + 1);
+  const setting = deliverySetting(field);
+  return setting === undefined ? shippedProviders().defaults.get(field) : draft.values.get(setting);
 }
 
 function assign(draft: Draft, given: { key: string; kind: Kind<unknown>; raw: unknown }, origin: Origin): void {

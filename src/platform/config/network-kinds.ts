@@ -158,7 +158,7 @@ function isTsigSecret(value: string): boolean {
 
 // RFC 1123 §2.1: letters, digits and hyphens, 63 octets a label, 253 in all. A last label of only digits is rejected,
 // because a mistyped IPv4 address would otherwise pass as a name.
-function isHostName(value: string): boolean {
+export function isHostName(value: string): boolean {
   const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
   const labels = value.split('.');
   return value.length <= 253 && labels.every((one) => label.test(one)) && !/^\d+$/.test(labels.at(-1) ?? '');

@@ -3,6 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty, secret, type Kind } from './kind.ts';
 import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
+import { providerFields } from './provider-settings.ts';
 import { hasOnlyHostPlaceholder, isHostTemplate, smtpSections, tlsSections } from './port-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone.ts';
 
@@ -276,7 +277,10 @@ const sections = {
   },
 } satisfies Record<string, Record<string, Kind<unknown>>>;
 
-/** Sections of named entries. An added entry takes the values it omits from the entry named here. */
+/**
+ * Sections of named entries. An added entry takes the values it omits from the entry named here; a provider has those
+ * of everyone else.
+ */
 export const entrySections = {
   plans: {
     template: 'standard',
@@ -349,7 +353,8 @@ export const entrySections = {
       token_file: filePathOrEmpty,
     },
   },
-} satisfies Record<string, { template: string; fields: Record<string, Kind<unknown>> }>;
+  providers: { template: undefined, fields: providerFields },
+} satisfies Record<string, { template: string | undefined; fields: Record<string, Kind<unknown>> }>;
 
 /** Underscores are not allowed in entry names: `eu_west_1` and `eu-west-1` would have the same environment variable. */
 export const entryName = /^[a-z0-9]+(-[a-z0-9]+)*$/;
@@ -360,6 +365,7 @@ type Fixed = { readonly [Section in keyof typeof sections]: Values<(typeof secti
 export type Plan = Values<(typeof entrySections)['plans']['fields']>;
 export type Region = Values<(typeof entrySections)['regions']['fields']>;
 export type RelaySettings = Values<(typeof entrySections)['relays']['fields']>;
+export type ProviderSettings = Values<(typeof entrySections)['providers']['fields']>;
 export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']['fields']>;
 
 /** Keys are spelled as in the file, so that one search finds a setting and all code that reads it. Deeply frozen. */
@@ -375,6 +381,8 @@ export interface Config extends Fixed {
   readonly regions: Readonly<Record<string, Region>>;
   readonly relays: Readonly<Record<string, RelaySettings>>;
   readonly dns_providers: Readonly<Record<string, DnsProviderSettings>>;
+  /** The mailbox providers of config/providers.toml and of the settings, with the limits that hold for them. */
+  readonly providers: Readonly<Record<string, ProviderSettings>>;
 }
 
 export type Source = 'default' | 'profile' | 'file' | 'env' | 'override';

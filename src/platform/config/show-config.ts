@@ -1,5 +1,15 @@
 import { stringify, parse } from 'smol-toml';
-import { findKind, listKeys, variableName, entrySections, type Config, type Source, type Sources } from './settings.ts';
+import { deliverySetting, PROVIDERS_FILE, shippedProviders } from './provider-settings.ts';
+import {
+  entrySections,
+  findKind,
+  listKeys,
+  splitEntryKey,
+  variableName,
+  type Config,
+  type Source,
+  type Sources,
+} from './settings.ts';
 
 /**
  * Renders the whole configuration as TOML, with a comment on the origin of each value that is not a default. Secrets
@@ -41,7 +51,7 @@ function writeValue(config: Config, key: string): string {
 function describeOrigin(source: Source, key: string): string {
   switch (source) {
     case 'default':
-      return '';
+      return describeProviderDefault(key);
     case 'profile':
       return '  # from the profile';
     case 'file':
@@ -51,6 +61,15 @@ function describeOrigin(source: Source, key: string): string {
     case 'override':
       return '  # from an override';
   }
+}
+
+/** Names the shipped file that has the value of a provider, or the setting of [delivery] that it follows. */
+function describeProviderDefault(key: string): string {
+  const entry = splitEntryKey(key);
+  if (entry?.section !== 'providers') return '';
+  if (shippedProviders().keys.has(key)) return `  # from ${PROVIDERS_FILE}`;
+  const setting = deliverySetting(entry.field);
+  return setting === undefined ? '' : `  # as ${setting}`;
 }
 
 /** Reports whether the settings file itself contains a secret, such as the password of a relay. */
