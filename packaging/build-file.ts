@@ -31,6 +31,8 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
  */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
 const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'config/replies.toml', 'LICENSE'];
+/** Folders whose names the program lists; the files of the second are read as well. */
+const FOLDERS = ['migrations', 'config/rehearsals'];
 
 export async function buildFile(target: string): Promise<void> {
   const version = readVersion();
@@ -59,13 +61,17 @@ async function buildAssets(version: string): Promise<Map<string, Uint8Array>> {
   for (const [name, bytes] of await compileModules()) assets.set(`app/${name}`, bytes);
   assets.set('thread.cjs', await compileStart('packaging/thread.ts', version));
   assets.set('src/contract/openapi.json', Buffer.from(JSON.stringify(loadContract())));
-  const migrations = readdirSync(path.join(root, 'migrations'));
-  assets.set('folders.json', Buffer.from(JSON.stringify({ migrations })));
+  const folders = Object.fromEntries(FOLDERS.map((folder) => [folder, readdirSync(path.join(root, folder))]));
+  assets.set('folders.json', Buffer.from(JSON.stringify(folders)));
   return assets;
 }
 
 function* listEmbedded(): Iterable<[string, Uint8Array]> {
   for (const name of FILES) yield [name, readFileSync(path.join(root, name))];
+  for (const file of readdirSync(path.join(root, 'config/rehearsals'))) {
+    const name = `config/rehearsals/${file}`;
+    yield [name, readFileSync(path.join(root, name))];
+  }
   yield ['LICENSES.txt', Buffer.from(licensesText())];
   const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${architecture}.node`);
   yield ['better_sqlite3.node', readFileSync(addon)];
