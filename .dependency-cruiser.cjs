@@ -33,7 +33,7 @@ const WORKERS =
   '^src/(mail/(accept|capture|compose|deliver|queue|queue-admin|receive|schedule|settle|domain-dns)/|' +
   'features/(ai/(ask-model|email-assistant|model-tasks)|identity/(approvals/review-call|account-mail/|sso-sign-in/)|' +
   'audience/import-runner/|automations/runner/|billing/(close-months|subscriptions)\\.ts|campaigns/sending/|' +
-  'installation/(certificate-renewal|doctor|upkeep)/|inbox/composing/|tracking/|webhooks/delivery/))';
+  'installation/(certificate-renewal|doctor|upkeep)/|inbox/composing/|rehearsal/(internet|late-reports|mx-session|name-server)\\.ts|tracking/|webhooks/delivery/))';
 
 /**
  * A folder that is entered through its index.ts. A feature has two doors more: what works in the background and asks other
@@ -97,7 +97,12 @@ module.exports = {
         'publishes records: there, limits, turns and hostile peers are thought of. Ask through the World.',
       from: {
         path: '^src/(contract|tenancy|mail|features|ports/cron)/',
-        pathNot: ['\.test\.ts$', '^src/mail/(deliver|receive|domain-dns/publish)/'],
+        pathNot: [
+          '\.test\.ts$',
+          '^src/mail/(deliver|receive|domain-dns/publish)/',
+          // Its mail servers and its name server are on loopback alone.
+          '^src/features/rehearsal/',
+        ],
       },
       to: { path: [NETWORK, packages('undici', 'mailauth')] },
     },

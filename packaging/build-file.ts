@@ -38,6 +38,8 @@ const FILES = [
   'config/replies.toml',
   'LICENSE',
 ];
+/** Folders whose names the program lists; the files of the second are read as well. */
+const FOLDERS = ['migrations', 'config/rehearsals'];
 
 export async function buildFile(target: string): Promise<void> {
   const version = readVersion();
@@ -66,13 +68,17 @@ async function buildAssets(version: string): Promise<Map<string, Uint8Array>> {
   for (const [name, bytes] of await compileModules()) assets.set(`app/${name}`, bytes);
   assets.set('thread.cjs', await compileStart('packaging/thread.ts', version));
   assets.set('src/contract/openapi.json', Buffer.from(JSON.stringify(loadContract())));
-  const migrations = readdirSync(path.join(root, 'migrations'));
-  assets.set('folders.json', Buffer.from(JSON.stringify({ migrations })));
+  const folders = Object.fromEntries(FOLDERS.map((folder) => [folder, readdirSync(path.join(root, folder))]));
+  assets.set('folders.json', Buffer.from(JSON.stringify(folders)));
   return assets;
 }
 
 function* listEmbedded(): Iterable<[string, Uint8Array]> {
   for (const name of FILES) yield [name, readFileSync(path.join(root, name))];
+  for (const file of readdirSync(path.join(root, 'config/rehearsals'))) {
+    const name = `config/rehearsals/${file}`;
+    yield [name, readFileSync(path.join(root, name))];
+  }
   yield ['LICENSES.txt', Buffer.from(licensesText())];
   const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${architecture}.node`);
   yield ['better_sqlite3.node', readFileSync(addon)];
