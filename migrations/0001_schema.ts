@@ -573,6 +573,7 @@ create table deliveries (
   handed_off_at bigint,
   -- 1 while its next attempt waits for its domain to be verified again.
   awaits_domain integer not null default 0,
+  -- 1 while it waits because its provider or mail server limits us, not because an attempt failed.
   is_throttled integer not null default 0,
   -- 0 transactional, 1 marketing, 2 and 3 the retries of each.
   lane integer not null default 0,
@@ -590,6 +591,8 @@ create table deliveries (
 );
 -- What is let go every minute; other mail never enters this index.
 create index deliveries_awaiting_domain on deliveries (domain_id) where awaits_domain = 1;
+-- What is let go when a limit is lifted by hand.
+create index deliveries_throttled on deliveries (destination) where is_throttled = 1;
 create index deliveries_broadcast on deliveries (broadcast_id) where broadcast_id is not null;
 -- What is due, and when the next is: what waits for a failing destination never stands in the way of the rest.
 create index deliveries_due on deliveries (lane, waits, due_at) where lease_owner is null and hold_id is null;
@@ -2256,6 +2259,66 @@ create index payment_events_by_time on payment_events (received_at);
 -- ========================================================
 
 -- What every process knows of itself alone. A row is renewed each half minute, and gone with its process or by its age.
+-- Limits that receivers asked for by their replies, or that an operator set, until a time.
+create table throttles (
+  id ${id} not null primary key,
+  -- The address or relay that mail leaves by; empty: all of them.
+  source text not null,
+  -- The provider; empty: the mail servers named in servers.
+  provider text not null,
+  servers text not null,
+  -- The sending domain whose mail is limited; empty: all mail.
+  sender_domain text not null,
+  -- suspend, rate, connections, messages_per_connection
+  kind text not null,
+  -- The limit; null for a suspension.
+  value double precision,
+  started_at bigint not null,
+  until_at bigint not null,
+  -- How often it was raised since it began, on the way back to normal.
+  step integer not null,
+  -- The rule of config/providers.toml, or empty for an operator.
+  reaction text not null,
+  -- The reply of the receiver, or the reason of the operator.
+  reason text not null,
+  unique (source, provider, servers, sender_domain, kind)
+);
+
+-- Where the mail of each recipient domain goes, as it was last looked up.
+create table recipient_domains (
+  name text not null primary key,
+  -- Empty: no known provider.
+  provider text not null,
+  -- The names of its mail servers.
+  servers text not null,
+  seen_at bigint not null
+);
+create index recipient_domains_provider on recipient_domains (provider, servers);
+-- Which are forgotten.
+create index recipient_domains_seen_at on recipient_domains (seen_at);
+
+-- Outcomes of delivery by where mail went, in periods of five minutes.
+create table provider_counts (
+  source text not null,
+  provider text not null,
+  -- Empty where there is a provider.
+  servers text not null,
+  period_at bigint not null,
+  accepted bigint not null,
+  deferred bigint not null,
+  bounced bigint not null,
+  primary key (provider, servers, source, period_at)
+);
+-- Which are forgotten.
+create index provider_counts_period_at on provider_counts (period_at);
+
+-- Processes that deliver, which share the limits of receivers.
+create table delivering_nodes (
+  id ${id} not null primary key,
+  -- By the clock of the database.
+  heard_at bigint not null
+);
+
 create table node_reports (
   id ${id} not null primary key,
   name text not null,

@@ -29,6 +29,8 @@ import {
 import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
+import { createLimitParts, createThrottles, createTrafficRecords } from './mail/throttles/index.ts';
+import { createProviderPolicies } from './platform/providers/index.ts';
 import { createComposer } from './mail/compose/index.ts';
 import {
   createCapture,
@@ -456,9 +458,21 @@ async function startDelivery(
     world.log.warn(
       'no tmpfs is available for hand-off marks; after a crash, every message that was being delivered is in doubt',
     );
+  const providers = createProviderPolicies(world.config);
+  const throttles = createThrottles(world, providers);
+  const parts = createLimitParts(world);
+  const records = createTrafficRecords(world);
+  await throttles.start();
+  await parts.start();
+  records.start();
   const delivery = createDeliver({
     ...buildDeliverOptions(world, { trustedCa, capture: createCaptureDelivery(world) }),
     clock: networkClock,
+    providers,
+    throttles,
+    parts,
+    onLocated: records.noteDomain,
+    onOutcomes: records.noteOutcomes,
   });
   const refusals = createRefusalCounter(world);
   const queue = createQueue({
@@ -478,7 +492,9 @@ async function startDelivery(
           tls,
           senderDomain,
         }),
-      dependsOnSender: hasDomainRelays(world.config),
+      get dependsOnSender() {
+        return hasDomainRelays(world.config) || throttles.isOfSenders;
+      },
       giveUpMs: world.config.delivery.give_up_hours * 3_600_000,
     },
   });
@@ -490,6 +506,8 @@ async function startDelivery(
       stopHearing();
       // Both at once: a transaction that waits for the reply to its final dot ends only when its connection is cut.
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
+      throttles.stop();
+      await Promise.all([throttles.stored(), records.stop(), parts.stop()]);
       await recovery.stop();
       handOffLog.close();
     },

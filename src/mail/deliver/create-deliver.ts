@@ -13,6 +13,7 @@ import {
   Pool,
   type Location,
   type Obstacle,
+  type Parts,
   type Place,
   type PoolStats,
   type SiteTarget,
@@ -77,8 +78,8 @@ export interface DeliverOptions {
   providers?: ProviderPolicies;
   /** Limits that receivers or the operator set for a while. */
   throttles?: Throttles;
-  /** Returns this process's part of a limit, if several processes send from the same address. */
-  partOf?: (limit: number) => number;
+  /** This process's part of the limits, if several processes deliver. */
+  parts?: Parts;
   /** Called when the mail servers of a domain are found. */
   onLocated?: (domain: string, found: { provider: string | undefined; servers: string }) => void;
   /** Called with the outcomes of each transaction and where it took place. */
@@ -188,7 +189,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     locate,
     throttles: options.throttles,
     onOutcomes: options.onOutcomes,
-    partOf: options.partOf,
+    parts: options.parts,
     open: (job, target, skip, openMs, signal) => {
       const { heloName, source } = chooseEgress(options, job);
       return openSession(target, {

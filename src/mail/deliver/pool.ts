@@ -29,6 +29,13 @@ export interface Location {
   route: () => Promise<Route>;
 }
 
+/** This process's part of the limits that several processes share. */
+export interface Parts {
+  partOf(limit: number, kind: 'connections' | 'rate'): number;
+  /** Calls back when parts change; the returned function ends that. */
+  onChange(notify: () => void): () => void;
+}
+
 export interface PoolOptions {
   limits: { connectionsTotalMax: number; connectionsPerAddressMax: number; openMs: number };
   /** Finds the mail servers of a job, or says why there are none. */
@@ -37,8 +44,7 @@ export interface PoolOptions {
   throttles?: Throttles | undefined;
   /** Called with the outcomes of each transaction and where it took place. */
   onOutcomes?: ((target: SiteTarget, outcomes: readonly RecipientOutcome[]) => void) | undefined;
-  /** Returns this process's part of a limit that processes with the same source share. */
-  partOf?: ((limit: number) => number) | undefined;
+  parts?: Parts | undefined;
   clock: Clock;
   now: () => number;
   random: () => number;
@@ -125,6 +131,7 @@ export class Pool {
   #addresses = new Map<string, Capacity>();
   #isClosing = false;
   #onFewer = (): void => {};
+  #senderRates = new Map<string, MessageRate>();
   #stopListening: () => void;
 
   constructor(options: PoolOptions) {
@@ -137,7 +144,8 @@ export class Pool {
       openingsMax: Math.ceil(connectionsTotalMax / 2),
       timesFree: 1,
     });
-    this.#stopListening = this.#throttles.onChange(() => this.#applyLimits());
+    const stops = [this.#throttles, options.parts].map((one) => one?.onChange(() => this.#applyLimits()));
+    this.#stopListening = () => stops.forEach((stop) => stop?.());
   }
 
   /** Leases a connection for one transaction of the job, or says why there is none. `fresh` passes over idle connections. */
@@ -147,28 +155,35 @@ export class Pool {
     const tenant = toTenant(job);
     const suspended = this.#findSuspension(found, job.senderDomain);
     if (suspended) return suspended;
-    const rates = [found.provider?.rate, found.servers.rate].filter((rate) => rate !== undefined);
+    const rates = [this.#senderRate(found, job.senderDomain), found.provider?.rate, found.servers.rate].filter(
+      (rate) => rate !== undefined,
+    );
     if (rates.length === 0) return found.site.acquire(tenant, signal, fresh);
-    return this.#acquireInTurn(found, rates, { tenant, signal, fresh });
+    return this.#acquireInTurn(found, rates, { tenant, signal, fresh, senderDomain: job.senderDomain });
   }
 
   async #acquireInTurn(
     found: Located,
     rates: readonly MessageRate[],
-    { tenant, signal, fresh }: { tenant: string; signal: AbortSignal; fresh: boolean },
+    {
+      tenant,
+      signal,
+      fresh,
+      senderDomain,
+    }: { tenant: string; signal: AbortSignal; fresh: boolean; senderDomain: string | undefined },
   ): Promise<Lease> {
     const entered: MessageRate[] = [];
     const { now } = this.#options;
     try {
       for (const rate of rates) {
         const turn = rate.enter(tenant);
-        if (turn.kind === 'later') return this.#throttled(found, turn.afterMs);
+        if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
         entered.push(rate);
       }
       const from = now();
       for (const rate of rates) {
         const turn = await rate.take(tenant, signal);
-        if (turn.kind === 'later') return this.#throttled(found, turn.afterMs);
+        if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
         if (turn.kind === 'stopped') return STOPPING;
       }
       const turnAt = now();
@@ -180,7 +195,7 @@ export class Pool {
         const turn = await rate.takeAgain(tenant, signal);
         if (turn.kind === 'now') continue;
         found.site.release(tenant, lease.session, undefined);
-        return turn.kind === 'later' ? this.#throttled(found, turn.afterMs) : STOPPING;
+        return turn.kind === 'later' ? this.#throttled(found, senderDomain, turn.afterMs) : STOPPING;
       }
       return lease;
     } finally {
@@ -358,7 +373,7 @@ export class Pool {
       shared.rate = undefined;
       return;
     }
-    const own = Math.max(this.#partOf(perMinute) * USED_SHARE, 1e-3);
+    const own = Math.max(this.#partOf(perMinute, 'rate') * USED_SHARE, 1e-3);
     if (shared.rate) shared.rate.change(own, burst);
     else shared.rate = new MessageRate(own, burst, this.#options);
   }
@@ -367,19 +382,19 @@ export class Pool {
     const { limits, isProvider, capacity, concurrency } = shared;
     const configured = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
     const max = leastOf(this.#ofShared(shared), 'connections', configured) ?? Infinity;
-    const own = Number.isFinite(max) ? this.#partOf(max) : max;
+    const own = Number.isFinite(max) ? this.#partOf(max, 'connections') : max;
     concurrency.max = own;
     const connects = isProvider || shared.target.provider === undefined ? limits.connectionsPerMinute : undefined;
     capacity.change(
       isProvider ? own : Math.min(own, concurrency.allowed),
       connects === undefined
         ? undefined
-        : { perMinute: this.#partOf(connects) * USED_SHARE, burst: limits.connectionBurst },
+        : { perMinute: this.#partOf(connects, 'rate') * USED_SHARE, burst: limits.connectionBurst },
     );
   }
 
-  #partOf(limit: number): number {
-    return this.#options.partOf?.(limit) ?? limit;
+  #partOf(limit: number, kind: 'connections' | 'rate'): number {
+    return this.#options.parts?.partOf(limit, kind) ?? limit;
   }
 
   #ofShared({ target, isProvider }: Shared): readonly Throttle[] {
@@ -404,8 +419,33 @@ export class Pool {
     };
   }
 
-  #throttled({ title, target, provider, servers }: Located, afterMs: number): Deferral {
-    const throttle = this.#throttles.inForce(target).find(({ kind }) => kind === 'rate');
+  /** The rate of a sending domain whose reputation a provider complained about. */
+  #senderRate({ target }: Located, senderDomain: string | undefined): MessageRate | undefined {
+    if (this.#throttles.isEmpty || senderDomain === undefined) return undefined;
+    const throttles = this.#throttles.inForce({ ...target, senderDomain });
+    const perMinute = leastOf(
+      throttles.filter((throttle) => throttle.senderDomain !== undefined),
+      'rate',
+      undefined,
+    );
+    const key = `${senderDomain}\n${target.provider ?? target.servers}`;
+    if (perMinute === undefined) {
+      this.#senderRates.delete(key);
+      return undefined;
+    }
+    const own = this.#partOf(perMinute, 'rate') * USED_SHARE;
+    const rate = this.#senderRates.get(key) ?? new MessageRate(own, 1, this.#options);
+    rate.change(own, 1);
+    this.#senderRates.set(key, rate);
+    return rate;
+  }
+
+  #throttled(
+    { title, target, provider, servers }: Located,
+    senderDomain: string | undefined,
+    afterMs: number,
+  ): Deferral {
+    const throttle = this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'rate');
     const perMinute = (provider ?? servers).limits.messagesPerMinute;
     const detail = throttle
       ? describeThrottle(title, throttle)

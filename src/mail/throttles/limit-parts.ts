@@ -1,0 +1,88 @@
+import { repeat } from '../../platform/clock.ts';
+import type { World } from '../../platform/world.ts';
+import { forgetNode, hearNode } from './throttles.store.ts';
+
+const HEARD_MS = 5_000;
+const LIVE_MS = 20_000;
+/** Nodes that cannot all have a connection take turns of this length. */
+const TURN_MS = 60_000;
+/** The end of a turn, in which connections of the last one end. */
+const PAUSE_MS = 10_000;
+
+const NODES_CHANGED = 'delivering nodes changed';
+
+export interface LimitParts {
+  /** Returns the part of a limit for this process. A rate is divided evenly; connections are whole. */
+  partOf(limit: number, kind: 'connections' | 'rate'): number;
+  /** Calls back when parts change; the returned function ends that. */
+  onChange(notify: () => void): () => void;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Divides the limits of receivers among the processes that deliver, because a receiver counts them as one sender. With SQLite
+ * there is one process. Where a limit has fewer connections than there are processes, they take turns.
+ */
+export function createLimitParts(world: World): LimitParts {
+  const { db, clock, log, ids } = world;
+  const own = ids.uuid();
+  const listeners = new Set<() => void>();
+  let nodes = [own];
+  let stops: (() => void)[] = [];
+
+  async function hear(): Promise<void> {
+    const before = nodes.join();
+    const heard = await hearNode(db, own, LIVE_MS);
+    nodes = heard.length === 0 ? [own] : heard;
+    if (nodes.join() !== before) for (const notify of listeners) notify();
+  }
+  const hearSafely = (): Promise<void> =>
+    hear().catch((err: unknown) => log.warn({ err }, 'the other delivering nodes could not be read'));
+
+  function takeTurns(): void {
+    const untilMs = TURN_MS - PAUSE_MS - (clock.now() % TURN_MS);
+    const waitMs = untilMs > 0 ? untilMs : untilMs + PAUSE_MS;
+    const cancel = clock.timer(waitMs, () => {
+      stops = stops.filter((one) => one !== cancel);
+      if (nodes.length > 1) for (const notify of listeners) notify();
+      takeTurns();
+    });
+    stops.push(cancel);
+  }
+
+  return {
+    partOf(limit, kind) {
+      const count = nodes.length;
+      if (count === 1) return limit;
+      if (kind === 'rate') return limit / count;
+      const rank = nodes.indexOf(own);
+      const whole = Math.floor(limit / count);
+      if (whole > 0) return whole + (rank < limit % count ? 1 : 0);
+      const turn = Math.floor(clock.now() / TURN_MS);
+      const isPause = clock.now() % TURN_MS >= TURN_MS - PAUSE_MS;
+      return !isPause && (rank - turn + count * turn) % count < limit ? 1 : 0;
+    },
+    onChange(notify) {
+      listeners.add(notify);
+      return () => void listeners.delete(notify);
+    },
+    async start() {
+      if (db.dialect === 'sqlite') return;
+      await hear();
+      db.announce(NODES_CHANGED);
+      stops.push(
+        db.onAnnounced(NODES_CHANGED, () => void hearSafely()),
+        repeat(clock, HEARD_MS, hearSafely),
+      );
+      takeTurns();
+    },
+    async stop() {
+      for (const stop of stops) stop();
+      stops = [];
+      if (db.dialect === 'sqlite') return;
+      await forgetNode(db, own).catch((err: unknown) => log.warn({ err }, 'a delivering node could not be signed off'));
+      db.announce(NODES_CHANGED);
+    },
+  };
+}

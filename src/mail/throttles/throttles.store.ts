@@ -1,0 +1,185 @@
+import { textsIn, type Db, type Executor } from '../../platform/db/index.ts';
+import type { Throttle } from '../deliver/index.ts';
+
+export interface ThrottleRow {
+  id: string;
+  /** The address or relay that mail leaves by; empty: all of them. */
+  source: string;
+  /** Empty: the mail servers in `servers`. */
+  provider: string;
+  servers: string;
+  /** Empty: all mail. */
+  sender_domain: string;
+  kind: Throttle['kind'];
+  value: number | null;
+  started_at: number;
+  until_at: number;
+  /** How often the limit was raised since it began. */
+  step: number;
+  /** Empty: set by an operator. */
+  reaction: string;
+  reason: string;
+}
+
+const COLUMNS = [
+  'id',
+  'source',
+  'provider',
+  'servers',
+  'sender_domain',
+  'kind',
+  'value',
+  'started_at',
+  'until_at',
+  'step',
+  'reaction',
+  'reason',
+] as const;
+
+/** Limit of the rows that are read; far more than there are providers. */
+const THROTTLES_MAX = 5000;
+
+export async function listThrottles(db: Executor): Promise<ThrottleRow[]> {
+  const rows = await db.all<ThrottleRow>('select * from throttles order by until_at desc limit ?', [THROTTLES_MAX]);
+  return rows.map((row) => ({
+    ...row,
+    value: row.value === null ? null : Number(row.value),
+    started_at: Number(row.started_at),
+    until_at: Number(row.until_at),
+  }));
+}
+
+/** Stores a throttle in place of the one of the same kind at the same place. */
+export async function putThrottle(db: Executor, row: ThrottleRow): Promise<void> {
+  const updates = ['value', 'started_at', 'until_at', 'step', 'reaction', 'reason'].map(
+    (column) => `${column} = excluded.${column}`,
+  );
+  await db.insertMany(
+    'throttles',
+    [...COLUMNS],
+    [COLUMNS.map((column) => row[column])],
+    `on conflict (source, provider, servers, sender_domain, kind) do update set ${updates.join(', ')}`,
+  );
+}
+
+/** Replaces a throttle whose time is over by its next step, or removes it; only one of several nodes does so. */
+export async function advanceThrottle(db: Executor, row: ThrottleRow, next: ThrottleRow | undefined): Promise<void> {
+  const removed = await db.run('delete from throttles where id = ? and until_at = ? and kind = ?', [
+    row.id,
+    row.until_at,
+    row.kind,
+  ]);
+  if (removed === 1 && next) await putThrottle(db, next);
+}
+
+/** Removes the throttles of a provider, or of mail servers without one; returns how many. */
+export function removeThrottles(
+  db: Executor,
+  { provider, servers, kind }: { provider: string; servers: string; kind?: Throttle['kind'] },
+): Promise<number> {
+  const ofKind = kind === undefined ? '' : ' and kind = ?';
+  return db.run(`delete from throttles where provider = ? and servers = ?${ofKind}`, [
+    provider,
+    servers,
+    ...(kind === undefined ? [] : [kind]),
+  ]);
+}
+
+export interface RecipientDomain {
+  name: string;
+  provider: string;
+  servers: string;
+}
+
+export async function putRecipientDomains(
+  db: Executor,
+  domains: readonly RecipientDomain[],
+  now: number,
+): Promise<void> {
+  if (domains.length === 0) return;
+  const ordered = domains.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  await db.insertMany(
+    'recipient_domains',
+    ['name', 'provider', 'servers', 'seen_at'],
+    ordered.map(({ name, provider, servers }) => [name, provider, servers, now]),
+    'on conflict (name) do update set provider = excluded.provider, servers = excluded.servers, seen_at = excluded.seen_at',
+  );
+}
+
+export function recipientDomainsAmong(db: Executor, names: readonly string[]): Promise<RecipientDomain[]> {
+  if (names.length === 0) return Promise.resolve([]);
+  const among = textsIn(db.dialect, 'name', names);
+  return db.all(`select name, provider, servers from recipient_domains where ${among.sql}`, [among.value]);
+}
+
+export interface ProviderCount {
+  source: string;
+  provider: string;
+  servers: string;
+  accepted: number;
+  deferred: number;
+  bounced: number;
+}
+
+const COUNTS = ['accepted', 'deferred', 'bounced'] as const;
+
+export async function addProviderCounts(
+  db: Executor,
+  counts: readonly ProviderCount[],
+  periodAt: number,
+): Promise<void> {
+  if (counts.length === 0) return;
+  const toKey = (one: ProviderCount): string => `${one.provider}\n${one.servers}\n${one.source}`;
+  const ordered = counts.toSorted((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
+  const adds = COUNTS.map((name) => `${name} = provider_counts.${name} + excluded.${name}`);
+  await db.insertMany(
+    'provider_counts',
+    ['source', 'provider', 'servers', 'period_at', ...COUNTS],
+    ordered.map((one) => [one.source, one.provider, one.servers, periodAt, ...COUNTS.map((name) => one[name])]),
+    `on conflict (provider, servers, source, period_at) do update set ${adds.join(', ')}`,
+  );
+}
+
+/** Sums the outcomes since a time, by provider, or by mail servers without one; those with most mail first. */
+export async function providerCountsSince(db: Executor, since: number, max: number): Promise<ProviderCount[]> {
+  const sums = COUNTS.map((name) => `sum(${name}) as ${name}`);
+  const rows = await db.all<ProviderCount>(
+    `select provider, servers, ${sums.join(', ')} from provider_counts where period_at >= ?
+      group by provider, servers order by sum(accepted) + sum(deferred) + sum(bounced) desc limit ?`,
+    [since, max],
+  );
+  return rows.map((row) => ({
+    ...row,
+    source: '',
+    accepted: Number(row.accepted),
+    deferred: Number(row.deferred),
+    bounced: Number(row.bounced),
+  }));
+}
+
+/** Forgets what nobody asks about any more. */
+export async function forgetTraffic(db: Executor, before: { counts: number; domains: number }): Promise<void> {
+  await db.run('delete from provider_counts where period_at < ?', [before.counts]);
+  await db.run('delete from recipient_domains where seen_at < ?', [before.domains]);
+}
+
+const NOW = 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)';
+
+/** Records that this process delivers, and lists all that do, by the clock of the database; for PostgreSQL. */
+export async function hearNode(db: Db, id: string, liveMs: number): Promise<string[]> {
+  await db.txUnsynced(async (tx) => {
+    await tx.run(
+      `insert into delivering_nodes (id, heard_at) values (?, ${NOW}) on conflict (id) do update set heard_at = excluded.heard_at`,
+      [id],
+    );
+    await tx.run(`delete from delivering_nodes where heard_at < ${NOW} - 10 * ?::bigint`, [liveMs]);
+  });
+  const rows = await db.all<{ id: string }>(
+    `select id from delivering_nodes where heard_at > ${NOW} - ?::bigint order by id`,
+    [liveMs],
+  );
+  return rows.map(({ id: one }) => one);
+}
+
+export const forgetNode = (db: Db, id: string): Promise<number> =>
+  db.txUnsynced((tx) => tx.run('delete from delivering_nodes where id = ?', [id]));

@@ -1,0 +1,255 @@
+import { cutText, type Throttle, type Throttles, type ThrottleTarget } from '../deliver/index.ts';
+import { repeat } from '../../platform/clock.ts';
+import type { ProviderPolicies, Reaction } from '../../platform/providers/index.ts';
+import type { World } from '../../platform/world.ts';
+import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
+import { advanceThrottle, listThrottles, putThrottle, type ThrottleRow } from './throttles.store.ts';
+
+/** Tells other processes that throttles have changed. */
+export const THROTTLES_CHANGED = 'throttles changed';
+/** Other processes are asked this often, for those that no notice reaches. */
+const RELOAD_MS = 10_000;
+/** A limit is doubled after this time, until it is as it was. */
+const STEP_MS = 5 * 60_000;
+const STEPS_MAX = 5;
+/** Messages per minute after a suspension. */
+const RATE_AFTER_SUSPENSION = 20;
+/** A reply that comes this soon after a limit began is about mail that was on its way already. */
+const SETTLING_MS = 60_000;
+const REASON_CHARS_MAX = 300;
+/** Replies counted for rules that need several; the oldest places are forgotten first. */
+const COUNTED_MAX = 10_000;
+
+interface Store extends Throttles {
+  /** Whether some throttles hold for single sending domains. */
+  readonly isOfSenders: boolean;
+  /** Loads what other processes and earlier runs have stored. */
+  start(): Promise<void>;
+  stop(): void;
+  /** Resolves when everything noted so far is stored. */
+  stored(): Promise<void>;
+}
+
+/**
+ * Keeps the limits that hold for a while: applies the reactions of config/providers.toml to replies, stores them for a restart
+ * and for the other nodes, and takes them back in steps. Replies that a rule needs several of are counted in this process.
+ */
+export function createThrottles(world: World, policies: ProviderPolicies): Store {
+  const { db, clock, log, ids } = world;
+  let byPlace = new Map<string, ThrottleRow[]>();
+  const listeners = new Set<() => void>();
+  const matches = new Map<string, number[]>();
+  let cancelExpiry = (): void => {};
+  let stopHearing = (): void => {};
+  let stopReloading = (): void => {};
+  let writing: Promise<unknown> = Promise.resolve();
+
+  function adopt(rows: readonly ThrottleRow[]): void {
+    const before = describe(byPlace);
+    byPlace = Map.groupBy(rows, toPlace);
+    scheduleExpiry();
+    if (before !== describe(byPlace)) for (const notify of listeners) notify();
+  }
+
+  const all = (): ThrottleRow[] => [...byPlace.values()].flat();
+
+  async function reload(): Promise<void> {
+    await writing;
+    adopt(await listThrottles(db));
+    await advanceExpired();
+  }
+
+  /** Writes in order, and never fails: what is in memory holds, and the next write or reload corrects the rest. */
+  function write(what: () => Promise<unknown>): void {
+    writing = writing
+      .then(what)
+      .then(() => db.announce(THROTTLES_CHANGED))
+      .catch((err: unknown) =>
+        log.error({ err }, 'a limit for a provider could not be stored; it holds in this process'),
+      );
+  }
+
+  function scheduleExpiry(): void {
+    cancelExpiry();
+    const rows = all();
+    if (rows.length === 0) return;
+    const next = Math.min(...rows.map((row) => row.until_at));
+    cancelExpiry = clock.timer(Math.max(0, next - clock.now()), () => {
+      advanceExpired().catch((err: unknown) => log.error({ err }, 'a limit for a provider could not be raised'));
+    });
+  }
+
+  async function advanceExpired(): Promise<void> {
+    const now = clock.now();
+    const over = all().filter((row) => row.until_at <= now);
+    if (over.length === 0) return;
+    const next = new Map(over.map((row) => [row, nextStep(row, { now, id: ids.uuid(), policies })]));
+    adopt(all().flatMap((row) => (next.has(row) ? (next.get(row) ?? []) : [row])));
+    for (const [row, step] of next) write(() => advanceThrottle(db, row, step));
+    await writing;
+  }
+
+  /** Counts a match; returns whether the rule has as many as it needs. */
+  function isEnough(place: string, { id, matches: needed, withinMs }: Reaction): boolean {
+    if (needed <= 1) return true;
+    const key = `${id}\n${place}`;
+    const now = clock.now();
+    const times = [...(matches.get(key) ?? []).filter((at) => at > now - withinMs), now].slice(-needed);
+    matches.delete(key);
+    if (times.length >= needed) return true;
+    matches.set(key, times);
+    for (const oldest of matches.size > COUNTED_MAX ? matches.keys() : []) {
+      matches.delete(oldest);
+      break;
+    }
+    return false;
+  }
+
+  function react(target: ThrottleTarget, reaction: Reaction, reply: Reply): void {
+    const isOfSender = reaction.scope === 'sender';
+    if (isOfSender && target.senderDomain === undefined) return;
+    const at = {
+      source: isOfSender ? '' : target.source,
+      provider: target.provider ?? '',
+      servers: target.provider === undefined ? (target.servers ?? '') : '',
+      sender_domain: isOfSender ? (target.senderDomain ?? '') : '',
+    };
+    if (!isEnough(toPlace(at), reaction)) return;
+    const now = clock.now();
+    const { kind, value } = readAction(reaction);
+    const known = byPlace.get(toPlace(at))?.find((row) => row.kind === kind);
+    if (known && now - known.started_at < SETTLING_MS) return;
+    // Asked again while it is limited, the receiver wants less still.
+    const lowest =
+      known?.value === undefined || known.value === null || value === null
+        ? value
+        : Math.min(value, Math.max(1, known.value / 2));
+    const row: ThrottleRow = {
+      id: ids.uuid(),
+      ...at,
+      kind,
+      value: lowest,
+      started_at: now,
+      until_at: Math.max(now + reaction.durationMs, known?.until_at ?? 0),
+      step: 0,
+      reaction: reaction.id,
+      reason: cutText(replyText(reply)).slice(0, REASON_CHARS_MAX),
+    };
+    adopt([...all().filter((one) => one !== known), row]);
+    log.warn(
+      {
+        provider: at.provider || at.servers,
+        source: at.source,
+        kind,
+        value: lowest,
+        until: row.until_at,
+        reply: row.reason,
+      },
+      'a receiver limits our mail',
+    );
+    write(() => putThrottle(db, row));
+  }
+
+  return {
+    get isEmpty() {
+      return byPlace.size === 0;
+    },
+    get isOfSenders() {
+      return all().some((row) => row.sender_domain !== '');
+    },
+    inForce(target) {
+      if (byPlace.size === 0) return [];
+      const now = clock.now();
+      return placesFor(target)
+        .flatMap((place) => byPlace.get(place) ?? [])
+        .filter((row) => row.until_at > now)
+        .map(toThrottle);
+    },
+    note(target, reply, cause) {
+      for (const reaction of policies.reactionsTo(target.provider, reply, cause)) react(target, reaction, reply);
+    },
+    onChange(notify) {
+      listeners.add(notify);
+      return () => void listeners.delete(notify);
+    },
+    async start() {
+      await reload();
+      const safely = (): Promise<void> =>
+        reload().catch((err: unknown) => log.error({ err }, 'the limits for providers could not be read'));
+      stopHearing = db.onAnnounced(THROTTLES_CHANGED, () => void safely());
+      stopReloading = repeat(clock, RELOAD_MS, safely);
+    },
+    stop() {
+      stopHearing();
+      stopReloading();
+      cancelExpiry();
+    },
+    stored: async () => void (await writing),
+  };
+}
+
+const describe = (byPlace: ReadonlyMap<string, readonly ThrottleRow[]>): string =>
+  JSON.stringify(
+    [...byPlace]
+      .map(([place, rows]) => [place, rows.map(({ kind, value, until_at: until }) => [kind, value, until])])
+      .sort(),
+  );
+
+type PlaceOf = Pick<ThrottleRow, 'source' | 'provider' | 'servers' | 'sender_domain'>;
+
+const toPlace = ({ source, provider, servers, sender_domain: sender }: PlaceOf): string =>
+  [source, provider, servers, sender].join('\n');
+
+/** Lists the places whose throttles hold for this mail. */
+function placesFor({ source, provider, servers, senderDomain }: ThrottleTarget): string[] {
+  const where = { provider: provider ?? '', servers: provider === undefined ? (servers ?? '') : '' };
+  const senders = senderDomain === undefined ? [''] : ['', senderDomain];
+  return ['', source].flatMap((one) =>
+    senders.map((sender) => toPlace({ source: one, ...where, sender_domain: sender })),
+  );
+}
+
+const toThrottle = ({ kind, value, until_at: until, reason, sender_domain: sender }: ThrottleRow): Throttle => ({
+  kind,
+  value: value ?? undefined,
+  until,
+  reason,
+  ...(sender === '' ? {} : { senderDomain: sender }),
+});
+
+function readAction({ action }: Reaction): Pick<ThrottleRow, 'kind' | 'value'> {
+  switch (action.kind) {
+    case 'suspend':
+      return { kind: 'suspend', value: null };
+    case 'rate':
+      return { kind: 'rate', value: action.messagesPerMinute };
+    case 'connections':
+      return { kind: 'connections', value: action.connections };
+    case 'messages_per_connection':
+      return { kind: 'messages_per_connection', value: action.messages };
+  }
+}
+
+/**
+ * Returns the next step of a limit whose time is over: twice as much, until it is as it was. A limit that is lifted at once
+ * brings the same refusal again.
+ */
+function nextStep(
+  row: ThrottleRow,
+  { now, id, policies }: { now: number; id: string; policies: ProviderPolicies },
+): ThrottleRow | undefined {
+  const step = row.step + 1;
+  if (step > STEPS_MAX || row.reaction === '') return undefined;
+  const raised = row.kind === 'suspend' ? RATE_AFTER_SUSPENSION : (row.value ?? 0) * 2;
+  const kind = row.kind === 'suspend' ? 'rate' : row.kind;
+  const limits = policies.all.find(({ name }) => name === row.provider)?.limits ?? policies.defaults;
+  const usual = {
+    suspend: Infinity,
+    rate: limits.messagesPerMinute ?? Infinity,
+    connections: limits.connections ?? limits.connectionsPerSite,
+    messages_per_connection: limits.messagesPerConnection,
+  }[kind];
+  if (raised >= usual) return undefined;
+  // Steps that passed while no process ran are not made up for.
+  return { ...row, id, kind, value: raised, started_at: now, until_at: now + STEP_MS, step };
+}
