@@ -26,6 +26,8 @@ export interface SceneOptions {
   roles?: readonly Role[];
   /** When the scene begins, as an ISO 8601 instant; now by default. */
   startAt?: string;
+  /** The clock, if something else uses it too. */
+  clock?: ManualClock;
   /** The rate limit; generous by default, so that only tests about limits meet it. */
   ratePerSecond?: number;
   /** Whether waits for mail servers follow the scene's clock; otherwise they take real time. */
@@ -92,7 +94,8 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   const database = await makeMigratedDatabase(dataDir);
   const sink = await startSink(options.sink ?? {});
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
-  const clock = createManualClock(options.startAt === undefined ? undefined : Date.parse(options.startAt));
+  const clock =
+    options.clock ?? createManualClock(options.startAt === undefined ? undefined : Date.parse(options.startAt));
   const log: string[] = [];
   const url = await (options.through?.(database.settings.url) ?? database.settings.url);
   const { config } = loadConfig({

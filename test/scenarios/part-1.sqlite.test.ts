@@ -1,0 +1,3 @@
+import { testScenarios } from './run.ts';
+
+await testScenarios(1);
