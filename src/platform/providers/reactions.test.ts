@@ -160,6 +160,7 @@ describe('of the reactions that a reply matches', () => {
         matches: 3,
         minutes: 15,
       },
+      { provider: 'microsoft-365', action: { kind: 'suspend' }, scope: 'provider', matches: 5, minutes: 30 },
       {
         provider: undefined,
         action: { kind: 'connections', connections: 1 },
@@ -167,7 +168,6 @@ describe('of the reactions that a reply matches', () => {
         matches: 1,
         minutes: 90,
       },
-      { provider: 'microsoft-365', action: { kind: 'suspend' }, scope: 'provider', matches: 5, minutes: 30 },
     ]);
     expect(policies.reactionsTo(undefined, reply, undefined).map(({ action }) => action.kind)).toEqual([
       'rate',
