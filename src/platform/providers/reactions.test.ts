@@ -160,6 +160,7 @@ describe('of the reactions that a reply matches', () => {
         matches: 3,
         minutes: 15,
       },
+      { provider: 'microsoft-365', action: { kind: 'suspend' }, scope: 'provider', matches: 5, minutes: 30 },
       {
         provider: undefined,
         action: { kind: 'connections', connections: 1 },
@@ -167,7 +168,6 @@ describe('of the reactions that a reply matches', () => {
         matches: 1,
         minutes: 90,
       },
-      { provider: 'microsoft-365', action: { kind: 'suspend' }, scope: 'provider', matches: 5, minutes: 30 },
     ]);
     expect(policies.reactionsTo(undefined, reply, undefined).map(({ action }) => action.kind)).toEqual([
       'rate',
@@ -176,12 +176,29 @@ describe('of the reactions that a reply matches', () => {
     expect(policies.reactionsTo('nobody', reply, undefined)).toEqual(policies.reactionsTo(undefined, reply, undefined));
   });
 
-  it('only those of the sending domain result from its reputation', () => {
-    const line =
-      '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail containing one of your URL domains.';
+  it.each([
+    ['google', '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail containing one of your URL domains.'],
+    ['google', '421 4.7.0 Our system has detected that this message is suspicious due to the nature of the content.'],
+    ['google', '421 4.7.32 This mail has been rate limited because there is no DMARC alignment'],
+    ['qq', '550 Domain frequency limited. http://service.mail.qq.com/'],
+    ['netease', '421 MI:SFQ 163 smtp'],
+    ['apple', '450 4.7.1 Your email was rejected due to having a domain present in the Spamhaus DBL.'],
+  ])('only those for the sending domain remain at %s if it is the reason: %s', (provider, line) => {
     const reply = parse(line);
-    const found = policies.reactionsTo('google', reply, 'content');
-    expect(new Set(found.map(({ scope }) => scope))).toEqual(new Set(['sender']));
+    const found = policies.reactionsTo(provider, reply, findCause(provider, reply));
+    expect([...new Set(found.map(({ scope }) => scope))]).toEqual(['sender']);
+  });
+
+  it('a general one by the cause counts for a provider only if no rule of the provider matches', () => {
+    const rate = {
+      code: 421,
+      lines: ['The mail server [192.0.2.1] has exceeded maximum number of messages per connection'],
+    };
+    const kinds = (provider: string | undefined): string[] =>
+      policies.reactionsTo(provider, rate, 'rate').map(({ action }) => action.kind);
+    expect(kinds('microsoft-365')).toEqual(['messages_per_connection']);
+    expect(kinds('google')).toEqual(['connections']);
+    expect(kinds(undefined)).toEqual(['connections']);
   });
 });
 

@@ -63,7 +63,8 @@ const TEXT_CHARS_MAX = 2000;
 
 /**
  * Returns the rules that a reply matches: at most one for each kind of action and scope, a rule of the provider before
- * a general one, and otherwise the first in the file.
+ * a general one, and otherwise the first in the file. General rules that only name a cause are for replies that no rule
+ * of the provider matches, because a cause does not tell whether an address or a domain is meant.
  */
 export function findReactions(
   rules: readonly ReactionRule[],
@@ -74,13 +75,17 @@ export function findReactions(
   if (reply.code < 400 || (cause !== undefined && NO_REACTION.has(cause))) return [];
   const text = replyText(reply).slice(0, TEXT_CHARS_MAX);
   if (OWN_TEXT.test(text)) return [];
+  const matching = rules.filter(
+    (rule) => (rule.provider === undefined || rule.provider === provider) && matches(rule, text, reply, cause),
+  );
+  const own = matching.filter((rule) => rule.provider !== undefined);
+  const general = matching.filter(
+    (rule) => rule.provider === undefined && (own.length === 0 || rule.text !== undefined),
+  );
   const found = new Map<string, ReactionRule>();
-  for (const rule of rules) {
-    if (rule.provider !== undefined && rule.provider !== provider) continue;
+  for (const rule of [...own, ...general]) {
     const key = `${rule.action.kind} ${rule.scope}`;
-    const known = found.get(key);
-    const isMorePrecise = known?.provider === undefined && rule.provider !== undefined;
-    if ((known === undefined || isMorePrecise) && matches(rule, text, reply, cause)) found.set(key, rule);
+    if (!found.has(key)) found.set(key, rule);
   }
   return [...found.values()];
 }
