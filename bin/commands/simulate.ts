@@ -7,12 +7,13 @@ import {
   type Profile,
 } from '../../src/features/rehearsal/index.ts';
 import { startInternet, type Internet } from '../../src/features/rehearsal/start.ts';
-import { createScaledClock, systemClock, waitFor, type Clock } from '../../src/platform/clock.ts';
+import { systemClock, waitFor, type Clock } from '../../src/platform/clock.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { startAppliance } from '../simulate/appliance.ts';
+import { startAppliance, type Appliance } from '../simulate/appliance.ts';
 import { sendCampaign, type Campaign } from '../simulate/campaign.ts';
+import { createRehearsalClock } from '../simulate/rehearsal-clock.ts';
 import {
   countOutcomes,
   countSuppressions,
@@ -114,10 +115,12 @@ async function start(profile: Profile, clock: Clock, port?: number): Promise<Int
 /** The time between two lines of progress, and between two checks whether all mail has ended. */
 const SHOW_MS = 5000;
 const CHECK_MS = 250;
+/** The speed while everything waits for its next attempt; never if the rehearsal is in real time. */
+const IDLE_SPEED = 100;
 
 async function rehearse(profile: Profile, options: SimulateOptions): Promise<Report> {
   const { messages, speed, minutes, json, version } = options;
-  const clock = speed === 1 ? systemClock : createScaledClock(speed);
+  const clock = createRehearsalClock(speed);
   const stop = listenForStop(createLog({ level: 'silent', format: 'json' }));
   let isStopped = false;
   void stop.asked.then(() => (isStopped = true));
@@ -139,12 +142,9 @@ async function rehearse(profile: Profile, options: SimulateOptions): Promise<Rep
   let isComplete = false;
   while (!isComplete && !isStopped && elapsed() < minutes * 60) {
     await Promise.race([waitFor(CHECK_MS), stop.asked]);
-    ({ held, isComplete } = await check(
-      appliance,
-      internet,
-      campaign,
-      clock.now() + (minutes * 60 - elapsed()) * 1000,
-    ));
+    const state = await check(appliance, internet, campaign, clock.now() + (minutes * 60 - elapsed()) * 1000);
+    ({ held, isComplete } = state);
+    if (speed > 1) clock.setSpeed(state.isIdle ? Math.max(speed, IDLE_SPEED) : speed);
     if (isComplete || systemClock.steady() - shownAt < SHOW_MS) continue;
     shownAt = systemClock.steady();
     say(`\nAfter ${formatDuration(elapsed())}:\n${formatProviders(tallyProviders(internet, all()))}`);
@@ -171,19 +171,24 @@ async function rehearse(profile: Profile, options: SimulateOptions): Promise<Rep
   };
 }
 
+interface State {
+  isComplete: boolean;
+  /** Nothing is on its way: all mail that is left waits for a time. */
+  isIdle: boolean;
+  /** Why the broadcast is on hold. */
+  held: string | undefined;
+}
+
 /** Checks whether all mail has ended, or is on hold, and every report that comes within the time has come. */
-async function check(
-  appliance: Parameters<typeof readQueue>[0],
-  { seen }: Internet,
-  campaign: Campaign,
-  endsAt: number,
-): Promise<{ isComplete: boolean; held: string | undefined }> {
+async function check(appliance: Appliance, { seen }: Internet, campaign: Campaign, endsAt: number): Promise<State> {
   const { isSent, held } = await campaign.status();
-  if (!isSent) return { isComplete: false, held };
+  if (!isSent) return { isComplete: false, isIdle: false, held };
   const { states } = await readQueue(appliance);
-  const moves = Object.entries(states).some(([state, count]) => count > 0 && state !== 'held' && state !== 'in_doubt');
+  const count = (...names: string[]): number => names.reduce((sum, name) => sum + (states[name] ?? 0), 0);
   const isReportDue = seen.reports.some(({ state, dueAt }) => state === 'waiting' && dueAt < endsAt);
-  return { isComplete: !moves && !isReportDue, held };
+  const isIdle = count('waiting', 'under_way') === 0 && seen.countOpen() === 0;
+  const isEnded = isIdle && count('scheduled', 'retrying', 'awaits_domain') === 0;
+  return { isComplete: isEnded && !isReportDue, isIdle, held };
 }
 
 /** Settings of [delivery] that a rehearsal tries; where mail goes is never taken from a file. */

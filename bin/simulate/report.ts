@@ -207,7 +207,7 @@ const LISTED = 10;
 export function formatReport(report: Report): string {
   const { profile, messages, transactional, speed, is_complete: isComplete, held } = report;
   const sections = [
-    `Report on the rehearsal ${profile}: ${messages} emails of a broadcast and ${transactional} transactional ones.`,
+    `Report on the rehearsal ${profile}: ${messages} emails of a broadcast, and ${transactional} transactional.`,
     `${isComplete ? 'It took' : 'It was ended, with mail still waiting, after'} ${formatDuration(report.simulated_seconds)}${
       speed === 1 ? '' : ` of simulated time (${formatDuration(report.real_seconds)} at ${speed} times the speed)`
     }. All times are simulated, and no real mail server was involved.`,

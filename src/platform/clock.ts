@@ -25,18 +25,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** Returns a clock that starts at the same time and runs `speed` times as fast, for rehearsals. */
-export function createScaledClock(speed: number, base: Clock = systemClock): Clock {
-  const startedAt = base.now();
-  const began = base.steady();
-  const passed = (): number => (base.steady() - began) * speed;
-  return {
-    now: () => startedAt + Math.floor(passed()),
-    steady: passed,
-    timer: (delayMs, fire) => base.timer(delayMs / speed, fire),
-  };
-}
-
 /** Formats a time as the API does: ISO 8601 in UTC with milliseconds. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 

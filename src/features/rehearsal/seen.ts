@@ -87,9 +87,9 @@ export interface SeenSummary {
   connections: number;
   /** Recipients that were accepted. */
   accepted: number;
-  /** Replies that ask the client to come back, and connections that were cut. */
+  /** Replies that ask the client to come back, and connections that were refused or cut. */
   deferred: number;
-  /** Final refusals. */
+  /** Final refusals of a message or a recipient. */
   refused: number;
   causes: Partial<Record<Cause, number>>;
   bounces: number;
@@ -213,10 +213,10 @@ export class Seen {
       one.accepted += recipients.length;
       one.times.push(at);
     }
-    for (const { provider, cause, reply } of this.refusals) {
+    for (const { provider, stage, cause, reply } of this.refusals) {
       const one = all.get(provider);
       if (!one) continue;
-      if (reply.startsWith('5')) one.refused += 1;
+      if (reply.startsWith('5') && stage !== 'greeting') one.refused += 1;
       else one.deferred += 1;
       one.causes[cause] = (one.causes[cause] ?? 0) + 1;
     }
