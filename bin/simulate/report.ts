@@ -97,7 +97,6 @@ export async function countOutcomes(
   providers: readonly ProviderRow[],
 ): Promise<Record<string, number>> {
   const familyOf = new Map(internet.domains.map(({ name, receiver }) => [name, receiver.provider]));
-  const rows = new Map(providers.map((row) => [row.provider, { ...row }]));
   for (const row of providers) Object.assign(row, { waiting: 0, bounced: 0 });
   const outcomes: Record<string, number> = {};
   for await (const { to, last_event: state } of pages(call, '/emails')) {
@@ -105,7 +104,7 @@ export async function countOutcomes(
     const [address = ''] = to as string[];
     const family = familyOf.get(domainOf(address));
     const row = providers.find(({ provider }) => provider === family);
-    if (!row || !rows.has(row.provider)) continue;
+    if (!row) continue;
     if (WAITING.has(String(state))) row.waiting += 1;
     if (['bounced', 'failed'].includes(String(state))) row.bounced += 1;
   }
@@ -205,12 +204,14 @@ const LISTED = 10;
 
 /** Formats the whole report for a person. */
 export function formatReport(report: Report): string {
-  const { profile, messages, transactional, speed, is_complete: isComplete, held } = report;
+  const { profile, messages, transactional, speed, held } = report;
   const sections = [
     `Report on the rehearsal ${profile}: ${messages} emails of a broadcast, and ${transactional} transactional.`,
-    `${isComplete ? 'It took' : 'It was ended, with mail still waiting, after'} ${formatDuration(report.simulated_seconds)}${
-      speed === 1 ? '' : ` of simulated time (${formatDuration(report.real_seconds)} at ${speed} times the speed)`
-    }. All times are simulated, and no real mail server was involved.`,
+    `${formatEnd(report)} ${formatDuration(report.simulated_seconds)}${
+      speed === 1
+        ? ''
+        : ` of simulated time (${formatDuration(report.real_seconds)} at ${speed} times the speed), and all times below are simulated`
+    }. No real mail server was involved.`,
     ...(held === null ? [] : [`The broadcast is on hold: ${held}.`]),
     `\nWhat each provider saw, with the most connections and messages per minute at one receiver:\n\n${formatProviders(report.providers)}`,
     `\nOutcomes: ${formatCounts(report.outcomes) || 'none'}`,
@@ -222,6 +223,13 @@ export function formatReport(report: Report): string {
     ...formatWaiting(report.waiting),
   ];
   return sections.join('\n');
+}
+
+function formatEnd({ is_complete: isComplete, held }: Report): string {
+  if (isComplete) return 'It took';
+  return held === null
+    ? 'It was ended, with mail still waiting, after'
+    : 'It stopped, with the broadcast on hold, after';
 }
 
 function formatDelay({ transactional_delay_seconds: delay }: Report): string[] {
