@@ -50,6 +50,7 @@ const ROLES: readonly string[] = ['http', 'delivery', 'scheduler', 'submission',
 export function addOperatorCommands(program: Command, version: string): void {
   program.commandsGroup('On this machine:');
   addDevelopment(program, version);
+  addSimulate(program, version);
   addSetup(program, [DATA, CONFIG]);
   addServer(program, version);
   addStorage(program);
@@ -144,6 +145,30 @@ function addDevelopment(program: Command, version: string): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket seed')
     .action(async (options) => (await import('./commands/seed.ts')).seed(options));
+}
+
+function addSimulate(program: Command, version: string): void {
+  program
+    .command('simulate')
+    .summary('rehearse a campaign against mail servers that behave like Gmail, Outlook and others')
+    .description(
+      'Start mail servers on this machine that limit, defer, refuse and report like real mailbox providers, and a throw-away server that sends a broadcast and transactional mail to them. No mail leaves the machine, and nothing of an installation is used. Shows what each provider saw, how long it took, and what still waits. Without a profile, list the profiles.',
+    )
+    .argument('[profile]', 'a profile from the list, or a TOML file of your own, such as ./mine.toml')
+    .option('--messages <n>', 'how many readers the broadcast has', whole(1, 1_000_000), 2000)
+    .option('--speed <n>', 'how many times faster than the clock, 1 to 100', whole(1, 100), 10)
+    .option('--minutes <n>', 'end after so many simulated minutes, even if mail still waits', whole(1, 10_000), 60)
+    .option('--config <file>', 'try the settings of [delivery] of this configuration file')
+    .option('--listen', 'only start the mail servers, and print the settings with which your own server uses them')
+    .option('--port <n>', 'the port of the mail servers (default: any free one)', whole(1, 65_535))
+    .option(...JSON_OUTPUT)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  rasket simulate\n  rasket simulate realistic --messages 5000\n  rasket simulate greylisting --speed 30 --json',
+    )
+    .action(async (profile, options) =>
+      (await import('./commands/simulate.ts')).simulate(profile, { ...options, version }),
+    );
 }
 
 function addServer(program: Command, version: string): void {
@@ -473,6 +498,14 @@ function listed(text: string): number {
   if (Number.isInteger(count) && count >= 1 && count <= LISTED_MAX) return count;
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${LISTED_MAX}.`);
 }
+
+const whole =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const count = Number(text);
+    if (Number.isInteger(count) && count >= min && count <= max) return count;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
 
 function someRoles(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());

@@ -14,4 +14,4 @@ export {
   type Receiver,
   type RehearsedDomain,
 } from './receivers.ts';
-export type { Seen, SeenConnection, SeenMessage, SeenRefusal, SeenReport, Selection } from './seen.ts';
+export type { Seen, SeenConnection, SeenMessage, SeenRefusal, SeenReport, SeenSummary, Selection } from './seen.ts';

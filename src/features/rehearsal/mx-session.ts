@@ -211,7 +211,8 @@ class MxSession {
   }
 
   #rcpt(line: string): boolean {
-    if (this.#mailFrom === undefined) return this.#refuse('rcpt', bad('503 5.5.1 MAIL first'));
+    // Neither this nor the same at DATA is recorded: a client that pipelines cannot know that MAIL or RCPT was refused.
+    if (this.#mailFrom === undefined) return this.#say('503 5.5.1 MAIL first');
     const recipient = readPath(line);
     if (!recipient?.includes('@')) return this.#refuse('rcpt', bad('501 5.1.3 Bad recipient address syntax'));
     const refusal = this.#parts.state.recipient(this.#from, this.#mailFrom, recipient);
@@ -223,11 +224,7 @@ class MxSession {
 
   async #data(): Promise<boolean> {
     const { state, clock } = this.#parts;
-    if (this.#recipients.length === 0) {
-      // Not recorded: a client that pipelines cannot know that all of its recipients were refused.
-      this.#say('554 5.5.1 No valid recipients');
-      return true;
-    }
+    if (this.#recipients.length === 0) return this.#say('554 5.5.1 No valid recipients');
     const refusal = state.data();
     if (refusal) return this.#refuse('data', refusal);
     this.#say('354 Go ahead');
@@ -311,8 +308,10 @@ class MxSession {
     return ms === 0 ? Promise.resolve() : pause(this.#parts.clock, ms, this.#over.signal);
   }
 
-  #say(text: string): void {
+  /** Returns true: the dialogue goes on. */
+  #say(text: string): true {
     if (!this.#socket.destroyed) this.#socket.write(`${text.replaceAll('\n', '\r\n')}\r\n`);
+    return true;
   }
 
   #listen(socket: Socket): void {

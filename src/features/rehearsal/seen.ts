@@ -80,6 +80,24 @@ export interface Selection {
   from?: string;
 }
 
+/** What one receiver saw. */
+export interface SeenSummary {
+  provider: string;
+  family: string;
+  connections: number;
+  /** Recipients that were accepted. */
+  accepted: number;
+  /** Replies that ask the client to come back, and connections that were refused or cut. */
+  deferred: number;
+  /** Final refusals of a message or a recipient. */
+  refused: number;
+  causes: Partial<Record<Cause, number>>;
+  bounces: number;
+  complaints: number;
+  maxConnections: number;
+  maxMessagesPerMinute: number;
+}
+
 /** A moment at which a client opened or closed a connection, in their order. */
 interface Change {
   connection: SeenConnection;
@@ -178,6 +196,42 @@ export class Seen {
     return this.connections.filter((one) => matches(one, selection)).map(({ messages }) => messages);
   }
 
+  /** Sums up what each receiver saw that was contacted. */
+  summarize(): SeenSummary[] {
+    const all = new Map<string, SeenSummary & { open: number; times: number[] }>();
+    for (const { connection, by } of this.#changes) {
+      const { provider, family } = connection;
+      const one = all.get(provider) ?? { ...emptySummary(provider, family), open: 0, times: [] };
+      all.set(provider, one);
+      if (by === 1) one.connections += 1;
+      one.open += by;
+      one.maxConnections = Math.max(one.maxConnections, one.open);
+    }
+    for (const { provider, recipients, at } of this.messages) {
+      const one = all.get(provider);
+      if (!one) continue;
+      one.accepted += recipients.length;
+      one.times.push(at);
+    }
+    for (const { provider, stage, cause, reply } of this.refusals) {
+      const one = all.get(provider);
+      if (!one) continue;
+      if (reply.startsWith('5') && stage !== 'greeting') one.refused += 1;
+      else one.deferred += 1;
+      one.causes[cause] = (one.causes[cause] ?? 0) + 1;
+    }
+    for (const { provider, kind, state } of this.reports) {
+      const one = all.get(provider);
+      if (!one || state !== 'delivered') continue;
+      if (kind === 'bounce') one.bounces += 1;
+      else one.complaints += 1;
+    }
+    return [...all.values()].map(({ open: _open, times, ...one }) => ({
+      ...one,
+      maxMessagesPerMinute: densest(times),
+    }));
+  }
+
   /** Returns what was accepted more than once, by Message-ID and recipient. */
   duplicates(): { messageId: string; recipient: string; times: number }[] {
     const times = new Map<string, { messageId: string; recipient: string; times: number }>();
@@ -192,6 +246,20 @@ export class Seen {
     return [...times.values()].filter((one) => one.times > 1);
   }
 }
+
+const emptySummary = (provider: string, family: string): SeenSummary => ({
+  provider,
+  family,
+  connections: 0,
+  accepted: 0,
+  deferred: 0,
+  refused: 0,
+  causes: {},
+  bounces: 0,
+  complaints: 0,
+  maxConnections: 0,
+  maxMessagesPerMinute: 0,
+});
 
 function matches(connection: SeenConnection | undefined, { provider, family, host, from }: Selection): boolean {
   if (!connection) return false;
