@@ -241,14 +241,16 @@ describe('mail through a relay', () => {
   it('beyond the limit per minute is sent later, which counts as no attempt', async () => {
     await given({ relay: { messages_per_minute: 1 }, networkWaits: 'by hand' });
     const ids: string[] = [];
-    for (const name of ['a', 'b', 'c']) ids.push(await mail.send(`${name}@y.example`));
+    for (const name of ['a', 'b', 'c', 'd']) ids.push(await mail.send(`${name}@y.example`));
     await scene.sink.waitFor(1);
-    // One waits for its turn within the process, and the other one in the queue.
-    await expect.poll(() => attemptsCounted(ids)).toEqual([0, 1]);
-    scene.clock.advance(MINUTE);
-    await scene.sink.waitFor(2);
+    // Two wait for their turn within the process, and the other one in the queue.
+    await expect.poll(() => attemptsCounted(ids)).toEqual([0, 1, 1]);
+    for (const accepted of [2, 3]) {
+      scene.clock.advance(70_000);
+      await scene.sink.waitFor(accepted);
+    }
     scene.clock.advance(5 * MINUTE);
-    await scene.sink.waitFor(3);
+    await scene.sink.waitFor(4);
     await scene.settled();
     for (const id of ids) {
       expect(await mail.account(id)).toMatchObject({ state: 'delivered' });

@@ -232,7 +232,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     try {
       const sent = await transmit(session, job, ctx);
       ending = deriveEnding(session, sent);
-      if (sent.kind === 'done') pool.noteOutcomes(job, sent.outcomes);
+      if (sent.kind === 'done') pool.noteOutcomes(job, session, sent.outcomes);
       if (sent.kind === 'stale') return 'stale';
       ctx.onConversation?.(toConversation(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {

@@ -88,6 +88,14 @@ const toKey = (place: Place): string =>
 /** One set of mail servers, and the provider that it belongs to. */
 export type SiteTarget = ThrottleTarget & { servers: string };
 
+/** A delivery that wants a connection. */
+interface Wanted {
+  tenant: string;
+  signal: AbortSignal;
+  fresh: boolean;
+  senderDomain: string | undefined;
+}
+
 /** What a place was found to be. */
 interface Known {
   site: Located | undefined;
@@ -129,6 +137,7 @@ export class Pool {
   #sites = new Map<string, Located>();
   #shared = new Map<string, Shared>();
   #addresses = new Map<string, Capacity>();
+  #bySite = new WeakMap<Site, Located>();
   #isClosing = false;
   #onFewer = (): void => {};
   #senderRates = new Map<string, MessageRate>();
@@ -162,42 +171,44 @@ export class Pool {
     return this.#acquireInTurn(found, rates, { tenant, signal, fresh, senderDomain: job.senderDomain });
   }
 
-  async #acquireInTurn(
+  /** Waits for the turns that the rates give, and then for a connection; a turn that passed meanwhile is taken again. */
+  async #acquireInTurn(found: Located, rates: readonly MessageRate[], wanted: Wanted): Promise<Lease> {
+    const { now } = this.#options;
+    const { tenant, signal, fresh, senderDomain } = wanted;
+    const from = now();
+    const refused = await this.#takeTurns(found, rates, wanted);
+    if (refused) return refused;
+    const turnAt = now();
+    const lease = await found.site.acquire(tenant, signal, fresh);
+    if (lease.kind !== 'lease') return lease;
+    const isLate = now() - turnAt > TURN_MS || (rates.length > 1 && turnAt - from > TURN_MS);
+    for (const rate of isLate ? rates : []) {
+      const turn = await rate.takeAgain(tenant, signal);
+      if (turn.kind === 'now') continue;
+      found.site.release(tenant, lease.session, undefined);
+      return turn.kind === 'later' ? this.#throttled(found, senderDomain, turn.afterMs) : STOPPING;
+    }
+    return lease;
+  }
+
+  async #takeTurns(
     found: Located,
     rates: readonly MessageRate[],
-    {
-      tenant,
-      signal,
-      fresh,
-      senderDomain,
-    }: { tenant: string; signal: AbortSignal; fresh: boolean; senderDomain: string | undefined },
-  ): Promise<Lease> {
+    { tenant, signal, senderDomain }: Wanted,
+  ): Promise<JobOutcome | undefined> {
     const entered: MessageRate[] = [];
-    const { now } = this.#options;
     try {
       for (const rate of rates) {
         const turn = rate.enter(tenant);
         if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
         entered.push(rate);
       }
-      const from = now();
       for (const rate of rates) {
         const turn = await rate.take(tenant, signal);
         if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
         if (turn.kind === 'stopped') return STOPPING;
       }
-      const turnAt = now();
-      const lease = await found.site.acquire(tenant, signal, fresh);
-      if (lease.kind !== 'lease') return lease;
-      const isLate = now() - turnAt > TURN_MS || (rates.length > 1 && turnAt - from > TURN_MS);
-      if (!isLate) return lease;
-      for (const rate of rates) {
-        const turn = await rate.takeAgain(tenant, signal);
-        if (turn.kind === 'now') continue;
-        found.site.release(tenant, lease.session, undefined);
-        return turn.kind === 'later' ? this.#throttled(found, senderDomain, turn.afterMs) : STOPPING;
-      }
-      return lease;
+      return undefined;
     } finally {
       for (const rate of entered) rate.leave(tenant);
     }
@@ -209,9 +220,9 @@ export class Pool {
   }
 
   /** Records the outcomes of a transaction; their replies may slow the place down. */
-  noteOutcomes(job: RoutedJob, outcomes: readonly RecipientOutcome[]): void {
-    const found = this.#recall(job);
-    if (!found || 'kind' in found) return;
+  noteOutcomes(job: RoutedJob, session: PooledSession, outcomes: readonly RecipientOutcome[]): void {
+    const found = this.#bySite.get(session.site);
+    if (!found) return;
     this.#options.onOutcomes?.(found.target, outcomes);
     // Recipients that were refused by one reply share it.
     const noted = new Set<Reply>();
@@ -284,7 +295,7 @@ export class Pool {
       servers: shared,
       provider: ofProvider,
       target,
-      title: provider?.title ?? servers,
+      title: provider?.title ?? shortenServers(servers),
       site: new Site({
         capacities: [this.#process, ...(ofProvider ? [ofProvider.capacity] : []), shared.capacity],
         findAddress: ({ address, port }) => this.#findAddress(`${source} ${address}:${port}`, job),
@@ -306,6 +317,7 @@ export class Pool {
       }),
     };
     this.#sites.set(key, located);
+    this.#bySite.set(located.site, located);
     return located;
   }
 
@@ -318,7 +330,7 @@ export class Pool {
     const connectionsMax = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
     const made: Shared = {
       target: { source, provider: provider?.name, servers: isProvider ? undefined : servers },
-      title: provider?.title ?? servers,
+      title: provider?.title ?? shortenServers(servers),
       capacity: new Capacity({ ...this.#options, connectionsMax, ...(isProvider ? {} : {}) }),
       concurrency: new Concurrency(connectionsMax),
       rate: undefined,
@@ -516,6 +528,12 @@ export class Pool {
       };
     });
   }
+}
+
+/** Names a set of mail servers by the first ones. */
+function shortenServers(servers: string): string {
+  const hosts = servers.split(' ');
+  return hosts.length > 2 ? `${hosts.slice(0, 2).join(', ')} and ${hosts.length - 2} more` : hosts.join(', ');
 }
 
 function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {

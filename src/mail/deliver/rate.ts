@@ -44,9 +44,10 @@ export class Spacing {
     this.#burst = burst;
   }
 
-  /** Time until the next event is allowed; 0 if it is allowed now. */
+  /** Time until the next event is allowed; 0 if it is allowed now. Timers have whole milliseconds, so a part of one is none. */
   get waitMs(): number {
-    return Math.max(0, this.#paidUntil - (this.#burst - 1) * this.#intervalMs - this.#now());
+    const waitMs = this.#paidUntil - (this.#burst - 1) * this.#intervalMs - this.#now();
+    return waitMs < 1 ? 0 : waitMs;
   }
 
   take(): void {
