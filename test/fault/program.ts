@@ -42,6 +42,8 @@ export interface Program extends Process {
   env: NodeJS.ProcessEnv;
   /** Another node on the same database, with a data folder of its own and these settings as well. */
   addNode(changed: Record<string, string>): Promise<Process>;
+  /** Another process of the same node. */
+  addProcess(): Promise<Process>;
 }
 
 export interface Process {
@@ -102,6 +104,12 @@ export async function installProgram(
       others.push(node);
       await node.start();
       return node;
+    },
+    async addProcess() {
+      const process = startProcess(env, onLog);
+      others.push(process);
+      await process.start();
+      return process;
     },
   };
   await program.start();

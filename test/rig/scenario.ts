@@ -120,7 +120,11 @@ const STEP_IN_FLIGHT_MS = 1_000;
 const STEP_MS = 5_000;
 
 /** Moves the clock on in steps, each of which begins when nothing happens any more on any side. */
-async function pass(scene: Scene, internet: Internet, { clock, ms }: { clock: ManualClock; ms: number }): Promise<void> {
+async function pass(
+  scene: Scene,
+  internet: Internet,
+  { clock, ms }: { clock: ManualClock; ms: number },
+): Promise<void> {
   const until = clock.steady() + ms;
   while (clock.steady() < until) {
     await settle(scene, internet);
@@ -133,7 +137,13 @@ async function pass(scene: Scene, internet: Internet, { clock, ms }: { clock: Ma
 /** Resolves when nothing has happened for some turns of the event loop, at the receivers, in the queue or in the database. */
 async function settle({ app }: Scene, { seen }: Internet): Promise<void> {
   const describe = (): string =>
-    [seen.connections.length, seen.messages.length, seen.refusals.length, seen.countOpen(), app.queue?.inFlight()].join();
+    [
+      seen.connections.length,
+      seen.messages.length,
+      seen.refusals.length,
+      seen.countOpen(),
+      app.queue?.inFlight(),
+    ].join();
   for (let isQuiet = false; !isQuiet;) {
     const before = describe();
     for (let turn = 0; turn < TURNS_QUIET; turn++) await new Promise((next) => setImmediate(next));
@@ -178,9 +188,14 @@ function describeReceivers({ seen, receivers }: Internet, start: number): string
         `${seen.maxMessagesPerMinute({ provider })} accepted in a minute${plain}`,
     );
     const refusals = seen.refusals.filter((one) => one.provider === provider);
-    for (const [what, those] of Map.groupBy(refusals, ({ stage, cause, reply }) => `${stage}: ${cause} ${shorten(reply)}`)) {
+    for (const [what, those] of Map.groupBy(
+      refusals,
+      ({ stage, cause, reply }) => `${stage}: ${cause} ${shorten(reply)}`,
+    )) {
       const at = those.map((one) => one.at);
-      lines.push(`  refused ${those.length} × at ${what.trim()} from ${since(start, Math.min(...at))} to ${since(start, Math.max(...at))}`);
+      lines.push(
+        `  refused ${those.length} × at ${what.trim()} from ${since(start, Math.min(...at))} to ${since(start, Math.max(...at))}`,
+      );
     }
   }
   const duplicates = seen.duplicates();
@@ -191,7 +206,8 @@ function describeReceivers({ seen, receivers }: Internet, start: number): string
 }
 
 /** Returns the codes of a reply and the beginning of its text. */
-const shorten = (reply: string): string => (reply.split(/\r?\n/, 1)[0] ?? '').replaceAll(/127\.\d+\.\d+\.\d+/g, 'IP').slice(0, 60);
+const shorten = (reply: string): string =>
+  (reply.split(/\r?\n/, 1)[0] ?? '').replaceAll(/127\.\d+\.\d+\.\d+/g, 'IP').slice(0, 60);
 
 async function describeEmails(scene: Scene, ids: readonly string[]): Promise<string[]> {
   const stories = await Promise.all(
@@ -224,7 +240,11 @@ async function describeQueue(scene: Scene, operator: string, start: number): Pro
     return `${destination} ${state}${next} after ${count(attempts, 'attempt')}: ${shorten(last?.reply ?? last?.explanation ?? 'not tried')}`;
   });
   const lines = [...Map.groupBy(waiting, (line) => line)].map(([line, those]) => `queue: ${those.length} × ${line}`);
-  return [...lines.toSorted(), ...(body.has_more ? ['queue: and more'] : []), ...(lines.length === 0 ? ['queue: empty'] : [])];
+  return [
+    ...lines.toSorted(),
+    ...(body.has_more ? ['queue: and more'] : []),
+    ...(lines.length === 0 ? ['queue: empty'] : []),
+  ];
 }
 
 async function describeLimits({ app, clock }: Scene, start: number): Promise<string[]> {
