@@ -1,20 +1,22 @@
 // How a capacity notifies the sites that wait for it, without looking at all of them for each message of another.
 import { expect, test } from 'vitest';
 import { createManualClock } from '../rig/clock.ts';
-import { Capacity, type Lack } from '../../src/mail/deliver/capacity.ts';
-import type { Wish } from '../../src/mail/deliver/site.ts';
+import { Capacity, type Lack, type Wish } from '../../src/mail/deliver/capacity.ts';
 
 const clock = createManualClock(1_000_000);
 
 const createCapacity = (connectionsMax: number, probesMax?: number): Capacity =>
   new Capacity({ connectionsMax, probesMax, clock, now: () => clock.now(), random: () => 0.5 });
 
+let created = 0;
+
 /** A site that wants a connection of each capacity for one tenant, and counts how often it is told to try again. */
 function createWish(tenant: string, capacities: readonly Capacity[]) {
   const state = { tries: 0, isOpen: false, lack: undefined as Lack | undefined };
   const wish: Wish = {
     tenant,
-    site: undefined,
+    site: {},
+    order: (created += 1),
     lines: new Set(),
     tryAgain() {
       state.tries += 1;

@@ -3,7 +3,6 @@ import { createFairShare, type FairShare } from '../../platform/limits/index.ts'
 import { BackOff } from './back-off.ts';
 import type { Deferral } from './delivery-job.ts';
 import { Spacing } from './rate.ts';
-import type { PooledSession, Site, Wish } from './site.ts';
 import { WaitersByTenant } from './waiters-by-tenant.ts';
 
 /** A tenant may hold this many times the free connections: with 2, one alone has two thirds. Most connections come back after each message. */
@@ -24,17 +23,30 @@ export interface CapacityOptions {
 /** What a tenant lacks for a connection: room for another one, more of a fair share, or permission to connect at this moment. */
 export type Lack = 'room' | 'share' | 'pace';
 
+/** A tenant's wish for a connection to a site, while a capacity has none for it. */
+export interface Wish {
+  readonly tenant: string;
+  /** The site that wants it. */
+  readonly site: object;
+  /** Orders wishes by how long they have waited. */
+  readonly order: number;
+  /** The lines of capacities that it waits in. */
+  readonly lines: Set<{ leave(wish: Wish): void }>;
+  /** Tries again, because what `from` lacked may be there. */
+  tryAgain(from: Capacity): void;
+}
+
 /** Wishes that wait for the same, tenants in turn. */
 class Line {
   #wishes = new WaitersByTenant<Wish>();
-  #bySite = new Map<Site | undefined, number>();
+  #bySite = new Map<object, number>();
 
   get size(): number {
     return this.#wishes.size;
   }
 
   /** Counts wishes of other sites. */
-  countOthers(site: Site): number {
+  countOthers(site: object): number {
     return this.#wishes.size - (this.#bySite.get(site) ?? 0);
   }
 
@@ -52,6 +64,11 @@ class Line {
   leave(wish: Wish): void {
     this.#wishes.remove(wish.tenant, wish);
     this.#left(wish);
+  }
+
+  /** Returns the next wish whose tenant may try. */
+  peek(mayTry: (tenant: string) => boolean): Wish | undefined {
+    return this.#wishes.size === 0 ? undefined : this.#wishes.peek(mayTry);
   }
 
   take(mayTry: (tenant: string) => boolean): Wish | undefined {
@@ -89,11 +106,10 @@ export class Capacity {
   #held: FairShare;
   #openings: FairShare | undefined;
   #connects: Spacing | undefined;
-  #idle = new Set<PooledSession>();
+  /** How to close each idle connection, the longest idle first. */
+  #idle = new Map<object, () => void>();
   #lines: Record<Lack, Line> = { room: new Line(), share: new Line(), pace: new Line() };
   #cancelTimer: (() => void) | undefined;
-  #isWaking = false;
-  #wakeAgain = false;
 
   constructor(options: CapacityOptions) {
     this.#options = options;
@@ -152,7 +168,7 @@ export class Capacity {
   }
 
   /** Whether another site waits for what this tenant would free by closing a connection of its site. */
-  isWantedFrom(tenant: string, site: Site): boolean {
+  isWantedFrom(tenant: string, site: object): boolean {
     if (!this.#hasRoom && this.#lines.room.countOthers(site) > 0) return true;
     return !this.fits(tenant) && this.#lines.share.countOthers(site) > 0 && this.#lines.share.countOf(tenant) > 0;
   }
@@ -167,17 +183,17 @@ export class Capacity {
   /** Closes idle connections for sites that wait for room. */
   makeRoom(): void {
     if (this.#hasRoom) return;
-    for (const session of this.#idle) {
+    for (const close of [...this.#idle.values()]) {
       if (this.#leaving >= this.#lines.room.size) return;
-      session.site.closeIdle(session);
+      close();
     }
   }
 
-  park(session: PooledSession): void {
-    this.#idle.add(session);
+  park(session: object, close: () => void): void {
+    this.#idle.set(session, close);
   }
 
-  unpark(session: PooledSession): void {
+  unpark(session: object): void {
     this.#idle.delete(session);
   }
 
@@ -230,29 +246,19 @@ export class Capacity {
     this.#sessions -= 1;
   }
 
-  /** Lets waiting sites try again, tenants in turn, as far as there is room. */
   wake(): void {
-    this.#wakeAgain = true;
-    if (this.#isWaking) return;
-    this.#isWaking = true;
-    while (this.#wakeAgain) {
-      this.#wakeAgain = false;
-      this.#wakeLine('share', (tenant) => this.fits(tenant) && this.#openings?.fits(tenant) !== false);
-      this.#wakeLine('room', (tenant) => this.#hasRoom && this.fits(tenant));
-      if (this.#connects?.waitMs === 0) this.#wakeLine('pace', () => this.#connects?.waitMs === 0);
-    }
-    this.#isWaking = false;
+    wakeWaiting([this]);
   }
 
-  #wakeLine(lack: Lack, mayTry: (tenant: string) => boolean): void {
-    const line = this.#lines[lack];
-    // Each that waited is tried once: one that lacks something else waits there, and one that lacks the same again waits on.
-    for (let left = line.size; left > 0; left -= 1) {
-      const wish = line.take(mayTry);
-      if (!wish) return;
-      wish.tryAgain(this);
-      if (wish.lines.has(line)) return;
-    }
+  /** Returns whether a tenant that lacks this may try again. */
+  mayTry(lack: Lack, tenant: string): boolean {
+    if (lack === 'room') return this.#hasRoom && this.fits(tenant);
+    if (lack === 'share') return this.fits(tenant) && this.#openings?.fits(tenant) !== false;
+    return this.#connects === undefined || this.#connects.waitMs === 0;
+  }
+
+  line(lack: Lack): Line {
+    return this.#lines[lack];
   }
 
   /** Lets all that wait here try again, because the place failed and they have to go elsewhere or be refused. */
@@ -267,5 +273,32 @@ export class Capacity {
       this.wake();
       if (this.#lines.pace.size > 0) this.#scheduleConnects();
     });
+  }
+}
+
+const LACKS: readonly Lack[] = ['share', 'room', 'pace'];
+
+/**
+ * Lets sites that wait for these capacities try again: in each line tenants take turns, and of several lines the wish that has
+ * waited longest comes first. Otherwise a busy site would take back the room that it gave up for another one.
+ */
+export function wakeWaiting(capacities: readonly Capacity[]): void {
+  const stuck = new Set<Line>();
+  for (;;) {
+    let next: { capacity: Capacity; lack: Lack; wish: Wish } | undefined;
+    for (const capacity of capacities)
+      for (const lack of LACKS) {
+        const line = capacity.line(lack);
+        if (line.size === 0 || stuck.has(line)) continue;
+        const wish = line.peek((tenant) => capacity.mayTry(lack, tenant));
+        if (wish && (next === undefined || wish.order < next.wish.order)) next = { capacity, lack, wish };
+      }
+    if (next === undefined) return;
+    const { capacity, lack, wish } = next;
+    const line = capacity.line(lack);
+    line.take((tenant) => capacity.mayTry(lack, tenant));
+    wish.tryAgain(capacity);
+    // It lacks the same as before, and so do those behind it.
+    if (wish.lines.has(line)) stuck.add(line);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
-import type { Capacity, Lack } from './capacity.ts';
+import { wakeWaiting, type Capacity, type Lack, type Wish } from './capacity.ts';
 import type { Concurrency } from './concurrency.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { Ending } from './ending.ts';
@@ -37,16 +37,6 @@ export const STOPPING: JobOutcome = {
 interface Waiter {
   tenant: string;
   settle: (lease: Lease) => void;
-}
-
-/** A tenant's wish for a connection to a site, while a capacity has none for it. */
-export interface Wish {
-  readonly tenant: string;
-  readonly site: Site | undefined;
-  /** The lines of capacities that it waits in. */
-  readonly lines: Set<{ leave(wish: Wish): void }>;
-  /** Tries again, because what `from` lacked may be there. */
-  tryAgain(from: Capacity): void;
 }
 
 export interface SiteOptions {
@@ -89,7 +79,7 @@ export class Site {
   #options: SiteOptions;
   #failures: FailureMemory;
   #waiting = new WaitersByTenant<Waiter>();
-  #wishes = new Map<string, Wish>();
+  #wishes = new Map<string, Wish & { order: number }>();
   /** Tenants that wait for an address: opening a connection would only find it full again. */
   #blocked = new Map<string, Capacity>();
   #sessions = new Set<PooledSession>();
@@ -147,7 +137,7 @@ export class Site {
       session.capacities.some((capacity) => capacity.isOver);
     if (!isWhole || isUsedUp || this.#stopping.signal.aborted) this.#retire(session);
     else this.#lease(session);
-    for (const capacity of session.capacities) capacity.wake();
+    wakeWaiting(session.capacities);
     this.#serve();
   }
 
@@ -222,17 +212,24 @@ export class Site {
   #wish(tenant: string): Wish {
     const known = this.#wishes.get(tenant);
     if (known) return known;
-    const wish: Wish = {
+    const wish = {
       tenant,
       site: this,
-      lines: new Set(),
-      tryAgain: (from) => {
+      order: nextOrder(),
+      lines: new Set<{ leave(wish: Wish): void }>(),
+      tryAgain: (from: Capacity) => {
         if (this.#blocked.get(tenant) === from) this.#blocked.delete(tenant);
         this.#tryFor(tenant);
       },
     };
     this.#wishes.set(tenant, wish);
     return wish;
+  }
+
+  /** Puts the next wish of the tenant behind those that have waited meanwhile. */
+  #hadTurn(tenant: string): void {
+    const wish = this.#wishes.get(tenant);
+    if (wish) wish.order = nextOrder();
   }
 
   #dropWish(tenant: string): void {
@@ -248,6 +245,7 @@ export class Site {
     this.#openingCount += 1;
     this.#openings.set(tenant, (this.#openings.get(tenant) ?? 0) + 1);
     for (const capacity of capacities) capacity.opens(tenant);
+    this.#hadTurn(tenant);
     const end = await this.#openFirst(tenant);
     // From here on in one turn, because until then the connection is counted nowhere.
     this.#openingCount -= 1;
@@ -265,7 +263,7 @@ export class Site {
       onFewer();
     }
     // Sites that have waited for the room come before the next wishes of this one.
-    for (const capacity of end.kind === 'open' ? end.session.capacities : capacities) capacity.wake();
+    wakeWaiting(end.kind === 'open' ? end.session.capacities : capacities);
     this.#serve();
   }
 
@@ -354,6 +352,7 @@ export class Site {
 
   #beginLease(tenant: string, session: PooledSession): Lease {
     this.#leases += 1;
+    this.#hadTurn(tenant);
     for (const capacity of session.capacities) capacity.beginUse(tenant);
     return { kind: 'lease', session };
   }
@@ -362,7 +361,7 @@ export class Site {
     const close = (): void => this.closeIdle(session);
     session.connection.onStir = close;
     this.#idle.set(session, this.#options.clock.timer(this.#options.idleMs(), close));
-    for (const capacity of session.capacities) capacity.park(session);
+    for (const capacity of session.capacities) capacity.park(session, close);
   }
 
   #unpark(session: PooledSession): void {
@@ -402,7 +401,7 @@ export class Site {
   #left(session: PooledSession): void {
     for (const capacity of session.capacities) capacity.left();
     this.#options.onFewer();
-    for (const capacity of session.capacities) capacity.wake();
+    wakeWaiting(session.capacities);
     this.#serve();
   }
 
@@ -448,6 +447,9 @@ export class Site {
     return this.connections + this.#leases + this.#waiting.size === 0 && this.#failures.isForgettable;
   }
 }
+
+let lastOrder = 0;
+const nextOrder = (): number => (lastOrder += 1);
 
 const mayUse = (session: PooledSession, tenant: string): boolean =>
   session.capacities.every((capacity) => capacity.fits(tenant));

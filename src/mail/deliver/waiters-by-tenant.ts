@@ -1,17 +1,17 @@
 /**
- * The party of a delivery, by which connections are shared: a team with its transactional mail is one party, and the same team
- * with its marketing mail another, which comes after the first. Everything in this folder that shares or waits goes by party.
+ * The tenant of a delivery, by which connections are shared: a team with its transactional mail is one tenant, and the same team
+ * with its marketing mail another, which comes after the first. Everything in this folder that shares or waits goes by tenant.
  */
 export const toTenant = ({ teamId, isMarketing }: { teamId: string; isMarketing?: boolean }): string =>
   isMarketing ? teamId + MARKETING : teamId;
 
-/** Returns the party of the same team's transactional mail, which goes first, for a party of marketing mail. */
+/** Returns the tenant of the same team's transactional mail, which goes first, for a tenant of marketing mail. */
 export const tenantBefore = (tenant: string): string | undefined =>
   tenant.endsWith(MARKETING) ? tenant.slice(0, -MARKETING.length) : undefined;
 
 const MARKETING = ' marketing';
 
-/** The waiters for connections to one destination: parties take turns, and within a party the order is first come, first served. */
+/** The waiters for connections to one destination: tenants take turns, and within a tenant the order is first come, first served. */
 export class WaitersByTenant<Waiter> {
   #byTenant = new Map<string, Set<Waiter>>();
   #size = 0;
@@ -20,8 +20,8 @@ export class WaitersByTenant<Waiter> {
     return this.#size;
   }
 
-  /** Each party with the number of its waiters. */
-  *tenants(): Iterable<[party: string, count: number]> {
+  /** Each tenant with the number of its waiters. */
+  *tenants(): Iterable<[tenant: string, count: number]> {
     for (const [tenant, waiters] of this.#byTenant) yield [tenant, waiters.size];
   }
 
@@ -46,18 +46,29 @@ export class WaitersByTenant<Waiter> {
     if (waiters.size === 0) this.#byTenant.delete(tenant);
   }
 
-  /** Removes and returns the next waiter whose party may have a connection; the party goes to the end of the queue. */
+  /** Returns the next waiter whose tenant may have a connection. */
+  peek(mayHave: (tenant: string) => boolean): Waiter | undefined {
+    return this.#next(mayHave)?.waiter;
+  }
+
+  /** Removes and returns the next waiter whose tenant may have a connection; the tenant goes to the end of the queue. */
   take(mayHave: (tenant: string) => boolean): Waiter | undefined {
+    const next = this.#next(mayHave);
+    if (!next) return undefined;
+    const { tenant, waiters, waiter } = next;
+    this.remove(tenant, waiter);
+    this.#byTenant.delete(tenant);
+    if (waiters.size > 0) this.#byTenant.set(tenant, waiters);
+    return waiter;
+  }
+
+  #next(mayHave: (tenant: string) => boolean): { tenant: string; waiters: Set<Waiter>; waiter: Waiter } | undefined {
     for (const [tenant, waiters] of this.#byTenant) {
       if (!mayHave(tenant)) continue;
       const before = tenantBefore(tenant);
       if (before !== undefined && this.#byTenant.has(before) && mayHave(before)) continue;
       const [waiter] = waiters;
-      if (waiter === undefined) continue;
-      this.remove(tenant, waiter);
-      this.#byTenant.delete(tenant);
-      if (waiters.size > 0) this.#byTenant.set(tenant, waiters);
-      return waiter;
+      if (waiter !== undefined) return { tenant, waiters, waiter };
     }
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { cutText, type Throttle, type Throttles, type ThrottleTarget } from '../deliver/index.ts';
 import { repeat } from '../../platform/clock.ts';
 import type { ProviderPolicies, Reaction } from '../../platform/providers/index.ts';
-import type { World } from '../../platform/world.ts';
+import type { Store } from '../../platform/store.ts';
 import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
 import { advanceThrottle, listThrottles, putThrottle, type ThrottleRow } from './throttles.store.ts';
 
@@ -20,7 +20,7 @@ const REASON_CHARS_MAX = 300;
 /** Replies counted for rules that need several; the oldest places are forgotten first. */
 const COUNTED_MAX = 10_000;
 
-interface Store extends Throttles {
+interface StoredThrottles extends Throttles {
   /** Whether some throttles hold for single sending domains. */
   readonly isOfSenders: boolean;
   /** Loads what other processes and earlier runs have stored. */
@@ -34,8 +34,8 @@ interface Store extends Throttles {
  * Keeps the limits that hold for a while: applies the reactions of config/providers.toml to replies, stores them for a restart
  * and for the other nodes, and takes them back in steps. Replies that a rule needs several of are counted in this process.
  */
-export function createThrottles(world: World, policies: ProviderPolicies): Store {
-  const { db, clock, log, ids } = world;
+export function createThrottles(store: Store, policies: ProviderPolicies): StoredThrottles {
+  const { db, clock, log, ids } = store;
   let byPlace = new Map<string, ThrottleRow[]>();
   const listeners = new Set<() => void>();
   const matches = new Map<string, number[]>();

@@ -1,5 +1,5 @@
 import { repeat } from '../../platform/clock.ts';
-import type { World } from '../../platform/world.ts';
+import type { Store } from '../../platform/store.ts';
 import type { RecipientOutcome, SiteTarget } from '../deliver/index.ts';
 import {
   addProviderCounts,
@@ -27,7 +27,7 @@ export interface TrafficRecords {
 }
 
 /** Records where the mail of each domain goes, and how much of it each provider accepts, defers and bounces. */
-export function createTrafficRecords({ db, clock, log }: World): TrafficRecords {
+export function createTrafficRecords({ db, clock, log }: Store): TrafficRecords {
   const known = new Map<string, { place: string; writtenAt: number }>();
   let domains = new Map<string, RecipientDomain>();
   let counts = new Map<string, ProviderCount>();
