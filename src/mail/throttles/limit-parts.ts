@@ -1,5 +1,5 @@
 import { repeat } from '../../platform/clock.ts';
-import type { World } from '../../platform/world.ts';
+import type { Store } from '../../platform/store.ts';
 import { forgetNode, hearNode } from './throttles.store.ts';
 
 const HEARD_MS = 5_000;
@@ -24,8 +24,8 @@ export interface LimitParts {
  * Divides the limits of receivers among the processes that deliver, because a receiver counts them as one sender. With SQLite
  * there is one process. Where a limit has fewer connections than there are processes, they take turns.
  */
-export function createLimitParts(world: World): LimitParts {
-  const { db, clock, log, ids } = world;
+export function createLimitParts(store: Store): LimitParts {
+  const { db, clock, log, ids } = store;
   const own = ids.uuid();
   const listeners = new Set<() => void>();
   let nodes = [own];
