@@ -2258,7 +2258,6 @@ create index payment_events_by_time on payment_events (received_at);
 -- The installation: nodes, jobs, certificates and findings
 -- ========================================================
 
--- What every process knows of itself alone. A row is renewed each half minute, and gone with its process or by its age.
 -- Limits that receivers asked for by their replies, or that an operator set, until a time.
 create table throttles (
   id ${id} not null primary key,
@@ -2319,6 +2318,21 @@ create table delivering_nodes (
   heard_at bigint not null
 );
 
+-- Connections to receivers that each process that delivers has open. A row is renewed every few seconds.
+create table provider_connections (
+  node_id ${id} not null,
+  source text not null,
+  provider text not null,
+  -- Empty where there is a provider.
+  servers text not null,
+  connections integer not null,
+  -- The part of this process in the limit; null without one.
+  connections_max integer,
+  seen_at bigint not null,
+  primary key (node_id, source, provider, servers)
+);
+
+-- What every process knows of itself alone. A row is renewed each half minute, and gone with its process or by its age.
 create table node_reports (
   id ${id} not null primary key,
   name text not null,

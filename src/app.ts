@@ -29,7 +29,13 @@ import {
 import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
-import { createLimitParts, createThrottles, createTrafficRecords } from './mail/throttles/index.ts';
+import {
+  createLimitParts,
+  createThrottles,
+  createTrafficRecords,
+  OTHER,
+  type ThrottledPlace,
+} from './mail/throttles/index.ts';
 import { createProviderPolicies } from './platform/providers/index.ts';
 import { createComposer } from './mail/compose/index.ts';
 import {
@@ -38,9 +44,17 @@ import {
   buildDeliverOptions,
   hasDomainRelays,
   type Deliver,
+  type Traffic,
 } from './mail/deliver/index.ts';
 import { captureMessage } from './mail/capture/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './mail/queue/index.ts';
+import {
+  createQueue,
+  openHandOffLog,
+  recoverDeliveries,
+  releaseThrottled,
+  type Queue,
+  isMarketing,
+} from './mail/queue/index.ts';
 import { createReceive, type Receive } from './mail/receive/index.ts';
 import { createRefusalCounter, createSettle } from './mail/settle/index.ts';
 import { createPeople, type People } from './features/identity/start.ts';
@@ -189,7 +203,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const stages = { accept, listeners, wakeQueue, node, doctor, watch };
+    const syncDelivery = async (): Promise<void> => mail?.sync();
+    const stages = { accept, listeners, wakeQueue, syncDelivery, node, doctor, watch };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
     show(certificates?.tls);
@@ -345,7 +360,7 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 
 interface HttpStages extends Pick<
   HttpParts,
-  'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'
+  'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'syncDelivery' | 'node' | 'doctor' | 'secure'
 > {
   watch: DamageWatch;
 }
@@ -445,6 +460,8 @@ interface Delivery {
   queue: Queue;
   /** Findings about the relays and about refusals by receivers. */
   findings(): Finding[];
+  /** Stores what was counted about receivers, and reads the limits that operators and other processes have stored. */
+  sync(): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
 
@@ -461,10 +478,9 @@ async function startDelivery(
   const providers = createProviderPolicies(world.config);
   const throttles = createThrottles(world, providers);
   const parts = createLimitParts(world);
-  const records = createTrafficRecords(world);
+  const records = createTrafficRecords(world, () => delivery.traffic());
   await throttles.start();
   await parts.start();
-  records.start();
   const delivery = createDeliver({
     ...buildDeliverOptions(world, { trustedCa, capture: createCaptureDelivery(world) }),
     clock: networkClock,
@@ -474,6 +490,7 @@ async function startDelivery(
     onLocated: records.noteDomain,
     onOutcomes: records.noteOutcomes,
   });
+  records.start();
   const refusals = createRefusalCounter(world);
   const queue = createQueue({
     world,
@@ -499,11 +516,18 @@ async function startDelivery(
     },
   });
   const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());
+  const lifted = releaseLifted(world, queue);
+  throttles.onLifted(lifted.release);
+  measureProviders(world, { traffic: delivery.traffic, list: throttles.list });
   return {
     queue,
+    async sync() {
+      await Promise.all([throttles.reload(), records.flush()]);
+    },
     findings: () => [...relayFindings(delivery.relayTroubles()), ...refusalFindings(refusals.list())],
     async close(graceMs) {
       stopHearing();
+      lifted.stop();
       // Both at once: a transaction that waits for the reply to its final dot ends only when its connection is cut.
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
       throttles.stop();
@@ -512,6 +536,56 @@ async function startDelivery(
       handOffLog.close();
     },
   };
+}
+
+/** Outcomes of deliveries that were refused before a limit ended are stored within this time. */
+const SETTLING_MS = 5_000;
+
+/**
+ * Makes mail due that waits for a limit which an operator ended, a little after this process was told: the operation did so at
+ * once, but this process may have put some aside before it knew.
+ */
+function releaseLifted(world: World, queue: Queue): { release: (place: ThrottledPlace) => void; stop: () => void } {
+  const { db, clock, config, log } = world;
+  const stops = new Set<() => void>();
+  return {
+    release(place) {
+      const isRelay = place.provider === '' && Object.hasOwn(config.relays, place.servers);
+      const cancel = clock.timer(SETTLING_MS, () => {
+        stops.delete(cancel);
+        releaseThrottled(db, { ...place, isRelay }, clock.now())
+          .then((count) => count > 0 && queue.wake())
+          .catch((err: unknown) => log.error({ err }, 'mail that waits for a limit could not be made due'));
+      });
+      stops.add(cancel);
+    },
+    stop: () => stops.forEach((cancel) => cancel()),
+  };
+}
+
+interface Measured {
+  traffic(): readonly Traffic[];
+  list(): readonly { provider: string; servers: string; sender_domain: string; kind: string }[];
+}
+
+/** Shows to Prometheus which connections are open to each provider, and whether it is suspended. */
+function measureProviders({ meter, config }: World, { traffic, list }: Measured): void {
+  const named = Object.keys(config.providers);
+  meter.watch('rasket_provider_connections', () => {
+    const open = new Map<string, number>();
+    for (const { provider = OTHER, connections } of traffic())
+      open.set(provider, (open.get(provider) ?? 0) + connections);
+    return [...open].map(([provider, value]) => ({ value, labels: { provider } }));
+  });
+  meter.watch('rasket_provider_suspended', () => {
+    const suspended = list().filter((row) => row.kind === 'suspend' && row.sender_domain === '');
+    const providers = new Set(suspended.map(({ provider }) => provider));
+    const others = new Set(suspended.flatMap(({ provider, servers }) => (provider === '' ? [servers] : [])));
+    return [
+      ...named.map((provider) => ({ value: providers.has(provider) ? 1 : 0, labels: { provider } })),
+      { value: others.size, labels: { provider: OTHER } },
+    ];
+  });
 }
 
 /** Captures mail instead of sending it, if delivery.capture is set. */

@@ -34,6 +34,7 @@ import {
   suppressions,
   inboundRules,
   playground,
+  providers,
   queue,
 } from './mail/operations.ts';
 import { teams, apiKeys, logs, audit } from './tenancy/operations.ts';
@@ -62,6 +63,8 @@ export interface Services {
   doctor: Doctor;
   /** Wakes the queue of this process, if it has one. */
   wakeQueue: () => void;
+  /** Stores what the delivery of this process has counted, and lets it read the limits that are stored. */
+  syncDelivery: () => Promise<void>;
   /** Payment provider of teams. */
   payments: PaymentProvider;
   /** Health of the model of the AI helpers. */
@@ -125,6 +128,7 @@ export const operations: Operations = {
   ...mfa,
   ...oauth,
   ...playground,
+  ...providers,
   ...queue,
   ...receivedEmails,
   ...segments,

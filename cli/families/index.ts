@@ -54,6 +54,7 @@ export { pausedInWords, stateOfThread } from './inbox-words.ts';
 export { inboxChannels, inboxes } from './inboxes.ts';
 export { invitations } from './invitations.ts';
 export { logs } from './logs.ts';
+export { providers } from './providers.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedEmails } from './received-emails.ts';
 export { buildTotals } from './metrics.ts';

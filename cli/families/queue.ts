@@ -20,8 +20,15 @@ const TONES: Record<State, Tone> = {
 
 export const toneOfDelivery = (state: State): Tone => TONES[state];
 
-const formatReason = ({ hold_reason: held, last_attempt: last }: Destination | Delivery): string =>
-  held === null ? (last?.reply ?? last?.explanation ?? '') : `Held: ${held}`;
+const formatReason = ({
+  hold_reason: held,
+  waits_because: limit = null,
+  last_attempt: last,
+}: Destination | Delivery): string => {
+  if (held !== null) return `Held: ${held}`;
+  // A server of an older version has no `waits_because`.
+  return limit === null ? (last?.reply ?? last?.explanation ?? '') : `Waiting: ${limit}`;
+};
 
 const formatDeliveryReason = (delivery: Delivery): string =>
   delivery.state === 'team_suspended'

@@ -229,10 +229,14 @@ function describeWaiting(pending: readonly Pending[], { from }: Email, say: Form
 }
 
 const NEXT: Record<Pending['state'], (delivery: Pending, until: string) => string> = {
-  waiting: ({ destination, attempts }, until) =>
-    attempts === 0
-      ? `it will be sent to ${destination} at ${until}.`
-      : `attempt ${attempts + 1} to deliver it to ${destination} is at ${until}.`,
+  waiting: ({ destination, attempts, waits_because: limit = null }, until) => {
+    const next =
+      attempts === 0
+        ? `it will be sent to ${destination} at ${until}.`
+        : `attempt ${attempts + 1} to deliver it to ${destination} is at ${until}.`;
+    // A server of an older version has no `waits_because`.
+    return limit === null ? next : `${next}\nwaiting: ${limit}`;
+  },
   under_way: ({ destination }) => `it is being delivered to ${destination} right now.`,
   awaits_domain: ({ destination }, until) =>
     `it waits for the sending domain to be verified again, and is then sent to ${destination}, or retried at ${until}.`,

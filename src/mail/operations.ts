@@ -32,6 +32,7 @@ import {
   releaseHold,
   retryWaiting,
 } from './queue-admin/index.ts';
+import { getProvider, listProviders, resetProvider, resumeProvider, suspendProvider } from './provider-admin/index.ts';
 import { pendingDeliveries } from './queue/index.ts';
 import {
   deleteReceivedEmail,
@@ -229,3 +230,17 @@ export const queue = {
   retryQueue: (ctx, { body }) => retryWaiting(ctx, body).finally(ctx.services.wakeQueue),
   dropQueue: (ctx, { body }) => dropWaiting(ctx, body),
 } satisfies OperationTable<World, { services: { wakeQueue: () => void } }>;
+
+export const providers = {
+  async listProviders({ store, services }, { query = {} }) {
+    await services.syncDelivery();
+    return listProviders(store, readPage(query));
+  },
+  async getProvider({ store, services }, { path }) {
+    await services.syncDelivery();
+    return getProvider(store, path.provider);
+  },
+  suspendProvider: (ctx, { path, body }) => suspendProvider(ctx, path.provider, body),
+  resumeProvider: (ctx, { path }) => resumeProvider(ctx, path.provider),
+  resetProvider: (ctx, { path }) => resetProvider(ctx, path.provider),
+} satisfies OperationTable<World, { services: { syncDelivery: () => Promise<void>; wakeQueue: () => void } }>;

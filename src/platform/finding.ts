@@ -230,6 +230,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see how other servers see it, and correct that; the finding ends with the next mail that the receiver accepts`,
     'rasket doctor',
   ),
+  provider_suspended: installation(
+    'warning',
+    'Nothing is sent to a mailbox provider for a while, because its reply asked for that.',
+    'As an operator, see the replies and the mail that waits',
+    'rasket providers',
+  ),
   domain_refused: team(
     'warning',
     'A receiver refuses mail because of its sending domain: authentication, sender or reputation.',
@@ -431,7 +437,11 @@ export const findSeverity = ({ code, severity }: Pick<Finding, 'code' | 'severit
   severity ?? KNOWN[code].severity;
 
 /** Codes that are based on receivers' statements, which are only trusted if several agree. */
-const SAID_BY_RECEIVERS: ReadonlySet<FindingCode> = new Set<FindingCode>(['server_refused', 'domain_refused']);
+const SAID_BY_RECEIVERS: ReadonlySet<FindingCode> = new Set<FindingCode>([
+  'server_refused',
+  'domain_refused',
+  'provider_suspended',
+]);
 
 /** Reports whether a finding proves a fault on our side; a single receiver may claim anything about us. */
 export const isProven = (finding: Finding): boolean =>

@@ -23,6 +23,7 @@ export function startSecondPort(
     tracking,
     accept: createAccept(world, () => undefined),
     wakeQueue: () => undefined,
+    syncDelivery: () => Promise.resolve(),
     node,
     doctor: createDoctor(world, { self: { pid: process.pid, tls: () => undefined }, loadFindings: node.reloadReport }),
     listeners: createListeners(world),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { SecureVersion } from 'node:tls';
 import { systemClock } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -320,7 +321,7 @@ function isUnreachable(outcome: JobOutcome): boolean {
  * Returns the relay choice for a job: the result of `relayFor`, unless it names no relay and the region of the job has a
  * smarthost.
  */
-function chooseRelay(options: DeliverOptions, job: RelayedBy): RelayChoice {
+function chooseRelay(options: Pick<DeliverOptions, 'findRegion' | 'relayFor'>, job: RelayedBy): RelayChoice {
   const choice = options.relayFor?.(job) ?? {};
   const smarthost = options.findRegion?.(job.region).smarthost;
   if (choice.relay !== undefined || smarthost === undefined) return choice;
@@ -349,7 +350,10 @@ function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | unde
  * Returns the EHLO name and source addresses of a job's connections. A relay with a login gets the same in all regions,
  * because it identifies us by the login.
  */
-function chooseEgress(options: DeliverOptions, job: RoutedJob): { heloName: string; source: Egress['sourceAddress'] } {
+function chooseEgress(
+  options: Pick<DeliverOptions, 'heloName' | 'sourceAddress' | 'findRegion'>,
+  job: Pick<RoutedJob, 'region' | 'relay'>,
+): { heloName: string; source: Egress['sourceAddress'] } {
   const { relay } = job;
   if (relay !== undefined && relay.tls !== 'as asked')
     return { heloName: relay.heloName ?? options.heloName, source: undefined };
@@ -357,6 +361,32 @@ function chooseEgress(options: DeliverOptions, job: RoutedJob): { heloName: stri
   const { heloName = options.heloName, sourceAddress: source = options.sourceAddress } = egress;
   return { heloName, source };
 }
+
+/** Names what a receiver sees of where mail comes from: the EHLO name and the addresses. */
+const nameSource = ({ heloName, source }: ReturnType<typeof chooseEgress>): string =>
+  [heloName, source?.v4, source?.v6].filter((part) => part !== undefined).join(' ');
+
+/** The length of a name of mail servers, which is part of an index. */
+const SERVERS_CHARS_MAX = 200;
+
+/** Returns the names of mail servers; if they are long, the first one and a digest of all. */
+function shortenServers(name: string): string {
+  if (name.length <= SERVERS_CHARS_MAX) return name;
+  const [first = '', ...others] = name.split(' ');
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  return `${first.slice(0, SERVERS_CHARS_MAX / 2)} and ${others.length} others (${digest})`;
+}
+
+/**
+ * Returns a function that tells where mail leaves from: its source as limits are counted for it, and the name of the relay
+ * if it goes through one.
+ */
+export const createSourceChoice =
+  (options: Pick<DeliverOptions, 'heloName' | 'sourceAddress' | 'findRegion' | 'relayFor'>) =>
+  (job: RelayedBy): { source: string; relay: string | undefined } => ({
+    source: nameSource(chooseEgress(options, job)),
+    relay: chooseRelay(options, job).relay?.name,
+  });
 
 /** Finds the mail servers of a job and the limits that hold there. */
 function createLocator(
@@ -419,12 +449,12 @@ function createLocator(
     const found = await findExchangers(job.domain, { resolver, ...names, takesMailFor });
     if (found.kind !== 'exchangers') return found;
     const provider = found.isOurs ? undefined : providers?.find(job.domain, found.name.split(' '));
-    onLocated?.(job.domain, { provider: provider?.name, servers: found.name });
+    const servers = shortenServers(found.name);
+    onLocated?.(job.domain, { provider: provider?.name, servers });
     const located = adaptToProvider(job, provider?.limits ?? defaults);
-    const { heloName, source } = chooseEgress(options, job);
     return {
-      source: [heloName, source?.v4, source?.v6].filter((part) => part !== undefined).join(' '),
-      servers: found.isOurs ? `${found.name} (own)` : found.name,
+      source: nameSource(chooseEgress(options, job)),
+      servers: found.isOurs ? `${servers} (own)` : servers,
       provider,
       limits: provider?.limits ?? defaults,
       job: located,

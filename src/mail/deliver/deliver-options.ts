@@ -1,7 +1,7 @@
 import { listSimulatorDomains, type Config, type RelaySettings } from '../../platform/config/index.ts';
 import type { World } from '../../platform/world.ts';
 import { takesMailHere } from '../domains/index.ts';
-import type { DeliverOptions, RelayedBy } from './create-deliver.ts';
+import { createSourceChoice, type DeliverOptions, type Egress, type RelayedBy } from './create-deliver.ts';
 import type { Deliver, Family, Login } from './delivery-job.ts';
 import { createIpv6Readiness } from './address-family.ts';
 import { X509Certificate } from 'node:crypto';
@@ -30,23 +30,9 @@ export function buildDeliverOptions(
     simulatorDomains: listSimulatorDomains(config),
     ...(capture ? { capture } : {}),
     relayFor: createRelayChoice(config, world.dataDir),
-    findRegion(name) {
+    findRegion: (name) => {
       const region = regions[name];
-      if (!region) return {};
-      const [host = '', port = ''] = splitHostPort(region.smarthost);
-      return {
-        prefers: () => preferredFamily(region, isIpv6Ready),
-        ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
-        ...(region.source_v4 + region.source_v6 === ''
-          ? {}
-          : {
-              sourceAddress: {
-                ...(region.source_v4 === '' ? {} : { v4: region.source_v4 }),
-                ...(region.source_v6 === '' ? {} : { v6: region.source_v6 }),
-              },
-            }),
-        ...(host === '' ? {} : { smarthost: { host, port: Number(port) } }),
-      };
+      return region ? { prefers: () => preferredFamily(region, isIpv6Ready), ...readEgress(region) } : {};
     },
     timeouts: {
       connectMs: delivery.connect_timeout_seconds * 1000,
@@ -73,6 +59,36 @@ export function buildDeliverOptions(
     random: world.random,
     onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
   };
+}
+
+/** Returns the names, addresses and smarthost of a region, as far as it has them. */
+function readEgress(region: Config['regions'][string]): Egress {
+  const [host = '', port = ''] = splitHostPort(region.smarthost);
+  return {
+    ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
+    ...(region.source_v4 + region.source_v6 === ''
+      ? {}
+      : {
+          sourceAddress: {
+            ...(region.source_v4 === '' ? {} : { v4: region.source_v4 }),
+            ...(region.source_v6 === '' ? {} : { v6: region.source_v6 }),
+          },
+        }),
+    ...(host === '' ? {} : { smarthost: { host, port: Number(port) } }),
+  };
+}
+
+/** Returns a function that tells where mail leaves from, according to the configuration. */
+export function chooseSource({ config, dataDir }: Pick<World, 'config' | 'dataDir'>) {
+  const { instance, regions } = config;
+  return createSourceChoice({
+    heloName: instance.host,
+    relayFor: createRelayChoice(config, dataDir),
+    findRegion(name) {
+      const region = regions[name];
+      return region ? readEgress(region) : {};
+    },
+  });
 }
 
 function preferredFamily(

@@ -4,7 +4,7 @@
 export { createCapture } from './capture.ts';
 export { cutText, PEER_TEXT_CHARS_MAX } from './cut-text.ts';
 export { createDeliver } from './create-deliver.ts';
-export { buildDeliverOptions, createRelayChoice, hasDomainRelays, readRelay } from './deliver-options.ts';
+export { buildDeliverOptions, chooseSource, createRelayChoice, hasDomainRelays, readRelay } from './deliver-options.ts';
 export { examineRelay, type RelayExamination } from './examine-relay.ts';
 export type { Relay } from './relay.ts';
 export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress, RelayTrouble } from './create-deliver.ts';

@@ -22,6 +22,7 @@ export interface Throttle {
   reason: string;
   /** The sending domain that it is limited to. */
   senderDomain?: string | undefined;
+  isByOperator?: boolean;
 }
 
 /** Limits that hold for a while, and the replies that bring them about. */
@@ -41,18 +42,45 @@ export const NO_THROTTLES: Throttles = {
   onChange: () => () => undefined,
 };
 
-/** Says why mail waits, for the people who sent it. */
-export function describeThrottle(title: string, { kind, value, until, reason, senderDomain }: Throttle): string {
-  const whose = senderDomain === undefined ? 'Mail' : `Mail from ${senderDomain}`;
-  const time = `${isoTime(until).slice(0, 16).replace('T', ' ')} UTC`;
+const REPLY_CHARS_MAX = 80;
+
+/** Says why mail waits, for the people who sent it. Without `now`, the time includes the date. */
+export function describeThrottle(title: string, throttle: Throttle, now?: number): string {
+  const { kind, value, until, reason, senderDomain, isByOperator = false } = throttle;
+  const why = isByOperator ? `: ${reason}` : ` because of ${shortenReply(reason)}`;
+  const end = `until ${formatUntil(until, now)}${why}`;
+  const mail = senderDomain === undefined ? 'mail' : `mail from ${senderDomain}`;
+  const whom = senderDomain === undefined ? 'us' : mail;
   switch (kind) {
     case 'suspend':
-      return `${whose} to ${title} is suspended until ${time} because of: ${reason}`;
+      return isByOperator
+        ? `an operator suspended ${mail} to ${title} ${end}`
+        : `${mail} to ${title} is suspended ${end}`;
     case 'rate':
-      return `${whose} to ${title} is limited to ${value} messages a minute until ${time} because of: ${reason}`;
+      return `${title} limits ${whom} to ${countOf(value, 'message')} a minute ${end}`;
     case 'connections':
-      return `${whose} to ${title} is limited to ${value} connections until ${time} because of: ${reason}`;
+      return `${title} limits ${whom} to ${countOf(value, 'connection')} ${end}`;
     case 'messages_per_connection':
-      return `${whose} to ${title} is limited to ${value} messages per connection until ${time} because of: ${reason}`;
+      return `${title} limits ${whom} to ${countOf(value, 'message')} per connection ${end}`;
   }
+}
+
+const countOf = (value: number | undefined, noun: string): string => {
+  const shown = Math.round((value ?? 0) * 10) / 10;
+  return `${shown} ${noun}${shown === 1 ? '' : 's'}`;
+};
+
+/** Formats the end of a limit; on the same day, by the time alone. */
+function formatUntil(until: number, now: number | undefined): string {
+  const text = isoTime(until);
+  const isToday = now !== undefined && text.slice(0, 10) === isoTime(now).slice(0, 10);
+  return `${text.slice(isToday ? 11 : 0, 16).replace('T', ' ')} UTC`;
+}
+
+/** Returns the code and the first words of a reply. */
+function shortenReply(reply: string): string {
+  if (reply.length <= REPLY_CHARS_MAX) return reply;
+  const cut = reply.slice(0, REPLY_CHARS_MAX);
+  const end = cut.lastIndexOf(' ');
+  return `${end > 0 ? cut.slice(0, end) : cut} …`;
 }

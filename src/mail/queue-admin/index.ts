@@ -12,4 +12,4 @@ export {
   findBroadcastHold,
 } from './holds.ts';
 export { dropWaiting, retryWaiting, listWaiting, readQueuedEmail } from './waiting-mail.ts';
-export { readQueue } from './read-queue.ts';
+export { countQueue, readQueue, type Counted } from './read-queue.ts';

@@ -11,6 +11,7 @@ import {
   type StateCount,
 } from '../queue/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import { explainWaiting } from '../throttles/index.ts';
 import { explainDelivery } from '../../protocol/explain-delivery.ts';
 import { latestAttempts, type TriedRecipient } from '../emails/index.ts';
 
@@ -23,7 +24,7 @@ const QUICK_MS = 50;
  */
 const REST_FACTOR = 10;
 
-interface Destination {
+export interface CountedDestination {
   destination: string;
   deliveries: number;
   oldest: number;
@@ -32,9 +33,9 @@ interface Destination {
   triedId: string | undefined;
 }
 
-interface Counted {
+export interface Counted {
   at: number;
-  byDestination: Map<string, Destination>;
+  byDestination: Map<string, CountedDestination>;
 }
 
 const none = (): Record<QueueState, number> =>
@@ -45,7 +46,7 @@ const counts = new WeakMap<Store['commits'], { counted: Promise<Counted>; isFres
 
 /** Returns the numbers of deliveries in the queue, by destination and state. */
 export async function readQueue(store: Store) {
-  const { at, byDestination } = await countOnce(store);
+  const { at, byDestination } = await countQueue(store);
   const holds = await holdsInForce(store.db);
   const holdOn = new Map(holds.filter(({ kind }) => kind === 'destination').map((hold) => [hold.value, hold]));
   const all = [...byDestination.values()];
@@ -57,6 +58,7 @@ export async function readQueue(store: Store) {
   );
   const triedAt = new Map(tried.map((row) => [row.destination, row]));
   const last = await lastAttempts(store.db, tried);
+  const explain = await explainWaiting(store, shown);
   const { isOn, reason } = await createSendSwitch(store)();
   const states = none();
   for (const one of all) for (const state of QUEUE_STATES) states[state] += one.states[state];
@@ -79,6 +81,7 @@ export async function readQueue(store: Store) {
         states: one.states,
         hold_id: holdOn.get(one.destination)?.id ?? null,
         hold_reason: holdOn.get(one.destination)?.reason ?? null,
+        waits_because: explain(one),
         last_attempt: row ? last(row) : null,
       };
     }),
@@ -88,7 +91,7 @@ export async function readQueue(store: Store) {
 const timeOrNull = (ms: number): string | null => (Number.isFinite(ms) ? isoTime(ms) : null);
 
 /** Counts the queue. A request during a count, or soon after a long one, gets the result of that count. */
-function countOnce(store: Store): Promise<Counted> {
+export function countQueue(store: Store): Promise<Counted> {
   const known = counts.get(store.commits);
   if (known?.isFresh()) return known.counted;
   const elapsedMs = stopwatch();
@@ -103,7 +106,7 @@ function countOnce(store: Store): Promise<Counted> {
 
 async function count({ db, clock }: Store): Promise<Counted> {
   const at = clock.now();
-  const byDestination = new Map<string, Destination>();
+  const byDestination = new Map<string, CountedDestination>();
   const moment = { now: at, suspendedTeams: await suspendedTeams(db) };
   for await (const rows of countStates(db, moment)) for (const row of rows) add(byDestination, row);
   return { at, byDestination };
@@ -114,7 +117,7 @@ async function count({ db, clock }: Store): Promise<Counted> {
  */
 const IS_TRIED: ReadonlySet<QueueState> = new Set(['waiting', 'retrying', 'scheduled', 'awaits_domain']);
 
-function add(byDestination: Map<string, Destination>, row: StateCount): void {
+function add(byDestination: Map<string, CountedDestination>, row: StateCount): void {
   let one = byDestination.get(row.destination);
   if (!one) {
     const { destination } = row;

@@ -17,6 +17,7 @@ import {
   type WaitingFilter,
   type WaitingRow,
 } from '../queue/index.ts';
+import { explainWaiting } from '../throttles/index.ts';
 import { lastAttempts } from './read-queue.ts';
 import { asStored, presentHold, readSelection } from './holds.ts';
 import type { BodyOf } from '../../contract/index.ts';
@@ -52,6 +53,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
   const moment = { now: clock.now(), suspendedTeams: await suspendedTeams(db) };
   const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });
   const last = await lastAttempts(db, rows);
+  const explain = await explainWaiting(store, rows);
   const broadcastIds = [...new Set(rows.flatMap((row) => row.broadcast_id ?? []))];
   const reasons = new Map((await holdsOnMail(db, broadcastIds)).map(({ id, reason }) => [id, reason]));
   const about = await aboutEmails(store, rows);
@@ -68,6 +70,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
     until: HAS_NO_TIME.has(row.state) ? null : isoTime(row.due_at),
     hold_id: row.hold_id,
     hold_reason: reasons.get(row.hold_id ?? '') ?? null,
+    waits_because: row.state === 'waiting' || row.state === 'retrying' ? explain(row) : null,
     last_attempt: last(row),
   });
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };

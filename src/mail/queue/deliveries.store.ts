@@ -135,7 +135,7 @@ export async function claimDue(
   const expired = `select id from deliveries where lease_owner is not null and lease_owner <> ? and due_at <= ?
       order by due_at limit ? ${skipLocked(tx)}`;
   return tx.all<DeliveryRow>(
-    `update deliveries set lease_owner = ?, due_at = ?,
+    `update deliveries set lease_owner = ?, due_at = ?, is_throttled = 0,
       attempt = attempt + case when lease_owner is null then 1 else 0 end
     where id in (select id from (${expired}) as expired union all ${sql} limit ?) returning *`,
     [claim.owner, claim.leaseUntil, claim.owner, claim.now, claim.limit, ...values, claim.limit],
@@ -335,6 +335,8 @@ export async function reschedule(
     awaitsDomain?: boolean;
     /** The destination failed, so that the next attempt is in the lane of retries. */
     isFailing?: boolean;
+    /** It waits because its destination limits us. */
+    isThrottled?: boolean;
   },
 ): Promise<boolean> {
   const {
@@ -344,10 +346,11 @@ export async function reschedule(
     handed_off_at: handedOffAt,
     awaitsDomain = false,
     isFailing = false,
+    isThrottled = false,
   } = next;
   const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, waits = 1, handed_off_at = ?, awaits_domain = ?,
-      lane = ${laneSql(isFailing ? 'retrying' : 'usual')}, lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
-  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0];
+      is_throttled = ?, lane = ${laneSql(isFailing ? 'retrying' : 'usual')}, lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
+  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0, isThrottled ? 1 : 0];
   const values = [...set, claim.id, claim.attempt, owner];
   return (await tx.run(sql, values)) === 1;
 }
@@ -424,7 +427,7 @@ export async function moveUnclaimed(
   emailId: string,
   dueAt: number,
 ): Promise<{ moved: number; claimed: number }> {
-  const sql = `update deliveries set due_at = ?, waits = 1, accepted_at = ?, lane = ${laneSql('usual')},
+  const sql = `update deliveries set due_at = ?, waits = 1, is_throttled = 0, accepted_at = ?, lane = ${laneSql('usual')},
       hold_id = null where ${UNCLAIMED}`;
   const moved = await tx.run(sql, [dueAt, dueAt, emailId]);
   const all = await tx.get<{ n: number }>('select count(*) as n from deliveries where email_id = ?', [emailId]);

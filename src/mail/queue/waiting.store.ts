@@ -5,6 +5,7 @@ import {
   cutPage,
   pageSql,
   pageValues,
+  type Db,
   type Dialect,
   type Executor,
   type Page,
@@ -45,7 +46,8 @@ function stateAt(dialect: Dialect, { now, suspendedTeams }: Moment): { sql: stri
   const isSuspended = uuidsIn(dialect, 'team_id', suspendedTeams);
   const sql = `case when handed_off_at is not null then 'in_doubt' when lease_owner is not null then 'under_way'
     when hold_id is not null then 'held' when ${isSuspended.sql} then 'team_suspended'
-    when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying' when waits = 1 and due_at > ? then 'scheduled'
+    when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying'
+    when waits = 1 and is_throttled = 0 and due_at > ? then 'scheduled'
     else 'waiting' end`;
   return { sql, values: [isSuspended.value, now] };
 }
@@ -172,6 +174,33 @@ export async function retryNow(db: Executor, selection: Selection, now: number):
     changed += await db.run(sql, [now, after, upTo, selection.value, now]);
   }
   return changed;
+}
+
+/** A provider, or mail servers without one; a relay may take the mail of every destination. */
+export interface Receiver {
+  provider: string;
+  servers: string;
+  isRelay: boolean;
+}
+
+const RELEASED_AT_ONCE = 500;
+
+/** Makes deliveries due that wait for a limit of a receiver; returns how many there are. */
+export async function releaseThrottled(db: Db, { provider, servers, isRelay }: Receiver, now: number): Promise<number> {
+  const place =
+    provider === ''
+      ? { where: `provider = '' and servers = ?`, value: servers }
+      : { where: 'provider = ?', value: provider };
+  const isThere = isRelay ? '' : `and destination in (select name from recipient_domains where ${place.where})`;
+  const lock = db.dialect === 'pg' ? 'for update skip locked' : '';
+  const sql = `update deliveries set due_at = ?, is_throttled = 0 where id in (
+    select id from deliveries where is_throttled = 1 and ${UNTOUCHED} and hold_id is null ${isThere} limit ? ${lock})`;
+  for (let released = 0; ;) {
+    const some = await db.run(sql, [now, ...(isRelay ? [] : [place.value]), RELEASED_AT_ONCE]);
+    released += some;
+    if (some < RELEASED_AT_ONCE) return released;
+    await nextTurn();
+  }
 }
 
 /**

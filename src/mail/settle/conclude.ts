@@ -32,10 +32,18 @@ export interface Conclusion {
   logLines: ((log: MailLog) => void)[];
   /**
    * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is the number of
-   * attempts that count as made. `isFailing`: the destination as a whole failed.
+   * attempts that count as made. `isFailing`: the destination as a whole failed. `isThrottled`: nothing was attempted,
+   * because the destination limits our mail.
    */
   retry:
-    | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
+    | {
+        recipients: string[];
+        dueAt: number;
+        attempt: number;
+        awaitsDomain: boolean;
+        isFailing: boolean;
+        isThrottled: boolean;
+      }
     | undefined;
   /**
    * Recipients for which the final reply was lost. This email is not sent to them again. They fail at `dueAt` unless a
@@ -172,18 +180,7 @@ function concludeDeferred(
 ): void {
   const tried = group.filter((outcome) => !isUntried(outcome));
   const first = tried[0];
-  if (!first) {
-    // The attempt does not count, because nothing was attempted.
-    const afterMs = Math.max(...group.map((outcome) => outcome.retryAfterMs ?? 0));
-    done.retry = {
-      recipients: to,
-      dueAt: now + afterMs,
-      attempt: row.attempt - 1,
-      awaitsDomain: false,
-      isFailing: false,
-    };
-    return;
-  }
+  if (!first) return concludeUntried(world, row, done, group, to, now);
   const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
   const next = nextAttempt({
     attempt: row.attempt,
@@ -216,7 +213,7 @@ function concludeDeferred(
   const dueAt = first.retryAfterMs === undefined ? Math.max(next.at, now + waitMs) : now + first.retryAfterMs;
   const awaitsDomain = first.reason === 'domain_unverified';
   const isFailing = group.some(isDestinationFailure);
-  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
+  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing, isThrottled: false };
   const { reason, detail } = first;
   done.logLines.push((log) =>
     log.deferred({ ...buildLogFields(row), to, reason, detail, nextAttemptAt: isoTime(dueAt) }),
@@ -227,6 +224,41 @@ function concludeDeferred(
       type: 'email.delivery_delayed',
       data: buildDelay(tried, row.accepted_at + hours * HOUR_MS),
     });
+}
+
+/** Decides what becomes of mail that was put off before anything was attempted, which counts as no attempt. */
+function concludeUntried(
+  world: World,
+  row: DeliveryRow,
+  done: Conclusion,
+  group: Of<'deferred'>[],
+  to: string[],
+  now: number,
+): void {
+  const limited = group.find(({ reason }) => reason !== 'stopping');
+  const { give_up_hours: hours } = world.config.delivery;
+  const giveUpAt = row.accepted_at + hours * HOUR_MS;
+  const attempt = row.attempt - 1;
+  if (limited && now >= giveUpAt) {
+    const { detail } = limited;
+    const message = `Delivery was given up after the retry period of ${hours} hours, because mail to this destination is limited: ${detail}`;
+    const diagnosticCode = describeEach(group);
+    done.events.push({
+      type: 'email.bounced',
+      data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
+    });
+    done.logLines.push((log) => log.gaveUp({ ...buildLogFields(row), to, detail, attempts: attempt }));
+    return;
+  }
+  const dueAt = now + Math.max(...group.map((outcome) => outcome.retryAfterMs ?? 0));
+  done.retry = {
+    recipients: to,
+    dueAt: limited ? Math.min(dueAt, giveUpAt) : dueAt,
+    attempt,
+    awaitsDomain: false,
+    isFailing: false,
+    isThrottled: limited !== undefined,
+  };
 }
 
 /** Reports whether a delivery was put off before anything was attempted. */

@@ -252,8 +252,8 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
     attempt: row.attempt,
   };
   if (!retry) return inDoubt !== undefined && reschedule(tx, owner, row, inDoubt);
-  const { recipients, attempt, dueAt, awaitsDomain, isFailing } = retry;
-  const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain, isFailing };
+  const { recipients, attempt, dueAt, awaitsDomain, isFailing, isThrottled } = retry;
+  const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain, isFailing, isThrottled };
   const isOurs = await reschedule(tx, owner, row, next);
   if (isOurs && inDoubt) {
     const apart = { id: world.ids.uuid(), recipients: JSON.stringify(doubt.recipients), lease_owner: null };

@@ -75,7 +75,7 @@ export async function advanceThrottle(db: Executor, row: ThrottleRow, next: Thro
 /** Removes the throttles of a provider, or of mail servers without one; returns how many. */
 export function removeThrottles(
   db: Executor,
-  { provider, servers, kind }: { provider: string; servers: string; kind?: Throttle['kind'] },
+  { provider, servers, kind }: { provider: string; servers: string; kind?: Throttle['kind'] | undefined },
 ): Promise<number> {
   const ofKind = kind === undefined ? '' : ' and kind = ?';
   return db.run(`delete from throttles where provider = ? and servers = ?${ofKind}`, [
@@ -140,21 +140,76 @@ export async function addProviderCounts(
   );
 }
 
-/** Sums the outcomes since a time, by provider, or by mail servers without one; those with most mail first. */
-export async function providerCountsSince(db: Executor, since: number, max: number): Promise<ProviderCount[]> {
+/** The outcomes of some time by provider, or by mail servers without one; `recent`: all of the given period. */
+export type ProviderTraffic = Omit<ProviderCount, 'source'> & { recent: number };
+
+/** Sums the outcomes since a time; those with most mail come first. */
+export async function providerTraffic(
+  db: Executor,
+  { since, periodAt, max }: { since: number; periodAt: number; max: number },
+): Promise<ProviderTraffic[]> {
   const sums = COUNTS.map((name) => `sum(${name}) as ${name}`);
-  const rows = await db.all<ProviderCount>(
-    `select provider, servers, ${sums.join(', ')} from provider_counts where period_at >= ?
-      group by provider, servers order by sum(accepted) + sum(deferred) + sum(bounced) desc limit ?`,
-    [since, max],
+  const rows = await db.all<ProviderTraffic>(
+    `select provider, servers, ${sums.join(', ')},
+        sum(case when period_at = ? then ${COUNTS.join(' + ')} else 0 end) as recent
+      from provider_counts where period_at >= ?
+      group by provider, servers order by sum(${COUNTS.join(' + ')}) desc limit ?`,
+    [periodAt, Math.min(since, periodAt), max],
   );
   return rows.map((row) => ({
     ...row,
-    source: '',
     accepted: Number(row.accepted),
     deferred: Number(row.deferred),
     bounced: Number(row.bounced),
+    recent: Number(row.recent),
   }));
+}
+
+/** Connections of a process to a provider, or to mail servers without one. */
+export interface ConnectionRow {
+  source: string;
+  provider: string;
+  servers: string;
+  connections: number;
+  connections_max: number | null;
+}
+
+/** Rows of processes that ended without removing them are removed after this time. */
+const CONNECTIONS_KEPT_MS = 3_600_000;
+
+/** Replaces the connections that a process has recorded. */
+export async function putConnections(
+  tx: Executor,
+  nodeId: string,
+  rows: readonly ConnectionRow[],
+  now: number,
+): Promise<void> {
+  await tx.run('delete from provider_connections where node_id = ? or seen_at < ?', [
+    nodeId,
+    now - CONNECTIONS_KEPT_MS,
+  ]);
+  if (rows.length === 0) return;
+  const columns = ['source', 'provider', 'servers', 'connections', 'connections_max'] as const;
+  await tx.insertMany(
+    'provider_connections',
+    ['node_id', ...columns, 'seen_at'],
+    rows.map((row) => [nodeId, ...columns.map((column) => row[column]), now]),
+  );
+}
+
+/** Lists the connections of all processes that were recorded since a time. */
+export const connectionsSince = (db: Executor, since: number): Promise<ConnectionRow[]> =>
+  db.all(
+    'select source, provider, servers, connections, connections_max from provider_connections where seen_at >= ?',
+    [since],
+  );
+
+/** Reports whether mail went, or is limited, to these mail servers without a provider. */
+export async function knowsReceiver(db: Executor, servers: string): Promise<boolean> {
+  const sql = `select 1 as one where exists (select 1 from recipient_domains where provider = '' and servers = ?)
+    or exists (select 1 from provider_counts where provider = '' and servers = ?)
+    or exists (select 1 from throttles where provider = '' and servers = ?)`;
+  return (await db.get(sql, [servers, servers, servers])) !== undefined;
 }
 
 /** Forgets what nobody asks about any more. */

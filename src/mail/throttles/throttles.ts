@@ -20,7 +20,16 @@ const REASON_CHARS_MAX = 300;
 /** Replies counted for rules that need several; the oldest places are forgotten first. */
 const COUNTED_MAX = 10_000;
 
+/** A provider, or mail servers without one. */
+export type ThrottledPlace = Pick<ThrottleRow, 'provider' | 'servers'>;
+
 interface StoredThrottles extends Throttles {
+  /** Lists everything that holds now. */
+  list(): ThrottleRow[];
+  /** Reads what other processes and operators have stored. */
+  reload(): Promise<void>;
+  /** Calls back when somebody ends a limit early, so that mail need not wait longer. */
+  onLifted(notify: (place: ThrottledPlace) => void): void;
   /** Whether some throttles hold for single sending domains. */
   readonly isOfSenders: boolean;
   /** Loads what other processes and earlier runs have stored. */
@@ -38,6 +47,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   const { db, clock, log, ids } = store;
   let byPlace = new Map<string, ThrottleRow[]>();
   const listeners = new Set<() => void>();
+  const liftListeners = new Set<(place: ThrottledPlace) => void>();
   const matches = new Map<string, number[]>();
   let cancelExpiry = (): void => {};
   let stopHearing = (): void => {};
@@ -45,10 +55,13 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   let writing: Promise<unknown> = Promise.resolve();
 
   function adopt(rows: readonly ThrottleRow[]): void {
-    const before = describe(byPlace);
+    const before = byPlace;
     byPlace = Map.groupBy(rows, toPlace);
     scheduleExpiry();
-    if (before !== describe(byPlace)) for (const notify of listeners) notify();
+    if (describe(before) === describe(byPlace)) return;
+    for (const notify of listeners) notify();
+    for (const place of findLifted([...before.values()].flat(), byPlace, clock.now()))
+      for (const notify of liftListeners) notify(place);
   }
 
   const all = (): ThrottleRow[] => [...byPlace.values()].flat();
@@ -151,6 +164,9 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   }
 
   return {
+    list: () => all().filter((row) => row.until_at > clock.now()),
+    reload,
+    onLifted: (notify) => void liftListeners.add(notify),
     get isEmpty() {
       return byPlace.size === 0;
     },
@@ -209,12 +225,28 @@ function placesFor({ source, provider, servers, senderDomain }: ThrottleTarget):
   );
 }
 
-const toThrottle = ({ kind, value, until_at: until, reason, sender_domain: sender }: ThrottleRow): Throttle => ({
-  kind,
-  value: value ?? undefined,
-  until,
-  reason,
-  ...(sender === '' ? {} : { senderDomain: sender }),
+/** Lists the places where a limit is over before its time, once each. */
+function findLifted(
+  before: readonly ThrottleRow[],
+  after: ReadonlyMap<string, readonly ThrottleRow[]>,
+  now: number,
+): ThrottledPlace[] {
+  const holds = (row: ThrottleRow): boolean =>
+    (after.get(toPlace(row)) ?? []).some(({ kind, until_at: until }) => kind === row.kind && until >= row.until_at);
+  const lifted = before.filter((row) => row.until_at > now && !holds(row));
+  return [
+    ...new Map(lifted.map(({ provider, servers }) => [`${provider}\n${servers}`, { provider, servers }])).values(),
+  ];
+}
+
+/** Reads a row as delivery knows it. */
+export const toThrottle = (row: ThrottleRow): Throttle => ({
+  kind: row.kind,
+  value: row.value ?? undefined,
+  until: row.until_at,
+  reason: row.reason,
+  isByOperator: row.reaction === '',
+  ...(row.sender_domain === '' ? {} : { senderDomain: row.sender_domain }),
 });
 
 function readAction({ action }: Reaction): Pick<ThrottleRow, 'kind' | 'value'> {

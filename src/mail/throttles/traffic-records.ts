@@ -1,10 +1,12 @@
 import { repeat } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
-import type { RecipientOutcome, SiteTarget } from '../deliver/index.ts';
+import type { RecipientOutcome, SiteTarget, Traffic } from '../deliver/index.ts';
 import {
   addProviderCounts,
   forgetTraffic,
+  putConnections,
   putRecipientDomains,
+  type ConnectionRow,
   type ProviderCount,
   type RecipientDomain,
 } from './throttles.store.ts';
@@ -17,6 +19,9 @@ const DAY_MS = 24 * 3_600_000;
 /** Domains that are remembered as stored; the oldest are forgotten first, and are written once more. */
 const KNOWN_MAX = 50_000;
 
+/** The label of all receivers without a provider. */
+export const OTHER = 'other';
+
 export interface TrafficRecords {
   noteDomain(name: string, found: { provider: string | undefined; servers: string }): void;
   noteOutcomes(target: SiteTarget, outcomes: readonly RecipientOutcome[]): void;
@@ -26,8 +31,16 @@ export interface TrafficRecords {
   stop(): Promise<void>;
 }
 
-/** Records where the mail of each domain goes, and how much of it each provider accepts, defers and bounces. */
-export function createTrafficRecords({ db, clock, log }: Store): TrafficRecords {
+/**
+ * Records where the mail of each domain goes, how much of it each provider accepts, defers and bounces, and which connections
+ * this process has open.
+ */
+export function createTrafficRecords(
+  { db, clock, log, ids, meter }: Store,
+  traffic: () => readonly Traffic[],
+): TrafficRecords {
+  const node = ids.uuid();
+  let hasConnections = false;
   const known = new Map<string, { place: string; writtenAt: number }>();
   let domains = new Map<string, RecipientDomain>();
   let counts = new Map<string, ProviderCount>();
@@ -37,7 +50,8 @@ export function createTrafficRecords({ db, clock, log }: Store): TrafficRecords 
   async function flush(): Promise<void> {
     const now = clock.now();
     const isForgetting = now - forgottenAt > DAY_MS;
-    if (domains.size + counts.size === 0 && !isForgetting) return;
+    const open = traffic().filter(({ connections }) => connections > 0);
+    if (domains.size + counts.size + open.length === 0 && !hasConnections && !isForgetting) return;
     const [someDomains, someCounts] = [[...domains.values()], [...counts.values()]];
     domains = new Map();
     counts = new Map();
@@ -45,8 +59,10 @@ export function createTrafficRecords({ db, clock, log }: Store): TrafficRecords 
       await db.txUnsynced(async (tx) => {
         await putRecipientDomains(tx, someDomains, now);
         await addProviderCounts(tx, someCounts, Math.floor(now / PERIOD_MS) * PERIOD_MS);
+        await putConnections(tx, node, open.map(toConnectionRow), now);
         if (isForgetting) await forgetTraffic(tx, { counts: now - COUNTS_KEPT_MS, domains: now - DOMAINS_KEPT_MS });
       });
+      hasConnections = open.length > 0;
       if (isForgetting) forgottenAt = now;
     } catch (err) {
       for (const { name } of someDomains) known.delete(name);
@@ -75,6 +91,7 @@ export function createTrafficRecords({ db, clock, log }: Store): TrafficRecords 
         if (kind === 'delivered') count.accepted += 1;
         if (kind === 'deferred') count.deferred += 1;
         if (kind === 'bounced') count.bounced += 1;
+        meter.count('rasket_provider_deliveries_total', { provider: provider ?? OTHER, outcome: kind });
       }
     },
     flush,
@@ -87,3 +104,11 @@ export function createTrafficRecords({ db, clock, log }: Store): TrafficRecords 
     },
   };
 }
+
+const toConnectionRow = ({ source, provider, servers, connections, connectionsMax }: Traffic): ConnectionRow => ({
+  source,
+  provider: provider ?? '',
+  servers: provider === undefined ? (servers ?? '') : '',
+  connections,
+  connections_max: Number.isFinite(connectionsMax) ? connectionsMax : null,
+});

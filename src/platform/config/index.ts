@@ -1,6 +1,6 @@
 // The one configuration of an installation: config/default.toml, the profile, a file, the environment, overrides. Every
 // value is checked before the program starts, and a ConfigFault lists all faults at once. It never reads process.env or
-// a file that a setting names, keeps no state, and never shows a secret, neither in a fault nor in showConfig.
+// a file that a setting names, remembers only where values come from, and never shows a secret, neither in a fault nor in showConfig.
 export { ConfigFault, loadConfig, type ConfigInput } from './load-config.ts';
 export { usedRelays } from './cross-checks.ts';
 export { tsigSecretIn, readPostgresUrl } from './network-kinds.ts';
@@ -20,6 +20,6 @@ export {
   isSimulatorDomain,
   listSimulatorDomains,
 } from './settings.ts';
-export { holdsSecret, locateSetting, showConfig } from './show-config.ts';
+export { describeSetting, holdsSecret, locateSetting, showConfig } from './show-config.ts';
 export { CHECKS } from './doctor-settings.ts';
 export { normalizeHost, PROVIDERS_FILE, shippedProviders } from './provider-settings.ts';

@@ -17,6 +17,7 @@ import {
 } from './settings.ts';
 import type { Kind } from './kind.ts';
 import { deliverySetting, PROVIDERS_FILE, shippedProviders } from './provider-settings.ts';
+import { rememberSources } from './show-config.ts';
 import { findNearest } from '../../contract/index.ts';
 import { parse, TomlError } from 'smol-toml';
 
@@ -189,6 +190,7 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   // If the file cannot be read, its value of the name is unknown.
   if (input.isServing && isRead) addNameFault(draft, config, input.file);
   if (draft.faults.size > 0) throw new ConfigFault([...draft.faults]);
+  rememberSources(config, draft.sources);
   return { config, sources: draft.sources, warnings: [...draft.warnings] };
 }
 

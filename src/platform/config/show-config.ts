@@ -36,6 +36,33 @@ function listEntries(config: Config): string[] {
   );
 }
 
+/** By a part of the configuration that copies with other plans share. */
+const remembered = new WeakMap<Config['delivery'], Sources>();
+
+/** Remembers the source of each value of a configuration. */
+export const rememberSources = (config: Config, sources: Sources): void =>
+  void remembered.set(config.delivery, sources);
+
+/** Names the origin of a value, for people: a file that comes with the program, the settings file, or a variable. */
+export function describeSetting(config: Config, key: string): string {
+  const source = remembered.get(config.delivery)?.get(key) ?? 'default';
+  switch (source) {
+    case 'default': {
+      const entry = splitEntryKey(key);
+      if (entry?.section !== 'providers') return 'config/default.toml';
+      return shippedProviders().keys.has(key) ? PROVIDERS_FILE : (deliverySetting(entry.field) ?? PROVIDERS_FILE);
+    }
+    case 'profile':
+      return 'the profile';
+    case 'file':
+      return 'the settings file';
+    case 'env':
+      return variableName(key);
+    case 'override':
+      return 'an override';
+  }
+}
+
 const readValue = (config: Config, key: string): unknown =>
   key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], config);
 

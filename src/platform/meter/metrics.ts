@@ -6,6 +6,10 @@ export const COUNTERS = {
     help: 'Recipients by how an attempt ended; domain is that of the recipient, or "other".',
     labels: ['outcome', 'domain'],
   },
+  rasket_provider_deliveries_total: {
+    help: 'Recipients by how a transaction with a provider of the settings ended; all other receivers are "other".',
+    labels: ['provider', 'outcome'],
+  },
   rasket_received_total: { help: 'Messages that came in by SMTP, by what the client was told.', labels: ['result'] },
   rasket_smtp_logins_refused_total: { help: 'Logins refused at the ports for submission.', labels: [] },
   rasket_submissions_refused_total: { help: 'Messages refused after a login.', labels: [] },
@@ -35,6 +39,14 @@ export const GAUGES = {
   rasket_queue_domain_deliveries: { help: 'Deliveries in the queue for the domains with most.', labels: ['domain'] },
   rasket_queue_oldest_seconds: { help: 'Age of the oldest delivery that is not scheduled.', labels: [] },
   rasket_deliveries_in_flight: { help: 'Deliveries that this process carries.', labels: [] },
+  rasket_provider_connections: {
+    help: 'Open connections of this process to a provider of the settings, or to all "other" receivers.',
+    labels: ['provider'],
+  },
+  rasket_provider_suspended: {
+    help: '1 while all mail to a provider of the settings is suspended; for "other", the number of suspended receivers.',
+    labels: ['provider'],
+  },
   rasket_smtp_connections: { help: 'Open connections of the SMTP ports, by kind of port.', labels: ['kind'] },
   rasket_findings: { help: 'What is wrong at this moment, as in rasket doctor.', labels: ['code', 'severity'] },
   rasket_nodes: { help: 'Processes of this installation that report.', labels: [] },

@@ -94,13 +94,11 @@ describe('no reaction is triggered by', () => {
   // A stored outcome quotes the reply that was its reason, and would otherwise prolong the reaction to it.
   it.each([
     (reply: string) => `Not tried, because a moment ago: mx1.example.com replied to MAIL FROM with ${reply}`,
-    (reply: string) => `Mail to Yahoo is suspended until 2026-11-29 12:30 UTC because of: ${reply}`,
-    (reply: string) => `Mail from example.com to Yahoo is suspended until 2026-11-29 12:30 UTC because of: ${reply}`,
-    (reply: string) =>
-      `Mail to Gmail is limited to 10 messages a minute until 2026-11-29 12:30 UTC because of: ${reply}`,
-    (reply: string) => `Mail to Gmail is limited to 1 connections until 2026-11-29 12:30 UTC because of: ${reply}`,
-    (reply: string) =>
-      `Mail to Gmail is limited to 2 messages per connection until 2026-11-29 12:30 UTC because of: ${reply}`,
+    (reply: string) => `mail to Yahoo is suspended until 2026-11-29 12:30 UTC because of ${reply}`,
+    (reply: string) => `mail from example.com to Yahoo is suspended until 12:30 UTC because of ${reply}`,
+    (reply: string) => `Gmail limits us to 10 messages a minute until 2026-11-29 12:30 UTC because of ${reply}`,
+    (reply: string) => `Gmail limits mail from example.com to 1 connection until 12:30 UTC because of ${reply}`,
+    (reply: string) => `Gmail limits us to 2 messages per connection until 12:30 UTC because of ${reply}`,
     (reply: string) => `Gmail is limited to 60 messages per minute because of ${reply}`,
     (reply: string) => `The relay main is limited to 60 messages per minute; before that ${reply}`,
   ])('what this program writes itself: %s', (write) => {

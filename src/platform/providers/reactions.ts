@@ -56,7 +56,7 @@ const NO_REACTION: ReadonlySet<ReplyCause> = new Set([
  * the reaction without end.
  */
 const OWN_TEXT =
-  /\bNot tried, because a moment ago: |\buntil \d{4}-\d\d-\d\d \d\d:\d\d UTC because of: |\bis limited to \d+ messages per minute\b/;
+  /\bNot tried, because a moment ago: |\buntil (?:\d{4}-\d\d-\d\d )?\d\d:\d\d UTC because of |\bis limited to \d+ messages per minute\b/;
 
 // The relevant text is at the beginning, as for the classification of replies.
 const TEXT_CHARS_MAX = 2000;

@@ -79,7 +79,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
     trustProxy: config.http.trusted_proxies.length > 0 ? [...config.http.trusted_proxies] : false,
-    routerOptions: { querystringParser: parseQuery, constraints: served.constraints },
+    // The mail servers of a receiver are long.
+    routerOptions: { querystringParser: parseQuery, constraints: served.constraints, maxParamLength: 1000 },
     rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, {

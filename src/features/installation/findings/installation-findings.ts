@@ -1,3 +1,4 @@
+import { listThrottles } from '../../../mail/throttles/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { backupsTooOldSince, readBackupNotes } from '../../../tenancy/instance/index.ts';
@@ -62,6 +63,34 @@ export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
       subjects: troubles.map((trouble) => trouble.relay),
       since,
       advice: { words, command: `rasket relays test ${relay}` },
+    }),
+  ];
+}
+
+/** Returns findings about providers that suspended our mail by a reply. */
+export async function providerFindings({ db, clock, config }: Store): Promise<Finding[]> {
+  const now = clock.now();
+  const suspended = (await listThrottles(db)).filter(
+    (row) =>
+      row.kind === 'suspend' &&
+      row.until_at > now &&
+      row.reaction !== '' &&
+      row.sender_domain === '' &&
+      row.provider !== '',
+  );
+  const [first] = suspended.toSorted((a, b) => a.started_at - b.started_at);
+  if (!first) return [];
+  const names = [...new Set(suspended.map(({ provider }) => provider))];
+  const title = config.providers[first.provider]?.title ?? first.provider;
+  return [
+    buildFinding('provider_suspended', {
+      summary: `Nothing is sent to ${title} until ${isoTime(first.until_at)} because of its reply: ${first.reason}`,
+      subjects: names,
+      since: first.started_at,
+      advice: {
+        words: `As an operator, see what waits. Mail is sent again after that time, or once you end the suspension (rasket providers resume ${first.provider})`,
+        command: `rasket providers get ${first.provider}`,
+      },
     }),
   ];
 }
