@@ -247,7 +247,7 @@ describe('a limit that replies bring about', () => {
     expect((await pendingOf(id))[0].waits_because).toMatch(
       /^Gmail limits us to 10 messages a minute until \d\d:\d\d UTC because of 450 4\.7\.28 Gmail has detected an unusual/,
     );
-    expect((await change('google', 'reset')).body).toMatchObject({ removed: 2 });
+    expect((await change('google', 'reset')).body).toMatchObject({ removed: 1 });
     expect((await pendingOf(id))[0].waits_because).toBeNull();
 
     const { db, clock, ids } = scene.app.world;
