@@ -1,4 +1,4 @@
-// Carries a message to the hosts of one destination and says, for each recipient, how that ended. It promises that the
+// Delivers a message to the mail servers of one destination and says, for each recipient, how that ended. It promises that the
 // final dot is never written before the hand-off is durable, that a failure after the dot is never taken for retryable,
 // and that network trouble comes back as an outcome, not as an exception. It never decides when to try again.
 export { createCapture } from './capture.ts';

@@ -176,7 +176,8 @@ export class Pool {
     const { now } = this.#options;
     const { tenant, signal, fresh, senderDomain } = wanted;
     const from = now();
-    const refused = await this.#takeTurns(found, rates, wanted);
+    // The site may have been suspended while the message waited for its turn.
+    const refused = (await this.#takeTurns(found, rates, wanted)) ?? this.#findSuspension(found, senderDomain);
     if (refused) return refused;
     const turnAt = now();
     const lease = await found.site.acquire(tenant, signal, fresh);
