@@ -52,7 +52,7 @@ test('a silent mail server gets few connections, however many domains it serves,
   expect(scene.sink.counts.connections).toBe(1);
 });
 
-test('opening a connection ends at its deadline, however many hosts a destination has', async () => {
+test('opening a connection ends at its deadline, and silent hosts leave time for others', async () => {
   const clock = createManualClock();
   const zones = {
     'y.example': { MX: many(5).map((n) => `${n} mx${n}.y.example`) },
@@ -62,12 +62,12 @@ test('opening a connection ends at its deadline, however many hosts a destinatio
   await given({ zones, deliver: { clock, timeouts, limits: { openMs: 120_000 } } });
   const silent = await Promise.all(many(5).map((n) => scene.anotherSink(`127.0.2.${n + 1}`, { greeting: 'silent' })));
   const sent = scene.send('a@y.example');
-  for (const [n, waitMs] of [50_000, 50_000, 20_000].entries()) {
+  for (const [n, waitMs] of [30_000, 30_000, 30_000, 30_000].entries()) {
     await silent[n]?.waitFor((sink) => sink.counts.connections === 1);
     clock.advance(waitMs);
   }
   expect(await sent).toMatchObject([{ kind: 'deferred' }]);
-  expect(silent.map((sink) => sink.counts.connections)).toEqual([1, 1, 1, 0, 0]);
+  expect(silent.map((sink) => sink.counts.connections)).toEqual([1, 1, 1, 1, 0]);
 });
 
 test('the deadline shortens the timeout of a single step', async () => {

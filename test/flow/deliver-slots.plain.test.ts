@@ -52,7 +52,7 @@ test('sites that wait for an address are tried again when it fails, so that they
   const silent = createCapacity(40, 2);
   const waiting = Array.from({ length: 10 }, () => createWish('crowd', [silent]));
   const why = { kind: 'deferred', reason: 'timeout', detail: 'no reply' } as const;
-  silent.failed('crowd', why);
+  silent.failed('crowd', { outcome: why });
   expect(silent.backOff.why).toBe(why);
   expect(waiting.slice(2).every(({ tries }) => tries === 2)).toBe(true);
 });

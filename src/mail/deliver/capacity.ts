@@ -213,18 +213,23 @@ export class Capacity {
     this.#connects?.take();
   }
 
-  opened(tenant: string): void {
-    this.#held.leave(tenant);
+  /** Records that an opening takes so long that it no longer counts among those of the tenant. */
+  opensSlowly(tenant: string): void {
     this.#openings?.leave(tenant);
+  }
+
+  opened(tenant: string, isSlow = false): void {
+    this.#held.leave(tenant);
+    if (!isSlow) this.#openings?.leave(tenant);
     this.#opening -= 1;
     this.#sessions += 1;
     this.backOff.answered();
   }
 
   /** `outcome`: what the failure says about the place; undefined if it says nothing about other mail. */
-  failed(tenant: string, outcome?: Deferral): void {
+  failed(tenant: string, { outcome, isSlow = false }: { outcome?: Deferral | undefined; isSlow?: boolean }): void {
     this.#held.leave(tenant);
-    this.#openings?.leave(tenant);
+    if (!isSlow) this.#openings?.leave(tenant);
     this.#opening -= 1;
     if (outcome) this.backOff.failed(outcome);
     if (outcome) this.#wakeAll();

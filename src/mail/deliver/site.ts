@@ -11,6 +11,10 @@ import { addressOutcome, allFailed, asDown, notTried, tookTooLong, type FailedTa
 import type { Opened, SmtpSession } from './smtp-session.ts';
 import { WaitersByTenant } from './waiters-by-tenant.ts';
 
+/** A host that is silent leaves at least this much time to each of the others. */
+const TARGET_MS_MIN = 30_000;
+/** An opening that takes longer is probably to a silent host, and does not keep the tenant from opening others. */
+const SLOW_OPENING_MS = 10_000;
 /** A connection whose place others wait for is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
@@ -36,6 +40,8 @@ export const STOPPING: JobOutcome = {
 
 interface Waiter {
   tenant: string;
+  /** Only a connection that has carried no message yet will do. */
+  isFresh: boolean;
   settle: (lease: Lease) => void;
 }
 
@@ -87,6 +93,8 @@ export class Site {
   #openings = new Map<string, number>();
   #openingCount = 0;
   #closing = 0;
+  /** The last refusal came while another connection worked. */
+  #isOnlyFull = false;
   /** Leased sessions, including those whose connection is gone. */
   #leases = 0;
   #stopping = new AbortController();
@@ -116,7 +124,7 @@ export class Site {
         if (!this.#waiting.has(tenant)) this.#dropWish(tenant);
         resolve(lease);
       };
-      const waiter: Waiter = { tenant, settle };
+      const waiter: Waiter = { tenant, isFresh: fresh, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(tenant, waiter, fresh ? 'first' : 'last');
       this.#tryFor(tenant);
@@ -170,12 +178,12 @@ export class Site {
       const idle = [...this.#idle.keys()].findLast((session) => mayUse(session, tenant));
       if (!idle) break;
       this.#unpark(idle);
-      this.#lease(idle);
+      if (!this.#lease(idle)) break;
     }
     if (!this.#waiting.has(tenant) || this.#stopping.signal.aborted) return;
     const why = this.#failures.findTenantDeferral(tenant);
     if (why) return refuse(this.#waiting.takeAllFrom(tenant), asDown(why));
-    if (this.#failures.all.why) {
+    if (this.#failures.all.why && !this.#mayProbe) {
       // A server that limits connections still serves the established ones, so the waiters may wait for those.
       if (this.#sessions.size + this.#openingCount === 0)
         refuse(this.#waiting.takeAllFrom(tenant), asDown(this.#failures.all.why));
@@ -184,6 +192,11 @@ export class Site {
     }
     if (!this.#blocked.has(tenant)) while (this.#wantsOpening(tenant) && this.#mayOpen(tenant)) void this.#open(tenant);
     this.#awaitShare(tenant);
+  }
+
+  /** The servers refused only connections beside others, so they are asked again when there is none. */
+  get #mayProbe(): boolean {
+    return this.#isOnlyFull && this.#sessions.size === 0;
   }
 
   /** Until the servers have greeted us, only one connection is being opened, and then one for each waiter. */
@@ -241,23 +254,30 @@ export class Site {
   }
 
   async #open(tenant: string): Promise<void> {
-    const { capacities, onFewer } = this.#options;
+    const { capacities, clock, onFewer } = this.#options;
     this.#openingCount += 1;
     this.#openings.set(tenant, (this.#openings.get(tenant) ?? 0) + 1);
     for (const capacity of capacities) capacity.opens(tenant);
     this.#hadTurn(tenant);
+    let isSlow = false;
+    const cancelSlow = clock.timer(SLOW_OPENING_MS, () => {
+      isSlow = true;
+      for (const capacity of capacities) capacity.opensSlowly(tenant);
+      wakeWaiting(capacities);
+    });
     const end = await this.#openFirst(tenant);
+    cancelSlow();
     // From here on in one turn, because until then the connection is counted nowhere.
     this.#openingCount -= 1;
     const left = (this.#openings.get(tenant) ?? 0) - 1;
     if (left > 0) this.#openings.set(tenant, left);
     else this.#openings.delete(tenant);
     if (end.kind === 'open') {
-      for (const capacity of end.session.capacities) capacity.opened(tenant);
+      for (const capacity of end.session.capacities) capacity.opened(tenant, isSlow);
       this.#failures.all.answered();
       this.#adopt(end.session);
     } else {
-      for (const capacity of capacities) capacity.failed(tenant);
+      for (const capacity of capacities) capacity.failed(tenant, { isSlow });
       if (end.kind === 'blocked') this.#awaitAddress(tenant, end);
       else if (end.kind !== 'unneeded') this.#openingFailed(end);
       onFewer();
@@ -276,7 +296,7 @@ export class Site {
     if (route.kind !== 'route') return route;
     const failures: FailedTarget[] = [];
     let leftMs = openMs;
-    for (const target of route.targets) {
+    for (const [index, target] of route.targets.entries()) {
       if (this.#waiting.size === 0) return { kind: 'unneeded' };
       if (leftMs <= 0) {
         failures.push(tookTooLong(target, openMs));
@@ -292,7 +312,8 @@ export class Site {
       if (lack) return { kind: 'blocked', address, lack };
       address.opens(tenant);
       const from = clock.now();
-      const opened = await open(target, this.#failures.skipsTls(target.address), leftMs, signal);
+      const shareMs = Math.min(leftMs, Math.max(TARGET_MS_MIN, leftMs / (route.targets.length - index)));
+      const opened = await open(target, this.#failures.skipsTls(target.address), shareMs, signal);
       leftMs -= Math.max(0, clock.now() - from);
       if (opened.kind === 'open') {
         if (opened.handshakeFailed) this.#failures.handshakeFailed(target.address);
@@ -307,7 +328,7 @@ export class Site {
       }
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
-      address.failed(tenant, addressOutcome(failure));
+      address.failed(tenant, { outcome: addressOutcome(failure) });
       if (opened.reply) onRefusal(opened.reply, opened.cause);
       address.wake();
       // A login that one address of a relay refuses is refused by the others, and providers count refusals.
@@ -328,6 +349,7 @@ export class Site {
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
     const isOld = outcome.reason === 'destination_down';
     this.#failures.all.failed(outcome, isOld);
+    this.#isOnlyFull = this.#sessions.size > 0;
     if (!isOld && this.#sessions.size > 0) this.#options.concurrency.refused();
     this.#options.onConcurrency();
     if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
@@ -339,15 +361,33 @@ export class Site {
     this.#lease(session);
   }
 
-  /** Leases the connection to the next waiter that may have it; without one, parks it, or closes it if its place is needed. */
-  #lease(session: PooledSession): void {
-    const waiter = this.#waiting.take((tenant) => mayUse(session, tenant));
-    if (waiter) return waiter.settle(this.#beginLease(waiter.tenant, session));
+  /**
+   * Leases the connection to the next waiter that may have it. Without one, parks it, or closes it if its place is needed, and
+   * returns false.
+   */
+  #lease(session: PooledSession): boolean {
+    const waiter = this.#waiting.take(
+      (tenant) => mayUse(session, tenant),
+      ({ isFresh }) => !isFresh || session.used === 0,
+    );
+    if (waiter) {
+      waiter.settle(this.#beginLease(waiter.tenant, session));
+      return true;
+    }
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
-    if (isOver) return this.#retire(session);
+    if (isOver || this.#hasOnlyFresh(session)) {
+      this.#retire(session);
+      return false;
+    }
     this.#park(session);
     for (const [tenant] of this.#waiting.tenants()) this.#awaitShare(tenant);
     for (const capacity of session.capacities) capacity.makeRoom();
+    return false;
+  }
+
+  /** Whether those that wait need another connection, for which this one only takes up room. */
+  #hasOnlyFresh(session: PooledSession): boolean {
+    return this.#waiting.peek((tenant) => mayUse(session, tenant)) !== undefined;
   }
 
   #beginLease(tenant: string, session: PooledSession): Lease {
@@ -438,7 +478,8 @@ export class Site {
   /** Why a tenant's mail would be deferred without being tried. */
   findDeferral(tenant: string): Deferral | undefined {
     return (
-      this.#failures.findTenantDeferral(tenant) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined)
+      this.#failures.findTenantDeferral(tenant) ??
+      (this.#sessions.size === 0 && !this.#isOnlyFull ? this.#failures.all.why : undefined)
     );
   }
 

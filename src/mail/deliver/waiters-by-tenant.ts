@@ -48,12 +48,12 @@ export class WaitersByTenant<Waiter> {
 
   /** Returns the next waiter whose tenant may have a connection. */
   peek(mayHave: (tenant: string) => boolean): Waiter | undefined {
-    return this.#next(mayHave)?.waiter;
+    return this.#next(mayHave, () => true)?.waiter;
   }
 
-  /** Removes and returns the next waiter whose tenant may have a connection; the tenant goes to the end of the queue. */
-  take(mayHave: (tenant: string) => boolean): Waiter | undefined {
-    const next = this.#next(mayHave);
+  /** Removes and returns the next waiter whose tenant may have this connection; the tenant goes to the end of the queue. */
+  take(mayHave: (tenant: string) => boolean, isServed: (waiter: Waiter) => boolean = () => true): Waiter | undefined {
+    const next = this.#next(mayHave, isServed);
     if (!next) return undefined;
     const { tenant, waiters, waiter } = next;
     this.remove(tenant, waiter);
@@ -62,13 +62,15 @@ export class WaitersByTenant<Waiter> {
     return waiter;
   }
 
-  #next(mayHave: (tenant: string) => boolean): { tenant: string; waiters: Set<Waiter>; waiter: Waiter } | undefined {
+  #next(
+    mayHave: (tenant: string) => boolean,
+    isServed: (waiter: Waiter) => boolean,
+  ): { tenant: string; waiters: Set<Waiter>; waiter: Waiter } | undefined {
     for (const [tenant, waiters] of this.#byTenant) {
       if (!mayHave(tenant)) continue;
       const before = tenantBefore(tenant);
       if (before !== undefined && this.#byTenant.has(before) && mayHave(before)) continue;
-      const [waiter] = waiters;
-      if (waiter !== undefined) return { tenant, waiters, waiter };
+      for (const waiter of waiters) if (isServed(waiter)) return { tenant, waiters, waiter };
     }
     return undefined;
   }
