@@ -1,7 +1,8 @@
 import { addresses, type Scenario } from '../rig/scenario.ts';
 
 export const scenario: Scenario = {
-  title: 'Gmail gets ten messages a minute for half an hour after it reports an unusual rate twice, and more in steps afterwards',
+  title:
+    'Gmail gets ten messages a minute for half an hour after it reports an unusual rate twice, and more in steps afterwards',
   internet: `
     summary = "Gmail that limits messages per minute"
     [[domains]]
