@@ -14,7 +14,7 @@ export interface Scenario {
   /** The mail servers, as a profile in TOML: see config/rehearsals, whose providers it may name and change. */
   internet: string;
   config?: DeepPartial<Config>;
-  /** false leaves out how many connections there were, which depends on how quickly each reply arrived. */
+  /** false leaves out connections, and refusals of too many, which depend on how quickly each reply arrived. */
   countsConnections?: false;
   run: (stage: Stage) => Promise<void>;
   /** The account that is expected in the end. */
@@ -244,7 +244,9 @@ function describeReceivers(
       `${seen.maxMessagesPerMinute({ provider })} accepted in a minute`;
     const accepted = `${provider} accepted ${count(messages.length, 'message')}${when}`;
     lines.push(`${accepted}${countsConnections === false ? '' : how}${plain}`);
-    const refusals = seen.refusals.filter((one) => one.provider === provider);
+    const refusals = seen.refusals.filter(
+      (one) => one.provider === provider && !(countsConnections === false && ABOUT_CONNECTIONS.has(one.cause)),
+    );
     for (const [what, those] of Map.groupBy(
       refusals,
       ({ stage, cause, reply }) => `${stage}: ${cause} ${shorten(reply)}`,
@@ -261,6 +263,8 @@ function describeReceivers(
     lines.push(`reports: ${those.length} × ${what}`);
   return lines;
 }
+
+const ABOUT_CONNECTIONS: ReadonlySet<string> = new Set(['connections', 'messages-per-connection']);
 
 /** Returns the codes of a reply and the beginning of its text. */
 const shorten = (reply: string): string =>

@@ -22,8 +22,6 @@ export const scenario: Scenario = {
   },
   account: `
     small-server accepted 20 messages from 0:00 to 0:01
-      refused 3 × at greeting: connections 421 Too many concurrent SMTP connections from this IP addres from 0:00 to 0:00
-      refused 1 × at mail: messages-per-connection 421 Too many messages received in one connection from 0:00 to 0:00
     20 emails: queued, sent, delivered
     queue: empty
     limit: pi.club.example connections 1 until 0:30 because of 421 Too many concurrent SMTP connections from this IP addres

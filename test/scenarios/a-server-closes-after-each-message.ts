@@ -14,12 +14,12 @@ export const scenario: Scenario = {
   `,
   countsConnections: false,
   async run({ send, pass }) {
-    await send(addresses(10, 'shop.example'));
+    await send(addresses(20, 'shop.example'));
     await pass('1 min');
   },
   account: `
-    shop accepted 10 messages from 0:00 to 0:00
-    10 emails: queued, sent, delivered
+    shop accepted 20 messages from 0:00 to 0:00
+    20 emails: queued, sent, delivered
     queue: empty
   `,
 };
