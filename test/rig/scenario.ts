@@ -1,3 +1,4 @@
+import { pbkdf2 } from 'node:crypto';
 import { readProfile, type Behaviour } from '../../src/features/rehearsal/index.ts';
 import { startInternet, type Internet } from '../../src/features/rehearsal/start.ts';
 import { listThrottles } from '../../src/mail/throttles/index.ts';
@@ -13,6 +14,8 @@ export interface Scenario {
   /** The mail servers, as a profile in TOML: see config/rehearsals, whose providers it may name and change. */
   internet: string;
   config?: DeepPartial<Config>;
+  /** false leaves out connections, and refusals of too many, which depend on how quickly each reply arrived. */
+  countsConnections?: false;
   run: (stage: Stage) => Promise<void>;
   /** The account that is expected in the end. */
   account: string;
@@ -22,6 +25,8 @@ export interface Send {
   /** The team that sends; the first one by default. */
   team?: Team;
   from?: string;
+  /** Other fields of each email. */
+  email?: Record<string, unknown>;
 }
 
 export interface Stage {
@@ -30,8 +35,15 @@ export interface Stage {
   team: Team;
   /** Sends one email to each address through the API; returns their ids. */
   send(to: readonly string[], options?: Send): Promise<string[]>;
-  /** Lets that much time pass, such as "90 s", "10 min" or "2 h", while mail is delivered. */
-  pass(time: string): Promise<void>;
+  /**
+   * Lets that much time pass, such as "90 s", "10 min" or "2 h", while mail is delivered. While nothing is under way, the
+   * clock moves in steps of 5 seconds, or of `step` for a long wait.
+   */
+  pass(time: string, step?: string): Promise<void>;
+  /** Lets that much time pass at once, while nothing is going to happen. */
+  skip(time: string): Promise<void>;
+  /** Adds the limits that are in force now to the account, with the time. */
+  noteLimits(): Promise<void>;
   /** Changes how a provider behaves from now on. */
   change: Internet['change'];
   /** Calls an operation of the operator. */
@@ -49,12 +61,14 @@ export type { Behaviour };
 const START = '2026-03-02T10:00:00Z';
 
 /** Runs a scenario with a real app, real sockets and a clock that is moved by hand; returns its account. */
-export async function runScenario({ internet: toml, config, run }: Scenario): Promise<string> {
+export async function runScenario({ internet: toml, config, countsConnections, run }: Scenario): Promise<string> {
   const clock = createManualClock(Date.parse(START));
   await using internet = await startInternet({ profile: readProfile('scenario', toml), clock });
   await using scene = await startScene({
     clock,
     networkWaits: 'by hand',
+    // No jitter: the account shows times.
+    random: () => 0.5,
     roles: ['http', 'delivery', 'receiving'],
     config: { ...config, delivery: { smtp_port: internet.smtpPort, poll_ms: 5_000, ...config?.delivery } },
   });
@@ -76,7 +90,7 @@ export async function runScenario({ internet: toml, config, run }: Scenario): Pr
     scene,
     internet,
     team,
-    async send(to, { team: sender = team, from } = {}) {
+    async send(to, { team: sender = team, from, email } = {}) {
       const domain = domains.get(sender.id) ?? (await sender.domain()).name;
       domains.set(sender.id, domain);
       const made: string[] = [];
@@ -86,6 +100,7 @@ export async function runScenario({ internet: toml, config, run }: Scenario): Pr
           to: address,
           subject: 'Hello',
           text: 'Hello.',
+          ...email,
         }));
         const { status, body } = await scene.api('POST', '/emails/batch', { key: sender.key, body: emails });
         if (status !== 200) throw new Error(`sending failed: ${JSON.stringify(body)}`);
@@ -95,7 +110,16 @@ export async function runScenario({ internet: toml, config, run }: Scenario): Pr
       await settle(scene, internet);
       return made;
     },
-    pass: (time) => pass(scene, internet, { clock, ms: readTime(time) }),
+    pass: (time, step = '5 s') => pass(scene, internet, { clock, ms: readTime(time), stepMs: readTime(step) }),
+    async skip(time) {
+      await settle(scene, internet);
+      clock.advance(readTime(time));
+      await settle(scene, internet);
+    },
+    async noteLimits() {
+      const limits = await describeLimits(scene, Date.parse(START));
+      notes.push(`${since(Date.parse(START), clock.now())} ${limits.length === 0 ? 'no limit' : limits.join('; ')}`);
+    },
     change: (provider, behaviour) => internet.change(provider, behaviour),
     async operate(method, target, body) {
       const answer = await scene.api(method, target, { key: operator, ...(body === undefined ? {} : { body }) });
@@ -105,7 +129,7 @@ export async function runScenario({ internet: toml, config, run }: Scenario): Pr
   };
   await run(stage);
   await settle(scene, internet);
-  return [...notes, ...(await writeAccount(stage, ids, operator))].join('\n');
+  return [...notes, ...(await writeAccount(stage, ids, { operator, countsConnections }))].join('\n');
 }
 
 function readTime(time: string): number {
@@ -116,26 +140,31 @@ function readTime(time: string): number {
 }
 
 const TURNS_QUIET = 12;
+/** While mail is under way. */
+const TURNS_BUSY = 100;
+const THREADS = 4;
+/** More work than a signature. */
+const THREAD_WORK = 2_000;
 const STEP_IN_FLIGHT_MS = 1_000;
-const STEP_MS = 5_000;
 
 /** Moves the clock on in steps, each of which begins when nothing happens any more on any side. */
 async function pass(
   scene: Scene,
   internet: Internet,
-  { clock, ms }: { clock: ManualClock; ms: number },
+  { clock, ms, stepMs }: { clock: ManualClock; ms: number; stepMs: number },
 ): Promise<void> {
   const until = clock.steady() + ms;
   while (clock.steady() < until) {
     await settle(scene, internet);
     const isBusy = (scene.app.queue?.inFlight() ?? 0) > 0;
-    clock.advance(Math.min(until - clock.steady(), isBusy ? STEP_IN_FLIGHT_MS : STEP_MS));
+    clock.advance(Math.min(until - clock.steady(), isBusy ? STEP_IN_FLIGHT_MS : stepMs));
   }
   await settle(scene, internet);
 }
 
 /** Resolves when nothing has happened for some turns of the event loop, at the receivers, in the queue or in the database. */
-async function settle({ app }: Scene, { seen }: Internet): Promise<void> {
+async function settle({ app }: Scene, internet: Internet): Promise<void> {
+  const { seen } = internet;
   const describe = (): string =>
     [
       seen.connections.length,
@@ -144,18 +173,42 @@ async function settle({ app }: Scene, { seen }: Internet): Promise<void> {
       seen.countOpen(),
       app.queue?.inFlight(),
     ].join();
+  const isReading = (): boolean => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
   for (let isQuiet = false; !isQuiet;) {
     const before = describe();
-    for (let turn = 0; turn < TURNS_QUIET; turn++) await new Promise((next) => setImmediate(next));
+    await turns(TURNS_QUIET);
+    let isIdle = false;
+    void app.queue?.idle().then(() => (isIdle = true));
+    await turns(1);
+    if (!isIdle) {
+      await turns(TURNS_BUSY);
+      await threadsIdle();
+      await turns(TURNS_BUSY);
+    }
     await app.world.commits.settled();
-    isQuiet = before === describe();
+    await internet.settled();
+    isQuiet = before === describe() && !isReading();
   }
 }
 
-async function writeAccount({ scene, internet }: Stage, ids: readonly string[], operator: string): Promise<string[]> {
+/** Messages are signed in the thread pool: resolves when each thread has done something new. */
+async function threadsIdle(): Promise<void> {
+  const work = (): Promise<void> => new Promise((done) => pbkdf2('', '', THREAD_WORK, 16, 'sha256', () => done()));
+  await Promise.all(Array.from({ length: THREADS }, work));
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((next) => setImmediate(next));
+}
+
+async function writeAccount(
+  { scene, internet }: Stage,
+  ids: readonly string[],
+  { operator, countsConnections }: { operator: string; countsConnections: false | undefined },
+): Promise<string[]> {
   const start = Date.parse(START);
   return [
-    ...describeReceivers(internet, start),
+    ...describeReceivers(internet, start, countsConnections),
     ...(await describeEmails(scene, ids)),
     ...(await describeSuppressions(scene)),
     ...(await describeQueue(scene, operator, start)),
@@ -171,7 +224,11 @@ function since(start: number, at: number): string {
 
 const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`;
 
-function describeReceivers({ seen, receivers }: Internet, start: number): string[] {
+function describeReceivers(
+  { seen, receivers }: Internet,
+  start: number,
+  countsConnections: false | undefined,
+): string[] {
   const lines: string[] = [];
   for (const { name: provider } of receivers) {
     const connections = seen.connections.filter((one) => one.provider === provider);
@@ -181,13 +238,15 @@ function describeReceivers({ seen, receivers }: Internet, start: number): string
     const when =
       times.length === 0 ? '' : ` from ${since(start, Math.min(...times))} to ${since(start, Math.max(...times))}`;
     const plain = connections.some(({ isSecure, messages: some }) => some > 0 && !isSecure) ? ', some without TLS' : '';
-    lines.push(
-      `${provider} accepted ${count(messages.length, 'message')}${when}; ${count(connections.length, 'connection')}, ` +
-        `at most ${seen.maxConnections({ provider })} at once, ` +
-        `${Math.max(0, ...seen.messagesPerConnection({ provider }))} messages on one, ` +
-        `${seen.maxMessagesPerMinute({ provider })} accepted in a minute${plain}`,
+    const how =
+      `; ${count(connections.length, 'connection')}, at most ${seen.maxConnections({ provider })} at once, ` +
+      `${Math.max(0, ...seen.messagesPerConnection({ provider }))} messages on one, ` +
+      `${seen.maxMessagesPerMinute({ provider })} accepted in a minute`;
+    const accepted = `${provider} accepted ${count(messages.length, 'message')}${when}`;
+    lines.push(`${accepted}${countsConnections === false ? '' : how}${plain}`);
+    const refusals = seen.refusals.filter(
+      (one) => one.provider === provider && !(countsConnections === false && ABOUT_CONNECTIONS.has(one.cause)),
     );
-    const refusals = seen.refusals.filter((one) => one.provider === provider);
     for (const [what, those] of Map.groupBy(
       refusals,
       ({ stage, cause, reply }) => `${stage}: ${cause} ${shorten(reply)}`,
@@ -204,6 +263,8 @@ function describeReceivers({ seen, receivers }: Internet, start: number): string
     lines.push(`reports: ${those.length} × ${what}`);
   return lines;
 }
+
+const ABOUT_CONNECTIONS: ReadonlySet<string> = new Set(['connections', 'messages-per-connection']);
 
 /** Returns the codes of a reply and the beginning of its text. */
 const shorten = (reply: string): string =>
