@@ -25,7 +25,7 @@ export const scenario: Scenario = {
     await pass('10 min');
   },
   account: `
-    shop accepted 5 messages from 0:02 to 0:02
+    shop accepted 5 messages from 0:01 to 0:01
     silent accepted 0 messages
     5 emails: queued, sent, delivered
     queue: empty

@@ -20,8 +20,11 @@ export interface CapacityOptions {
   random: () => number;
 }
 
-/** What a tenant lacks for a connection: room for another one, more of a fair share, or permission to connect at this moment. */
-export type Lack = 'room' | 'share' | 'pace';
+/**
+ * What a tenant lacks for a connection: room for another one, more of a fair share, permission to connect at this moment, or
+ * more of the part of its share that is for servers which failed lately.
+ */
+export type Lack = 'room' | 'share' | 'pace' | 'trust';
 
 /** A tenant's wish for a connection to a site, while a capacity has none for it. */
 export interface Wish {
@@ -108,7 +111,12 @@ export class Capacity {
   #connects: Spacing | undefined;
   /** How to close each idle connection, the longest idle first. */
   #idle = new Map<object, () => void>();
-  #lines: Record<Lack, Line> = { room: new Line(), share: new Line(), pace: new Line() };
+  #lines: Record<Lack, Line> = {
+    room: new Line(),
+    share: new Line(),
+    pace: new Line(),
+    trust: new Line(),
+  };
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: CapacityOptions) {
@@ -128,8 +136,8 @@ export class Capacity {
   }
 
   get isForgettable(): boolean {
-    const waiting = this.#lines.room.size + this.#lines.share.size + this.#lines.pace.size;
-    return this.connections + waiting + this.#held.used === 0 && this.backOff.isForgettable;
+    const isQuiet = Object.values(this.#lines).every((line) => line.size === 0);
+    return isQuiet && this.connections + this.#held.used === 0 && this.backOff.isForgettable;
   }
 
   /** Changes how many connections there may be, and how many may be opened per minute. Connections that are too many end after their message. */
@@ -148,11 +156,17 @@ export class Capacity {
     return this.#sessions - this.#leaving > this.#connectionsMax;
   }
 
-  /** What the tenant lacks for another connection; undefined if it may open one. */
-  lackFor(tenant: string): Lack | undefined {
+  /** What the tenant lacks for another connection; undefined if it may open one. `isDoubtful`: the servers failed lately. */
+  lackFor(tenant: string, isDoubtful = false): Lack | undefined {
     if (!this.#hasRoom) return 'room';
     if (!this.#held.fits(tenant) || this.#openings?.fits(tenant) === false) return 'share';
+    if (isDoubtful && !this.#trusts(tenant)) return 'trust';
     return this.#connects !== undefined && this.#connects.waitMs > 0 ? 'pace' : undefined;
+  }
+
+  /** Openings to servers that failed lately leave some of the tenant's share to the others. */
+  #trusts(tenant: string): boolean {
+    return this.#openings === undefined || this.#openings.held(tenant) + 1 <= this.#openings.free / 2;
   }
 
   get #hasRoom(): boolean {
@@ -231,8 +245,10 @@ export class Capacity {
     this.#held.leave(tenant);
     if (!isSlow) this.#openings?.leave(tenant);
     this.#opening -= 1;
-    if (outcome) this.backOff.failed(outcome);
-    if (outcome) this.#wakeAll();
+    // Beside a connection that works, a failure says only that there are too many.
+    if (!outcome || this.#sessions > 0) return;
+    this.backOff.failed(outcome);
+    this.#wakeAll();
   }
 
   /** Records that an established connection broke in a way that concerns all mail. */
@@ -259,6 +275,7 @@ export class Capacity {
   mayTry(lack: Lack, tenant: string): boolean {
     if (lack === 'room') return this.#hasRoom && this.fits(tenant);
     if (lack === 'share') return this.fits(tenant) && this.#openings?.fits(tenant) !== false;
+    if (lack === 'trust') return this.#trusts(tenant);
     return this.#connects === undefined || this.#connects.waitMs === 0;
   }
 
@@ -281,7 +298,7 @@ export class Capacity {
   }
 }
 
-const LACKS: readonly Lack[] = ['share', 'room', 'pace'];
+const LACKS: readonly Lack[] = ['share', 'room', 'pace', 'trust'];
 
 /**
  * Lets sites that wait for these capacities try again: in each line tenants take turns, and of several lines the wish that has

@@ -206,8 +206,9 @@ export class Site {
   }
 
   #mayOpen(tenant: string): boolean {
+    const isDoubtful = this.#sessions.size === 0 && !this.#failures.all.isForgettable;
     for (const capacity of this.#options.capacities) {
-      const lack = capacity.lackFor(tenant);
+      const lack = capacity.lackFor(tenant, isDoubtful);
       if (lack === undefined) continue;
       capacity.wait(lack, this.#wish(tenant));
       return false;
@@ -259,6 +260,8 @@ export class Site {
     this.#openings.set(tenant, (this.#openings.get(tenant) ?? 0) + 1);
     for (const capacity of capacities) capacity.opens(tenant);
     this.#hadTurn(tenant);
+    // A refusal beside other connections, even closing ones, says only that there were too many.
+    const isBeside = this.#sessions.size + this.#closing > 0;
     let isSlow = false;
     const cancelSlow = clock.timer(SLOW_OPENING_MS, () => {
       isSlow = true;
@@ -279,7 +282,7 @@ export class Site {
     } else {
       for (const capacity of capacities) capacity.failed(tenant, { isSlow });
       if (end.kind === 'blocked') this.#awaitAddress(tenant, end);
-      else if (end.kind !== 'unneeded') this.#openingFailed(end);
+      else if (end.kind !== 'unneeded') this.#openingFailed(end, isBeside);
       onFewer();
     }
     // Sites that have waited for the room come before the next wishes of this one.
@@ -344,15 +347,16 @@ export class Site {
     address.wait(lack, this.#wish(tenant));
   }
 
-  #openingFailed(outcome: JobOutcome): void {
+  #openingFailed(outcome: JobOutcome, isBeside: boolean): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
     const isOld = outcome.reason === 'destination_down';
     this.#failures.all.failed(outcome, isOld);
-    this.#isOnlyFull = this.#sessions.size > 0;
-    if (!isOld && this.#sessions.size > 0) this.#options.concurrency.refused();
-    this.#options.onConcurrency();
-    if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
+    this.#isOnlyFull = isBeside && !isOld;
+    if (this.#isOnlyFull) {
+      this.#options.concurrency.refused();
+      this.#options.onConcurrency();
+    } else if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
   }
 
   #adopt(session: PooledSession): void {
