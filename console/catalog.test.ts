@@ -110,6 +110,7 @@ it('an action keeps the key that people know, because changing this list moves a
     findings: e examine
     team list: c create, s switch
     webhooks parked: e replay
+    providers list: s suspend, e resume, d reset
     queue list: o hold, e retry, d drop
     queue holds: e release
     received list: d delete
@@ -135,11 +136,12 @@ it('the digit keys open the ten most used screens', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator sees the queue, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
+it('an operator sees the queue, the providers, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual([
     'destinations',
     'queue',
     'holds',
+    'providers',
     'certificates',
     'oauth-clients',
     'operator-audit',
@@ -152,6 +154,7 @@ it('an operator sees the queue, the apps, the certificates, the audit log and th
     ['hold', 'retry', 'drop'],
     ['hold', 'retry', 'drop'],
     ['release'],
+    ['suspend', 'resume', 'reset'],
     ['renew'],
     ['disable', 'enable'],
     [],

@@ -28,6 +28,7 @@ const FIRST = [
   'destinations',
   'queue',
   'holds',
+  'providers',
 ];
 
 const every: readonly Section[] = [

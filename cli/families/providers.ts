@@ -48,8 +48,6 @@ const describeChange = ({ removed, deliveries }: { removed: number; deliveries: 
 export const providers = withRemaining({
   summary: 'show mail by mailbox provider, and suspend and resume providers',
   isOperators: true,
-  isUsual: 'list' as const,
-  noun: 'a provider',
   list: declareList('listProviders', {
     fields: {
       id: { label: 'Provider', kind: 'name' },

@@ -31,21 +31,21 @@ import { callAndSee } from '../parked-events.ts';
 
 /** Returns the name by which people know an item. */
 export function findTitle(item: object): string {
-  const { name, subject, email, endpoint, type, key, destination, action, summary, id, ...more } = item as Readonly<
-    Record<string, unknown>
-  >;
+  const { name, title, subject, email, endpoint, type, key, destination, action, summary, id, ...more } =
+    item as Readonly<Record<string, unknown>>;
   // For an app: its own name, or that of the app which was authorized.
   const app = more.client_name ?? (more.client as { name?: unknown } | undefined)?.name;
-  const title = [name, subject, email, endpoint, type, key, destination, action, summary, app, id].find(
+  const first = [name, title, subject, email, endpoint, type, key, destination, action, summary, app, id].find(
     (text) => typeof text === 'string' && text !== '',
   );
-  return String(title ?? '');
+  return String(first ?? '');
 }
 
 /** The same, by the end of its id if it has no other name. */
 export function findShortTitle(item: { id?: unknown }): string {
   const title = findTitle(item);
-  return title === item.id ? title.slice(-8) : title;
+  // Some ids are names, such as that of a mail server.
+  return title === item.id && /[0-9a-f]{8}$/i.test(title) ? title.slice(-8) : title;
 }
 
 const NAMES_NOTHING: readonly Field<never>['kind'][] = ['id', 'state', 'time', 'moment', 'long', 'body'];

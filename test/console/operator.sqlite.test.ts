@@ -216,6 +216,25 @@ describe('the console of an operator', () => {
     expect(after.attempts).toBe(before.attempts + 1);
   });
 
+  it('shows a provider with its limits, and suspends and resumes it', async () => {
+    await seat.resize(100, 30);
+    await go('providers', /^ providers +\d+\/\d+$/m);
+    await seat.press('g');
+    await seat.sees(/^› mx\.sink\.test/m);
+    await seat.press('s');
+    await seat.sees('› minutes *', 'reason *');
+    await seat.type('60');
+    await seat.press('Down');
+    await seat.type('They move');
+    await seat.press('Enter');
+    await seat.sees(/Nothing is sent to mx\.sink\.test until .* UTC\./);
+    await seat.press('Escape');
+    await seat.press('Enter');
+    await seat.sees(/^ providers › mx\.sink\.test/m, /Limits +suspended until [^]*They/, 'delivery.idle_seconds');
+    await seat.press('e', 'y');
+    await seat.sees('1 limit removed; ');
+  });
+
   it('requires a reason and the name for a drop, and the audit log has it', async () => {
     await go('destinations', /example\.net/);
     await seat.press('g');

@@ -244,6 +244,13 @@ const changes: Record<
     body: { email_id: await tried(), reason: 'x' },
     subject: null,
   }),
+  suspendProvider: async () => ({
+    path: '/operator/providers/google/suspend',
+    body: { minutes: 5, reason: 'x' },
+    subject: 'google',
+  }),
+  resumeProvider: async () => ({ path: `${await suspendedProvider()}/resume`, subject: 'google' }),
+  resetProvider: async () => ({ path: `${await suspendedProvider()}/reset`, subject: 'google' }),
   renewCertificates: async () => {
     await keepWanted(scene.app.world);
     return { path: '/operator/certificates/renew', body: {}, subject: null };
@@ -319,6 +326,12 @@ const newDomain = async () =>
 async function registered(): Promise<string> {
   const { clientId } = await createOauth(scene).register();
   return (await scene.api('GET', `/operator/oauth-clients?search=${clientId}`, { key: operator })).body.data[0].id;
+}
+
+async function suspendedProvider(): Promise<string> {
+  const body = { minutes: 5, reason: 'x' };
+  await scene.api('POST', '/operator/providers/google/suspend', { key: operator, body });
+  return '/operator/providers/google';
 }
 
 async function tried(): Promise<string> {
