@@ -1,6 +1,7 @@
 import { readProfile, type Behaviour } from '../../src/features/rehearsal/index.ts';
 import { startInternet, type Internet } from '../../src/features/rehearsal/start.ts';
 import { listThrottles } from '../../src/mail/throttles/index.ts';
+import { stopwatch } from '../../src/platform/clock.ts';
 import type { Config, DeepPartial } from '../../src/platform/config/index.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import type { DnsRecords, DnsType } from './dns.ts';
@@ -13,6 +14,8 @@ export interface Scenario {
   /** The mail servers, as a profile in TOML: see config/rehearsals, whose providers it may name and change. */
   internet: string;
   config?: DeepPartial<Config>;
+  /** Many things happen at once, so that the account tells whether the limits of receivers held instead of how close it was. */
+  isCrowded?: boolean;
   run: (stage: Stage) => Promise<void>;
   /** The account that is expected in the end. */
   account: string;
@@ -32,6 +35,10 @@ export interface Stage {
   send(to: readonly string[], options?: Send): Promise<string[]>;
   /** Lets that much time pass, such as "90 s", "10 min" or "2 h", while mail is delivered. */
   pass(time: string): Promise<void>;
+  /** Lets that much time pass at once, while nothing is going to happen. */
+  skip(time: string): Promise<void>;
+  /** Adds the limits that are in force now to the account, with the time. */
+  noteLimits(): Promise<void>;
   /** Changes how a provider behaves from now on. */
   change: Internet['change'];
   /** Calls an operation of the operator. */
@@ -49,12 +56,14 @@ export type { Behaviour };
 const START = '2026-03-02T10:00:00Z';
 
 /** Runs a scenario with a real app, real sockets and a clock that is moved by hand; returns its account. */
-export async function runScenario({ internet: toml, config, run }: Scenario): Promise<string> {
+export async function runScenario({ internet: toml, config, isCrowded = false, run }: Scenario): Promise<string> {
   const clock = createManualClock(Date.parse(START));
   await using internet = await startInternet({ profile: readProfile('scenario', toml), clock });
   await using scene = await startScene({
     clock,
     networkWaits: 'by hand',
+    // No jitter: the account shows times.
+    random: () => 0.5,
     roles: ['http', 'delivery', 'receiving'],
     config: { ...config, delivery: { smtp_port: internet.smtpPort, poll_ms: 5_000, ...config?.delivery } },
   });
@@ -92,10 +101,20 @@ export async function runScenario({ internet: toml, config, run }: Scenario): Pr
         made.push(...(body.data as { id: string }[]).map(({ id }) => id));
       }
       ids.push(...made);
-      await settle(scene, internet);
+      await settle(scene, internet, QUIET_AFTER_SENDING_MS);
       return made;
     },
     pass: (time) => pass(scene, internet, { clock, ms: readTime(time) }),
+    async skip(time) {
+      await settle(scene, internet);
+      clock.advance(readTime(time));
+      await settle(scene, internet);
+    },
+    async noteLimits() {
+      await settle(scene, internet, QUIET_AFTER_SENDING_MS);
+      const limits = await describeLimits(scene, Date.parse(START));
+      notes.push(`${since(Date.parse(START), clock.now())} ${limits.length === 0 ? 'no limit' : limits.join('; ')}`);
+    },
     change: (provider, behaviour) => internet.change(provider, behaviour),
     async operate(method, target, body) {
       const answer = await scene.api(method, target, { key: operator, ...(body === undefined ? {} : { body }) });
@@ -105,7 +124,7 @@ export async function runScenario({ internet: toml, config, run }: Scenario): Pr
   };
   await run(stage);
   await settle(scene, internet);
-  return [...notes, ...(await writeAccount(stage, ids, operator))].join('\n');
+  return [...notes, ...(await writeAccount(stage, { ids, operator, isCrowded }))].join('\n');
 }
 
 function readTime(time: string): number {
@@ -116,11 +135,18 @@ function readTime(time: string): number {
 }
 
 const TURNS_QUIET = 12;
+/** Real time in which nothing may happen while mail is under way: the database and the signing of mail take longer than some turns. */
+const QUIET_MS = 10;
+const QUIET_AFTER_SENDING_MS = 100;
 const STEP_IN_FLIGHT_MS = 1_000;
 const STEP_MS = 5_000;
 
 /** Moves the clock on in steps, each of which begins when nothing happens any more on any side. */
-async function pass(scene: Scene, internet: Internet, { clock, ms }: { clock: ManualClock; ms: number }): Promise<void> {
+async function pass(
+  scene: Scene,
+  internet: Internet,
+  { clock, ms }: { clock: ManualClock; ms: number },
+): Promise<void> {
   const until = clock.steady() + ms;
   while (clock.steady() < until) {
     await settle(scene, internet);
@@ -131,21 +157,40 @@ async function pass(scene: Scene, internet: Internet, { clock, ms }: { clock: Ma
 }
 
 /** Resolves when nothing has happened for some turns of the event loop, at the receivers, in the queue or in the database. */
-async function settle({ app }: Scene, { seen }: Internet): Promise<void> {
+async function settle({ app, clock }: Scene, { seen }: Internet, quietMs = QUIET_MS): Promise<void> {
   const describe = (): string =>
-    [seen.connections.length, seen.messages.length, seen.refusals.length, seen.countOpen(), app.queue?.inFlight()].join();
+    [
+      seen.connections.length,
+      seen.messages.length,
+      seen.refusals.length,
+      seen.countOpen(),
+      app.queue?.inFlight(),
+    ].join();
+  const isUnderWay = async (): Promise<boolean> => {
+    if ((app.queue?.inFlight() ?? 0) > 0) return true;
+    const due = 'select 1 as one from deliveries where lease_owner is null and hold_id is null and due_at <= ? limit 1';
+    return (await app.world.db.get(due, [clock.now()])) !== undefined;
+  };
   for (let isQuiet = false; !isQuiet;) {
     const before = describe();
-    for (let turn = 0; turn < TURNS_QUIET; turn++) await new Promise((next) => setImmediate(next));
+    const leastMs = (await isUnderWay()) ? quietMs : 0;
+    const elapsedMs = stopwatch();
+    for (let turn = 0; turn < TURNS_QUIET || elapsedMs() < leastMs; turn++) {
+      await new Promise((next) => setImmediate(next));
+      if (before !== describe()) break;
+    }
     await app.world.commits.settled();
-    isQuiet = before === describe();
+    isQuiet = before === describe() && (leastMs > 0 || !(await isUnderWay()));
   }
 }
 
-async function writeAccount({ scene, internet }: Stage, ids: readonly string[], operator: string): Promise<string[]> {
+async function writeAccount(
+  { scene, internet }: Stage,
+  { ids, operator, isCrowded }: { ids: readonly string[]; operator: string; isCrowded: boolean },
+): Promise<string[]> {
   const start = Date.parse(START);
   return [
-    ...describeReceivers(internet, start),
+    ...describeReceivers(internet, { start, isCrowded }),
     ...(await describeEmails(scene, ids)),
     ...(await describeSuppressions(scene)),
     ...(await describeQueue(scene, operator, start)),
@@ -161,9 +206,12 @@ function since(start: number, at: number): string {
 
 const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`;
 
-function describeReceivers({ seen, receivers }: Internet, start: number): string[] {
+function describeReceivers(
+  { seen, receivers }: Internet,
+  { start, isCrowded }: { start: number; isCrowded: boolean },
+): string[] {
   const lines: string[] = [];
-  for (const { name: provider } of receivers) {
+  for (const { name: provider, behaviour } of receivers) {
     const connections = seen.connections.filter((one) => one.provider === provider);
     if (connections.length === 0) continue;
     const messages = seen.messages.filter((one) => one.provider === provider);
@@ -171,16 +219,31 @@ function describeReceivers({ seen, receivers }: Internet, start: number): string
     const when =
       times.length === 0 ? '' : ` from ${since(start, Math.min(...times))} to ${since(start, Math.max(...times))}`;
     const plain = connections.some(({ isSecure, messages: some }) => some > 0 && !isSecure) ? ', some without TLS' : '';
-    lines.push(
-      `${provider} accepted ${count(messages.length, 'message')}${when}; ${count(connections.length, 'connection')}, ` +
-        `at most ${seen.maxConnections({ provider })} at once, ` +
-        `${Math.max(0, ...seen.messagesPerConnection({ provider }))} messages on one, ` +
-        `${seen.maxMessagesPerMinute({ provider })} accepted in a minute${plain}`,
-    );
+    if (isCrowded) {
+      const { connections: atOnce, messages_per_connection: onOne } = behaviour;
+      const bounds = [
+        ...(atOnce ? [`${Math.max(atOnce.max, seen.maxConnections({ provider }))} connections at once`] : []),
+        ...(onOne ? [`${Math.max(onOne.max, ...seen.messagesPerConnection({ provider }))} messages on one`] : []),
+      ];
+      lines.push(
+        `${provider} accepted ${count(messages.length, 'message')}${when}; no more than ${bounds.join(', ')}${plain}`,
+      );
+    } else
+      lines.push(
+        `${provider} accepted ${count(messages.length, 'message')}${when}; ${count(connections.length, 'connection')}, ` +
+          `at most ${seen.maxConnections({ provider })} at once, ` +
+          `${Math.max(0, ...seen.messagesPerConnection({ provider }))} messages on one, ` +
+          `${seen.maxMessagesPerMinute({ provider })} accepted in a minute${plain}`,
+      );
     const refusals = seen.refusals.filter((one) => one.provider === provider);
-    for (const [what, those] of Map.groupBy(refusals, ({ stage, cause, reply }) => `${stage}: ${cause} ${shorten(reply)}`)) {
+    for (const [what, those] of Map.groupBy(
+      refusals,
+      ({ stage, cause, reply }) => `${stage}: ${cause} ${shorten(reply)}`,
+    )) {
       const at = those.map((one) => one.at);
-      lines.push(`  refused ${those.length} × at ${what.trim()} from ${since(start, Math.min(...at))} to ${since(start, Math.max(...at))}`);
+      lines.push(
+        `  refused ${those.length} × at ${what.trim()} from ${since(start, Math.min(...at))} to ${since(start, Math.max(...at))}`,
+      );
     }
   }
   const duplicates = seen.duplicates();
@@ -191,7 +254,11 @@ function describeReceivers({ seen, receivers }: Internet, start: number): string
 }
 
 /** Returns the codes of a reply and the beginning of its text. */
-const shorten = (reply: string): string => (reply.split(/\r?\n/, 1)[0] ?? '').replaceAll(/127\.\d+\.\d+\.\d+/g, 'IP').slice(0, 60);
+const shorten = (reply: string): string =>
+  (reply.split(/\r?\n/, 1)[0] ?? '')
+    .replaceAll(/127\.\d+\.\d+\.\d+/g, 'IP')
+    .slice(0, 60)
+    .trimEnd();
 
 async function describeEmails(scene: Scene, ids: readonly string[]): Promise<string[]> {
   const stories = await Promise.all(
@@ -224,7 +291,11 @@ async function describeQueue(scene: Scene, operator: string, start: number): Pro
     return `${destination} ${state}${next} after ${count(attempts, 'attempt')}: ${shorten(last?.reply ?? last?.explanation ?? 'not tried')}`;
   });
   const lines = [...Map.groupBy(waiting, (line) => line)].map(([line, those]) => `queue: ${those.length} × ${line}`);
-  return [...lines.toSorted(), ...(body.has_more ? ['queue: and more'] : []), ...(lines.length === 0 ? ['queue: empty'] : [])];
+  return [
+    ...lines.toSorted(),
+    ...(body.has_more ? ['queue: and more'] : []),
+    ...(lines.length === 0 ? ['queue: empty'] : []),
+  ];
 }
 
 async function describeLimits({ app, clock }: Scene, start: number): Promise<string[]> {

@@ -32,6 +32,8 @@ export interface SceneOptions {
   ratePerSecond?: number;
   /** Whether waits for mail servers follow the scene's clock; otherwise they take real time. */
   networkWaits?: 'by hand';
+  /** The source of randomness, for tests in which jitter would blur times. */
+  random?: () => number;
   /** Certificates that the app trusts when it fetches something. */
   trustedCa?: readonly string[];
   /** The payment provider; none by default. */
@@ -182,7 +184,8 @@ async function settled(app: App, waitFor: (what: string, work: Promise<void>) =>
 }
 
 /** Options that are passed to the app unchanged. */
-const givenTo = ({ trustedCa, payments }: SceneOptions) => ({
+const givenTo = ({ random, trustedCa, payments }: SceneOptions) => ({
+  ...(random ? { random } : {}),
   ...(trustedCa ? { trustedCa } : {}),
   ...(payments ? { payments } : {}),
 });
