@@ -16,6 +16,8 @@ export interface Scenario {
   config?: DeepPartial<Config>;
   /** false leaves out connections, and refusals of too many, which depend on how quickly each reply arrived. */
   countsConnections?: false;
+  /** Many things happen at once, so that the account tells whether the limits of receivers held instead of how close it was. */
+  isCrowded?: true;
   run: (stage: Stage) => Promise<void>;
   /** The account that is expected in the end. */
   account: string;
@@ -61,7 +63,13 @@ export type { Behaviour };
 const START = '2026-03-02T10:00:00Z';
 
 /** Runs a scenario with a real app, real sockets and a clock that is moved by hand; returns its account. */
-export async function runScenario({ internet: toml, config, countsConnections, run }: Scenario): Promise<string> {
+export async function runScenario({
+  internet: toml,
+  config,
+  countsConnections,
+  isCrowded,
+  run,
+}: Scenario): Promise<string> {
   const clock = createManualClock(Date.parse(START));
   await using internet = await startInternet({ profile: readProfile('scenario', toml), clock });
   await using scene = await startScene({
@@ -129,7 +137,7 @@ export async function runScenario({ internet: toml, config, countsConnections, r
   };
   await run(stage);
   await settle(scene, internet);
-  return [...notes, ...(await writeAccount(stage, ids, { operator, countsConnections }))].join('\n');
+  return [...notes, ...(await writeAccount(stage, ids, { operator, countsConnections, isCrowded }))].join('\n');
 }
 
 function readTime(time: string): number {
@@ -204,11 +212,11 @@ async function turns(count: number): Promise<void> {
 async function writeAccount(
   { scene, internet }: Stage,
   ids: readonly string[],
-  { operator, countsConnections }: { operator: string; countsConnections: false | undefined },
+  { operator, ...form }: Form & { operator: string },
 ): Promise<string[]> {
   const start = Date.parse(START);
   return [
-    ...describeReceivers(internet, start, countsConnections),
+    ...describeReceivers(internet, start, form),
     ...(await describeEmails(scene, ids)),
     ...(await describeSuppressions(scene)),
     ...(await describeQueue(scene, operator, start)),
@@ -224,13 +232,15 @@ function since(start: number, at: number): string {
 
 const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`;
 
+type Form = Pick<Scenario, 'countsConnections' | 'isCrowded'>;
+
 function describeReceivers(
   { seen, receivers }: Internet,
   start: number,
-  countsConnections: false | undefined,
+  { countsConnections, isCrowded }: Form,
 ): string[] {
   const lines: string[] = [];
-  for (const { name: provider } of receivers) {
+  for (const { name: provider, behaviour } of receivers) {
     const connections = seen.connections.filter((one) => one.provider === provider);
     if (connections.length === 0) continue;
     const messages = seen.messages.filter((one) => one.provider === provider);
@@ -238,10 +248,16 @@ function describeReceivers(
     const when =
       times.length === 0 ? '' : ` from ${since(start, Math.min(...times))} to ${since(start, Math.max(...times))}`;
     const plain = connections.some(({ isSecure, messages: some }) => some > 0 && !isSecure) ? ', some without TLS' : '';
-    const how =
+    const { connections: atOnce, messages_per_connection: onOne } = behaviour;
+    const bounds = [
+      ...(atOnce ? [`${Math.max(atOnce.max, seen.maxConnections({ provider }))} connections at once`] : []),
+      ...(onOne ? [`${Math.max(onOne.max, ...seen.messagesPerConnection({ provider }))} messages on one`] : []),
+    ];
+    const exact =
       `; ${count(connections.length, 'connection')}, at most ${seen.maxConnections({ provider })} at once, ` +
       `${Math.max(0, ...seen.messagesPerConnection({ provider }))} messages on one, ` +
       `${seen.maxMessagesPerMinute({ provider })} accepted in a minute`;
+    const how = isCrowded ? `; no more than ${bounds.join(', ')}` : exact;
     const accepted = `${provider} accepted ${count(messages.length, 'message')}${when}`;
     lines.push(`${accepted}${countsConnections === false ? '' : how}${plain}`);
     const refusals = seen.refusals.filter(

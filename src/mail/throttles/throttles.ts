@@ -67,8 +67,15 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   const all = (): ThrottleRow[] => [...byPlace.values()].flat();
 
   async function reload(): Promise<void> {
-    await writing;
-    adopt(await listThrottles(db));
+    let rows: ThrottleRow[];
+    let written: Promise<unknown>;
+    // A limit that begins while the rows are being read is not among them.
+    do {
+      written = writing;
+      await written;
+      rows = await listThrottles(db);
+    } while (written !== writing);
+    adopt(rows);
     await advanceExpired();
   }
 
@@ -96,7 +103,15 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
     const now = clock.now();
     const over = all().filter((row) => row.until_at <= now);
     if (over.length === 0) return;
-    const next = new Map(over.map((row) => [row, nextStep(row, { now, id: ids.uuid(), policies })]));
+    const next = new Map<ThrottleRow, ThrottleRow | undefined>();
+    const others = all().filter((row) => !over.includes(row));
+    for (const row of over) {
+      const step = nextStep(row, { now, id: ids.uuid(), policies });
+      // After a suspension, a lower rate that the receiver also asked for still holds, and a place has one limit of a kind.
+      const isLimited = step !== undefined && others.some((other) => isStricter(other, step));
+      next.set(row, isLimited ? undefined : step);
+      if (step && !isLimited) others.push(step);
+    }
     adopt(all().flatMap((row) => (next.has(row) ? (next.get(row) ?? []) : [row])));
     for (const [row, step] of next) write(() => advanceThrottle(db, row, step));
     await writing;
@@ -210,6 +225,9 @@ const describe = (byPlace: ReadonlyMap<string, readonly ThrottleRow[]>): string 
       .map(([place, rows]) => [place, rows.map(({ kind, value, until_at: until }) => [kind, value, until])])
       .sort(),
   );
+
+const isStricter = (row: ThrottleRow, than: ThrottleRow): boolean =>
+  row.kind === than.kind && toPlace(row) === toPlace(than) && (row.value ?? 0) <= (than.value ?? 0);
 
 type PlaceOf = Pick<ThrottleRow, 'source' | 'provider' | 'servers' | 'sender_domain'>;
 
