@@ -42,7 +42,7 @@ export const scenario: Scenario = {
   account: `
     3 emails: queued, sent, bounced
     2 emails: queued
-    queue: 2 × gmail.com scheduled until 72:00 after 0 attempts: not tried
+    queue: 2 × gmail.com waiting until 72:00 after 0 attempts: not tried
     limit: google suspend until 72:00 because of Gmail asked us to wait
   `,
 };

@@ -38,7 +38,7 @@ export const scenario: Scenario = {
     3 emails: queued, sent, delivered
     1 email: queued, sent, delivery_delayed
     queue: 1 × yahoo.com retrying until 2:00 after 1 attempt: 421 4.7.0 [TSS04] Messages from IP temporarily deferred due
-    queue: 10 × yahoo.com scheduled until 2:00 after 0 attempts: not tried
+    queue: 10 × yahoo.com waiting until 2:00 after 0 attempts: not tried
     limit: yahoo suspend until 2:00 because of 421 4.7.0 [TSS04] Messages from IP temporarily deferred due
     limit: yahoo rate 1 until 1:30 because of 421 4.7.0 [TSS04] Messages from IP temporarily deferred due
     limit: yahoo connections 1 until 1:30 because of 421 4.7.0 [TSS04] Messages from IP temporarily deferred due

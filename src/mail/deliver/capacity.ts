@@ -109,8 +109,8 @@ export class Capacity {
   #held: FairShare;
   #openings: FairShare | undefined;
   #connects: Spacing | undefined;
-  /** How to close each idle connection, the longest idle first. */
-  #idle = new Map<object, () => void>();
+  /** The idle connections, the longest idle first. */
+  #idle = new Map<object, { site: object; close: () => void }>();
   #lines: Record<Lack, Line> = {
     room: new Line(),
     share: new Line(),
@@ -197,14 +197,15 @@ export class Capacity {
   /** Closes idle connections for sites that wait for room. */
   makeRoom(): void {
     if (this.#hasRoom) return;
-    for (const close of [...this.#idle.values()]) {
+    for (const { site, close } of [...this.#idle.values()]) {
       if (this.#leaving >= this.#lines.room.size) return;
-      close();
+      // A site uses its own idle connections as soon as the tenant's share allows it.
+      if (this.#leaving < this.#lines.room.countOthers(site)) close();
     }
   }
 
-  park(session: object, close: () => void): void {
-    this.#idle.set(session, close);
+  park(session: object, site: object, close: () => void): void {
+    this.#idle.set(session, { site, close });
   }
 
   unpark(session: object): void {

@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { createAddressGuard } from '../../platform/network/index.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import type { ProviderLimits, ProviderPolicies } from '../../platform/providers/index.ts';
+import { classifyReply } from '../../platform/reply-rules/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
 import { FamilyChoice, detectFamily, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
 import { cutText } from './cut-text.ts';
@@ -234,7 +235,12 @@ function createNetwork(options: DeliverOptions): Delivery {
       const sent = await transmit(session, job, ctx);
       ending = deriveEnding(session, sent);
       if (sent.kind === 'done') pool.noteOutcomes(job, session, sent.outcomes);
-      if (sent.kind === 'stale') return 'stale';
+      if (sent.kind === 'stale') {
+        const { reply } = sent;
+        if (reply)
+          pool.noteReply(job, session, reply, classifyReply({ reply, stage: 'MAIL FROM', mx: session.mx }).cause);
+        return 'stale';
+      }
       ctx.onConversation?.(toConversation(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...toConversation(session) });

@@ -19,7 +19,7 @@ export type Ending =
 
 /** Returns what a transaction says about later mail; undefined if nothing, for example after an abort or our own refusal. */
 export function deriveEnding({ connection, mx, tls }: SmtpSession, sent: Transmission): Ending | undefined {
-  if (sent.kind === 'stale') return sent;
+  if (sent.kind === 'stale') return { kind: 'stale' };
   if (sent.kind === 'refused') return undefined;
   const { failure } = connection;
   if (failure?.kind === 'aborted') return undefined;

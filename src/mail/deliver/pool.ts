@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Provider, ProviderLimits } from '../../platform/providers/index.ts';
-import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { BackOff } from './back-off.ts';
 import { Capacity } from './capacity.ts';
 import { Concurrency } from './concurrency.ts';
@@ -162,13 +162,28 @@ export class Pool {
     const found = this.#recall(job) ?? (await this.#locate(job));
     if ('kind' in found) return found;
     const tenant = toTenant(job);
-    const suspended = this.#findSuspension(found, job.senderDomain);
-    if (suspended) return suspended;
-    const rates = [this.#senderRate(found, job.senderDomain), found.provider?.rate, found.servers.rate].filter(
+    const { senderDomain } = job;
+    for (;;) {
+      const suspended = this.#findSuspension(found, senderDomain);
+      if (suspended) return suspended;
+      const rates = this.#listRates(found, senderDomain);
+      const lease =
+        rates.length === 0
+          ? await found.site.acquire(tenant, signal, fresh)
+          : await this.#acquireInTurn(found, rates, { tenant, signal, fresh, senderDomain });
+      if (lease.kind !== 'lease') return lease;
+      // A limit that began while the message waited for a connection holds for it too.
+      const isSuspended = this.#findThrottle(found, senderDomain) !== undefined;
+      if (!isSuspended && this.#listRates(found, senderDomain).every((rate) => rates.includes(rate))) return lease;
+      found.site.release(tenant, lease.session, undefined);
+    }
+  }
+
+  /** Lists the rates that hold for this mail now. */
+  #listRates(found: Located, senderDomain: string | undefined): MessageRate[] {
+    return [this.#senderRate(found, senderDomain), found.provider?.rate, found.servers.rate].filter(
       (rate) => rate !== undefined,
     );
-    if (rates.length === 0) return found.site.acquire(tenant, signal, fresh);
-    return this.#acquireInTurn(found, rates, { tenant, signal, fresh, senderDomain: job.senderDomain });
   }
 
   /** Waits for the turns that the rates give, and then for a connection; a turn that passed meanwhile is taken again. */
@@ -233,6 +248,12 @@ export class Pool {
       noted.add(outcome.reply);
       this.#throttles.note({ ...found.target, senderDomain: job.senderDomain }, outcome.reply, outcome.cause);
     }
+  }
+
+  /** Records a reply that ended a session before the transaction began. */
+  noteReply(job: RoutedJob, session: PooledSession, reply: Reply, cause: ReplyCause | undefined): void {
+    const found = this.#bySite.get(session.site);
+    if (found) this.#throttles.note({ ...found.target, senderDomain: job.senderDomain }, reply, cause);
   }
 
   /** Why mail to this place would not be tried now; undefined if it would, or if nothing is known of the place. */

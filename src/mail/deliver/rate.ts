@@ -163,8 +163,9 @@ export class MessageRate {
   #later(tenant: string): Turn {
     const now = this.#now();
     for (const [one, at] of this.#laterAt) if (at < now) this.#laterAt.delete(one);
-    const soonest = now + this.#places.used * this.#spacing.intervalMs;
-    const at = Math.max(soonest, this.#laterAt.get(tenant) ?? 0) + this.#spacing.intervalMs;
+    const { intervalMs, waitMs } = this.#spacing;
+    const soonest = now + waitMs + this.#waiting.size * intervalMs;
+    const at = Math.max(soonest, (this.#laterAt.get(tenant) ?? 0) + intervalMs);
     this.#laterAt.set(tenant, Math.min(at, now + LATER_MS_MAX));
     return { kind: 'later', afterMs: Math.round(Math.min(at - now, LATER_MS_MAX)) };
   }

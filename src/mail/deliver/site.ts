@@ -405,7 +405,7 @@ export class Site {
     const close = (): void => this.closeIdle(session);
     session.connection.onStir = close;
     this.#idle.set(session, this.#options.clock.timer(this.#options.idleMs(), close));
-    for (const capacity of session.capacities) capacity.park(session, close);
+    for (const capacity of session.capacities) capacity.park(session, this, close);
   }
 
   #unpark(session: PooledSession): void {

@@ -22,8 +22,11 @@ export type Transmission =
   | { kind: 'done'; outcomes: RecipientOutcome[] }
   /** We refused the message ourselves, and nothing was sent to the peer. */
   | { kind: 'refused'; outcomes: RecipientOutcome[] }
-  /** A reused connection turned out to be closed before the peer answered; the job counts as not tried. */
-  | { kind: 'stale' };
+  /**
+   * A reused connection turned out to be closed before the peer answered, or was closed by this reply; the job counts as not
+   * tried.
+   */
+  | { kind: 'stale'; reply?: Reply };
 
 /** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
 export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: DeliverContext): Promise<Transmission> {
@@ -45,7 +48,7 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
     const replies = await withinTime(session, () => sendEnvelope(session, job, message));
     if (reused && isStale(replies)) {
       connection.fail({ kind: 'lost', detail: 'the idle connection had been closed' });
-      return { kind: 'stale' };
+      return { kind: 'stale', ...(replies.closing ? { reply: replies.closing } : {}) };
     }
     const outcomes = envelopeOutcomes(session, replies, job.recipients);
     if (outcomes.every((outcome) => outcome !== undefined)) {
