@@ -115,6 +115,11 @@ it.each([
   [{}, [{ ...pending[0], state: 'under_way', until: null }], 'Next: it is being delivered to example.org right now.'],
   [{}, [{ ...pending[0], state: 'awaits_domain' }], 'Next: it waits for the sending domain to be verified again'],
   [{}, [{ ...pending[0], state: 'in_doubt' }], 'Next: it is unknown whether example.org accepted it.'],
+  [
+    {},
+    [{ ...pending[0], waits_because: 'Gmail limits us to 10 messages a minute' }],
+    'waiting: Gmail limits us to 10 messages a minute',
+  ],
   [{}, [{ ...pending[0], attempts: 0 }], `Next: it will be sent to example.org at ${at(9)}.`],
 ])('rasket explain names the next step: %j %j', async (given, waiting, says) => {
   const { stdout } = await speak(['explain', ID], telling(email(given), [], { data: [], pending: waiting }));
