@@ -284,7 +284,10 @@ const ABOUT_CONNECTIONS: ReadonlySet<string> = new Set(['connections', 'messages
 
 /** Returns the codes of a reply and the beginning of its text. */
 const shorten = (reply: string): string =>
-  (reply.split(/\r?\n/, 1)[0] ?? '').replaceAll(/127\.\d+\.\d+\.\d+/g, 'IP').slice(0, 60).trimEnd();
+  (reply.split(/\r?\n/, 1)[0] ?? '')
+    .replaceAll(/127\.\d+\.\d+\.\d+/g, 'IP')
+    .slice(0, 60)
+    .trimEnd();
 
 async function describeEmails(scene: Scene, ids: readonly string[]): Promise<string[]> {
   const stories = await Promise.all(

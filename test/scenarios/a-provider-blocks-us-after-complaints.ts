@@ -23,7 +23,7 @@ export const scenario: Scenario = {
     await pass('70 min', '20 s');
   },
   account: `
-    shop accepted 13 messages from 0:00 to 1:07
+    shop accepted 13 messages from 0:00 to 1:06
       refused 5 × at mail: blocked 451 4.7.1 Your IP is blocked after complaints, try again lat from 0:06 to 0:06
     reports: 3 × complaint delivered
     5 emails: queued, sent, delivery_delayed, delivered

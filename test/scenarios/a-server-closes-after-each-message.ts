@@ -21,5 +21,6 @@ export const scenario: Scenario = {
     shop accepted 20 messages from 0:00 to 0:00
     20 emails: queued, sent, delivered
     queue: empty
+    limit: mx.shop.example connections 1 until 0:30 because of 421 4.7.0 Too many messages on this connection
   `,
 };

@@ -148,6 +148,7 @@ export class Capacity {
     if (connectionsMax === this.#connectionsMax) return;
     this.#connectionsMax = connectionsMax;
     this.#held.resize(connectionsMax);
+    for (const { close } of [...this.#idle.values()]) if (this.isOver) close();
     this.wake();
   }
 
@@ -166,7 +167,9 @@ export class Capacity {
 
   /** Openings to servers that failed lately leave some of the tenant's share to the others. */
   #trusts(tenant: string): boolean {
-    return this.#openings === undefined || this.#openings.held(tenant) + 1 <= this.#openings.free / 2;
+    if (this.#openings === undefined) return true;
+    const held = this.#openings.held(tenant);
+    return held === 0 || held + 1 <= this.#openings.free / 2;
   }
 
   get #hasRoom(): boolean {

@@ -30,13 +30,16 @@ export class Concurrency {
     this.#allowed = Math.min(this.#max, this.#allowed + (this.#hasRefused ? 1 / this.#allowed : 1));
   }
 
-  refused(): void {
+  /** `beside`: the connections that there were when another one was refused. */
+  refused(beside = Number.POSITIVE_INFINITY): void {
     const isNews = this.#endedSinceCut >= this.#allowed;
     this.#endedSinceCut += 1;
-    if (!isNews) return;
+    if (isNews) {
+      this.#allowed = Math.max(1, this.#allowed / 2);
+      this.#endedSinceCut = 0;
+    }
+    this.#allowed = Math.max(1, Math.min(this.#allowed, beside));
     this.#hasRefused = true;
-    this.#allowed = Math.max(1, this.#allowed / 2);
-    this.#endedSinceCut = 0;
   }
 
   /** Begins again with one connection, after the servers were not used on purpose. */

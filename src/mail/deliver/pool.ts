@@ -79,6 +79,8 @@ const SWEEP_EVERY = 256;
 const LOCATION_MS = 30_000;
 /** A message that got its turn this long ago, and waited for a connection since then, takes another one. */
 const TURN_MS = 1_000;
+/** A process without a connection asks again after this time. */
+const NO_CONNECTION_MS = 20_000;
 /** Clocks and networks shift messages: the part of a limit that is used, so that a receiver never counts more. */
 const USED_SHARE = 0.95;
 
@@ -114,6 +116,8 @@ interface Shared {
   isProvider: boolean;
   messagesPerConnectionMax: number;
   hasBeenSuspended: boolean;
+  /** Connections of this process that the settings and throttles allow. */
+  connectionsMax: number;
 }
 
 interface Located {
@@ -167,6 +171,9 @@ export class Pool {
       const suspended = this.#findSuspension(found, senderDomain);
       if (suspended) return suspended;
       const rates = this.#listRates(found, senderDomain);
+      // Another process has all connections that the limit allows until the next turn.
+      if ([found.provider, found.servers].some((one) => one && one.connectionsMax < 1))
+        return this.#throttled(found, senderDomain, NO_CONNECTION_MS);
       const lease =
         rates.length === 0
           ? await found.site.acquire(tenant, signal, fresh)
@@ -191,15 +198,12 @@ export class Pool {
     const { now } = this.#options;
     const { tenant, signal, fresh, senderDomain } = wanted;
     const from = now();
-    // The site may have been suspended while the message waited for its turn.
-    const refused = (await this.#takeTurns(found, rates, wanted)) ?? this.#findSuspension(found, senderDomain);
-    if (refused) return refused;
-    const turnAt = now();
+    const turns = await this.#takeTurns(found, rates, wanted);
+    if ('kind' in turns) return turns;
     const lease = await found.site.acquire(tenant, signal, fresh);
-    if (lease.kind !== 'lease') return lease;
-    const isLate = now() - turnAt > TURN_MS || (rates.length > 1 && turnAt - from > TURN_MS);
-    for (const rate of isLate ? rates : []) {
-      const turn = await rate.takeAgain(tenant, signal);
+    if (lease.kind !== 'lease' || now() - from <= TURN_MS) return lease;
+    for (const [rate, number] of turns) {
+      const turn = await rate.takeAgain(tenant, number, signal);
       if (turn.kind === 'now') continue;
       found.site.release(tenant, lease.session, undefined);
       return turn.kind === 'later' ? this.#throttled(found, senderDomain, turn.afterMs) : STOPPING;
@@ -211,20 +215,22 @@ export class Pool {
     found: Located,
     rates: readonly MessageRate[],
     { tenant, signal, senderDomain }: Wanted,
-  ): Promise<JobOutcome | undefined> {
+  ): Promise<Map<MessageRate, number> | JobOutcome> {
     const entered: MessageRate[] = [];
+    const turns = new Map<MessageRate, number>();
     try {
       for (const rate of rates) {
-        const turn = rate.enter(tenant);
-        if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
+        const later = rate.enter(tenant);
+        if (later) return this.#throttled(found, senderDomain, later.afterMs);
         entered.push(rate);
       }
       for (const rate of rates) {
         const turn = await rate.take(tenant, signal);
         if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
         if (turn.kind === 'stopped') return STOPPING;
+        turns.set(rate, turn.number);
       }
-      return undefined;
+      return turns;
     } finally {
       for (const rate of entered) rate.leave(tenant);
     }
@@ -353,13 +359,14 @@ export class Pool {
     const made: Shared = {
       target: { source, provider: provider?.name, servers: isProvider ? undefined : servers },
       title: provider?.title ?? shortenServers(servers),
-      capacity: new Capacity({ ...this.#options, connectionsMax, ...(isProvider ? {} : {}) }),
+      capacity: new Capacity({ ...this.#options, connectionsMax }),
       concurrency: new Concurrency(connectionsMax),
       rate: undefined,
       limits,
       isProvider,
       messagesPerConnectionMax: limits.messagesPerConnection,
       hasBeenSuspended: false,
+      connectionsMax,
     };
     this.#shared.set(key, made);
     this.#applyTo(made);
@@ -398,12 +405,12 @@ export class Pool {
     shared.messagesPerConnectionMax =
       leastOf(throttles, 'messages_per_connection', limits.messagesPerConnection) ?? Infinity;
     this.#applyConnections(shared);
-    if (isSuspended) shared.rate?.sendAway(0);
+    if (isSuspended) shared.rate?.sendAway();
   }
 
   #applyRate(shared: Shared, perMinute: number | undefined, burst: number): void {
     if (perMinute === undefined) {
-      shared.rate?.sendAway(0);
+      shared.rate?.sendAway();
       shared.rate = undefined;
       return;
     }
@@ -417,7 +424,8 @@ export class Pool {
     const configured = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
     const max = leastOf(this.#ofShared(shared), 'connections', configured) ?? Infinity;
     const own = Number.isFinite(max) ? this.#partOf(max, 'connections') : max;
-    concurrency.max = own;
+    shared.connectionsMax = own;
+    concurrency.max = Math.max(1, own);
     const connects = isProvider || shared.target.provider === undefined ? limits.connectionsPerMinute : undefined;
     capacity.change(
       isProvider ? own : Math.min(own, concurrency.allowed),
@@ -474,17 +482,22 @@ export class Pool {
     return rate;
   }
 
-  #throttled(
-    { title, target, provider, servers }: Located,
-    senderDomain: string | undefined,
-    afterMs: number,
-  ): Deferral {
+  #throttled(found: Located, senderDomain: string | undefined, afterMs: number): Deferral {
+    const suspended = this.#findSuspension(found, senderDomain);
+    if (suspended) return suspended;
+    const { title, target, provider, servers } = found;
     const throttle = this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'rate');
     const perMinute = (provider ?? servers).limits.messagesPerMinute;
-    const detail = throttle
-      ? describeThrottle(title, throttle)
-      : `${title} is limited to ${perMinute} messages per minute`;
-    return { kind: 'deferred', reason: 'throttled', detail, retryAfterMs: afterMs };
+    const detail =
+      perMinute === undefined
+        ? `Mail to ${title} waits for its turn`
+        : `${title} is limited to ${perMinute} messages per minute`;
+    return {
+      kind: 'deferred',
+      reason: 'throttled',
+      detail: throttle ? describeThrottle(title, throttle) : detail,
+      retryAfterMs: afterMs,
+    };
   }
 
   #sweep(): void {
@@ -493,7 +506,13 @@ export class Pool {
       if (failures.isForgettable && (site === undefined || until <= now)) this.#known.delete(key);
     const used = new Set([...this.#known.values()].map(({ site }) => site));
     for (const [key, located] of this.#sites)
-      if (!used.has(located) && located.site.isForgettable) this.#sites.delete(key);
+      if (
+        !used.has(located) &&
+        located.site.isForgettable &&
+        isRateQuiet(located.servers) &&
+        isRateQuiet(located.provider)
+      )
+        this.#sites.delete(key);
     const shared = new Set([...this.#sites.values()].flatMap(({ servers, provider }) => [servers, provider]));
     for (const [key, one] of this.#shared) if (!shared.has(one) && one.capacity.isForgettable) this.#shared.delete(key);
   }
@@ -533,6 +552,8 @@ export class Pool {
     this.#isClosing = true;
     this.#stopListening();
     for (const { site } of this.#sites.values()) site.stop();
+    for (const { rate } of this.#shared.values()) rate?.stop();
+    for (const rate of this.#senderRates.values()) rate.stop();
     await this.#untilEmpty(graceMs);
     for (const { site } of this.#sites.values()) site.abandon();
     await this.#untilEmpty(this.#options.quitMs);
@@ -557,6 +578,8 @@ function shortenServers(servers: string): string {
   const hosts = servers.split(' ');
   return hosts.length > 2 ? `${hosts.slice(0, 2).join(', ')} and ${hosts.length - 2} more` : hosts.join(', ');
 }
+
+const isRateQuiet = (shared: Shared | undefined): boolean => shared?.rate?.isQuiet ?? true;
 
 function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {
   for (const [key, one] of known) if (one.isForgettable) known.delete(key);

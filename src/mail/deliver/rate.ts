@@ -7,10 +7,11 @@ import { tenantBefore, WaitersByTenant } from './waiters-by-tenant.ts';
 const WAIT_IN_PLACE_MS = 10_000;
 const PLACES_MIN = 4;
 const PLACES_MAX = 500;
-const LATER_MS_MAX = 3_600_000;
+/** A message comes again after this time at the latest, because the rate may have been raised. */
+const LATER_MS_MAX = 5 * 60_000;
 
-/** `later`: the message should come again after this time. */
-export type Turn = { kind: 'now' } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };
+/** `later`: the message should come again after this time. `number` tells turns apart. */
+export type Turn = { kind: 'now'; number: number } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };
 
 interface Waiter {
   tenant: string;
@@ -38,10 +39,18 @@ export class Spacing {
     return this.#intervalMs;
   }
 
-  /** Changes the pace from the next event on. */
+  /** Changes the pace, also for the next event. */
   change(perMinute: number, burst: number): void {
-    this.#intervalMs = 60_000 / perMinute;
+    const intervalMs = 60_000 / perMinute;
+    const now = this.#now();
+    if (this.#paidUntil > now) this.#paidUntil = now + ((this.#paidUntil - now) * intervalMs) / this.#intervalMs;
+    this.#intervalMs = intervalMs;
     this.#burst = burst;
+  }
+
+  /** Moves the last event to this moment, because it happened later than it was counted. */
+  moveLast(): void {
+    this.#paidUntil = Math.max(this.#paidUntil, this.#now() + this.#intervalMs);
   }
 
   /** Time until the next event is allowed; 0 if it is allowed now. Timers have whole milliseconds, so a part of one is none. */
@@ -70,6 +79,9 @@ export class MessageRate {
   #waiting = new WaitersByTenant<Waiter>();
   /** Time until which the later turns of each tenant are assigned. */
   #laterAt = new Map<string, number>();
+  /** Messages whose turn passed while they waited for a connection: they hold one, so they come before all others. */
+  #again = new Set<Waiter>();
+  #turns = 0;
   #cancelTimer: (() => void) | undefined;
 
   constructor(perMinute: number, burst: number, { clock, now }: { clock: Clock; now: () => number }) {
@@ -108,59 +120,87 @@ export class MessageRate {
    * Takes a place for a message of the tenant, which `leave` returns. Returns when to come again if it would wait for long, or
    * if the tenant has as many places as are free.
    */
-  enter(tenant: string): Turn {
+  enter(tenant: string): Extract<Turn, { kind: 'later' }> | undefined {
     const isFree = this.#waiting.size === 0 && this.#spacing.waitMs === 0;
     if (!isFree && !this.#places.fits(tenant)) return this.#later(tenant);
     this.#places.enter(tenant);
-    return { kind: 'now' };
+    return undefined;
   }
 
   leave(tenant: string): void {
     this.#places.leave(tenant);
   }
 
+  /** Whether nothing waits, and the next message may leave at once. */
+  get isQuiet(): boolean {
+    return this.#places.used + this.#waiting.size + this.#again.size === 0 && this.#spacing.waitMs === 0;
+  }
+
   /** Resolves when the message may leave. */
   take(tenant: string, signal: AbortSignal): Promise<Turn> {
     if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
-    if (this.#waiting.size === 0 && this.#spacing.waitMs === 0) {
-      this.#spacing.take();
-      return Promise.resolve({ kind: 'now' });
-    }
-    return this.#wait(tenant, 'last', signal);
+    if (this.#waiting.size + this.#again.size === 0 && this.#spacing.waitMs === 0)
+      return Promise.resolve(this.#begin());
+    return this.#wait(tenant, signal, {
+      add: (waiter) => this.#waiting.add(tenant, waiter, 'last'),
+      remove: (waiter) => this.#waiting.remove(tenant, waiter),
+    });
   }
 
-  /** Takes another turn before all others, for a message whose turn passed while it waited for a connection. */
-  takeAgain(tenant: string, signal: AbortSignal): Promise<Turn> {
+  /**
+   * For a message that had its turn some time ago. If no other has had one since, it may still leave; otherwise it has the next
+   * turn.
+   */
+  takeAgain(tenant: string, number: number, signal: AbortSignal): Promise<Turn> {
     if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
-    if (this.#spacing.waitMs === 0) {
-      this.#spacing.take();
-      return Promise.resolve({ kind: 'now' });
+    if (number === this.#turns) {
+      this.#spacing.moveLast();
+      return Promise.resolve({ kind: 'now', number });
     }
-    return this.#wait(tenant, 'first', signal);
+    if (this.#again.size === 0 && this.#spacing.waitMs === 0) return Promise.resolve(this.#begin());
+    return this.#wait(tenant, signal, {
+      add: (waiter) => void this.#again.add(waiter),
+      remove: (waiter) => void this.#again.delete(waiter),
+    });
   }
 
   /** Sends all waiting messages back to the queue. */
-  sendAway(afterMs: number): void {
-    for (const waiter of this.#waiting.takeAll()) waiter.settle({ kind: 'later', afterMs });
+  sendAway(): void {
+    for (const waiter of [...this.#again, ...this.#waiting.takeAll()]) waiter.settle({ kind: 'later', afterMs: 0 });
   }
 
-  #wait(tenant: string, place: 'first' | 'last', signal: AbortSignal): Promise<Turn> {
+  /** Ends the waiting, because the process stops. */
+  stop(): void {
+    for (const waiter of [...this.#again, ...this.#waiting.takeAll()]) waiter.settle({ kind: 'stopped' });
+  }
+
+  #begin(): Turn {
+    this.#spacing.take();
+    this.#turns += 1;
+    return { kind: 'now', number: this.#turns };
+  }
+
+  #wait(
+    tenant: string,
+    signal: AbortSignal,
+    line: { add: (waiter: Waiter) => void; remove: (waiter: Waiter) => void },
+  ): Promise<Turn> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         tenant,
         settle: (turn) => {
           unwatch();
-          this.#waiting.remove(tenant, waiter);
+          line.remove(waiter);
           resolve(turn);
         },
       };
       const unwatch = onAbort(signal, () => waiter.settle({ kind: 'stopped' }));
-      this.#waiting.add(tenant, waiter, place);
+      line.add(waiter);
       this.#schedule();
     });
   }
 
-  #later(tenant: string): Turn {
+  #later(tenant: string): Extract<Turn, { kind: 'later' }> {
     const now = this.#now();
     for (const [one, at] of this.#laterAt) if (at < now) this.#laterAt.delete(one);
     const { intervalMs, waitMs } = this.#spacing;
@@ -171,13 +211,13 @@ export class MessageRate {
   }
 
   #schedule(): void {
-    if (this.#cancelTimer !== undefined || this.#waiting.size === 0) return;
+    if (this.#cancelTimer !== undefined || this.#waiting.size + this.#again.size === 0) return;
     this.#cancelTimer = this.#clock.timer(this.#spacing.waitMs, () => {
       this.#cancelTimer = undefined;
       if (this.#spacing.waitMs === 0) {
-        const waiter = this.#waiting.take((tenant) => this.#mayGo(tenant));
-        if (waiter) this.#spacing.take();
-        waiter?.settle({ kind: 'now' });
+        const [first] = this.#again;
+        const waiter = first ?? this.#waiting.take((tenant) => this.#mayGo(tenant));
+        waiter?.settle(this.#begin());
       }
       this.#schedule();
     });

@@ -261,7 +261,7 @@ export class Site {
     for (const capacity of capacities) capacity.opens(tenant);
     this.#hadTurn(tenant);
     // A refusal beside other connections, even closing ones, says only that there were too many.
-    const isBeside = this.#sessions.size + this.#closing > 0;
+    const beside = (capacities.at(-1)?.connections ?? 1) - 1;
     let isSlow = false;
     const cancelSlow = clock.timer(SLOW_OPENING_MS, () => {
       isSlow = true;
@@ -282,7 +282,7 @@ export class Site {
     } else {
       for (const capacity of capacities) capacity.failed(tenant, { isSlow });
       if (end.kind === 'blocked') this.#awaitAddress(tenant, end);
-      else if (end.kind !== 'unneeded') this.#openingFailed(end, isBeside);
+      else if (end.kind !== 'unneeded') this.#openingFailed(end, beside);
       onFewer();
     }
     // Sites that have waited for the room come before the next wishes of this one.
@@ -347,14 +347,13 @@ export class Site {
     address.wait(lack, this.#wish(tenant));
   }
 
-  #openingFailed(outcome: JobOutcome, isBeside: boolean): void {
+  #openingFailed(outcome: JobOutcome, beside: number): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
-    const isOld = outcome.reason === 'destination_down';
-    this.#failures.all.failed(outcome, isOld);
-    this.#isOnlyFull = isBeside && !isOld;
+    this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
+    this.#isOnlyFull = beside > 0 && outcome.reason === 'refused_for_now';
     if (this.#isOnlyFull) {
-      this.#options.concurrency.refused();
+      this.#options.concurrency.refused(beside);
       this.#options.onConcurrency();
     } else if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
   }

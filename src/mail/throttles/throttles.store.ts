@@ -49,11 +49,18 @@ export async function listThrottles(db: Executor): Promise<ThrottleRow[]> {
   }));
 }
 
-/** Stores a throttle in place of the one of the same kind at the same place. */
+/**
+ * Stores a throttle. Of two of the same kind at the same place that replies brought about, the lower value and the later end
+ * hold, because two processes may store one each; an operator's replaces what was there.
+ */
 export async function putThrottle(db: Executor, row: ThrottleRow): Promise<void> {
-  const updates = ['value', 'started_at', 'until_at', 'step', 'reaction', 'reason'].map(
-    (column) => `${column} = excluded.${column}`,
-  );
+  const [least, greatest] = db.dialect === 'pg' ? ['least', 'greatest'] : ['min', 'max'];
+  const isSet = "excluded.reaction = '' or throttles.reaction = ''";
+  const updates = [
+    `value = case when ${isSet} then excluded.value else ${least}(throttles.value, excluded.value) end`,
+    `until_at = case when ${isSet} then excluded.until_at else ${greatest}(throttles.until_at, excluded.until_at) end`,
+    ...['started_at', 'step', 'reaction', 'reason'].map((column) => `${column} = excluded.${column}`),
+  ];
   await db.insertMany(
     'throttles',
     [...COLUMNS],

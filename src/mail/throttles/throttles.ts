@@ -53,6 +53,8 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   let stopHearing = (): void => {};
   let stopReloading = (): void => {};
   let writing: Promise<unknown> = Promise.resolve();
+  let reloading: Promise<unknown> = Promise.resolve();
+  const unstored = new Map<string, ThrottleRow>();
 
   function adopt(rows: readonly ThrottleRow[]): void {
     const before = byPlace;
@@ -66,27 +68,43 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
 
   const all = (): ThrottleRow[] => [...byPlace.values()].flat();
 
+  /** Reads are made one after the other, and after the writes that began before, so that none adopts older rows. */
   async function reload(): Promise<void> {
-    let rows: ThrottleRow[];
-    let written: Promise<unknown>;
-    // A limit that begins while the rows are being read is not among them.
-    do {
-      written = writing;
-      await written;
-      rows = await listThrottles(db);
-    } while (written !== writing);
-    adopt(rows);
+    const reading = reloading.then(async () => {
+      let rows: ThrottleRow[];
+      let written: Promise<unknown>;
+      // A limit that begins while the rows are being read is not among them.
+      do {
+        written = writing;
+        await written;
+        rows = await listThrottles(db);
+      } while (written !== writing);
+      adopt([...rows.filter((row) => !unstored.has(toKey(row))), ...unstored.values()]);
+      for (const row of unstored.values()) storeThrottle(row);
+    });
+    reloading = reading.catch(() => undefined);
+    await reading;
     await advanceExpired();
   }
 
-  /** Writes in order, and never fails: what is in memory holds, and the next write or reload corrects the rest. */
-  function write(what: () => Promise<unknown>): void {
+  /** Stores a limit. One that could not be stored holds in this process, and is stored after the next reload. */
+  function storeThrottle(row: ThrottleRow): void {
+    unstored.delete(toKey(row));
+    write(
+      () => putThrottle(db, row),
+      () => void unstored.set(toKey(row), row),
+    );
+  }
+
+  /** Writes in order, and never fails. */
+  function write(what: () => Promise<unknown>, onFailure = (): void => undefined): void {
     writing = writing
       .then(what)
       .then(() => db.announce(THROTTLES_CHANGED))
-      .catch((err: unknown) =>
-        log.error({ err }, 'a limit for a provider could not be stored; it holds in this process'),
-      );
+      .catch((err: unknown) => {
+        onFailure();
+        log.error({ err }, 'a limit for a provider could not be stored; it is tried again');
+      });
   }
 
   function scheduleExpiry(): void {
@@ -102,7 +120,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   async function advanceExpired(): Promise<void> {
     const now = clock.now();
     const over = all().filter((row) => row.until_at <= now);
-    if (over.length === 0) return;
+    if (over.length === 0) return scheduleExpiry();
     const next = new Map<ThrottleRow, ThrottleRow | undefined>();
     const others = all().filter((row) => !over.includes(row));
     for (const row of over) {
@@ -146,7 +164,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
     const now = clock.now();
     const { kind, value } = readAction(reaction);
     const known = byPlace.get(toPlace(at))?.find((row) => row.kind === kind);
-    if (known && now - known.started_at < SETTLING_MS) return;
+    if (known && Math.abs(now - known.started_at) < SETTLING_MS) return;
     // Asked again while it is limited, the receiver wants less still.
     const lowest =
       known?.value === undefined || known.value === null || value === null
@@ -175,7 +193,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       },
       'a receiver limits our mail',
     );
-    write(() => putThrottle(db, row));
+    storeThrottle(row);
   }
 
   return {
@@ -228,6 +246,8 @@ const describe = (byPlace: ReadonlyMap<string, readonly ThrottleRow[]>): string 
 
 const isStricter = (row: ThrottleRow, than: ThrottleRow): boolean =>
   row.kind === than.kind && toPlace(row) === toPlace(than) && (row.value ?? 0) <= (than.value ?? 0);
+
+const toKey = (row: ThrottleRow): string => `${toPlace(row)}\n${row.kind}`;
 
 type PlaceOf = Pick<ThrottleRow, 'source' | 'provider' | 'servers' | 'sender_domain'>;
 
