@@ -161,6 +161,7 @@ function setOut(seed: number, perAddressMax: number) {
       return {
         source: 'here',
         servers: buildServers(job),
+        order: '',
         provider: isOwn ? provider : undefined,
         limits: isOwn ? provider.limits : limits,
         job,

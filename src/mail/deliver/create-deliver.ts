@@ -190,6 +190,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     quitMs: timeouts.quitMs,
     locate,
     throttles: options.throttles,
+    findProvider: (host) => options.providers?.find('', [host]),
     onOutcomes: options.onOutcomes,
     parts: options.parts,
     open: (job, target, skip, openMs, signal) => {
@@ -439,6 +440,7 @@ function createLocator(
       return {
         source: relayName,
         servers: relay.name,
+        order: '',
         provider: undefined,
         // A relay takes the mail of many domains, and is one address.
         limits: {
@@ -461,6 +463,7 @@ function createLocator(
     return {
       source: nameSource(chooseEgress(options, job)),
       servers: found.isOurs ? `${servers} (own)` : servers,
+      order: found.order,
       provider,
       limits: provider?.limits ?? defaults,
       job: located,

@@ -45,6 +45,8 @@ export interface Exchangers {
   records: MxRecord[];
   /** Name of the set: domains with the same mail servers have the same. */
   name: string;
+  /** The set with the order in which its servers are tried; domains with another order have other routes. */
+  order: string;
   /** We receive the mail of the domain ourselves: our own names may stand for private addresses. */
   isOurs: boolean;
 }
@@ -63,7 +65,10 @@ export async function findExchangers(domain: string, options: ExchangerOptions):
     if (!options.ownHostNames.includes(domain)) return toExchangers(itself, false);
     return findHome(domain, itself, options, () => loop(domain));
   }
-  const all = answer.records.filter((mx) => mx.host !== '');
+  const named = answer.records.filter((mx) => mx.host !== '');
+  const all = named.filter(({ host }) => HOST_NAME.test(host));
+  if (named.length > 0 && all.length === 0)
+    return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of the domain ${domain} has a valid name`);
   if (all.length === 0) {
     return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} does not accept mail (null MX)`);
   }
@@ -86,8 +91,14 @@ function toExchangers(records: MxRecord[], isOurs: boolean): Exchangers {
     .toSorted((a, b) => a.preference - b.preference || (a.host < b.host ? -1 : 1))
     .slice(0, NAMED_HOSTS_MAX);
   const hosts = [...new Set(best.map(({ host }) => host))].sort();
-  return { kind: 'exchangers', records: best, name: hosts.join(' '), isOurs };
+  // Only the order of preferences matters, not their numbers.
+  const ranks = [...new Set(best.map(({ preference }) => preference))];
+  const order = best.map(({ host, preference }) => `${ranks.indexOf(preference)} ${host}`).join(' ');
+  return { kind: 'exchangers', records: best, name: hosts.join(' '), order, isOurs };
 }
+
+/** A name that a mail server can have: others would be taken for several names, or for a provider. */
+const HOST_NAME = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)+$/i;
 
 /** Returns the exchangers if we are among them: all of them if we receive the domain's mail, `elsewhere` if not. */
 async function findHome(

@@ -22,6 +22,8 @@ export interface Location {
   source: string;
   /** Name of the set of mail servers: their host names, sorted. */
   servers: string;
+  /** The order in which they are tried. */
+  order: string;
   provider: Provider | undefined;
   limits: ProviderLimits;
   /** The job, with the TLS policy and the address families that hold there. */
@@ -41,6 +43,8 @@ export interface PoolOptions {
   /** Finds the mail servers of a job, or says why there are none. */
   locate: (job: RoutedJob) => Promise<Location | JobOutcome>;
   open: (job: RoutedJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
+  /** Returns the provider that a mail server belongs to by its name. */
+  findProvider?: ((host: string) => Provider | undefined) | undefined;
   throttles?: Throttles | undefined;
   /** Called with the outcomes of each transaction and where it took place. */
   onOutcomes?: ((target: SiteTarget, outcomes: readonly RecipientOutcome[]) => void) | undefined;
@@ -114,6 +118,8 @@ interface Shared {
   rate: MessageRate | undefined;
   limits: ProviderLimits;
   isProvider: boolean;
+  /** The mail servers belong to a provider, which has most of the limits. */
+  isMember: boolean;
   messagesPerConnectionMax: number;
   hasBeenSuspended: boolean;
   /** Connections of this process that the settings and throttles allow. */
@@ -252,14 +258,20 @@ export class Pool {
       if (outcome.kind !== 'deferred' && outcome.kind !== 'bounced') continue;
       if (outcome.reply === undefined || noted.has(outcome.reply)) continue;
       noted.add(outcome.reply);
-      this.#throttles.note({ ...found.target, senderDomain: job.senderDomain }, outcome.reply, outcome.cause);
+      const target = { ...found.target, senderDomain: job.senderDomain };
+      this.#throttles.note(target, withoutNames(outcome.reply, job, found.target.servers), outcome.cause);
     }
   }
 
   /** Records a reply that ended a session before the transaction began. */
   noteReply(job: RoutedJob, session: PooledSession, reply: Reply, cause: ReplyCause | undefined): void {
     const found = this.#bySite.get(session.site);
-    if (found) this.#throttles.note({ ...found.target, senderDomain: job.senderDomain }, reply, cause);
+    if (found)
+      this.#throttles.note(
+        { ...found.target, senderDomain: job.senderDomain },
+        withoutNames(reply, job, found.target.servers),
+        cause,
+      );
   }
 
   /** Why mail to this place would not be tried now; undefined if it would, or if nothing is known of the place. */
@@ -305,8 +317,8 @@ export class Pool {
   }
 
   #findSite(location: Location): Located {
-    const { source, servers, provider, limits, job } = location;
-    const key = `${source}\n${servers}\n${provider?.name ?? ''}\n${job.relay ? '' : `${job.tls} ${job.families}`}`;
+    const { source, servers, order, provider, limits, job } = location;
+    const key = `${source}\n${servers}\n${order}\n${provider?.name ?? ''}\n${job.relay ? '' : `${job.tls} ${job.families}`}`;
     const known = this.#sites.get(key);
     if (known) {
       known.location = location;
@@ -326,7 +338,7 @@ export class Pool {
       title: provider?.title ?? shortenServers(servers),
       site: new Site({
         capacities: [this.#process, ...(ofProvider ? [ofProvider.capacity] : []), shared.capacity],
-        findAddress: ({ address, port }) => this.#findAddress(`${source} ${address}:${port}`, job),
+        findPlaces: (where) => this.#findPlaces(location, where),
         concurrency: shared.concurrency,
         onConcurrency: () => this.#applyConnections(shared),
         route: () => located.location.route(),
@@ -349,7 +361,7 @@ export class Pool {
     return located;
   }
 
-  #findShared({ source, servers, provider, limits }: Location, isProvider: boolean): Shared {
+  #findShared({ source, servers, provider, limits }: Omit<Location, 'route'>, isProvider: boolean): Shared {
     const key = isProvider
       ? `provider ${source}\n${provider?.name}`
       : `servers ${source}\n${servers}\n${provider?.name ?? ''}`;
@@ -357,7 +369,10 @@ export class Pool {
     if (known) return known;
     const connectionsMax = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
     const made: Shared = {
-      target: { source, provider: provider?.name, servers: isProvider ? undefined : servers },
+      target: isProvider
+        ? { source, provider: provider?.name, servers: undefined }
+        : { source, provider: undefined, servers },
+      isMember: provider !== undefined,
       title: provider?.title ?? shortenServers(servers),
       capacity: new Capacity({ ...this.#options, connectionsMax }),
       concurrency: new Concurrency(connectionsMax),
@@ -371,6 +386,18 @@ export class Pool {
     this.#shared.set(key, made);
     this.#applyTo(made);
     return made;
+  }
+
+  /**
+   * Returns what a connection to a mail server counts for, in addition to its site: its address, and the provider that its name
+   * belongs to, if the site as a whole does not.
+   */
+  #findPlaces({ source, provider, job }: Location, { host, address, port }: Target): Capacity[] {
+    const own = this.#findAddress(`${source} ${address}:${port}`, job);
+    const owner = provider || job.relay ? undefined : this.#options.findProvider?.(host);
+    if (!owner) return [own];
+    const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, job };
+    return [this.#findShared(location, true).capacity, own];
   }
 
   #findAddress(key: string, job: RoutedJob): Capacity {
@@ -399,7 +426,7 @@ export class Pool {
     const isSuspended = throttles.some(({ kind }) => kind === 'suspend');
     if (shared.hasBeenSuspended && !isSuspended) shared.concurrency.startSlowly();
     shared.hasBeenSuspended = isSuspended;
-    const isRated = isProvider || shared.target.provider === undefined;
+    const isRated = isProvider || !shared.isMember;
     const perMinute = leastOf(throttles, 'rate', isRated ? limits.messagesPerMinute : undefined);
     this.#applyRate(shared, perMinute, perMinute === limits.messagesPerMinute ? limits.messageBurst : 1);
     shared.messagesPerConnectionMax =
@@ -426,7 +453,7 @@ export class Pool {
     const own = Number.isFinite(max) ? this.#partOf(max, 'connections') : max;
     shared.connectionsMax = own;
     concurrency.max = Math.max(1, own);
-    const connects = isProvider || shared.target.provider === undefined ? limits.connectionsPerMinute : undefined;
+    const connects = isProvider || !shared.isMember ? limits.connectionsPerMinute : undefined;
     capacity.change(
       isProvider ? own : Math.min(own, concurrency.allowed),
       connects === undefined
@@ -439,9 +466,8 @@ export class Pool {
     return this.#options.parts?.partOf(limit, kind) ?? limit;
   }
 
-  #ofShared({ target, isProvider }: Shared): readonly Throttle[] {
-    if (isProvider || target.provider === undefined) return this.#throttles.inForce(target);
-    return [];
+  #ofShared({ target }: Shared): readonly Throttle[] {
+    return this.#throttles.inForce(target);
   }
 
   #findThrottle({ target }: Located, senderDomain: string | undefined): Throttle | undefined {
@@ -571,6 +597,41 @@ export class Pool {
       };
     });
   }
+}
+
+const ADDRESS = /"(?:[^"\\]|\\.)*"@[^\s>,;)]+|<[^<>]*>|[^\s<>"(:]+@[^\s<>,;)]+/g;
+/** What follows was said by somebody else, or about a server of somebody else. */
+const QUOTATION = /\b(?:said|response to|responded with|replied)\b/i;
+
+/**
+ * Returns a reply without the words that a sender or a recipient chose and the server repeats: they must not bring about a limit,
+ * and no other team may read them.
+ */
+function withoutNames(reply: Reply, { recipients, mailFrom, senderDomain, domain }: RoutedJob, servers: string): Reply {
+  // The domain of a provider's own servers is no name that a customer chose.
+  const chosen = servers.includes(domain) ? [] : [domain];
+  const names = [...recipients, mailFrom, senderDomain ?? '', mailFrom.slice(mailFrom.lastIndexOf('@') + 1), ...chosen]
+    .filter((name) => name.length > 3)
+    .toSorted((a, b) => b.length - a.length);
+  const clean = (line: string): string => {
+    let text = line.replaceAll(ADDRESS, '<address>');
+    for (const name of names) text = replaceText(text, name);
+    return text;
+  };
+  const text = reply.lines.map(clean).join('\n');
+  const at = QUOTATION.exec(text)?.index ?? text.length;
+  return { ...reply, lines: text.slice(0, at).split('\n') };
+}
+
+function replaceText(text: string, name: string): string {
+  const lower = text.toLowerCase();
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = lower.indexOf(name.toLowerCase()); at >= 0; at = lower.indexOf(name.toLowerCase(), from)) {
+    parts.push(text.slice(from, at), '<name>');
+    from = at + name.length;
+  }
+  return parts.join('') + text.slice(from);
 }
 
 /** Names a set of mail servers by the first ones. */

@@ -13,6 +13,9 @@ const LATER_MS_MAX = 5 * 60_000;
 /** `later`: the message should come again after this time. `number` tells turns apart. */
 export type Turn = { kind: 'now'; number: number } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };
 
+/** After so many turns of transactional mail, waiting marketing mail has one. */
+const TURNS_BEFORE_MARKETING = 4;
+
 interface Waiter {
   tenant: string;
   settle: (turn: Turn) => void;
@@ -82,6 +85,7 @@ export class MessageRate {
   /** Messages whose turn passed while they waited for a connection: they hold one, so they come before all others. */
   #again = new Set<Waiter>();
   #turns = 0;
+  #transactionalTurns = 0;
   #cancelTimer: (() => void) | undefined;
 
   constructor(perMinute: number, burst: number, { clock, now }: { clock: Clock; now: () => number }) {
@@ -214,18 +218,23 @@ export class MessageRate {
     if (this.#cancelTimer !== undefined || this.#waiting.size + this.#again.size === 0) return;
     this.#cancelTimer = this.#clock.timer(this.#spacing.waitMs, () => {
       this.#cancelTimer = undefined;
-      if (this.#spacing.waitMs === 0) {
-        const [first] = this.#again;
-        const waiter = first ?? this.#waiting.take((tenant) => this.#mayGo(tenant));
-        waiter?.settle(this.#begin());
-      }
+      if (this.#spacing.waitMs === 0) this.#next()?.settle(this.#begin());
       this.#schedule();
     });
   }
 
-  /** Marketing mail waits for the transactional mail of every team: a slow rate has no room for both. */
-  #mayGo(tenant: string): boolean {
-    const isMarketing = (one: string): boolean => tenantBefore(one) !== undefined;
-    return !isMarketing(tenant) || [...this.#waiting.tenants()].every(([other]) => isMarketing(other));
+  /**
+   * Returns whose turn it is. Marketing mail waits for the transactional mail of every team, because a slow rate has no room for
+   * both, but has one of so many turns, so that it does not wait for ever.
+   */
+  #next(): Waiter | undefined {
+    const [first] = this.#again;
+    if (first) return first;
+    const isMarketing = (tenant: string): boolean => tenantBefore(tenant) !== undefined;
+    const isTurnOfMarketing = this.#transactionalTurns >= TURNS_BEFORE_MARKETING;
+    const waiter =
+      this.#waiting.take((tenant) => isMarketing(tenant) === isTurnOfMarketing) ?? this.#waiting.take(() => true);
+    this.#transactionalTurns = waiter && isMarketing(waiter.tenant) ? 0 : this.#transactionalTurns + 1;
+    return waiter;
   }
 }

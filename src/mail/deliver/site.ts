@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
-import { wakeWaiting, type Capacity, type Lack, type Wish } from './capacity.ts';
+import { wakeWaiting, type Capacity, type Wish } from './capacity.ts';
 import type { Concurrency } from './concurrency.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { Ending } from './ending.ts';
@@ -18,13 +18,24 @@ const SLOW_OPENING_MS = 10_000;
 /** A connection whose place others wait for is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
+/** Causes of a 421 that concern all mail from here. */
+const OF_ALL_MAIL: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'rate',
+  'ip_reputation',
+  'receiver_trouble',
+  'network',
+]);
+/** Failures that may come from too little time. */
+const HURRIED: ReadonlySet<string> = new Set(['timeout', 'unreachable']);
+
 /** Endings after which the next message needs a connection that is opened in another way. */
 const NEEDS_ANOTHER_SESSION: ReadonlySet<Ending['kind']> = new Set(['tls required', 'login required']);
 
 /** A session of a site, with everything whose connections it counts among. */
 export type PooledSession = SmtpSession & {
   readonly site: Site;
-  readonly address: Capacity;
+  readonly address: Capacity | undefined;
   /** Those that more sites share come first, also when room is freed, so that no site's own mail comes before that of others. */
   readonly capacities: readonly Capacity[];
 };
@@ -48,7 +59,8 @@ interface Waiter {
 export interface SiteOptions {
   /** The process, the provider if there is one, and the mail servers: those that more sites share come first. */
   capacities: readonly Capacity[];
-  findAddress: (target: Target) => Capacity;
+  /** What a connection to a mail server counts for in addition; its address is the last. */
+  findPlaces: (target: Target) => Capacity[];
   concurrency: Concurrency;
   /** Called when the concurrency may have changed. */
   onConcurrency: () => void;
@@ -72,7 +84,7 @@ export interface SiteOptions {
 /** `blocked`: an address has no room for now. `unneeded`: no mail waits for the connection any more. */
 type OpeningEnd =
   | { kind: 'open'; session: PooledSession }
-  | { kind: 'blocked'; address: Capacity; lack: Lack }
+  | { kind: 'blocked'; address: Capacity }
   | { kind: 'unneeded' }
   | JobOutcome;
 
@@ -157,11 +169,13 @@ export class Site {
     if (ending.kind === 'stale') for (const idle of [...this.#idle.keys()]) this.closeIdle(idle);
     else if (ending.kind === 'tls required') this.#failures.tlsRequired(session.connection.address);
     else if (ending.kind === 'worked') {
-      address.backOff.worked();
+      address?.backOff.worked();
       concurrency.succeeded();
       onConcurrency();
     } else {
-      if (ending.kind === 'broken') address.brokeOff(ending.why);
+      if (ending.kind === 'broken') address?.brokeOff(ending.why);
+      // A refusal of one team's content or domain says nothing about how much the servers take.
+      if ('why' in ending && !OF_ALL_MAIL.has(ending.why.cause)) return;
       concurrency.refused();
       onConcurrency();
     }
@@ -292,7 +306,7 @@ export class Site {
 
   /** Opens the first of the route's targets that greets us; the failures of the others become the detail. */
   async #openFirst(tenant: string): Promise<OpeningEnd> {
-    const { capacities, clock, findAddress, open, openMs, route: findRoute, onRefusal } = this.#options;
+    const { capacities, clock, findPlaces, open, openMs, route: findRoute, onRefusal } = this.#options;
     const { signal } = this.#stopping;
     const route = await findRoute();
     if (signal.aborted) return STOPPING;
@@ -305,15 +319,16 @@ export class Site {
         failures.push(tookTooLong(target, openMs));
         break;
       }
-      const address = findAddress(target);
-      const down = address.backOff.why;
+      const places = findPlaces(target);
+      const address = places.at(-1);
+      const down = address?.backOff.why;
       if (down) {
         failures.push(notTried(target, down));
         continue;
       }
-      const lack = address.lackFor(tenant);
-      if (lack) return { kind: 'blocked', address, lack };
-      address.opens(tenant);
+      const full = places.find((place) => place.lackFor(tenant) !== undefined);
+      if (full) return { kind: 'blocked', address: full };
+      for (const place of places) place.opens(tenant);
       const from = clock.now();
       const shareMs = Math.min(leftMs, Math.max(TARGET_MS_MIN, leftMs / (route.targets.length - index)));
       const opened = await open(target, this.#failures.skipsTls(target.address), shareMs, signal);
@@ -325,15 +340,18 @@ export class Site {
           session: Object.assign(opened.session, {
             site: this,
             address,
-            capacities: capacities.toSpliced(-1, 0, address),
+            capacities: capacities.toSpliced(-1, 0, ...places),
           }),
         };
       }
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
-      address.failed(tenant, { outcome: addressOutcome(failure) });
+      // A host that had less time than usual is not to blame for using it up.
+      const isHurried = shareMs < Math.min(TARGET_MS_MIN, openMs) && HURRIED.has(failure.reason);
+      for (const place of places)
+        place.failed(tenant, { outcome: place === address && !isHurried ? addressOutcome(failure) : undefined });
       if (opened.reply) onRefusal(opened.reply, opened.cause);
-      address.wake();
+      wakeWaiting(places);
       // A login that one address of a relay refuses is refused by the others, and providers count refusals.
       if (opened.reason === 'relay_misconfigured') break;
     }

@@ -37,8 +37,7 @@ export async function explainWaiting(
     const place = from?.relay === undefined ? placeOf.get(destination) : { provider: '', servers: from.relay };
     if (!place) return null;
     const concerns = (row: ThrottleRow): boolean =>
-      row.provider === place.provider &&
-      (place.provider !== '' || row.servers === place.servers) &&
+      (row.provider === '' ? row.servers === place.servers : row.provider === place.provider) &&
       (row.sender_domain === '' || row.sender_domain === sender) &&
       (row.source === '' || from === undefined || from.relay !== undefined || row.source === from.source);
     const [strictest] = inForce

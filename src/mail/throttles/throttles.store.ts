@@ -40,7 +40,12 @@ const COLUMNS = [
 const THROTTLES_MAX = 5000;
 
 export async function listThrottles(db: Executor): Promise<ThrottleRow[]> {
-  const rows = await db.all<ThrottleRow>('select * from throttles order by until_at desc limit ?', [THROTTLES_MAX]);
+  // Those of providers and operators come first: somebody may run any number of other mail servers.
+  const rows = await db.all<ThrottleRow>(
+    `select * from throttles
+      order by case when reaction = '' or provider <> '' then 0 else 1 end, until_at desc limit ?`,
+    [THROTTLES_MAX],
+  );
   return rows.map((row) => ({
     ...row,
     value: row.value === null ? null : Number(row.value),

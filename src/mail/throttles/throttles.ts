@@ -17,6 +17,8 @@ const RATE_AFTER_SUSPENSION = 20;
 /** A reply that comes this soon after a limit began is about mail that was on its way already. */
 const SETTLING_MS = 60_000;
 const REASON_CHARS_MAX = 300;
+/** Limits of receivers without a provider; somebody may run any number of mail servers. */
+const SITES_MAX = 1000;
 /** Replies counted for rules that need several; the oldest places are forgotten first. */
 const COUNTED_MAX = 10_000;
 
@@ -66,6 +68,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       for (const notify of liftListeners) notify(place);
   }
 
+  const countPlaces = (): number => all().filter((row) => row.provider === '' && row.reaction !== '').length;
   const all = (): ThrottleRow[] => [...byPlace.values()].flat();
 
   /** Reads are made one after the other, and after the writes that began before, so that none adopts older rows. */
@@ -154,10 +157,14 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   function react(target: ThrottleTarget, reaction: Reaction, reply: Reply): void {
     const isOfSender = reaction.scope === 'sender';
     if (isOfSender && target.senderDomain === undefined) return;
+    // Where customers write texts, a rule for every receiver says something about these mail servers alone.
+    const isOfProvider =
+      target.provider !== undefined &&
+      (reaction.provider !== undefined || !policies.customerTexts.has(target.provider));
     const at = {
       source: isOfSender ? '' : target.source,
-      provider: target.provider ?? '',
-      servers: target.provider === undefined ? (target.servers ?? '') : '',
+      provider: isOfProvider ? (target.provider ?? '') : '',
+      servers: isOfProvider ? '' : (target.servers ?? ''),
       sender_domain: isOfSender ? (target.senderDomain ?? '') : '',
     };
     if (!isEnough(toPlace(at), reaction)) return;
@@ -166,6 +173,13 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
     const known = byPlace.get(toPlace(at))?.find((row) => row.kind === kind);
     if (known && Math.abs(now - known.started_at) < SETTLING_MS) return;
     // Asked again while it is limited, the receiver wants less still.
+    if (!known && at.provider === '' && countPlaces() >= SITES_MAX) {
+      log.warn(
+        { servers: at.servers },
+        'a receiver limits our mail, and too many others do already to keep it in mind',
+      );
+      return;
+    }
     const lowest =
       known?.value === undefined || known.value === null || value === null
         ? value
@@ -256,10 +270,13 @@ const toPlace = ({ source, provider, servers, sender_domain: sender }: PlaceOf):
 
 /** Lists the places whose throttles hold for this mail. */
 function placesFor({ source, provider, servers, senderDomain }: ThrottleTarget): string[] {
-  const where = { provider: provider ?? '', servers: provider === undefined ? (servers ?? '') : '' };
+  const where = [
+    ...(provider === undefined ? [] : [{ provider, servers: '' }]),
+    ...(servers === undefined ? [] : [{ provider: '', servers }]),
+  ];
   const senders = senderDomain === undefined ? [''] : ['', senderDomain];
   return ['', source].flatMap((one) =>
-    senders.map((sender) => toPlace({ source: one, ...where, sender_domain: sender })),
+    where.flatMap((place) => senders.map((sender) => toPlace({ source: one, ...place, sender_domain: sender }))),
   );
 }
 

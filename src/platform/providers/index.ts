@@ -2,6 +2,7 @@
  * Mailbox providers: the limits that hold for mail to them, by config/providers.toml and the settings, and the reactions
  * to their replies. It keeps no state and counts nothing.
  */
+import { parse } from 'smol-toml';
 import { readProgramText } from '../../program-files/index.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { PROVIDERS_FILE, shippedProviders, type Config, type ProviderSettings } from '../config/index.ts';
@@ -36,6 +37,8 @@ export interface Provider {
 export interface ProviderPolicies {
   /** The limits for receivers without a provider. */
   defaults: ProviderLimits;
+  /** Providers whose customers write some of the texts of refusals: rules for every receiver say nothing about all of them. */
+  customerTexts: ReadonlySet<string>;
   all: readonly Provider[];
   /** Returns the provider that names the recipient domain, or whose mail servers include every one of these hosts. */
   find(domain: string, mxHosts: readonly string[]): Provider | undefined;
@@ -61,6 +64,7 @@ export function createProviderPolicies(config: Config): ProviderPolicies {
   const find = createProviderIndex(config.providers);
   return {
     defaults: readDefaults(config),
+    customerTexts: readCustomerTexts(),
     all,
     find(domain, mxHosts) {
       const name = find(domain, mxHosts);
@@ -68,6 +72,11 @@ export function createProviderPolicies(config: Config): ProviderPolicies {
     },
     reactionsTo: (provider, reply, cause) => findReactions(rules, provider, reply, cause).map(withoutConditions),
   };
+}
+
+function readCustomerTexts(): Set<string> {
+  const { customer_texts: names } = parse(readProgramText(PROVIDERS_FILE)) as { customer_texts?: string[] };
+  return new Set(names);
 }
 
 type Limits = Omit<ProviderSettings, 'title' | 'mx' | 'domains'>;
