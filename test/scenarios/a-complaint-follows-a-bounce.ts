@@ -15,6 +15,7 @@ export const scenario: Scenario = {
   countsConnections: false,
   async run({ send, pass, change }) {
     await send(['both@shop.example']);
+    await pass('1 s', '1 s');
     change('shop', {
       complain_later: undefined,
       bounce_later: {

@@ -30,8 +30,8 @@ export const scenario: Scenario = {
     await pass('30 s');
   },
   account: `
-    google accepted 12 messages from 0:00 to 0:00; 1 connection, at most 1 at once, 12 messages on one, 12 accepted in a minute
-    own-server accepted 4 messages from 0:00 to 0:00; 4 connections, at most 4 at once, 1 messages on one, 4 accepted in a minute
+    google accepted 12 messages from 0:00 to 0:00; 2 connections, at most 1 at once, 10 messages on one, 12 accepted in a minute
+    own-server accepted 4 messages from 0:00 to 0:00; 1 connection, at most 1 at once, 4 messages on one, 4 accepted in a minute
     16 emails: queued, sent, delivered
     queue: empty
   `,

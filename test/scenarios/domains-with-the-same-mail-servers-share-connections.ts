@@ -13,7 +13,7 @@ export const scenario: Scenario = {
     name = "two.example"
     provider = "google"
     share = 1
-    hosts = ["alt1.aspmx.l.google.com", "aspmx.l.google.com"]
+    hosts = ["aspmx.l.google.com", "alt1.aspmx.l.google.com"]
     [[domains]]
     name = "three.example"
     provider = "google"

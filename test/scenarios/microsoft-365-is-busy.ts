@@ -33,17 +33,17 @@ export const scenario: Scenario = {
     await noteLimits();
   },
   account: `
-    0:00 limit: microsoft-365 connections 1 until 1:30 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
-    0:00 limit: microsoft-365 connections 1 until 1:30 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: microsoft-365 rate 1 until 0:15 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
-    0:04 limit: microsoft-365 connections 1 until 1:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: microsoft-365 suspend until 0:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: microsoft-365 rate 1 until 0:15 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
-    0:34 limit: microsoft-365 connections 1 until 1:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: microsoft-365 rate 16 until 0:35 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
+    0:00 limit: tenant-example.mail.protection.outlook.com connections 1 until 1:30 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
+    0:00 limit: microsoft-365 rate 1 until 0:15 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: tenant-example.mail.protection.outlook.com connections 1 until 1:30 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
+    0:04 limit: microsoft-365 suspend until 0:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: microsoft-365 rate 1 until 0:15 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: tenant-example.mail.protection.outlook.com connections 1 until 1:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
+    0:34 limit: microsoft-365 rate 16 until 0:35 because of 451 4.7.500 Server busy. Please try again later from [IP]. (; limit: tenant-example.mail.protection.outlook.com connections 1 until 1:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
     microsoft-365 accepted 2 messages from 0:31 to 0:31; 2 connections, at most 1 at once, 2 messages on one, 2 accepted in a minute
       refused 5 × at rcpt: tempfail 451 4.7.500 Server busy. Please try again later from [IP]. ( from 0:00 to 0:01
     5 emails: queued, sent, delivery_delayed
     2 emails: queued, sent, delivered
     queue: 1 × tenant.example retrying until 1:01 after 1 attempt: 451 4.7.500 Server busy. Please try again later from [IP]. (
     queue: 4 × tenant.example retrying until 1:00 after 1 attempt: 451 4.7.500 Server busy. Please try again later from [IP]. (
-    limit: microsoft-365 connections 1 until 1:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
     limit: microsoft-365 rate 16 until 0:35 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
+    limit: tenant-example.mail.protection.outlook.com connections 1 until 1:31 because of 451 4.7.500 Server busy. Please try again later from [IP]. (
   `,
 };

@@ -33,16 +33,17 @@ export const scenario: Scenario = {
     await noteLimits();
   },
   account: `
-    0:00 limit: microsoft-365 rate 1 until 1:30 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: microsoft-365 connections 1 until 1:30 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
-    0:04 limit: microsoft-365 rate 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: microsoft-365 connections 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: microsoft-365 suspend until 0:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
-    0:35 limit: microsoft-365 rate 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: microsoft-365 connections 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
+    0:00 limit: tenant-example.mail.protection.outlook.com rate 1 until 1:30 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: tenant-example.mail.protection.outlook.com connections 1 until 1:30 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
+    0:04 limit: microsoft-365 suspend until 0:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: tenant-example.mail.protection.outlook.com rate 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: tenant-example.mail.protection.outlook.com connections 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
+    0:35 limit: microsoft-365 rate 20 until 0:36 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: tenant-example.mail.protection.outlook.com rate 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l; limit: tenant-example.mail.protection.outlook.com connections 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
     microsoft-365 accepted 2 messages from 0:31 to 0:32; 2 connections, at most 1 at once, 2 messages on one, 1 accepted in a minute
       refused 3 × at rcpt: tempfail 451 4.7.650 The mail server [IP] has been temporarily rate l from 0:00 to 0:01
     3 emails: queued, sent, delivery_delayed
     2 emails: queued, sent, delivered
     queue: 1 × tenant.example retrying until 1:01 after 1 attempt: 451 4.7.650 The mail server [IP] has been temporarily rate l
     queue: 2 × tenant.example retrying until 1:00 after 1 attempt: 451 4.7.650 The mail server [IP] has been temporarily rate l
-    limit: microsoft-365 rate 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
-    limit: microsoft-365 connections 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
+    limit: microsoft-365 rate 20 until 0:36 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
+    limit: tenant-example.mail.protection.outlook.com rate 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
+    limit: tenant-example.mail.protection.outlook.com connections 1 until 1:31 because of 451 4.7.650 The mail server [IP] has been temporarily rate l
   `,
 };
