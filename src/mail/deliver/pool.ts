@@ -454,8 +454,10 @@ export class Pool {
     shared.connectionsMax = own;
     concurrency.max = Math.max(1, own);
     const connects = isProvider || !shared.isMember ? limits.connectionsPerMinute : undefined;
+    const allowed = isProvider ? own : Math.min(own, concurrency.allowed);
     capacity.change(
-      isProvider ? own : Math.min(own, concurrency.allowed),
+      // Sites with one mail server of a suspended provider wait too.
+      shared.hasBeenSuspended ? 0 : allowed,
       connects === undefined
         ? undefined
         : { perMinute: this.#partOf(connects, 'rate') * USED_SHARE, burst: limits.connectionBurst },
