@@ -8,8 +8,6 @@ import { WaitersByTenant } from './waiters-by-tenant.ts';
 /** A tenant may hold this many times the free connections: with 2, one alone has two thirds. Most connections come back after each message. */
 const TIMES_FREE = 2;
 
-const FULL_MS = 60_000;
-
 export interface CapacityOptions {
   connectionsMax: number;
   /** Openings at one time, shared fairly, because a connection that is never greeted stays in use for minutes. */
@@ -119,9 +117,6 @@ export class Capacity {
     pace: new Line(),
     trust: new Line(),
   };
-  /** The place refused more than `#fullAt` connections, which counts until then. */
-  #fullUntil = -Infinity;
-  #fullAt = 0;
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: CapacityOptions) {
@@ -157,19 +152,6 @@ export class Capacity {
     this.wake();
   }
 
-  /**
-   * Records that the place refused another connection beside those that it has. For some time there may be no more of them, so
-   * that whoever wants one waits for its turn.
-   */
-  isFull(): void {
-    this.#fullAt = Math.max(1, this.#sessions);
-    this.#fullUntil = this.#options.now() + FULL_MS;
-  }
-
-  get sessions(): number {
-    return this.#sessions;
-  }
-
   /** Whether there are more connections than there may be, after the limit was lowered. */
   get isOver(): boolean {
     return this.#sessions - this.#leaving > this.#connectionsMax;
@@ -194,9 +176,7 @@ export class Capacity {
     const { probesMax } = this.#options;
     if (this.#sessions === 0 && probesMax !== undefined)
       return this.#opening < Math.min(probesMax, this.#connectionsMax);
-    const max =
-      this.#fullUntil > this.#options.now() ? Math.min(this.#fullAt, this.#connectionsMax) : this.#connectionsMax;
-    return this.connections < max;
+    return this.connections < this.#connectionsMax;
   }
 
   /** Whether the tenant may use another of the existing connections. */

@@ -352,11 +352,6 @@ export class Site {
         place.failed(tenant, { outcome: place === address && !isHurried ? addressOutcome(failure) : undefined });
       if (opened.reply) onRefusal(opened.reply, opened.cause);
       wakeWaiting(places);
-      if (address && address.sessions > 0 && this.#sessions.size === 0 && failure.reason === 'refused_for_now') {
-        // Mail to other names takes up what the server allows: the next connection that ends there makes room.
-        address.isFull();
-        return { kind: 'blocked', address };
-      }
       // A login that one address of a relay refuses is refused by the others, and providers count refusals.
       if (opened.reason === 'relay_misconfigured') break;
     }
