@@ -86,7 +86,8 @@ async function importContacts(call: Appliance['call'], recipients: readonly stri
     await waitFor(IMPORT_POLL_MS);
     found = await call('GET', target);
   }
-  if (found['status'] === 'failed') throw new Error('the import of the readers failed');
+  if (found['status'] === 'failed')
+    throw new Error(`the import of the readers has the status failed: ${JSON.stringify(found)}`);
 }
 
 /** About as long as a usual newsletter without its pictures. */

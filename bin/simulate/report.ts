@@ -2,7 +2,7 @@ import type { Internet } from '../../src/features/rehearsal/start.ts';
 import type { SeenSummary } from '../../src/features/rehearsal/index.ts';
 import type { Appliance, Body } from './appliance.ts';
 
-/** What one provider saw; servers of their own that behave alike are one row. */
+/** One row of the report: a provider, or all servers of their own that behave alike. */
 export interface ProviderRow {
   provider: string;
   receivers: number;
@@ -48,7 +48,7 @@ export interface Report {
 
 /** Adds up what the receivers saw by provider, with the recipients that are still without an outcome. */
 export function tallyProviders(internet: Internet, recipients: readonly string[]): ProviderRow[] {
-  const familyOf = new Map(internet.domains.map(({ name, receiver }) => [name, receiver.provider]));
+  const families = new Map(internet.domains.map(({ name, receiver }) => [name, receiver.provider]));
   const rows = new Map<string, ProviderRow>();
   const find = (provider: string): ProviderRow => {
     const row = rows.get(provider) ?? emptyRow(provider);
@@ -56,7 +56,7 @@ export function tallyProviders(internet: Internet, recipients: readonly string[]
     return row;
   };
   for (const { provider } of internet.receivers) find(provider).receivers += 1;
-  for (const address of recipients) find(familyOf.get(domainOf(address)) ?? '').recipients += 1;
+  for (const address of recipients) find(families.get(extractDomain(address)) ?? '').recipients += 1;
   for (const seen of internet.seen.summarize()) addSummary(find(seen.family), seen);
   for (const row of rows.values()) row.waiting = Math.max(0, row.recipients - row.accepted - row.bounced);
   return [...rows.values()].toSorted((a, b) => b.recipients - a.recipients);
@@ -88,7 +88,7 @@ const emptyRow = (provider: string): ProviderRow => ({
   refusals: {},
 });
 
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+const extractDomain = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
 /** Counts the emails by state, from the list of the API, and corrects the numbers of the providers by it. */
 export async function countOutcomes(
@@ -96,13 +96,13 @@ export async function countOutcomes(
   internet: Internet,
   providers: readonly ProviderRow[],
 ): Promise<Record<string, number>> {
-  const familyOf = new Map(internet.domains.map(({ name, receiver }) => [name, receiver.provider]));
+  const families = new Map(internet.domains.map(({ name, receiver }) => [name, receiver.provider]));
   for (const row of providers) Object.assign(row, { waiting: 0, bounced: 0 });
   const outcomes: Record<string, number> = {};
   for await (const { to, last_event: state } of pages(call, '/emails')) {
     outcomes[String(state)] = (outcomes[String(state)] ?? 0) + 1;
     const [address = ''] = to as string[];
-    const family = familyOf.get(domainOf(address));
+    const family = families.get(extractDomain(address));
     const row = providers.find(({ provider }) => provider === family);
     if (!row) continue;
     if (WAITING.has(String(state))) row.waiting += 1;

@@ -45,22 +45,29 @@ const describeChange = ({ removed, deliveries }: { removed: number; deliveries: 
     ? 'Nothing was limited.'
     : `${grouped(removed)} ${removed === 1 ? 'limit' : 'limits'} removed; ${counted(deliveries)} due now.`;
 
+/** The fields that the list and the detail share. */
+const FIELDS = {
+  id: { label: 'Provider', kind: 'name' },
+  title: { kind: 'text' },
+  deliveries: { label: 'Wait', kind: 'number' },
+  oldest_at: 'Since',
+  next_attempt_at: 'Next try',
+  messages_per_minute: {
+    label: 'Per minute',
+    kind: 'whole',
+    value: (one: Provider) => formatUsed(one.messages_per_minute),
+  },
+  connections: { kind: 'whole', value: (one: Provider) => formatUsed(one.connections) },
+  suspended_until: { label: 'Suspended until', kind: 'time', tone: toneOfSuspension },
+  last_hour: { label: 'Last hour', kind: 'text', value: formatHour },
+  limits: { label: 'Limits', kind: 'long', value: formatLimits },
+} as const;
+
 export const providers = withRemaining({
   summary: 'show mail by mailbox provider, and suspend and resume providers',
   isOperators: true,
   list: declareList('listProviders', {
-    fields: {
-      id: { label: 'Provider', kind: 'name' },
-      title: { kind: 'text' },
-      deliveries: { label: 'Wait', kind: 'number' },
-      oldest_at: 'Since',
-      next_attempt_at: 'Next try',
-      messages_per_minute: { label: 'Per minute', kind: 'whole', value: (one) => formatUsed(one.messages_per_minute) },
-      connections: { kind: 'whole', value: (one) => formatUsed(one.connections) },
-      suspended_until: { label: 'Suspended until', kind: 'time', tone: toneOfSuspension },
-      last_hour: { label: 'Last hour', kind: 'text', value: formatHour },
-      limits: { label: 'Limits', kind: 'long', value: formatLimits },
-    },
+    fields: FIELDS,
     columns: [
       'id',
       'title',
@@ -77,16 +84,7 @@ export const providers = withRemaining({
   }),
   get: declareDetail('getProvider', {
     fields: {
-      id: { label: 'Provider', kind: 'name' },
-      title: { kind: 'text' },
-      deliveries: { label: 'Wait', kind: 'number' },
-      oldest_at: 'Since',
-      next_attempt_at: 'Next try',
-      messages_per_minute: { label: 'Per minute', kind: 'whole', value: (one) => formatUsed(one.messages_per_minute) },
-      connections: { kind: 'whole', value: (one) => formatUsed(one.connections) },
-      suspended_until: { label: 'Suspended until', kind: 'time', tone: toneOfSuspension },
-      last_hour: { label: 'Last hour', kind: 'text', value: formatHour },
-      limits: { label: 'Limits', kind: 'long', value: formatLimits },
+      ...FIELDS,
       settings: {
         kind: 'long',
         value: ({ settings }) =>

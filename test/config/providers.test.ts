@@ -71,7 +71,7 @@ describe('a mailbox provider', () => {
     expect(loadToml('[providers.own]\nmx = [".google.com"]').config.providers['own']?.mx).toEqual(['.google.com']);
   });
 
-  it('is shown with its limits, each with the place that it is from', () => {
+  it('appears in config show with the origin of each of its limits', () => {
     const { config, sources } = loadToml(
       '[delivery]\nidle_seconds = 9\n[providers.google]\nconnections = 4\n[providers.own]\ndomains = ["acme.example"]',
       { env: { RASKET_PROVIDERS_OWN_CONNECTIONS: '2' } },

@@ -23,7 +23,7 @@ export interface RateLimit extends Limit {
   of: 'messages' | 'connections';
   /** 60 by default. */
   per_seconds?: number;
-  /** Where the excess is refused: greeting for connections; mail (default), rcpt or dot for messages. */
+  /** The stage at which excess messages are refused; mail by default. Excess connections are refused at the greeting. */
   stage?: 'mail' | 'rcpt' | 'dot';
   /** Once it is exceeded, everything is refused for this time. */
   for_minutes?: number;

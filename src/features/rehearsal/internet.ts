@@ -32,7 +32,7 @@ export interface Internet extends AsyncDisposable {
   seen: Seen;
   receivers: readonly Receiver[];
   domains: readonly RehearsedDomain[];
-  /** What the DNS server publishes about the receivers. */
+  /** The records of the receivers, which the DNS server publishes. */
   records: readonly PublishedRecord[];
   /** The certificates of all hosts that have a good one, in PEM; a client that checks names has to trust them. */
   certificates: readonly string[];

@@ -13,7 +13,7 @@ export interface LateReportParts {
   clock: Clock;
   random: () => number;
   seen: Seen;
-  /** Where the sending server receives mail; reports are only recorded as failed without it. */
+  /** Returns the port at which the sending server receives mail; without one, reports are recorded as failed. */
   back: () => SendingServer | undefined;
   onComplaint(receiver: Receiver, from: string): void;
 }
@@ -184,7 +184,7 @@ function composeBounce({ host, message, recipient, head }: About, bounce: LateBo
     `To: <${message.mailFrom}>`,
     'Subject: Undelivered Mail Returned to Sender',
     `Date: ${formatDate(now)}`,
-    `Message-ID: <${now}.${hashOf(recipient, message)}@${host.name}>`,
+    `Message-ID: <${now}.${hashRecipient(recipient, message)}@${host.name}>`,
     'Auto-Submitted: auto-replied',
     'MIME-Version: 1.0',
     'Content-Type: multipart/report; report-type=delivery-status; boundary="report"',
@@ -220,7 +220,7 @@ function composeComplaint({ host, message, recipient, head }: About, from: strin
     `To: <${message.mailFrom}>`,
     'Subject: Complaint about a message',
     `Date: ${formatDate(now)}`,
-    `Message-ID: <${now}.${hashOf(recipient, message)}@${host.name}>`,
+    `Message-ID: <${now}.${hashRecipient(recipient, message)}@${host.name}>`,
     'MIME-Version: 1.0',
     'Content-Type: multipart/report; report-type=feedback-report; boundary="report"',
     '',
@@ -251,5 +251,5 @@ function composeComplaint({ host, message, recipient, head }: About, from: strin
 
 const formatDate = (ms: number): string => new Date(isoTime(ms)).toUTCString().replace('GMT', '+0000');
 
-const hashOf = (recipient: string, { connection, messageId }: SeenMessage): string =>
+const hashRecipient = (recipient: string, { connection, messageId }: SeenMessage): string =>
   Buffer.from(`${connection} ${messageId} ${recipient}`).toString('base64url').slice(-40);

@@ -147,20 +147,20 @@ const flag: Form = (value, at, faults) => {
   if (typeof value !== 'boolean') faults.push(`${at}: must be true or false; got ${shown(value)}`);
 };
 
-const oneOf =
+const buildChoice =
   (...known: readonly string[]): Form =>
   (value, at, faults) => {
     if (!known.includes(value as string)) faults.push(`${at}: must be one of ${known.join(', ')}; got ${shown(value)}`);
   };
 
-const listOf =
+const buildList =
   (form: Form): Form =>
   (value, at, faults) => {
     if (!Array.isArray(value)) return void faults.push(`${at}: must be a list; got ${shown(value)}`);
     for (const [index, item] of value.entries()) form(item, `${at}[${index}]`, faults);
   };
 
-const tableOf =
+const buildTable =
   (form: Form): Form =>
   (value, at, faults) => {
     if (!isTable(value)) return void faults.push(`${at}: must be a table; got ${shown(value)}`);
@@ -215,7 +215,7 @@ const minutesForm: Form = (value, at, faults) => {
 
 const MINUTES = number(0, 100_000);
 const COUNT = number(1, 10_000_000, { whole: true });
-const some = { share: number(0, 1), local_parts: listOf(text) };
+const some = { share: number(0, 1), local_parts: buildList(text) };
 const period = { from_minute: MINUTES, to_minute: MINUTES, every: COUNT };
 const delay = number(0, 3_600_000);
 
@@ -231,12 +231,12 @@ function behaviourForm(isComplete: boolean): Form {
     );
   };
   return table({
-    hosts: listOf(text),
+    hosts: buildList(text),
     addresses: number(1, 200, { whole: true }),
     greeting: text,
-    extensions: listOf(text),
+    extensions: buildList(text),
     size_bytes: number(1, 1_000_000_000, { whole: true }),
-    tls: oneOf(...TLS_KINDS),
+    tls: buildChoice(...TLS_KINDS),
     delays: table({
       greeting_ms: delay,
       ehlo_ms: delay,
@@ -247,12 +247,12 @@ function behaviourForm(isComplete: boolean): Form {
     }),
     connections: part({ max: number(0, 10_000, { whole: true }), reply }, ['max', 'reply']),
     messages_per_connection: part({ max: COUNT, reply }, ['max', 'reply']),
-    rates: listOf(
+    rates: buildList(
       table({
-        'of!': oneOf('messages', 'connections'),
+        'of!': buildChoice('messages', 'connections'),
         'max!': COUNT,
         per_seconds: number(1, 864_000),
-        stage: oneOf('mail', 'rcpt', 'dot'),
+        stage: buildChoice('mail', 'rcpt', 'dot'),
         for_minutes: MINUTES,
         'reply!': reply,
       }),
@@ -260,15 +260,15 @@ function behaviourForm(isComplete: boolean): Form {
     greylist: part({ seconds: number(0, 864_000), reply }, ['seconds', 'reply']),
     unknown: part({ ...some, reply }, ['reply']),
     full: part({ ...some, reply }, ['reply']),
-    tempfail: listOf(table({ ...period, stage: oneOf(...STAGES), 'reply!': reply })),
-    faults: listOf(table({ ...period, 'kind!': oneOf(...FAULT_KINDS) })),
-    block: listOf(
+    tempfail: buildList(table({ ...period, stage: buildChoice(...STAGES), 'reply!': reply })),
+    faults: buildList(table({ ...period, 'kind!': buildChoice(...FAULT_KINDS) })),
+    block: buildList(
       table({
         unknown: COUNT,
         complaints: COUNT,
         within_minutes: MINUTES,
         'for_minutes!': MINUTES,
-        stage: oneOf('greeting', 'mail'),
+        stage: buildChoice('greeting', 'mail'),
         'reply!': reply,
       }),
     ),
@@ -286,16 +286,16 @@ const completeForm = behaviourForm(true);
 
 const profileForm = table({
   'summary!': text,
-  providers: tableOf(partForm),
-  'domains!': listOf(
+  providers: buildTable(partForm),
+  'domains!': buildList(
     table({
       'name!': text,
       'provider!': text,
       'share!': number(0, 1_000_000),
       count: number(1, 1000, { whole: true }),
-      hosts: listOf(text),
+      hosts: buildList(text),
       separate: flag,
-      dns_fault: table({ ...period, 'answer!': oneOf('SERVFAIL', 'NXDOMAIN') }),
+      dns_fault: table({ ...period, 'answer!': buildChoice('SERVFAIL', 'NXDOMAIN') }),
     }),
   ),
 });

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 /** A greylist forgets a triplet that was not tried again for this time. */
 const GREYLIST_MS = 36 * 3_600_000;
 
-/** What a receiver remembers of one client address. */
+/** The memory that a receiver has of one client address. */
 interface Client {
   open: number;
   /** Times of what each rate limit has let pass, by the position of the limit. */

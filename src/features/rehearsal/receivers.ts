@@ -90,7 +90,7 @@ const FATES = [
   ['complains', 'complain_later'],
 ] as const;
 
-/** What happens to the mail for an address: it is refused because it is unknown or full, or reported later. */
+/** The fate of mail for an address: it is refused because the address is unknown or full, or it is reported later. */
 export type Fate = (typeof FATES)[number][0] | 'arrives';
 
 /** Decides about an address, always in the same way: by its local part if that is named, and otherwise by shares. */

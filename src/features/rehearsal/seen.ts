@@ -80,7 +80,7 @@ export interface Selection {
   from?: string;
 }
 
-/** What one receiver saw. */
+/** The sums of what one receiver saw. */
 export interface SeenSummary {
   provider: string;
   family: string;

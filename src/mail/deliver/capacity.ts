@@ -21,8 +21,8 @@ export interface CapacityOptions {
 }
 
 /**
- * What a tenant lacks for a connection: room for another one, more of a fair share, permission to connect at this moment, or
- * more of the part of its share that is for servers which failed lately.
+ * A tenant without a connection lacks one of these: room for another one, more of its fair share, permission to connect at this
+ * moment, or more of the part of its share that is for servers which failed lately.
  */
 export type Lack = 'room' | 'share' | 'pace' | 'trust';
 
@@ -53,7 +53,7 @@ class Line {
     return this.#wishes.size - (this.#bySite.get(site) ?? 0);
   }
 
-  countOf(tenant: string): number {
+  count(tenant: string): number {
     return this.#wishes.count(tenant);
   }
 
@@ -157,7 +157,9 @@ export class Capacity {
     return this.#sessions - this.#leaving > this.#connectionsMax;
   }
 
-  /** What the tenant lacks for another connection; undefined if it may open one. `isDoubtful`: the servers failed lately. */
+  /**
+   * Returns what the tenant lacks for another connection; undefined if it may open one. `isDoubtful`: the servers failed lately.
+   */
   lackFor(tenant: string, isDoubtful = false): Lack | undefined {
     if (!this.#hasRoom) return 'room';
     if (!this.#held.fits(tenant) || this.#openings?.fits(tenant) === false) return 'share';
@@ -187,7 +189,7 @@ export class Capacity {
   /** Whether another site waits for what this tenant would free by closing a connection of its site. */
   isWantedFrom(tenant: string, site: object): boolean {
     if (!this.#hasRoom && this.#lines.room.countOthers(site) > 0) return true;
-    return !this.fits(tenant) && this.#lines.share.countOthers(site) > 0 && this.#lines.share.countOf(tenant) > 0;
+    return !this.fits(tenant) && this.#lines.share.countOthers(site) > 0 && this.#lines.share.count(tenant) > 0;
   }
 
   /** Adds a wish that is tried again when the lack may be over. */
@@ -244,12 +246,15 @@ export class Capacity {
     this.backOff.answered();
   }
 
-  /** `outcome`: what the failure says about the place; undefined if it says nothing about other mail. */
+  /**
+   * Records that no connection was opened. `outcome` is what the failure says about the place; undefined if it says nothing about
+   * other mail.
+   */
   failed(tenant: string, { outcome, isSlow = false }: { outcome?: Deferral | undefined; isSlow?: boolean }): void {
     this.#held.leave(tenant);
     if (!isSlow) this.#openings?.leave(tenant);
     this.#opening -= 1;
-    // Beside a connection that works, a failure says only that there are too many.
+    // While another connection works, a failure only says that there are too many.
     if (!outcome || this.#sessions > 0) return;
     this.backOff.failed(outcome);
     this.#wakeAll();
@@ -271,6 +276,7 @@ export class Capacity {
     this.#sessions -= 1;
   }
 
+  /** Lets sites that wait here try again. */
   wake(): void {
     wakeWaiting([this]);
   }

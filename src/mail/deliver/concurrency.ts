@@ -30,15 +30,15 @@ export class Concurrency {
     this.#allowed = Math.min(this.#max, this.#allowed + (this.#hasRefused ? 1 / this.#allowed : 1));
   }
 
-  /** `beside`: the connections that there were when another one was refused. */
-  refused(beside = Number.POSITIVE_INFINITY): void {
+  /** Records a refusal; `others` is the number of connections that there were when one more was refused. */
+  refused(others = Number.POSITIVE_INFINITY): void {
     const isNews = this.#endedSinceCut >= this.#allowed;
     this.#endedSinceCut += 1;
     if (isNews) {
       this.#allowed = Math.max(1, this.#allowed / 2);
       this.#endedSinceCut = 0;
     }
-    this.#allowed = Math.max(1, Math.min(this.#allowed, beside));
+    this.#allowed = Math.max(1, Math.min(this.#allowed, others));
     this.#hasRefused = true;
   }
 

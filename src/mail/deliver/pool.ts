@@ -63,7 +63,7 @@ export interface PoolStats {
   down: number;
 }
 
-/** What happens at a provider, or at the mail servers of a site without one, right now. */
+/** The present state of a provider, or of mail servers without one. */
 export interface Traffic extends ThrottleTarget {
   title: string;
   connections: number;
@@ -75,7 +75,7 @@ export interface Traffic extends ThrottleTarget {
 /** The fields that deliveries must have in common to go to the same place. */
 export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | 'relay'>;
 
-/** Why mail to a place is not tried now: its servers failed a moment ago, or it waits until a time. */
+/** The reason why mail to a place is not tried now: its servers failed a moment ago, or it waits until a time. */
 export type Obstacle = { kind: 'down' } | { kind: 'suspended'; untilMs: number };
 
 const SWEEP_EVERY = 256;
@@ -85,7 +85,7 @@ const LOCATION_MS = 30_000;
 const TURN_MS = 1_000;
 /** A process without a connection asks again after this time. */
 const NO_CONNECTION_MS = 20_000;
-/** Clocks and networks shift messages: the part of a limit that is used, so that a receiver never counts more. */
+/** The part of a limit that is used, so that a receiver never counts more although clocks and networks shift messages. */
 const USED_SHARE = 0.95;
 
 const toKey = (place: Place): string =>
@@ -102,7 +102,7 @@ interface Wanted {
   senderDomain: string | undefined;
 }
 
-/** What a place was found to be. */
+/** The result of the last look-up of a place. */
 interface Known {
   site: Located | undefined;
   until: number;
@@ -137,7 +137,7 @@ interface Located {
 
 /**
  * The connections of a process. Domains with the same mail servers share a site; sites of one provider share its limits. A
- * delivery asks for a connection, waits at its site if there is none, and is told at once if it would wait for long.
+ * delivery asks for a connection, waits at its site if there is none, and returns to the queue at once if it would wait for long.
  */
 export class Pool {
   #options: PoolOptions;
@@ -274,7 +274,7 @@ export class Pool {
       );
   }
 
-  /** Why mail to this place would not be tried now; undefined if it would, or if nothing is known of the place. */
+  /** Returns why mail to this place would not be tried now; undefined if it would, or if nothing is known of the place. */
   findObstacle(place: Place & Pick<RoutedJob, 'teamId' | 'isMarketing' | 'senderDomain'>): Obstacle | undefined {
     const known = this.#known.get(toKey(place));
     if (!known) return undefined;
@@ -335,7 +335,7 @@ export class Pool {
       servers: shared,
       provider: ofProvider,
       target,
-      title: provider?.title ?? shortenServers(servers),
+      title: provider?.title ?? describeServers(servers),
       site: new Site({
         capacities: [this.#process, ...(ofProvider ? [ofProvider.capacity] : []), shared.capacity],
         findPlaces: (where) => this.#findPlaces(location, where),
@@ -373,7 +373,7 @@ export class Pool {
         ? { source, provider: provider?.name, servers: undefined }
         : { source, provider: undefined, servers },
       isMember: provider !== undefined,
-      title: provider?.title ?? shortenServers(servers),
+      title: provider?.title ?? describeServers(servers),
       capacity: new Capacity({ ...this.#options, connectionsMax }),
       concurrency: new Concurrency(connectionsMax),
       rate: undefined,
@@ -422,15 +422,15 @@ export class Pool {
   #applyTo(shared: Shared): void {
     const { limits, isProvider } = shared;
     // A throttle of a provider holds for all its sites together, and one of mail servers without a provider for those.
-    const throttles = this.#ofShared(shared);
+    const throttles = this.#listThrottles(shared);
     const isSuspended = throttles.some(({ kind }) => kind === 'suspend');
     if (shared.hasBeenSuspended && !isSuspended) shared.concurrency.startSlowly();
     shared.hasBeenSuspended = isSuspended;
     const isRated = isProvider || !shared.isMember;
-    const perMinute = leastOf(throttles, 'rate', isRated ? limits.messagesPerMinute : undefined);
+    const perMinute = findLeast(throttles, 'rate', isRated ? limits.messagesPerMinute : undefined);
     this.#applyRate(shared, perMinute, perMinute === limits.messagesPerMinute ? limits.messageBurst : 1);
     shared.messagesPerConnectionMax =
-      leastOf(throttles, 'messages_per_connection', limits.messagesPerConnection) ?? Infinity;
+      findLeast(throttles, 'messages_per_connection', limits.messagesPerConnection) ?? Infinity;
     this.#applyConnections(shared);
     if (isSuspended) shared.rate?.sendAway();
   }
@@ -449,7 +449,7 @@ export class Pool {
   #applyConnections(shared: Shared): void {
     const { limits, isProvider, capacity, concurrency } = shared;
     const configured = isProvider ? (limits.connections ?? Infinity) : limits.connectionsPerSite;
-    const max = leastOf(this.#ofShared(shared), 'connections', configured) ?? Infinity;
+    const max = findLeast(this.#listThrottles(shared), 'connections', configured) ?? Infinity;
     const own = Number.isFinite(max) ? this.#partOf(max, 'connections') : max;
     shared.connectionsMax = own;
     concurrency.max = Math.max(1, own);
@@ -468,7 +468,7 @@ export class Pool {
     return this.#options.parts?.partOf(limit, kind) ?? limit;
   }
 
-  #ofShared({ target }: Shared): readonly Throttle[] {
+  #listThrottles({ target }: Shared): readonly Throttle[] {
     return this.#throttles.inForce(target);
   }
 
@@ -493,7 +493,7 @@ export class Pool {
   #senderRate({ target }: Located, senderDomain: string | undefined): MessageRate | undefined {
     if (this.#throttles.isEmpty || senderDomain === undefined) return undefined;
     const throttles = this.#throttles.inForce({ ...target, senderDomain });
-    const perMinute = leastOf(
+    const perMinute = findLeast(
       throttles.filter((throttle) => throttle.senderDomain !== undefined),
       'rate',
       undefined,
@@ -570,7 +570,7 @@ export class Pool {
       title: shared.title,
       connections: shared.capacity.connections,
       connectionsMax: shared.capacity.connectionsMax,
-      messagesPerMinute: leastOf(this.#ofShared(shared), 'rate', shared.limits.messagesPerMinute),
+      messagesPerMinute: findLeast(this.#listThrottles(shared), 'rate', shared.limits.messagesPerMinute),
       waiting: count,
     }));
   }
@@ -602,7 +602,7 @@ export class Pool {
 }
 
 const ADDRESS = /"(?:[^"\\]|\\.)*"@[^\s>,;)]+|<[^<>]*>|[^\s<>"(:]+@[^\s<>,;)]+/g;
-/** What follows was said by somebody else, or about a server of somebody else. */
+/** Words before text that another server said. */
 const QUOTATION = /\b(?:said|response to|responded with|replied)\b/i;
 
 /**
@@ -636,8 +636,9 @@ function replaceText(text: string, name: string): string {
   return parts.join('') + text.slice(from);
 }
 
-/** Names a set of mail servers by the first ones. */
-function shortenServers(servers: string): string {
+/** Describes a set of mail servers by the first ones. A name with a digest or a remark is short already. */
+function describeServers(servers: string): string {
+  if (servers.endsWith(')')) return servers;
   const hosts = servers.split(' ');
   return hosts.length > 2 ? `${hosts.slice(0, 2).join(', ')} and ${hosts.length - 2} more` : hosts.join(', ');
 }
@@ -649,7 +650,7 @@ function forgetQuietOnes(known: Map<string, { isForgettable: boolean }>): void {
 }
 
 /** Returns the lowest value that a limit has by the settings and by throttles. */
-function leastOf(
+function findLeast(
   throttles: readonly Throttle[],
   kind: Throttle['kind'],
   configured: number | undefined,

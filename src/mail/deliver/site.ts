@@ -18,8 +18,8 @@ const SLOW_OPENING_MS = 10_000;
 /** A connection whose place others wait for is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
-/** Causes of a 421 that concern all mail from here. */
-const OF_ALL_MAIL: ReadonlySet<string | undefined> = new Set([
+/** The causes of a 421 that concern all mail from this server. */
+const CAUSES_FOR_ALL_MAIL: ReadonlySet<string | undefined> = new Set([
   undefined,
   'rate',
   'ip_reputation',
@@ -59,10 +59,10 @@ interface Waiter {
 export interface SiteOptions {
   /** The process, the provider if there is one, and the mail servers: those that more sites share come first. */
   capacities: readonly Capacity[];
-  /** What a connection to a mail server counts for in addition; its address is the last. */
+  /** Returns what a connection to a mail server counts for in addition; its address is the last. */
   findPlaces: (target: Target) => Capacity[];
   concurrency: Concurrency;
-  /** Called when the concurrency may have changed. */
+  /** Called when the concurrency has changed. */
   onConcurrency: () => void;
   route: () => Promise<Route>;
   open: (target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
@@ -163,22 +163,28 @@ export class Site {
 
   #noteEnding(tenant: string, session: PooledSession, ending: Ending): void {
     this.#failures.note(tenant, ending);
-    const { concurrency, onConcurrency } = this.#options;
+    const { concurrency } = this.#options;
     const { address } = session;
     // One dead idle connection suggests that the others are dead too: a second dead one would end the attempt.
     if (ending.kind === 'stale') for (const idle of [...this.#idle.keys()]) this.closeIdle(idle);
     else if (ending.kind === 'tls required') this.#failures.tlsRequired(session.connection.address);
     else if (ending.kind === 'worked') {
       address?.backOff.worked();
-      concurrency.succeeded();
-      onConcurrency();
+      this.#changeConcurrency(() => concurrency.succeeded());
     } else {
       if (ending.kind === 'broken') address?.brokeOff(ending.why);
       // A refusal of one team's content or domain says nothing about how much the servers take.
-      if ('why' in ending && !OF_ALL_MAIL.has(ending.why.cause)) return;
-      concurrency.refused();
-      onConcurrency();
+      if ('why' in ending && !CAUSES_FOR_ALL_MAIL.has(ending.why.cause)) return;
+      this.#changeConcurrency(() => concurrency.refused());
     }
+  }
+
+  /** Applies a change to the concurrency. Most messages change nothing, so that the limits are not computed for each. */
+  #changeConcurrency(change: () => void): void {
+    const { concurrency, onConcurrency } = this.#options;
+    const before = concurrency.allowed;
+    change();
+    if (concurrency.allowed !== before) onConcurrency();
   }
 
   /** Tries to serve all that wait. */
@@ -208,7 +214,7 @@ export class Site {
     this.#awaitShare(tenant);
   }
 
-  /** The servers refused only connections beside others, so they are asked again when there is none. */
+  /** The servers refused only further connections, so they are tried again when there is none. */
   get #mayProbe(): boolean {
     return this.#isOnlyFull && this.#sessions.size === 0;
   }
@@ -274,8 +280,8 @@ export class Site {
     this.#openings.set(tenant, (this.#openings.get(tenant) ?? 0) + 1);
     for (const capacity of capacities) capacity.opens(tenant);
     this.#hadTurn(tenant);
-    // A refusal beside other connections, even closing ones, says only that there were too many.
-    const beside = (capacities.at(-1)?.connections ?? 1) - 1;
+    // A server that refuses one more connection, even while others close, only says that there are too many.
+    const others = (capacities.at(-1)?.connections ?? 1) - 1;
     let isSlow = false;
     const cancelSlow = clock.timer(SLOW_OPENING_MS, () => {
       isSlow = true;
@@ -284,7 +290,7 @@ export class Site {
     });
     const end = await this.#openFirst(tenant);
     cancelSlow();
-    // From here on in one turn, because until then the connection is counted nowhere.
+    // The rest runs in one turn of the event loop, because the connection is counted nowhere in between.
     this.#openingCount -= 1;
     const left = (this.#openings.get(tenant) ?? 0) - 1;
     if (left > 0) this.#openings.set(tenant, left);
@@ -296,7 +302,7 @@ export class Site {
     } else {
       for (const capacity of capacities) capacity.failed(tenant, { isSlow });
       if (end.kind === 'blocked') this.#awaitAddress(tenant, end);
-      else if (end.kind !== 'unneeded') this.#openingFailed(end, beside);
+      else if (end.kind !== 'unneeded') this.#openingFailed(end, others);
       onFewer();
     }
     // Sites that have waited for the room come before the next wishes of this one.
@@ -365,14 +371,13 @@ export class Site {
     address.wait(lack, this.#wish(tenant));
   }
 
-  #openingFailed(outcome: JobOutcome, beside: number): void {
+  #openingFailed(outcome: JobOutcome, others: number): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
     this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
-    this.#isOnlyFull = beside > 0 && outcome.reason === 'refused_for_now';
+    this.#isOnlyFull = others > 0 && outcome.reason === 'refused_for_now';
     if (this.#isOnlyFull) {
-      this.#options.concurrency.refused(beside);
-      this.#options.onConcurrency();
+      this.#changeConcurrency(() => this.#options.concurrency.refused(others));
     } else if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
   }
 
@@ -496,7 +501,7 @@ export class Site {
     return { idle: this.#idle.size, waiting: this.#waiting.size, isDown: this.#failures.all.why !== undefined };
   }
 
-  /** Why a tenant's mail would be deferred without being tried. */
+  /** Returns why a tenant's mail would be deferred without being tried. */
   findDeferral(tenant: string): Deferral | undefined {
     return (
       this.#failures.findTenantDeferral(tenant) ??

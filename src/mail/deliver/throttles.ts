@@ -44,28 +44,28 @@ export const NO_THROTTLES: Throttles = {
 
 const REPLY_CHARS_MAX = 80;
 
-/** Says why mail waits, for the people who sent it. Without `now`, the time includes the date. */
+/** Explains to the people who sent mail why it waits. Without `now`, the time includes the date. */
 export function describeThrottle(title: string, throttle: Throttle, now?: number): string {
   const { kind, value, until, reason, senderDomain, isByOperator = false } = throttle;
   const why = isByOperator ? `: ${reason}` : ` because of ${shortenReply(reason)}`;
   const end = `until ${formatUntil(until, now)}${why}`;
   const mail = senderDomain === undefined ? 'mail' : `mail from ${senderDomain}`;
-  const whom = senderDomain === undefined ? 'us' : mail;
+  const limited = senderDomain === undefined ? 'us' : mail;
   switch (kind) {
     case 'suspend':
       return isByOperator
         ? `an operator suspended ${mail} to ${title} ${end}`
         : `${mail} to ${title} is suspended ${end}`;
     case 'rate':
-      return `${title} limits ${whom} to ${countOf(value, 'message')} a minute ${end}`;
+      return `${title} limits ${limited} to ${formatCount(value, 'message')} a minute ${end}`;
     case 'connections':
-      return `${title} limits ${whom} to ${countOf(value, 'connection')} ${end}`;
+      return `${title} limits ${limited} to ${formatCount(value, 'connection')} ${end}`;
     case 'messages_per_connection':
-      return `${title} limits ${whom} to ${countOf(value, 'message')} per connection ${end}`;
+      return `${title} limits ${limited} to ${formatCount(value, 'message')} per connection ${end}`;
   }
 }
 
-const countOf = (value: number | undefined, noun: string): string => {
+const formatCount = (value: number | undefined, noun: string): string => {
   const shown = Math.round((value ?? 0) * 10) / 10;
   return `${shown} ${noun}${shown === 1 ? '' : 's'}`;
 };

@@ -98,7 +98,7 @@ async function loadEntries(store: Store): Promise<Map<string, Entry>> {
   const byPlace = waitingByPlace.get(counted) ?? countByPlace(store, counted);
   waitingByPlace.set(counted, byPlace);
   const entries = new Map<string, Entry>();
-  const entryOf = (place: Place): Entry => {
+  const findEntry = (place: Place): Entry => {
     const entry = entries.get(place.id) ?? {
       place,
       waiting: undefined,
@@ -109,12 +109,12 @@ async function loadEntries(store: Store): Promise<Map<string, Entry>> {
     entries.set(place.id, entry);
     return entry;
   };
-  for (const { place, waiting } of (await byPlace).values()) entryOf(place).waiting = waiting;
+  for (const { place, waiting } of (await byPlace).values()) findEntry(place).waiting = waiting;
   const periodAt = Math.floor(now / PERIOD_MS) * PERIOD_MS - PERIOD_MS;
   for (const traffic of await providerTraffic(db, { since: now - HOUR_MS, periodAt, max: TRAFFIC_MAX }))
-    entryOf(toPlace(traffic)).traffic = traffic;
-  for (const row of await connectionsSince(db, now - HEARD_MS)) entryOf(toPlace(row)).connections.push(row);
-  for (const row of await listThrottles(db)) if (row.until_at > now) entryOf(toPlace(row)).throttles.push(row);
+    findEntry(toPlace(traffic)).traffic = traffic;
+  for (const row of await connectionsSince(db, now - HEARD_MS)) findEntry(toPlace(row)).connections.push(row);
+  for (const row of await listThrottles(db)) if (row.until_at > now) findEntry(toPlace(row)).throttles.push(row);
   return entries;
 }
 

@@ -199,15 +199,7 @@ function concludeDeferred(
   }
   if ('giveUp' in next) {
     const message = `Delivery failed after ${row.attempt} attempts in the retry period of ${hours} hours. Last error: ${first.detail}`;
-    const diagnosticCode = describeEach(group);
-    done.events.push({
-      type: 'email.bounced',
-      data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
-    });
-    done.logLines.push((log) =>
-      log.gaveUp({ ...buildLogFields(row), to, detail: first.detail, attempts: row.attempt }),
-    );
-    return;
+    return giveUp(row, done, group, { message, detail: first.detail, attempts: row.attempt });
   }
   const waitMs = Math.max(...tried.map((outcome) => outcome.waitMs ?? 0));
   const dueAt = first.retryAfterMs === undefined ? Math.max(next.at, now + waitMs) : now + first.retryAfterMs;
@@ -226,6 +218,22 @@ function concludeDeferred(
     });
 }
 
+/** Ends a delivery whose retry period is over, with a bounce that lists the last reply for each recipient. */
+function giveUp(
+  row: DeliveryRow,
+  done: Conclusion,
+  group: Of<'deferred'>[],
+  { message, detail, attempts }: { message: string; detail: string; attempts: number },
+): void {
+  const to = group.map((outcome) => outcome.address);
+  const diagnosticCode = describeEach(group);
+  done.events.push({
+    type: 'email.bounced',
+    data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
+  });
+  done.logLines.push((log) => log.gaveUp({ ...buildLogFields(row), to, detail, attempts }));
+}
+
 /** Decides what becomes of mail that was put off before anything was attempted, which counts as no attempt. */
 function concludeUntried(
   world: World,
@@ -242,13 +250,7 @@ function concludeUntried(
   if (limited && now >= giveUpAt) {
     const { detail } = limited;
     const message = `Delivery was given up after the retry period of ${hours} hours, because mail to this destination is limited: ${detail}`;
-    const diagnosticCode = describeEach(group);
-    done.events.push({
-      type: 'email.bounced',
-      data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
-    });
-    done.logLines.push((log) => log.gaveUp({ ...buildLogFields(row), to, detail, attempts: attempt }));
-    return;
+    return giveUp(row, done, group, { message, detail, attempts: attempt });
   }
   const dueAt = now + Math.max(...group.map((outcome) => outcome.retryAfterMs ?? 0));
   done.retry = {

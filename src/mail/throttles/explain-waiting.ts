@@ -27,14 +27,14 @@ export async function explainWaiting(
   const inForce = (await listThrottles(db)).filter((row) => row.until_at > now);
   if (inForce.length === 0 || mail.length === 0) return () => null;
   const found = await recipientDomainsAmong(db, [...new Set(mail.map(({ destination }) => destination))]);
-  const placeOf = new Map(found.map((domain) => [domain.name, domain]));
+  const places = new Map(found.map((domain) => [domain.name, domain]));
   const names = await sendingNames(db, [...new Set(mail.flatMap((one) => one.domain_id ?? []))]);
   const senders = new Map(names.map(({ id, name }) => [id, name]));
-  const sourceOf = chooseSource(store);
+  const findSource = chooseSource(store);
   return ({ destination, region, domain_id: domainId }) => {
     const sender = senders.get(domainId ?? '');
-    const from = region === undefined ? undefined : sourceOf({ region, senderDomain: sender });
-    const place = from?.relay === undefined ? placeOf.get(destination) : { provider: '', servers: from.relay };
+    const from = region === undefined ? undefined : findSource({ region, senderDomain: sender });
+    const place = from?.relay === undefined ? places.get(destination) : { provider: '', servers: from.relay };
     if (!place) return null;
     const concerns = (row: ThrottleRow): boolean =>
       (row.provider === '' ? row.servers === place.servers : row.provider === place.provider) &&

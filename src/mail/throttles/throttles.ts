@@ -7,7 +7,7 @@ import { advanceThrottle, listThrottles, putThrottle, type ThrottleRow } from '.
 
 /** Tells other processes that throttles have changed. */
 export const THROTTLES_CHANGED = 'throttles changed';
-/** Other processes are asked this often, for those that no notice reaches. */
+/** Limits of other processes are read this often, in case a notice was lost. */
 const RELOAD_MS = 10_000;
 /** A limit is doubled after this time, until it is as it was. */
 const STEP_MS = 5 * 60_000;
@@ -17,7 +17,7 @@ const RATE_AFTER_SUSPENSION = 20;
 /** A reply that comes this soon after a limit began is about mail that was on its way already. */
 const SETTLING_MS = 60_000;
 const REASON_CHARS_MAX = 300;
-/** Limits of receivers without a provider; somebody may run any number of mail servers. */
+/** The number of limits of receivers without a provider is bounded, because anybody may run any number of mail servers. */
 const SITES_MAX = 1000;
 /** Replies counted for rules that need several; the oldest places are forgotten first. */
 const COUNTED_MAX = 10_000;
@@ -71,7 +71,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   const countPlaces = (): number => all().filter((row) => row.provider === '' && row.reaction !== '').length;
   const all = (): ThrottleRow[] => [...byPlace.values()].flat();
 
-  /** Reads are made one after the other, and after the writes that began before, so that none adopts older rows. */
+  /** Reads what is stored: one read after the other, and after all earlier writes, so that none adopts older rows. */
   async function reload(): Promise<void> {
     const reading = reloading.then(async () => {
       let rows: ThrottleRow[];
@@ -172,7 +172,6 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
     const { kind, value } = readAction(reaction);
     const known = byPlace.get(toPlace(at))?.find((row) => row.kind === kind);
     if (known && Math.abs(now - known.started_at) < SETTLING_MS) return;
-    // Asked again while it is limited, the receiver wants less still.
     if (!known && at.provider === '' && countPlaces() >= SITES_MAX) {
       log.warn(
         { servers: at.servers },
@@ -180,6 +179,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       );
       return;
     }
+    // A receiver that asks again while it is limited wants still less.
     const lowest =
       known?.value === undefined || known.value === null || value === null
         ? value

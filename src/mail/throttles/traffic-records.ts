@@ -52,7 +52,8 @@ export function createTrafficRecords(
     const isForgetting = now - forgottenAt > DAY_MS;
     const open = traffic().filter(({ connections }) => connections > 0);
     if (domains.size + counts.size + open.length === 0 && !hasConnections && !isForgetting) return;
-    const [someDomains, someCounts] = [[...domains.values()], [...counts.values()]];
+    const someDomains = [...domains.values()];
+    const someCounts = [...counts.values()];
     domains = new Map();
     counts = new Map();
     try {

@@ -8,7 +8,7 @@ const load = (overrides: DeepPartial<Config> = {}): ProviderPolicies =>
   createProviderPolicies(loadConfig({ env: {}, overrides }).config);
 
 const shipped = load();
-const limitsOf = (policies: ProviderPolicies, name: string) => policies.all.find((one) => one.name === name)?.limits;
+const findLimits = (policies: ProviderPolicies, name: string) => policies.all.find((one) => one.name === name)?.limits;
 
 describe('a domain belongs to', () => {
   it.each([
@@ -78,7 +78,7 @@ describe('the shipped limits', () => {
     expect(lines.filter((line) => !/ # (?:KU|PG \S+|estimate) 20\d\d-\d\d\b/.test(line))).toEqual([]);
   });
 
-  it('are those of the settings for everyone else', () => {
+  it('for receivers without a provider are those of the settings', () => {
     expect(shipped.defaults).toEqual({
       connections: undefined,
       connectionsPerSite: 20,
@@ -94,7 +94,7 @@ describe('the shipped limits', () => {
     const delivery = { max_connections_per_destination: 3, max_messages_per_connection: 4, idle_seconds: 6 };
     const changed = load({ delivery });
     expect(changed.defaults).toMatchObject({ connectionsPerSite: 3, messagesPerConnection: 4, idleMs: 6000 });
-    expect(limitsOf(changed, 'google')).toMatchObject({
+    expect(findLimits(changed, 'google')).toMatchObject({
       connectionsPerSite: 3,
       messagesPerConnection: 50,
       idleMs: 6000,
@@ -112,14 +112,14 @@ describe('the shipped limits', () => {
     });
   });
 
-  it('are never looser than those of everyone else, except where the provider publishes more', () => {
+  it('of a provider are never looser than those of everyone else, except where the provider publishes more', () => {
     const looser = shipped.all.filter(
       ({ limits }) => limits.messagesPerConnection > 100 || (limits.connections ?? 0) > 20,
     );
     expect(looser.map(({ name }) => name)).toEqual(['comcast']);
   });
 
-  it('are for providers that the rules for replies know by the same mail servers', () => {
+  it('of a provider are for mail servers that the rules for replies know too', () => {
     // Limits distinguish two parts of Microsoft, and know three providers whose replies have no rules.
     const others = ['microsoft-consumer', 'microsoft-365', 'kpn', 'naver', 'netvigator'];
     const { providers } = replyRules();
@@ -135,13 +135,13 @@ describe('the shipped limits', () => {
 describe('a provider of the settings', () => {
   it('changes single limits of a shipped one', () => {
     const policies = load({ providers: { google: { connections: 3, messages_per_minute: 90, message_burst: 5 } } });
-    expect(limitsOf(policies, 'google')).toEqual({
-      ...limitsOf(shipped, 'google'),
+    expect(findLimits(policies, 'google')).toEqual({
+      ...findLimits(shipped, 'google'),
       connections: 3,
       messagesPerMinute: 90,
       messageBurst: 5,
     });
-    expect(limitsOf(policies, 'yahoo')).toEqual(limitsOf(shipped, 'yahoo'));
+    expect(findLimits(policies, 'yahoo')).toEqual(findLimits(shipped, 'yahoo'));
     expect(policies.find('gmail.com', ['gmail-smtp-in.l.google.com'])?.limits.connections).toBe(3);
   });
 
@@ -149,8 +149,8 @@ describe('a provider of the settings', () => {
     const policies = load({
       providers: { google: { connections: 0 as never }, sfr: { messages_per_minute: 0 as never } },
     });
-    expect(limitsOf(policies, 'google')?.connections).toBeUndefined();
-    expect(limitsOf(policies, 'sfr')?.messagesPerMinute).toBeUndefined();
+    expect(findLimits(policies, 'google')?.connections).toBeUndefined();
+    expect(findLimits(policies, 'sfr')?.messagesPerMinute).toBeUndefined();
   });
 
   it('sets limits for one site by the names of its mail servers, before a shipped provider', () => {

@@ -47,7 +47,7 @@ describe('a reaction', () => {
     expect(reactTo(provider, sample)).toContain(id);
   });
 
-  it('of one provider is not triggered by what another provider says', () => {
+  it('to one provider is not triggered by the replies of another provider', () => {
     const confused = RULES.flatMap(({ provider, sample }) =>
       Object.keys(config.providers)
         .filter((other) => provider !== undefined && other !== provider && !shareTexts(provider, other))

@@ -47,7 +47,7 @@ async function sendTo(...to: string[]): Promise<string[]> {
   await scene.settled();
   return ids;
 }
-const pendingOf = async (id: string, key = mail.team.key) =>
+const fetchPending = async (id: string, key = mail.team.key) =>
   (await scene.api('GET', `/emails/${id}/attempts`, { key })).body.pending;
 
 describe('the list of providers', () => {
@@ -152,7 +152,7 @@ describe('a suspension by an operator', () => {
     // Delivery stores within seconds, or when somebody asks, which mail servers a domain has.
     await find('quiet');
     const why = `an operator suspended mail to Quiet Mail until ${new Date(until).toISOString().slice(11, 16)} UTC: Their servers are under maintenance`;
-    expect(await pendingOf(first)).toMatchObject([
+    expect(await fetchPending(first)).toMatchObject([
       { state: 'waiting', attempts: 0, until: new Date(until).toISOString(), waits_because: why },
     ]);
     const inQueue = async (path: string) => (await scene.api('GET', `/operator/queue${path}`, { key: token })).body;
@@ -187,7 +187,7 @@ describe('a suspension by an operator', () => {
     await expect.poll(async () => (await mail.account(id)).state).toBe('delivered');
   });
 
-  it('is recorded in the audit log, and refused without a reason or for an unknown receiver', async () => {
+  it('is recorded in the audit log; a suspension without a reason or of an unknown receiver is refused', async () => {
     await suspend('quiet', 1);
     await change('quiet', 'reset');
     const { body } = await scene.api('GET', '/operator/audit?limit=2', { key: token });
@@ -207,7 +207,7 @@ describe('a suspension by an operator', () => {
     const domain = domainAt('mx.quiet.test');
     await suspend('quiet', 10_080);
     const [id = ''] = await sendTo(`a@${domain}`);
-    const [{ until }] = await pendingOf(id);
+    const [{ until }] = await fetchPending(id);
     expect(Date.parse(until)).toBe(scene.clock.now() + 48 * HOUR);
     scene.clock.advance(48 * HOUR);
     await scene.settled();
@@ -226,7 +226,7 @@ describe('a suspension by an operator', () => {
 });
 
 describe('a limit that replies bring about', () => {
-  it('is shown with the reply, and to a team only for its own sending domains', async () => {
+  it('is shown with its reply; a team sees only those for its own sending domains', async () => {
     limitedReply = UNUSUAL_RATE;
     const domain = domainAt('mx.l.google.com');
     const [id = ''] = await sendTo(`limited-1@${domain}`);
@@ -244,11 +244,11 @@ describe('a limit that replies bring about', () => {
         }),
       ]),
     });
-    expect((await pendingOf(id))[0].waits_because).toMatch(
+    expect((await fetchPending(id))[0].waits_because).toMatch(
       /^Gmail limits us to 10 messages a minute until \d\d:\d\d UTC because of 450 4\.7\.28 Gmail has detected an unusual/,
     );
     expect((await change('google', 'reset')).body).toMatchObject({ removed: 1 });
-    expect((await pendingOf(id))[0].waits_because).toBeNull();
+    expect((await fetchPending(id))[0].waits_because).toBeNull();
 
     const { db, clock, ids } = scene.app.world;
     const other = await mailIn(scene);
@@ -273,16 +273,16 @@ describe('a limit that replies bring about', () => {
     });
     const theirs = await other.send(`a@${domain}`);
     await scene.settled();
-    expect((await pendingOf(theirs, other.team.key))[0].waits_because).toContain(
+    expect((await fetchPending(theirs, other.team.key))[0].waits_because).toContain(
       `mail from ${other.domain.name} to Gmail is suspended until`,
     );
-    expect((await pendingOf(id))[0].waits_because).toBeNull();
+    expect((await fetchPending(id))[0].waits_because).toBeNull();
     await change('google', 'resume');
     await scene.settled();
     expect((await other.account(theirs)).state).toBe('delivered');
   });
 
-  it('that suspends a provider is a finding for operators until it is over', async () => {
+  it('is a finding for operators while it suspends a provider', async () => {
     const { db, clock, ids } = scene.app.world;
     const row = {
       id: ids.uuid(),
