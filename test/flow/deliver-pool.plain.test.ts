@@ -250,7 +250,7 @@ describe('connections are limited', () => {
     const slow = scene.send('slow@y.example');
     await scene.sink.waitFor((sink) => sink.counts.data === 1);
     const second = scene.send('b@y.example');
-    await untilPool({ connections: 1, waiting: 1, down: 1 });
+    await untilPool({ connections: 1, waiting: 1, down: 0 });
     const third = scene.send('c@y.example');
     scene.sink.openGate();
     await Promise.all([slow, second, third]);

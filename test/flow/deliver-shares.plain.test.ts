@@ -1,5 +1,6 @@
 // Tests how connections are shared: by the address of a mail server, by team, and how long opening one may take.
 import { afterEach, expect, test, vi } from 'vitest';
+import type { RecipientOutcome } from '../../src/mail/deliver/index.ts';
 import { createManualClock } from '../rig/clock.ts';
 import type { Zones } from '../rig/dns.ts';
 import { account, delivered, MX, setScene } from './deliver-scene.ts';
@@ -238,4 +239,31 @@ test('connections that are not greeted leave room for mail whose connections are
   expect(await scene.send('a@y.example', { teamId: 'other' })).toEqual([delivered('a@y.example')]);
   await scene.delivery.close(0);
   expect((await Promise.all(stuck)).flat().every((outcome) => outcome.kind === 'deferred')).toBe(true);
+});
+
+test('other names for a mail server do not use up the connections that it takes', async () => {
+  const names = many(12);
+  const zones = {
+    ...Object.fromEntries(names.map((n) => [`alias${n}.example`, { MX: [`10 mx.alias${n}.example`] }])),
+    ...Object.fromEntries(names.map((n) => [`mx.alias${n}.example`, { A: ['127.0.0.1'] }])),
+    'y.example': { MX: [`10 ${MX}`] },
+    [MX]: { A: ['127.0.0.1'] },
+  };
+  const script = (command: string): string | undefined =>
+    command.startsWith('EHLO') && scene.sink.open > 4 ? '421 4.7.0 Too many connections from your address' : undefined;
+  await given({ zones, sink: { script } });
+  let isOver = false;
+  const refused: RecipientOutcome[] = [];
+  const sendOn = async (n: number): Promise<void> => {
+    while (!isOver && refused.length === 0)
+      refused.push(
+        ...(await scene.send(`a@alias${n}.example`, { teamId: 'crowd' })).filter(({ kind }) => kind !== 'delivered'),
+      );
+  };
+  const crowd = names.map(sendOn);
+  await scene.sink.waitFor((sink) => sink.counts.accepted >= 100 || refused.length > 0);
+  for (const n of many(20)) expect(await scene.send(`b${n}@y.example`)).toEqual([delivered(`b${n}@y.example`)]);
+  isOver = true;
+  await Promise.all(crowd);
+  expect(refused).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { createFairShare, type FairShare } from '../../platform/limits/index.ts';
 import { BackOff } from './back-off.ts';
+import { Concurrency } from './concurrency.ts';
 import type { Deferral } from './delivery-job.ts';
 import { Spacing } from './rate.ts';
 import { WaitersByTenant } from './waiters-by-tenant.ts';
@@ -109,6 +110,10 @@ export class Capacity {
   #held: FairShare;
   #openings: FairShare | undefined;
   #connects: Spacing | undefined;
+  /** How many connections the place takes, once it has refused one. */
+  #taken: Concurrency | undefined;
+  /** Refusals of one more connection. For some time after each, no more are tried. */
+  #full: BackOff<true>;
   /** The idle connections, the longest idle first. */
   #idle = new Map<object, { site: object; close: () => void }>();
   #lines: Record<Lack, Line> = {
@@ -125,10 +130,16 @@ export class Capacity {
     this.#held = createFairShare(options.connectionsMax, options.timesFree ?? TIMES_FREE);
     if (options.openingsMax !== undefined) this.#openings = createFairShare(options.openingsMax);
     this.backOff = new BackOff(options);
+    this.#full = new BackOff(options);
   }
 
   get connections(): number {
     return this.#sessions + this.#opening;
+  }
+
+  /** The connections that are established, of all sites. */
+  get sessions(): number {
+    return this.#sessions;
   }
 
   get connectionsMax(): number {
@@ -244,6 +255,7 @@ export class Capacity {
     this.#opening -= 1;
     this.#sessions += 1;
     this.backOff.answered();
+    if (!this.#full.why) this.#full.answered();
   }
 
   /**
@@ -258,6 +270,26 @@ export class Capacity {
     if (!outcome || this.#sessions > 0) return;
     this.backOff.failed(outcome);
     this.#wakeAll();
+  }
+
+  /**
+   * Records that the place refused one more connection while it served `sessions` others: it takes no more than those, whichever
+   * names they were opened for.
+   */
+  refusedMore(sessions: number): void {
+    this.#full.failedTogether(true);
+    this.#taken ??= new Concurrency(this.#options.connectionsMax, this.#options.connectionsMax);
+    this.#taken.refused(sessions);
+    this.change(this.#taken.allowed, undefined);
+  }
+
+  /** Records that a message was delivered over one of the connections. */
+  worked(): void {
+    this.backOff.worked();
+    if (!this.#taken || this.#full.why) return;
+    this.#full.worked();
+    this.#taken.succeeded();
+    this.change(this.#taken.allowed, undefined);
   }
 
   /** Records that an established connection broke in a way that concerns all mail. */

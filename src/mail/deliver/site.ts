@@ -105,8 +105,6 @@ export class Site {
   #openings = new Map<string, number>();
   #openingCount = 0;
   #closing = 0;
-  /** The last refusal came while another connection worked. */
-  #isOnlyFull = false;
   /** Leased sessions, including those whose connection is gone. */
   #leases = 0;
   #stopping = new AbortController();
@@ -169,7 +167,7 @@ export class Site {
     if (ending.kind === 'stale') for (const idle of [...this.#idle.keys()]) this.closeIdle(idle);
     else if (ending.kind === 'tls required') this.#failures.tlsRequired(session.connection.address);
     else if (ending.kind === 'worked') {
-      address?.backOff.worked();
+      address?.worked();
       this.#changeConcurrency(() => concurrency.succeeded());
     } else {
       if (ending.kind === 'broken') address?.brokeOff(ending.why);
@@ -203,8 +201,8 @@ export class Site {
     if (!this.#waiting.has(tenant) || this.#stopping.signal.aborted) return;
     const why = this.#failures.findTenantDeferral(tenant);
     if (why) return refuse(this.#waiting.takeAllFrom(tenant), asDown(why));
-    if (this.#failures.all.why && !this.#mayProbe) {
-      // A server that limits connections still serves the established ones, so the waiters may wait for those.
+    if (this.#failures.all.why) {
+      // Established connections still work, so the waiters may wait for those.
       if (this.#sessions.size + this.#openingCount === 0)
         refuse(this.#waiting.takeAllFrom(tenant), asDown(this.#failures.all.why));
       else this.#awaitShare(tenant);
@@ -212,11 +210,6 @@ export class Site {
     }
     if (!this.#blocked.has(tenant)) while (this.#wantsOpening(tenant) && this.#mayOpen(tenant)) void this.#open(tenant);
     this.#awaitShare(tenant);
-  }
-
-  /** The servers refused only further connections, so they are tried again when there is none. */
-  get #mayProbe(): boolean {
-    return this.#isOnlyFull && this.#sessions.size === 0;
   }
 
   /** Until the servers have greeted us, only one connection is being opened, and then one for each waiter. */
@@ -280,8 +273,6 @@ export class Site {
     this.#openings.set(tenant, (this.#openings.get(tenant) ?? 0) + 1);
     for (const capacity of capacities) capacity.opens(tenant);
     this.#hadTurn(tenant);
-    // A server that refuses one more connection, even while others close, only says that there are too many.
-    const others = (capacities.at(-1)?.connections ?? 1) - 1;
     let isSlow = false;
     const cancelSlow = clock.timer(SLOW_OPENING_MS, () => {
       isSlow = true;
@@ -302,7 +293,7 @@ export class Site {
     } else {
       for (const capacity of capacities) capacity.failed(tenant, { isSlow });
       if (end.kind === 'blocked') this.#awaitAddress(tenant, end);
-      else if (end.kind !== 'unneeded') this.#openingFailed(end, others);
+      else if (end.kind !== 'unneeded') this.#openingFailed(end);
       onFewer();
     }
     // Sites that have waited for the room come before the next wishes of this one.
@@ -318,6 +309,8 @@ export class Site {
     if (signal.aborted) return STOPPING;
     if (route.kind !== 'route') return route;
     const failures: FailedTarget[] = [];
+    /** An address that serves other connections and takes no more. */
+    let fullAddress: Capacity | undefined;
     let leftMs = openMs;
     for (const [index, target] of route.targets.entries()) {
       if (this.#waiting.size === 0) return { kind: 'unneeded' };
@@ -334,6 +327,7 @@ export class Site {
       }
       const full = places.find((place) => place.lackFor(tenant) !== undefined);
       if (full) return { kind: 'blocked', address: full };
+      const others = address?.sessions ?? 0;
       for (const place of places) place.opens(tenant);
       const from = clock.now();
       const shareMs = Math.min(leftMs, Math.max(TARGET_MS_MIN, leftMs / (route.targets.length - index)));
@@ -352,16 +346,26 @@ export class Site {
       }
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
+      // A server that takes no more while it serves others is not down, even if those have ended meanwhile.
+      const isFull = others > 0 && failure.reason === 'refused_for_now' && !failure.takesNoMail;
       // A host that had less time than usual is not to blame for using it up.
       const isHurried = shareMs < Math.min(TARGET_MS_MIN, openMs) && HURRIED.has(failure.reason);
-      for (const place of places)
-        place.failed(tenant, { outcome: place === address && !isHurried ? addressOutcome(failure) : undefined });
+      const outcome = isFull || isHurried ? undefined : addressOutcome(failure);
+      for (const place of places) place.failed(tenant, { outcome: place === address ? outcome : undefined });
       if (opened.reply) onRefusal(opened.reply, opened.cause);
+      if (isFull) {
+        address?.refusedMore(others);
+        // Connections that other names opened say nothing about how many these servers take.
+        const own = [...this.#sessions].filter((session) => session.address === address).length;
+        if (own >= others) this.#changeConcurrency(() => this.#options.concurrency.refused(this.#sessions.size));
+        fullAddress ??= address;
+      }
       wakeWaiting(places);
       // A login that one address of a relay refuses is refused by the others, and providers count refusals.
       if (opened.reason === 'relay_misconfigured') break;
     }
-    return signal.aborted ? STOPPING : allFailed(failures);
+    if (signal.aborted) return STOPPING;
+    return fullAddress ? { kind: 'blocked', address: fullAddress } : allFailed(failures);
   }
 
   #awaitAddress(tenant: string, { address }: { address: Capacity }): void {
@@ -371,14 +375,11 @@ export class Site {
     address.wait(lack, this.#wish(tenant));
   }
 
-  #openingFailed(outcome: JobOutcome, others: number): void {
+  #openingFailed(outcome: JobOutcome): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
     this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
-    this.#isOnlyFull = others > 0 && outcome.reason === 'refused_for_now';
-    if (this.#isOnlyFull) {
-      this.#changeConcurrency(() => this.#options.concurrency.refused(others));
-    } else if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
+    if (this.#sessions.size + this.#openingCount === 0) this.#refuseAll(outcome);
   }
 
   #adopt(session: PooledSession): void {
@@ -504,8 +505,7 @@ export class Site {
   /** Returns why a tenant's mail would be deferred without being tried. */
   findDeferral(tenant: string): Deferral | undefined {
     return (
-      this.#failures.findTenantDeferral(tenant) ??
-      (this.#sessions.size === 0 && !this.#isOnlyFull ? this.#failures.all.why : undefined)
+      this.#failures.findTenantDeferral(tenant) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined)
     );
   }
 

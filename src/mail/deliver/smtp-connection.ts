@@ -154,6 +154,11 @@ export class SmtpConnection {
     return this.#closed;
   }
 
+  /** Waits until the socket is gone: until then the peer counts the connection too. */
+  async untilClosed(): Promise<void> {
+    if (!this.#closed) await new Promise<void>((done) => (this.onClosed = done));
+  }
+
   /** A reply that came before its command, for instance a 421 between two transactions. */
   get earlyReply(): Reply | undefined {
     return this.#replies[0];

@@ -139,6 +139,7 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
     await connection.connected(options.timeouts.connectMs);
     const attempt = await greet(connection, target, options);
     if (attempt.kind === 'open') return attempt;
+    await connection.untilClosed();
     return { ...classifyRefusal(attempt, target), transcript: connection.transcript.lines() };
   } finally {
     cancel();
