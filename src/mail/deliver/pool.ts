@@ -79,6 +79,8 @@ export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | '
 export type Obstacle = { kind: 'down' } | { kind: 'suspended'; untilMs: number };
 
 const SWEEP_EVERY = 256;
+/** The largest number of addresses of providers that are remembered. */
+const OWNERS_MAX = 10_000;
 /** The mail servers of a domain are looked up again after this time. */
 const LOCATION_MS = 30_000;
 /** A message that got its turn this long ago, and waited for a connection since then, takes another one. */
@@ -147,6 +149,8 @@ export class Pool {
   #sites = new Map<string, Located>();
   #shared = new Map<string, Shared>();
   #addresses = new Map<string, Capacity>();
+  /** Providers by the addresses of their mail servers: anybody may give these addresses other names. */
+  #owners = new Map<string, Provider>();
   #bySite = new WeakMap<Site, Located>();
   #isClosing = false;
   #onFewer = (): void => {};
@@ -389,15 +393,27 @@ export class Pool {
   }
 
   /**
-   * Returns what a connection to a mail server counts for, in addition to its site: its address, and the provider that its name
-   * belongs to, if the site as a whole does not.
+   * Returns what a connection to a mail server counts for, in addition to its site: its address, and the provider that its name or
+   * address belongs to, if the site as a whole does not.
    */
   #findPlaces({ source, provider, job }: Location, { host, address, port }: Target): Capacity[] {
     const own = this.#findAddress(`${source} ${address}:${port}`, job);
-    const owner = provider || job.relay ? undefined : this.#options.findProvider?.(host);
-    if (!owner) return [own];
+    if (job.relay) return [own];
+    const owner = this.#findOwner(host, address);
+    if (provider || !owner) return [own];
     const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, job };
     return [this.#findShared(location, true).capacity, own];
+  }
+
+  /** Finds the provider of a mail server by its name, or by a name of the provider that had the same address. */
+  #findOwner(host: string, address: string): Provider | undefined {
+    const owner = this.#options.findProvider?.(host);
+    if (!owner) return this.#owners.get(address);
+    this.#owners.delete(address);
+    this.#owners.set(address, owner);
+    const [oldest] = this.#owners.keys();
+    if (this.#owners.size > OWNERS_MAX && oldest !== undefined) this.#owners.delete(oldest);
+    return owner;
   }
 
   #findAddress(key: string, job: RoutedJob): Capacity {
