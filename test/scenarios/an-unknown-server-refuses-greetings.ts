@@ -31,7 +31,7 @@ export const scenario: Scenario = {
   account: `
     1 connection refused
     2 connections left
-    6 connections when more was accepted
+    5 connections when more was accepted
     own-server accepted 28 messages from 0:00 to 0:00; no more than 20 connections at once
       refused 1 × at greeting: connections 421 4.3.2 Service not available from 0:00 to 0:00
     28 emails: queued, sent, delivered

@@ -273,13 +273,13 @@ export class Capacity {
   }
 
   /**
-   * Records that the place refused one more connection while it served `sessions` others: it takes no more than those, whichever
-   * names they were opened for.
+   * Records that the place refused one more connection while there were `others`: it takes no more than those, whichever names they
+   * were opened for.
    */
-  refusedMore(sessions: number): void {
+  refusedMore(others: number): void {
     this.#full.failedTogether(true);
     this.#taken ??= new Concurrency(this.#options.connectionsMax, this.#options.connectionsMax);
-    this.#taken.refused(sessions);
+    this.#taken.refused(others);
     this.change(this.#taken.allowed, undefined);
   }
 

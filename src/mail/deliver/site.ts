@@ -309,6 +309,7 @@ export class Site {
     if (signal.aborted) return STOPPING;
     if (route.kind !== 'route') return route;
     const failures: FailedTarget[] = [];
+    const ownConnections = this.connections - 1;
     /** An address that serves other connections and takes no more. */
     let fullAddress: Capacity | undefined;
     let leftMs = openMs;
@@ -327,7 +328,7 @@ export class Site {
       }
       const full = places.find((place) => place.lackFor(tenant) !== undefined);
       if (full) return { kind: 'blocked', address: full };
-      const others = address?.sessions ?? 0;
+      const { sessions: served = 0, connections: others = 0 } = address ?? {};
       for (const place of places) place.opens(tenant);
       const from = clock.now();
       const shareMs = Math.min(leftMs, Math.max(TARGET_MS_MIN, leftMs / (route.targets.length - index)));
@@ -347,7 +348,8 @@ export class Site {
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
       // A server that takes no more while it serves others is not down, even if those have ended meanwhile.
-      const isFull = others > 0 && failure.reason === 'refused_for_now' && !failure.takesNoMail;
+      const isServing = served > 0 || (address?.sessions ?? 0) > 0;
+      const isFull = isServing && failure.reason === 'refused_for_now' && !failure.takesNoMail;
       // A host that had less time than usual is not to blame for using it up.
       const isHurried = shareMs < Math.min(TARGET_MS_MIN, openMs) && HURRIED.has(failure.reason);
       const outcome = isFull || isHurried ? undefined : addressOutcome(failure);
@@ -356,8 +358,7 @@ export class Site {
       if (isFull) {
         address?.refusedMore(others);
         // Connections that other names opened say nothing about how many these servers take.
-        const own = [...this.#sessions].filter((session) => session.address === address).length;
-        if (own >= others) this.#changeConcurrency(() => this.#options.concurrency.refused(this.#sessions.size));
+        if (others <= ownConnections) this.#changeConcurrency(() => this.#options.concurrency.refused(ownConnections));
         fullAddress ??= address;
       }
       wakeWaiting(places);
