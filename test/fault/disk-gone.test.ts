@@ -5,12 +5,14 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
+import type { DnsRig } from '../rig/dns.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type LogLine, type Program } from './program.ts';
 
 const AT_THE_DOT = 12;
 const BEFORE_THE_DOT = 4;
+const DOMAINS = [...'012345'].map((n) => `d${n}.example`).concat([...'0123'].map((n) => `e${n}.example`));
 
 /**
  * EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH: data that was not synced is lost, as on a disk that was
@@ -117,7 +119,14 @@ describe.skipIf(driver === 'pg')('a disk that is lost and comes back without a r
       const watch = (line: LogLine): void => {
         if (line.msg === 'took back deliveries of an earlier process') recovered = line;
       };
-      const program = await installProgram(sink, watch, { folder: disk.mount });
+      // Mail servers of their own for each domain, because one set of them gets few connections at first.
+      const publish = (dns: DnsRig): void => {
+        for (const domain of DOMAINS) {
+          dns.set(domain, 'MX', [`10 mx.${domain}`]);
+          dns.set(`mx.${domain}`, 'A', ['127.0.0.1']);
+        }
+      };
+      const program = await installProgram(sink, watch, { folder: disk.mount, publish });
 
       // The slots are copied to the disk as they are now, without later ones.
       const first = await send(program, 'first@one.example');
