@@ -192,6 +192,8 @@ describe('data older than the plan’s retention', () => {
       const id = await mail.send(['drop-after-dot@one.example', 'x@two.example']);
       await scene.settled();
       scene.clock.advance(40 * HOUR);
+      // Mail to the other domain, which has the same mail server, may have waited since the connection was dropped.
+      await scene.settled();
       expect(await removeExpired(scene)).toMatchObject({ emails: 0 });
       expect(await mail.account(id)).toMatchObject({ waiting: ['drop-after-dot@one.example'] });
       scene.clock.advance(8 * HOUR);
