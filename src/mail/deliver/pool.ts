@@ -617,13 +617,20 @@ export class Pool {
   }
 }
 
-const ADDRESS = /"(?:[^"\\]|\\.)*"@[^\s>,;)]+|<[^<>]*>|[^\s<>"(:]+@[^\s<>,;)]+/g;
+/** An address that is quoted or in angle brackets, no longer than one can be: a long text takes no longer than its length. */
+const ADDRESS = /"(?:[^"\\]|\\.){0,320}"@[^\s>,;)]{1,255}|<[^<>]*>/g;
+/** A word, which is an address if it has an @. */
+const WORD = /[^\s<>"(:,;)]+/g;
 /** Words before text that another server said. */
 const QUOTATION = /\b(?:said|response to|responded with|replied)\b/i;
+/** A server may write a megabyte; what it says about limits is in the beginning. */
+const NOTED_CHARS_MAX = 2000;
+/** An address that begins in the part that is kept ends before this. */
+const READ_CHARS_MAX = NOTED_CHARS_MAX + 600;
 
 /**
- * Returns a reply without the words that a sender or a recipient chose and the server repeats: they must not bring about a limit,
- * and no other team may read them.
+ * Returns the beginning of a reply without the words that a sender or a recipient chose and the server repeats: they must not bring
+ * about a limit, and no other team may read them.
  */
 function withoutNames(reply: Reply, { recipients, mailFrom, senderDomain, domain }: RoutedJob, servers: string): Reply {
   // The domain of a provider's own servers is no name that a customer chose.
@@ -634,11 +641,11 @@ function withoutNames(reply: Reply, { recipients, mailFrom, senderDomain, domain
   const clean = (line: string): string => {
     let text = line.replaceAll(ADDRESS, '<address>');
     for (const name of names) text = replaceText(text, name);
-    return text;
+    return text.replaceAll(WORD, (word) => (word.includes('@') ? '<address>' : word));
   };
-  const text = reply.lines.map(clean).join('\n');
+  const text = reply.lines.join('\n').slice(0, READ_CHARS_MAX).split('\n').map(clean).join('\n');
   const at = QUOTATION.exec(text)?.index ?? text.length;
-  return { ...reply, lines: text.slice(0, at).split('\n') };
+  return { ...reply, lines: text.slice(0, Math.min(at, NOTED_CHARS_MAX)).split('\n') };
 }
 
 function replaceText(text: string, name: string): string {
