@@ -880,12 +880,14 @@ create table webhook_events (
   created_at bigint not null,
   -- Made up by POST /webhooks/trigger.
   is_test smallint not null default 0,
+  -- Of marketing mail or a run of an automation: events of other mail are sent first.
+  is_bulk smallint not null default 0,
   primary key (webhook_id, event_id)
 )${withoutRowid};
 -- The same by type and status, and by type alone as the four statuses of it. Without a filter the primary key serves.
 create index webhook_events_by_type_and_status on webhook_events (webhook_id, type, status, event_id);
 -- The next events of an endpoint. Live work alone: its cost does not grow with history.
-create index webhook_events_due on webhook_events (webhook_id, due_at, event_id) where due_at is not null;
+create index webhook_events_due on webhook_events (webhook_id, is_bulk, due_at, event_id) where due_at is not null;
 -- GET /webhooks/{id}/parked, oldest first.
 create index webhook_events_parked on webhook_events (webhook_id, event_id) where parked = 1;
 
@@ -1461,7 +1463,9 @@ create table automation_runs (
   -- How many runs, one started by the effects of the other, led to this one.
   depth integer not null default 0,
   -- How often the step where it stands failed by an error of the service.
-  tries integer not null default 0
+  tries integer not null default 0,
+  -- Begun together with many others, for instance by an import: those take turns with the other runs of their automation.
+  is_bulk smallint not null default 0
 );
 -- GET /automations/{automation_id}/runs, with and without 'status'.
 create index automation_runs_automation_id_id_index on automation_runs (automation_id, id);
@@ -1473,8 +1477,8 @@ create index automation_runs_ended on automation_runs (team_id, completed_at) wh
 -- What a process that is gone had leased.
 create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null;
 create index automation_runs_of_contact on automation_runs (contact_id, automation_id, created_at);
--- What each team has due, the longest due first.
-create index automation_runs_team_due on automation_runs (team_id, due_at, id) where status = 'running';
+-- What each automation has due, the longest due first.
+create index automation_runs_turns on automation_runs (automation_id, is_bulk, due_at, id) where status = 'running';
 
 -- What was done. A step that a run has not come to has no row.
 create table automation_run_steps (

@@ -20,12 +20,14 @@ export async function happen(
   team: { id: string },
   count = 1,
   type: EventType = 'email.sent',
+  isBulk = false,
 ): Promise<string[]> {
   const { world } = scene.app;
   const at = world.clock.now();
   const data = type === 'email.bounced' ? { bounce: { type: 'Permanent' } } : {};
   const events = Array.from({ length: count }, () => {
-    return { ...madeUp({ teamId: team.id, type, subjectId: world.ids.uuid(), at, data }), id: world.ids.uuid() };
+    const event = madeUp({ teamId: team.id, type, subjectId: world.ids.uuid(), at, data });
+    return { ...event, id: world.ids.uuid(), isBulk };
   });
   await world.db.tx((tx) => recordEvents(tx, world.ids, events));
   return events.map((event) => event.id);

@@ -15,7 +15,7 @@ import { createSlotPool } from '../../src/platform/limits/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { happen, loadOutbox } from './webhook-scene.ts';
+import { happen, loadOutbox, publicId } from './webhook-scene.ts';
 
 interface Stage {
   scene: Scene;
@@ -23,7 +23,7 @@ interface Stage {
   id: string;
   parts: SenderParts;
   sender(parts?: Partial<SenderParts>): EndpointSender;
-  happen(count: number): Promise<unknown>;
+  happen(count: number, isBulk?: boolean): Promise<string[]>;
 }
 
 /** An endpoint that nobody sends to, and what its sender is made of. */
@@ -49,7 +49,14 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
   };
   const sender = (wishes: Partial<SenderParts> = {}): EndpointSender =>
     new EndpointSender(id, now + 60_000, { ...parts, ...wishes });
-  await work({ scene, receiver, id, parts, sender, happen: (count) => happen(scene, team, count) });
+  await work({
+    scene,
+    receiver,
+    id,
+    parts,
+    sender,
+    happen: (count, isBulk) => happen(scene, team, count, 'email.sent', isBulk),
+  });
   await endpoints.close();
 }
 
@@ -75,6 +82,50 @@ it('a sender that is stopped while it reads sends nothing more, and becomes idle
     expect(stopping.wake()).toBe(false);
     expect(receiver.requests).toEqual([]);
     expect((await loadOutbox(scene, id)).map((row) => row.status)).toEqual(['pending', 'pending', 'pending']);
+  });
+});
+
+const listSent = (receiver: WebhookReceiver): unknown[] => receiver.requests.map(({ headers }) => headers['svix-id']);
+
+it('events of other mail are sent before those of a broadcast that are waiting', async () => {
+  await onStage(async ({ receiver, sender, happen }) => {
+    const ofBroadcast = await happen(5, true);
+    const others = await happen(3);
+    await sender().run(() => false, new AbortController().signal);
+    expect(listSent(receiver)).toEqual([...others, ...ofBroadcast].map(publicId));
+  });
+});
+
+it('an event of other mail overtakes those of a broadcast that have been read', async () => {
+  await onStage(async ({ scene, receiver, sender, happen }) => {
+    const replies: (() => void)[] = [];
+    receiver.reply((response) => void replies.push(() => void response.writeHead(200).end()));
+    const ofBroadcast = await happen(40, true);
+    const busy = sender();
+    const run = busy.run(() => false, new AbortController().signal);
+    await receiver.until(1);
+    const [other] = await happen(1);
+    busy.wake();
+    scene.clock.advance(100);
+    replies.shift()?.();
+    await receiver.until(2);
+    receiver.reply((response) => void response.writeHead(200).end());
+    replies.shift()?.();
+    await run;
+    const sent = listSent(receiver);
+    expect(sent.slice(0, 2)).toEqual([ofBroadcast[0], other].map((id) => publicId(id ?? '')));
+    expect(sent).toHaveLength(41);
+  });
+});
+
+it('events of a broadcast go on beside more events of other mail than are read at once', async () => {
+  await onStage(async ({ receiver, sender, happen }) => {
+    const ofBroadcast = await happen(5, true);
+    await happen(200);
+    await sender().run(() => false, new AbortController().signal);
+    const sent = listSent(receiver);
+    expect(ofBroadcast.filter((id) => sent.indexOf(publicId(id)) < 64)).toEqual(ofBroadcast);
+    expect(sent).toHaveLength(205);
   });
 });
 

@@ -5,6 +5,7 @@ import { loadPayloads } from '../../src/features/webhooks/endpoints/payload.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
+import { campaignIn } from './campaign.ts';
 import { mailIn } from './mail.ts';
 import { happen, loadOutbox } from './webhook-scene.ts';
 
@@ -80,6 +81,28 @@ describe('the webhook outbox', () => {
     expect(await loadOutbox(scene, disabled)).toMatchObject([{ event_id: first, parked: 1, due_at: null }]);
     expect(await loadOutbox(scene, foreign)).toEqual([]);
   });
+});
+
+it('events of the emails of a broadcast are marked as bulk, and those of other mail are not', async () => {
+  await using scene = await startScene();
+  const { team, domain, broadcast, addContacts } = await campaignIn(scene);
+  await addContacts(['a@one.example']);
+  await plantWebhook(scene, team, { events: ['email.sent', 'email.delivered'], status: 'disabled' });
+  await broadcast();
+  await scene.settled();
+  const body = { from: `news@${domain.name}`, to: 'b@one.example', subject: 'Hello', text: 'It works.' };
+  await scene.api('POST', '/emails', { key: team.key, body });
+  await scene.settled();
+  const rows = await scene.app.world.db.all<{ type: string; is_bulk: number; subject: string }>(
+    `select webhook_events.type, is_bulk, subject from webhook_events join events on events.id = event_id
+      join emails on cast(emails.id as text) = events.subject_id order by event_id`,
+  );
+  expect(rows.map(({ type, is_bulk: isBulk, subject }) => [subject, type, Number(isBulk)])).toEqual([
+    ['News', 'email.sent', 1],
+    ['News', 'email.delivered', 1],
+    ['Hello', 'email.sent', 0],
+    ['Hello', 'email.delivered', 0],
+  ]);
 });
 
 describe('events of several teams that are recorded together', () => {

@@ -306,6 +306,8 @@ interface Envelope {
    */
   domainId?: string | undefined;
   broadcastId?: string | undefined;
+  /** It is one of many that a campaign causes: webhooks get those of other mail first. */
+  isBulk?: boolean | undefined;
   /**
    * True if known to be the first of its type for its subject, where queued and scheduled are one type; several events
    * of one call may be, and count once. If it is not known, it is looked up, at the cost of a statement.

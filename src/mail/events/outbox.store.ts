@@ -7,6 +7,7 @@ interface Recorded {
   teamId: string;
   type: EventType;
   at: number;
+  isBulk?: boolean | undefined;
 }
 
 type Kind = 'endpoint' | 'listener';
@@ -38,22 +39,24 @@ const ENDPOINT_COLUMNS = [
   'due_at',
   'created_at',
   'is_test',
+  'is_bulk',
 ] as const;
 const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
 
 /** The outbox of each kind of subscriber. A new kind needs an entry here and a select in `listSubscribers`. */
 const OUTBOXES: Record<Kind, Outbox> = {
   endpoint: {
-    row: ({ id: webhook, is_disabled: isParked }, { id, teamId, type, at }, isTest) => [
+    row: ({ id: webhook, is_disabled: isParked }, event, isTest) => [
       webhook,
-      id,
-      teamId,
-      type,
+      event.id,
+      event.teamId,
+      event.type,
       'pending',
       isParked,
-      isParked ? null : at,
-      at,
+      isParked ? null : event.at,
+      event.at,
       isTest ? 1 : 0,
+      isBulk(event) ? 1 : 0,
     ],
     insert: (tx, rows) => tx.insertMany('webhook_events', ENDPOINT_COLUMNS, rows),
   },
@@ -73,6 +76,9 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
   if (offered.length === 0) return;
   await fill(tx, await listSubscribers(tx, [...new Set(offered.map((event) => event.teamId))]), offered, false);
 }
+
+/** Reports whether the event is one of many that a campaign or an automation causes: those of other mail are sent first. */
+const isBulk = (event: Recorded): boolean => event.isBulk === true || event.type.startsWith('automation.run.');
 
 const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
 

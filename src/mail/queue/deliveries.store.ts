@@ -1,7 +1,7 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import type { EventEmail } from '../emails/index.ts';
 import type { AtLimit } from './in-flight.ts';
-import { laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
+import { isMarketing, laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
 
 /** One email's recipients at one destination. `recipients` is a JSON list of the addresses that have no outcome yet. */
 export interface DeliveryRow {
@@ -41,6 +41,7 @@ export const toEventEmail = (row: DeliveryRow): EventEmail => ({
   team_id: row.team_id,
   domain_id: row.domain_id,
   broadcast_id: row.broadcast_id,
+  isMarketing: isMarketing(row.lane),
 });
 
 const COLUMNS = [

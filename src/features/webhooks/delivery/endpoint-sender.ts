@@ -136,10 +136,14 @@ export interface SenderParts {
  * worthwhile.
  */
 const READ_MAX = 64;
+/** Number of events of bulk mail among them, however many others are due. */
+const BULK_READ_MIN = 8;
 /** Number of waiting events above which an endpoint lags. */
 const BEHIND = 16;
 /** Time after which the endpoint and its events are read again, as another process may have changed them. */
 const FRESH_MS = 1000;
+/** The same while events of bulk mail are sent: others may have come that go first. */
+const BULK_FRESH_MS = 100;
 /** Limit of attempts that are over and not yet recorded: if the process dies, they are made again. */
 const UNWRITTEN_MAX = 512;
 /** Time that writes in progress get to end at a stop: a statement that waits for a lock must not delay it. */
@@ -218,7 +222,8 @@ export class EndpointSender {
     const { endpoint, events, isMore } = due;
     for (const [i, event] of events.entries()) {
       await this.#acquireSlot(endpoint.row.team_id);
-      if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= FRESH_MS) {
+      const freshMs = event.is_bulk && this.#isWoken ? BULK_FRESH_MS : FRESH_MS;
+      if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= freshMs) {
         this.#releaseSlot();
         return true;
       }
@@ -235,17 +240,35 @@ export class EndpointSender {
     if (row?.status === 'disabled') await parkWhatIsDue(world, this.id);
     if (row?.status !== 'enabled' || row.risk_state === 'suspended') return undefined;
     const endpoint = open(row);
-    // Copied now: the result of the query may still offer events that are recorded meanwhile.
-    const sent = new Set(this.#sent);
-    const limit = READ_MAX + sent.size;
-    const due = await dueEvents(world.db, this.id, { now: this.#now(), limit });
-    const fresh = due.filter((event) => !sent.has(event.event_id));
+    const { fresh, isMore } = await this.#readDue();
     const bodies = await payloads(row.team_id, fresh);
     const events = fresh.map((event) => ({ ...event, payload: bodies.get(event.event_id) ?? '' }));
     // Taken after the query: with a database that takes a second to respond, it would otherwise always be stale at
     // once.
     this.#readAt = this.#now();
-    return { endpoint, events, isMore: due.length === limit };
+    return { endpoint, events, isMore };
+  }
+
+  /**
+   * Reads due events that are not being sent: those of bulk mail after the others, of which they leave some places to bulk mail while
+   * there are many.
+   */
+  async #readDue(): Promise<{ fresh: DueEvent[]; isMore: boolean }> {
+    const { world } = this.#parts;
+    // Copied now: the result of a query may still offer events that are recorded meanwhile.
+    const sent = new Set(this.#sent);
+    const limit = READ_MAX + sent.size;
+    const read = { now: this.#now(), limit };
+    const first = await dueEvents(world.db, this.id, { ...read, isBulk: false });
+    const bulk = await dueEvents(world.db, this.id, { ...read, isBulk: true });
+    const isFresh = (event: DueEvent): boolean => !sent.has(event.event_id);
+    const freshFirst = first.filter(isFresh);
+    const freshBulk = bulk.filter(isFresh);
+    const ofBulk = freshBulk.slice(0, Math.max(READ_MAX - freshFirst.length, BULK_READ_MIN));
+    const fresh = [...freshFirst.slice(0, READ_MAX - ofBulk.length), ...ofBulk];
+    const isMore =
+      fresh.length < freshFirst.length + freshBulk.length || [first, bulk].some((due) => due.length === limit);
+    return { fresh, isMore };
   }
 
   /** Resolves when one more attempt may be made; a slot that is not used must be released. */

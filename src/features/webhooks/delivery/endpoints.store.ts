@@ -20,6 +20,7 @@ export interface DueEvent {
   tries: number;
   due_at: number;
   created_at: number;
+  is_bulk: 0 | 1;
 }
 
 /** Matches endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
@@ -33,7 +34,8 @@ export async function endpointsWithWork(
 ): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `select id from webhooks where ${FREE} and exists
-      (select 1 from webhook_events where webhook_id = webhooks.id and due_at is not null and due_at <= ?)
+      (select 1 from webhook_events
+        where webhook_id = webhooks.id and is_bulk in (0, 1) and due_at is not null and due_at <= ?)
       order by case when lease_owner is null then 0 else 1 end, id limit ?`,
     [owner, now, now, limit],
   );
@@ -43,9 +45,9 @@ export async function endpointsWithWork(
 /** Returns when the next event falls due after `now`, among all endpoints that this process may lease. */
 export async function nextDueAt(db: Executor, { owner, now }: { owner: string; now: number }) {
   const row = await db.get<{ at: number | null }>(
-    `select min((select due_at from webhook_events
-        where webhook_id = webhooks.id and due_at is not null and due_at > ? order by due_at limit 1)) as at
-      from webhooks where ${FREE}`,
+    `select min((select due_at from webhook_events where webhook_id = webhooks.id and is_bulk = kinds.is_bulk
+        and due_at is not null and due_at > ? order by due_at limit 1)) as at
+      from webhooks, (select 0 as is_bulk union all select 1) as kinds where ${FREE}`,
     [now, owner, now],
   );
   return row?.at ?? undefined;
@@ -59,15 +61,15 @@ const ENDPOINT = `select webhooks.id, team_id, endpoint, status, secret_sealed, 
 export const ownedEndpoint = (db: Executor, id: string, owner: string): Promise<EndpointRow | undefined> =>
   db.get<EndpointRow>(`${ENDPOINT} where webhooks.id = ? and deleted_at is null and lease_owner = ?`, [id, owner]);
 
-/** Lists due events in the order in which they fell due; a retry counts by its new time. */
+/** Lists due events of one kind in the order in which they fell due; a retry counts by its new time. */
 export function dueEvents(
   db: Executor,
   id: string,
-  { now, limit }: { now: number; limit: number },
+  { isBulk, now, limit }: { isBulk: boolean; now: number; limit: number },
 ): Promise<DueEvent[]> {
-  const sql = `select event_id, type, tries, due_at, created_at from webhook_events
-    where webhook_id = ? and due_at is not null and due_at <= ? order by due_at, event_id limit ?`;
-  return db.all<DueEvent>(sql, [id, now, limit]);
+  const sql = `select event_id, type, tries, due_at, created_at, is_bulk from webhook_events
+    where webhook_id = ? and is_bulk = ? and due_at is not null and due_at <= ? order by due_at, event_id limit ?`;
+  return db.all<DueEvent>(sql, [id, isBulk ? 1 : 0, now, limit]);
 }
 
 /** Returns enabled endpoints, or only one, that have been failing without a success since `before`. */

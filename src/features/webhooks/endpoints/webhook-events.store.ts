@@ -199,7 +199,7 @@ export function bringBackEvents(db: Executor, { now, latest }: { now: number; la
   return db.run(
     `update webhook_events set due_at = ? where due_at is not null and (webhook_id, event_id) in (
       select webhooks.id, late.event_id from webhooks join webhook_events as late on late.webhook_id = webhooks.id
-        where late.due_at is not null and late.due_at > ? and (late.due_at > ? or late.tries = 0))`,
+        where late.is_bulk in (0, 1) and late.due_at is not null and late.due_at > ? and (late.due_at > ? or late.tries = 0))`,
     [now, now + FIRST_TRY_MS, latest],
   );
 }
@@ -208,13 +208,13 @@ export function bringBackEvents(db: Executor, { now, latest }: { now: number; la
 const FIRST_TRY_MS = 60_000;
 
 /**
- * Parks due events of a disabled endpoint, oldest first; returns how many, at most `limit`. The statement itself checks
+ * Parks due events of a disabled endpoint; returns how many, at most `limit`. The statement itself checks
  * that the endpoint is disabled: the events that it sees as due were recorded before anybody enabled the endpoint
  * again.
  */
 export function parkDue(db: Executor, webhookId: string, limit: number): Promise<number> {
   const some = `select event_id from webhook_events where webhook_id = ? and due_at is not null
-    order by due_at, event_id limit ?`;
+    order by is_bulk, due_at, event_id limit ?`;
   const sql = `update webhook_events set parked = 1, due_at = null
     where webhook_id = ? and due_at is not null and event_id in (${some})
       and exists (select 1 from webhooks where id = ? and status = 'disabled')`;
