@@ -43,7 +43,7 @@ async function fill(db: Db): Promise<void> {
 const LOOKS: Record<string, { ask(db: Db): Promise<unknown>; by: string[] }> = {
   'claimDueRuns, with more due than are looked at for their teams': {
     ask: (db) => claimDueRuns(db, { owner: 'a', now: NOW, until: NOW, limit: 20 }),
-    by: ['automation_runs_due', 'automation_runs_team_due'],
+    by: ['automation_runs_due', 'automation_runs_turns'],
   },
   nextRunAt: { ask: (db) => nextRunAt(db, NOW), by: ['automation_runs_due'] },
   'a page of an automation’s runs': {

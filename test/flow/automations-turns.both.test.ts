@@ -4,6 +4,7 @@ import { createAutomationLoop } from '../../src/features/automations/runner/exec
 import { createTurns } from '../../src/platform/work-loop/index.ts';
 import { claimDueRuns } from '../../src/features/automations/automation-runs.store.ts';
 import { setSending } from '../../src/tenancy/instance/index.ts';
+import { uploadIn } from '../api/contact-imports/importing.ts';
 import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
 import { explainQueries, rowsRead } from '../rig/plans.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -25,10 +26,35 @@ const mail = (has: Supplies) =>
   step('mail', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
 
 /** Runs of a team that are due, the first `from` milliseconds after the beginning of time. */
-async function due(scene: Scene, has: Supplies, automation: string, { from, count }: { from: number; count: number }) {
+async function due(
+  scene: Scene,
+  has: Supplies,
+  automation: string,
+  { from, count, isBulk = false }: { from: number; count: number; isBulk?: boolean },
+) {
   const { db, ids } = scene.app.world;
-  const columns = ['id', 'team_id', 'automation_id', 'version', 'contact_id', 'status', 'due_at', 'created_at'];
-  const row = (i: number) => [ids.uuid(), has.team.id, automation, 1, has.contact, 'running', from + i, from];
+  const columns = [
+    'id',
+    'team_id',
+    'automation_id',
+    'version',
+    'contact_id',
+    'status',
+    'due_at',
+    'created_at',
+    'is_bulk',
+  ];
+  const row = (i: number) => [
+    ids.uuid(),
+    has.team.id,
+    automation,
+    1,
+    has.contact,
+    'running',
+    from + i,
+    from,
+    isBulk ? 1 : 0,
+  ];
   await db.insertMany(
     'automation_runs',
     columns,
@@ -61,6 +87,53 @@ describe('turns of teams', () => {
     expect(order).toHaveLength(42);
     expect(order.filter((team) => team === theirs)).toHaveLength(2);
     expect(order.lastIndexOf(theirs)).toBeLessThan(4);
+  });
+
+  it('keep a backlog of one automation, or of runs begun together, from delaying a run begun alone', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const has = await supply(scene);
+    const rename = step('name', 'contact_update', { first_name: 'Ada' });
+    const busy = await automate(scene, has, rename);
+    const other = await automate(scene, has, rename);
+    await due(scene, has, busy, { from: 0, count: 60, isBulk: true });
+    await due(scene, has, busy, { from: 1000, count: 1 });
+    await due(scene, has, other, { from: 1000, count: 1 });
+    const { world } = scene.app;
+    const config = { ...world.config, automations: { ...world.config.automations, max_at_once: 2 } };
+    const loop = createAutomationLoop({ ...world, config }, () => undefined);
+    await loop.start();
+    await loop.idle();
+    await loop.stop(0);
+    const sql = "select subject_id from events where type = 'automation.run.completed' order by id";
+    const order = (await world.db.all<{ subject_id: string }>(sql)).map((row) => row.subject_id);
+    const alone = await world.db.all<{ id: string }>('select id from automation_runs where is_bulk = 0');
+    expect(order).toHaveLength(62);
+    expect(alone).toHaveLength(2);
+    for (const { id } of alone) expect(order.indexOf(id)).toBeLessThan(6);
+  });
+
+  it('are those of runs begun together if an import begins many', async () => {
+    await using scene = await startScene();
+    const has = await supply(scene);
+    const body = {
+      name: 'A',
+      status: 'enabled',
+      ...line(step('start', 'trigger', { event_name: 'rasket:contact.created' })),
+    };
+    await scene.api('POST', '/automations', { key: has.team.key, body });
+    await scene.api('POST', '/contacts', { key: has.team.key, body: { email: 'alone@example.org' } });
+    const rows = Array.from({ length: 30 }, (_, n) => `new${n}@example.org`);
+    await uploadIn(scene, has.team, `email\n${rows.join('\n')}\n`, { start_automations: 'true' });
+    await scene.settled();
+    const sql = 'select is_bulk, count(*) as runs from automation_runs group by is_bulk order by is_bulk';
+    const counts = (await scene.app.world.db.all<{ is_bulk: number; runs: number }>(sql)).map((row) => [
+      Number(row.is_bulk),
+      Number(row.runs),
+    ]);
+    expect(counts).toEqual([
+      [0, 1],
+      [1, 30],
+    ]);
   });
 
   it('give each team its part of more than a thousand runs, by an index', async () => {

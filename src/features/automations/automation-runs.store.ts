@@ -32,6 +32,8 @@ export interface RunRow {
   depth: number;
   /** Number of failures of the current step by an error of the service. */
   tries: number;
+  /** It was begun together with many others. */
+  is_bulk: 0 | 1;
 }
 
 /** Result of a step of a run. */
@@ -141,46 +143,101 @@ export interface RunClaim {
   now: number;
   until: number;
   limit: number;
-  /** Orders the teams that have something due by their turns. */
-  inTurn?(teamIds: readonly string[]): string[];
+  /** Orders teams, or the lines of a team, by their turns. */
+  inTurn?(ids: readonly string[]): string[];
 }
+
+/** The runs of an automation that were begun one by one, or those that were begun many at a time. */
+interface Line {
+  team_id: string;
+  automation_id: string;
+  is_bulk: 0 | 1;
+}
+
+export const toLineKey = ({ automation_id: automationId, is_bulk: isBulk }: Omit<Line, 'team_id'>): string =>
+  `${automationId} ${isBulk}`;
 
 /**
- * Claims due runs that no process has: the same number for each team, beginning with the teams whose turn it is; within
- * a team, those that have waited longest first. May claim fewer than available, if a team has fewer than its share.
+ * Claims due runs that no process has: the same number for each team, beginning with the teams whose turn it is; within a team, one
+ * of each line in turn, and within a line those that have waited longest first. May claim fewer than available, if a team has fewer
+ * than its share.
  */
 export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inTurn }: RunClaim): Promise<RunRow[]> {
-  const teams = await teamsWithDueRuns(tx, now);
-  const chosen = (inTurn?.(teams) ?? teams).slice(0, limit);
-  if (chosen.length === 0) return [];
-  const each = Math.floor(limit / chosen.length);
-  const sql = withoutCommitNotice(`update automation_runs set lease_owner = ?, lease_until = ? where id in (
-      ${tx.dialect === 'pg' ? OLDEST_ON_PG : OLDEST_ON_SQLITE}) returning *`);
-  const list = tx.dialect === 'pg' ? `{${chosen.join(',')}}` : JSON.stringify(chosen);
-  const rows = await tx.all<RunRow>(sql, [owner, until, list, now, now, each]);
-  return rows.sort((a, b) => Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1));
+  const lines = await linesWithDueRuns(tx, now);
+  const order = (ids: readonly string[]): string[] => inTurn?.(ids) ?? [...ids];
+  const linesByTeam = Map.groupBy(lines, (line) => line.team_id);
+  const teams = order([...linesByTeam.keys()]).slice(0, limit);
+  if (teams.length === 0) return [];
+  const each = Math.floor(limit / teams.length);
+  const chosen = teams.map((team) => order((linesByTeam.get(team) ?? []).map(toLineKey)).slice(0, each));
+  const oldest = await oldestOf(tx, chosen.flat(), { now, each });
+  const ids = chosen.flatMap((names) => takeInTurn(names, oldest, each));
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = withoutCommitNotice(
+    `update automation_runs set lease_owner = ?, lease_until = ? where ${among.sql} returning *`,
+  );
+  const rows = await tx.all<RunRow>(sql, [owner, until, among.value]);
+  return rows.sort(inOrderOfTime);
 }
 
-const OLDEST_ON_PG = `select one.id from unnest(?::uuid[]) as team(id), lateral (
-    select id from automation_runs where team_id = team.id and ${FREE} order by due_at, id limit ? for update skip locked) as one`;
-const OLDEST_ON_SQLITE = `select one.id from json_each(?) as team, automation_runs as one where one.id in (
-    select id from automation_runs where team_id = team.value and ${FREE} order by due_at, id limit ?)`;
+const inOrderOfTime = (a: { due_at: number; id: string }, b: { due_at: number; id: string }): number =>
+  Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1);
 
-/** Up to this many due runs, their rows name the teams; beyond, the teams are searched one after the other. */
+/** Returns the ids of the oldest due runs of each line, at most `each`; on PostgreSQL they are locked. */
+async function oldestOf(
+  tx: Executor,
+  names: readonly string[],
+  { now, each }: { now: number; each: number },
+): Promise<Map<string, string[]>> {
+  const list = JSON.stringify(names.map((name) => name.split(' ')));
+  type Found = Omit<Line, 'team_id'> & { id: string; due_at: number };
+  const rows = await tx.all<Found>(tx.dialect === 'pg' ? OLDEST_ON_PG : OLDEST_ON_SQLITE, [list, now, now, each]);
+  const byLine = Map.groupBy(rows.toSorted(inOrderOfTime), toLineKey);
+  return new Map([...byLine].map(([name, those]) => [name, those.map(({ id }) => id)]));
+}
+
+const OLDEST_ON_PG = `select one.id, one.automation_id, one.is_bulk, one.due_at from jsonb_array_elements(?::jsonb) as line, lateral (
+    select id, automation_id, is_bulk, due_at from automation_runs
+    where automation_id = (line->>0)::uuid and is_bulk = (line->>1)::smallint and ${FREE}
+    order by due_at, id limit ? for update skip locked) as one`;
+const OLDEST_ON_SQLITE = `select one.id, one.automation_id, one.is_bulk, one.due_at from json_each(?) as line, automation_runs as one
+  where one.id in (select id from automation_runs
+    where automation_id = line.value->>0 and is_bulk = cast(line.value->>1 as integer) and ${FREE} order by due_at, id limit ?)`;
+
+/** Takes one of each line in turn, until there are `count` or none is left. */
+function takeInTurn(
+  names: readonly string[],
+  idsByLine: ReadonlyMap<string, readonly string[]>,
+  count: number,
+): string[] {
+  const taken: string[] = [];
+  for (let round = 0; taken.length < count; round++) {
+    const next = names.flatMap((name) => idsByLine.get(name)?.[round] ?? []);
+    if (next.length === 0) break;
+    taken.push(...next.slice(0, count - taken.length));
+  }
+  return taken;
+}
+
+/** Up to this many due runs, their rows name the lines; beyond, the automations are searched one after the other. */
 const DUE_LOOKED_AT = 500;
 
-async function teamsWithDueRuns(tx: Executor, now: number): Promise<string[]> {
+async function linesWithDueRuns(tx: Executor, now: number): Promise<Line[]> {
   // Not ordered by id as well: an `until` may make many due at one moment, and all of them would be sorted.
-  const oldest = `select team_id from automation_runs where ${FREE} order by due_at limit ?`;
-  const due = await tx.all<{ team_id: string }>(oldest, [now, now, DUE_LOOKED_AT]);
-  if (due.length < DUE_LOOKED_AT) return [...new Set(due.map((row) => row.team_id))];
-  const running = "select team_id from automation_runs where status = 'running'";
-  const sql = `with recursive teams(team_id) as (
-      select * from (${running} order by team_id limit 1) as first_team
-      union all select (${running} and team_id > teams.team_id order by team_id limit 1) from teams where teams.team_id is not null)
-    select team_id from teams where team_id is not null
-      and exists (select 1 from automation_runs as run where run.team_id = teams.team_id and ${FREE})`;
-  return (await tx.all<{ team_id: string }>(sql, [now, now])).map((row) => row.team_id);
+  const oldest = `select team_id, automation_id, is_bulk from automation_runs where ${FREE} order by due_at limit ?`;
+  const due = await tx.all<Line>(oldest, [now, now, DUE_LOOKED_AT]);
+  if (due.length < DUE_LOOKED_AT) return [...new Map(due.map((row) => [toLineKey(row), row])).values()];
+  const running = "select automation_id from automation_runs where status = 'running'";
+  const sql = `with recursive automations(automation_id) as (
+      select * from (${running} order by automation_id limit 1) as first_one
+      union all select (${running} and automation_id > automations.automation_id order by automation_id limit 1)
+        from automations where automations.automation_id is not null)
+    select automation_id, is_bulk, (select team_id from automation_runs as run
+        where run.automation_id = automations.automation_id and run.is_bulk = kinds.is_bulk and ${FREE}
+        order by due_at limit 1) as team_id
+      from automations, (select 0 as is_bulk union all select 1) as kinds where automation_id is not null`;
+  const lines = await tx.all<Omit<Line, 'team_id'> & { team_id: string | null }>(sql, [now, now]);
+  return lines.flatMap(({ team_id: teamId, ...line }) => (teamId === null ? [] : [{ ...line, team_id: teamId }]));
 }
 
 /** Returns when the next run that is not due yet falls due. */

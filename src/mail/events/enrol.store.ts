@@ -127,7 +127,11 @@ const COLUMNS = [
   'depth',
   'completed_at',
   'error',
+  'is_bulk',
 ] as const;
+
+/** Runs of an automation that begin in one transaction are bulk from this number on. */
+const BULK_MIN = 10;
 
 interface Wanted {
   enrolment: Enrolment;
@@ -158,7 +162,9 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   });
   const entry = ['automation_id', 'contact_id', 'created_at'];
   if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
-  if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
+  const byAutomation = Map.groupBy(rows, ([, , automationId]) => automationId);
+  const marked = rows.map((row) => [...row, (byAutomation.get(row[2])?.length ?? 0) >= BULK_MIN ? 1 : 0]);
+  if (marked.length > 0) await tx.insertMany('automation_runs', COLUMNS, marked);
 }
 
 const toPairKey = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;

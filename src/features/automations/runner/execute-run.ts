@@ -2,6 +2,7 @@ import { createLeasedLoop, createTurns, createLeases, type LeasedLoop } from '..
 import type { World } from '../../../platform/world.ts';
 import {
   claimDueRuns,
+  toLineKey,
   nextRunAt,
   endRun,
   isHeld,
@@ -273,7 +274,7 @@ export type Automations = LeasedLoop;
 
 /**
  * Work loop of automations, woken by the commit that begins a run: each due run is claimed with a lease and executed
- * step by step, until it has to wait or ends. The teams take turns. A restored copy executes nothing until an operator
+ * step by step, until it has to wait or ends. The teams take turns, and within a team its automations. A restored copy executes nothing until an operator
  * has switched sending on, because the original may do it. `wakeQueue` is called when mail was accepted.
  */
 export function createAutomationLoop(world: World, wakeQueue: () => void): Automations {
@@ -281,7 +282,7 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
   const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.automations;
   const owner = ids.uuid();
   const turns = createTurns();
-  const inTurn = (teamIds: readonly string[]): string[] => turns.inTurn(teamIds, (id) => id);
+  const inTurn = (ids: readonly string[]): string[] => turns.inTurn(ids, (id) => id);
   const sending = createSendSwitch(world);
   return createLeasedLoop<RunRow>(world, {
     name: 'automations',
@@ -297,7 +298,7 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
       if (!isOn && isRestored) return { items: [], left: 'nothing' };
       const items = await db.tx((tx) => claimDueRuns(tx, { ...lease, limit, inTurn }));
       const teams = new Set(items.map((one) => one.team_id));
-      turns.took(teams);
+      turns.took([...teams, ...new Set(items.map(toLineKey))]);
       const nextAt = (): Promise<number | undefined> => nextRunAt(db, lease.now);
       return { items, left: items.length === limit || teams.size > 1 ? 'more' : 'nothing', nextAt };
     },
