@@ -22,6 +22,7 @@ import {
   type SealedColumn,
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store.ts';
+import { UNMEASURED, type LoopDelay } from './platform/loop-delay.ts';
 import { createTextThread } from './platform/text-thread/index.ts';
 import type { UpgradeWishes } from './features/installation/index.ts';
 import {
@@ -47,6 +48,8 @@ export interface StoreOptions {
   makeRsaKey?: Store['makeRsaKey'];
   passwordCost?: PasswordCost;
   log?: Log;
+  /** Of the event loop of this process; not measured by default. */
+  loopDelay?: LoopDelay;
   /** Allows a new installation to be created; otherwise an empty database is refused. */
   mayFound?: boolean;
   /** Returns the address on which HTTP listens, once it does: port 0 of the configuration is a real one only then. */
@@ -192,6 +195,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     db,
     commits: createGroupCommit(db),
     clock,
+    loopDelay: options.loopDelay ?? UNMEASURED,
     ids: createIds(clock),
     random: options.random ?? Math.random,
     makeRsaKey: options.makeRsaKey ?? makeRsaKey,

@@ -6,6 +6,7 @@ import { ROLES, startApp, type App } from '../../src/app.ts';
 import { loadAuthentication } from '../../src/mail/capture/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { measureLoopDelay } from '../../src/platform/loop-delay.ts';
 import { ownMark } from '../../src/platform/process-mark/index.ts';
 import { Refusal } from '../../src/platform/refusal.ts';
 import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
@@ -137,7 +138,8 @@ async function start(
   options: DevOptions,
   { log, prepare }: { log: ReturnType<typeof createLog>; prepare(world: World): Promise<void> },
 ): Promise<App> {
-  const app = { dataDir, version: options.version, log, prepare, mayFound: true, maySmtpPortsMove: true };
+  const loopDelay = measureLoopDelay();
+  const app = { dataDir, version: options.version, log, loopDelay, prepare, mayFound: true, maySmtpPortsMove: true };
   try {
     return await startApp({ ...app, config });
   } catch (error) {

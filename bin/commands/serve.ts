@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
 import { systemClock, stopwatch } from '../../src/platform/clock.ts';
+import { measureLoopDelay } from '../../src/platform/loop-delay.ts';
 import { collectWhenIdle } from '../../src/platform/idle-memory.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { openServiceManager } from '../../src/platform/systemd.ts';
@@ -69,7 +70,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const upgrade = { noBackup: options.backup === false };
   // A unit can name several folders; the first one is used.
   const runtimeDir = process.env['RUNTIME_DIRECTORY']?.split(':')[0];
-  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade, runtimeDir });
+  const loopDelay = measureLoopDelay();
+  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade, runtimeDir, loopDelay });
   const stop = listenForStop(log);
   listenForReload(app);
   announce(app, dataDir, roles, options.version);

@@ -10,6 +10,7 @@ import type { Config } from './config/index.ts';
 import type { Db, GroupCommit } from './db/index.ts';
 import type { Ids } from './ids.ts';
 import type { Log, MailLog } from './log/index.ts';
+import type { LoopDelay } from './loop-delay.ts';
 import type { Meter } from './meter/index.ts';
 import type { Passwords, Secrets } from './secrets/index.ts';
 import type { TextThread } from './text-thread/index.ts';
@@ -20,6 +21,7 @@ export interface Store {
   db: Db;
   commits: GroupCommit;
   clock: Clock;
+  loopDelay: LoopDelay;
   ids: Ids;
   /** A number from 0 up to 1, for jitter and shuffling. */
   random: () => number;

@@ -7,6 +7,7 @@ import { createProcessDelivery, untilWritten, type Settle } from './process-deli
 import { nextDueAt } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createHeldAgain, createLedger } from './claim.ts';
+import { BulkWindow } from './bulk-window.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler, isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createOrphanedClaims } from './recover.ts';
@@ -145,6 +146,7 @@ export function createQueue(options: QueueOptions): Queue {
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const inFlight = createInFlight(inFlightMax);
   const throttle = createThrottle(options.isContended, pollMs);
+  const bulk = new BulkWindow(inFlightMax, world.loopDelay, () => world.clock.steady());
   const lanes = new LaneScheduler();
   const scanCooldown = createScanCooldown();
   const sendSwitch = createSendSwitch(world);
@@ -180,7 +182,8 @@ export function createQueue(options: QueueOptions): Queue {
 
   async function claimLane(lane: Lane, { limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
     const asOf = world.clock.now();
-    const quota = lanes.quota({ limit, isThrottled: throttle.isOn });
+    const allowed = lanes.quota({ limit, isThrottled: throttle.isOn });
+    const quota = isMarketing(lane) ? bulk.admit(allowed) : allowed;
     const atLimit = inFlight.atLimit(lane);
     if (quota === 0 || (atLimit && scanCooldown.isOn())) {
       lanes.endPass();
@@ -232,13 +235,15 @@ export function createQueue(options: QueueOptions): Queue {
     const relieve = throttle.begin();
     inFlight.enter(row);
     lanes.begin(row.lane);
+    if (isMarketing(row.lane)) bulk.begin();
     try {
       await carryDelivery(delivery, batch, signal);
     } finally {
       relieve();
       inFlight.leave(row);
       lanes.end(row.lane);
-      if (lanes.mayRetry(world.clock.now())) loop.wake();
+      const isBulkFree = isMarketing(row.lane) && bulk.end();
+      if (isBulkFree || lanes.mayRetry(world.clock.now())) loop.wake();
     }
   }
 

@@ -47,6 +47,10 @@ export const GAUGES = {
     help: '1 while all mail to a provider of the settings is suspended; for "other", the number of suspended receivers.',
     labels: ['provider'],
   },
+  rasket_event_loop_delay_seconds: {
+    help: 'How late this process ran what was due, in the last minute; bulk mail slows down above 0.02.',
+    labels: ['quantile'],
+  },
   rasket_smtp_connections: { help: 'Open connections of the SMTP ports, by kind of port.', labels: ['kind'] },
   rasket_findings: { help: 'What is wrong at this moment, as in rasket doctor.', labels: ['code', 'severity'] },
   rasket_nodes: { help: 'Processes of this installation that report.', labels: [] },
