@@ -7,6 +7,7 @@ import { benchAutomations } from './automations.ts';
 import { benchBatch } from './batch.ts';
 import { benchBesideAttack } from './accept-under-attack.ts';
 import { benchBesideBatches } from './accept-beside-batches.ts';
+import { benchBesideBulk } from './beside-bulk.ts';
 import { benchBroadcast } from './broadcast.ts';
 import { benchConsole } from './console.ts';
 import { benchEndToEnd } from './end-to-end.ts';
@@ -44,6 +45,7 @@ const rows: Rows = {
   'beside-silent-names': (bench) => benchBesideAttack(bench, silentNames),
   'beside-dead-sites': (bench) => benchBesideAttack(bench, deadSites),
   'beside-batches': benchBesideBatches,
+  'beside-bulk': benchBesideBulk,
   broadcast: benchBroadcast,
   automations: benchAutomations,
   inbox: benchInbox,
