@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { nextTurn } from './clock.ts';
 import { measureLoopDelay } from './loop-delay.ts';
 
 /** Blocks the event loop. */
@@ -7,15 +8,14 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-const turn = (): Promise<void> => new Promise((next) => setTimeout(next, 1));
-
 test('turns that block the event loop are measured as its delay', async () => {
   const delay = measureLoopDelay();
   expect(delay.recentMs()).toBe(0);
   expect(delay.lastMinute()).toBeUndefined();
   for (let n = 0; n < 12; n++) {
     block(40);
-    await turn();
+    await nextTurn();
+    await nextTurn();
   }
   delay.stop();
   expect(delay.recentMs()).toBeGreaterThan(20);
