@@ -48,7 +48,7 @@ export interface StoreOptions {
   makeRsaKey?: Store['makeRsaKey'];
   passwordCost?: PasswordCost;
   log?: Log;
-  /** Of the event loop of this process; not measured by default. */
+  /** The delay of this process's event loop; not measured by default. */
   loopDelay?: LoopDelay;
   /** Allows a new installation to be created; otherwise an empty database is refused. */
   mayFound?: boolean;

@@ -1,6 +1,6 @@
-/** How late the event loop runs what is due. Bulk work does less while it is late, because other work waits as long in each step. */
+/** Measures how late the event loop runs what is due. Bulk work does less while it is late, because other work waits in each step. */
 export interface LoopDelay {
-  /** Returns the milliseconds by which one in four timers of about the last half second was late or later. */
+  /** Returns the milliseconds by which one in four timers of the last half second was late or later. */
   recentMs(): number;
   /** Returns milliseconds of about the last minute; undefined if nothing is measured. */
   lastMinute(): { p50: number; p99: number; max: number } | undefined;
@@ -9,11 +9,12 @@ export interface LoopDelay {
 /** The delay from which bulk work does less. */
 export const LOOP_DELAY_MS_MAX = 20;
 
-/** For processes and tests that measure nothing: bulk work is never held back. */
+/** Stands for the delay where nothing is measured: bulk work is never held back. */
 export const UNMEASURED: LoopDelay = { recentMs: () => 0, lastMinute: () => undefined };
 
 const SAMPLE_MS = 10;
-const RECENT = 40;
+const RECENT_MS = 500;
+const RECENT_MIN = 5;
 /** High enough to see that turns are long, and low enough that a single collection of garbage does not count. */
 const RECENT_SHARE = 0.75;
 const A_MINUTE = 6000;
@@ -41,9 +42,18 @@ export function measureLoopDelay(): LoopDelay & { stop: () => void } {
     return found.sort();
   }
 
+  /** Returns how many samples the last half second has; a few more if the loop was hardly free. */
+  function countRecent(): number {
+    let ms = 0;
+    let last = 0;
+    while (last < Math.min(count, A_MINUTE) && (ms < RECENT_MS || last < RECENT_MIN))
+      ms += SAMPLE_MS + (samples[(count - 1 - last++) % A_MINUTE] ?? 0);
+    return last;
+  }
+
   sample();
   return {
-    recentMs: () => pick(sorted(RECENT), RECENT_SHARE),
+    recentMs: () => pick(sorted(countRecent()), RECENT_SHARE),
     lastMinute() {
       const all = sorted(A_MINUTE);
       return all.length === 0 ? undefined : { p50: pick(all, 0.5), p99: pick(all, 0.99), max: pick(all, 1) };

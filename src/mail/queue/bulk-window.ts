@@ -4,23 +4,23 @@ const SIZE_MIN = 16;
 const ADJUST_MS = 200;
 const SHRINK = 0.75;
 const GROW = 1.2;
-/** The part of the window that is free before more is claimed. */
+/** More is claimed when this part of the window is free, because each claim costs a commit. */
 const CLAIM_SHARE = 0.3;
-/** So often some more may begin although the window is full: those in flight may be slow ones, which cost the loop nothing. */
-const EXTRA_MS = 1000;
+/** A delivery that takes longer waits for its receiver, which costs the event loop nothing, and is not counted any more. */
+const SLOW_MS = 1000;
 
 /**
- * How much marketing mail may be in flight. It grows as long as the event loop is on time, and shrinks when it is late: every step of a
- * delivery waits for those of all others that are ready, and a transactional message has about twenty steps.
+ * Limits how much marketing mail is in flight: it grows as long as the event loop is on time, and shrinks when it is late. Every step
+ * of a delivery waits for those of all others that are ready, and a transactional message has about twenty steps.
  */
 export class BulkWindow {
   readonly #sizeMax: number;
   readonly #delay: Pick<LoopDelay, 'recentMs'>;
   readonly #now: () => number;
   #size: number;
-  #inFlight = 0;
+  /** The times at which the counted deliveries began, the oldest first. */
+  readonly #counted = new Map<object, number>();
   #adjustedAt = Number.NEGATIVE_INFINITY;
-  #extraAt = Number.NEGATIVE_INFINITY;
   /** More was due than the window let begin. */
   #isShort = false;
 
@@ -35,37 +35,43 @@ export class BulkWindow {
     return Math.floor(this.#size);
   }
 
-  /** Returns how many of `wanted` may begin: some at once, because each claim costs a commit. */
+  /** Returns how many of `wanted` may begin. */
   admit(wanted: number): number {
     if (wanted === 0) return 0;
+    this.#forgetSlow();
     this.#adjust();
-    const free = this.size - this.#inFlight;
+    const free = this.size - this.#counted.size;
     this.#isShort = free < wanted;
-    if (free >= Math.min(wanted, this.size * CLAIM_SHARE)) return Math.min(wanted, free);
-    if (this.#now() - this.#extraAt < EXTRA_MS) return 0;
-    this.#extraAt = this.#now();
-    return Math.min(wanted, SIZE_MIN);
+    return free < Math.min(wanted, this.size * CLAIM_SHARE) ? 0 : Math.min(wanted, free);
   }
 
-  begin(): void {
-    this.#inFlight += 1;
+  /** Counts a delivery. The returned function ends it, and returns true if enough is free again for another claim. */
+  begin(): () => boolean {
+    const delivery = {};
+    this.#counted.set(delivery, this.#now());
+    return () => {
+      this.#counted.delete(delivery);
+      if (!this.#isShort || this.size - this.#counted.size < this.size * CLAIM_SHARE) return false;
+      this.#isShort = false;
+      return true;
+    };
   }
 
-  /** Counts the end of a delivery; returns true if enough is free again for another claim. */
-  end(): boolean {
-    this.#inFlight -= 1;
-    if (!this.#isShort || this.size - this.#inFlight < this.size * CLAIM_SHARE) return false;
-    this.#isShort = false;
-    return true;
+  #forgetSlow(): void {
+    const before = this.#now() - SLOW_MS;
+    for (const [delivery, beganAt] of this.#counted) {
+      if (beganAt > before) return;
+      this.#counted.delete(delivery);
+    }
   }
 
   #adjust(): void {
-    const now = this.#now();
-    if (now - this.#adjustedAt < ADJUST_MS) return;
-    this.#adjustedAt = now;
+    const steps = Math.min(50, Math.floor((this.#now() - this.#adjustedAt) / ADJUST_MS));
+    if (steps < 1) return;
+    this.#adjustedAt = this.#now();
     const delayMs = this.#delay.recentMs();
-    if (delayMs > LOOP_DELAY_MS_MAX) this.#size = Math.max(SIZE_MIN, Math.min(this.#size, this.#inFlight) * SHRINK);
-    else if (delayMs < LOOP_DELAY_MS_MAX / 2) this.#size *= GROW;
+    if (delayMs > LOOP_DELAY_MS_MAX) this.#size = Math.max(SIZE_MIN, Math.min(this.#size, this.#counted.size) * SHRINK);
+    else if (delayMs < LOOP_DELAY_MS_MAX / 2) this.#size *= GROW ** steps;
     this.#size = Math.min(this.#size, this.#sizeMax);
   }
 }

@@ -52,6 +52,29 @@ it('a delivery in the first lane waits for one claim of a marketing backlog at m
   for (const at of marketing.slice(0, -1)) expect(taken.slice(at, at + 3)).toContain('transactional');
 });
 
+it('a lane that the queue has no room for ends no turn of the other lanes', () => {
+  const due = { transactional: 500, marketing: 1000, retrying: 40 };
+  const scheduler = createScheduler(due);
+  const taken: LaneName[] = [];
+  for (let claims = 0, goesOn = true; goesOn && claims < 50; claims++) {
+    const { lane } = scheduler;
+    const name = LANES[lane];
+    if (name === 'marketing') {
+      goesOn = scheduler.skip({ now: NOW, isThrottled: false });
+      continue;
+    }
+    const quota = scheduler.quota({ limit: LIMIT, isThrottled: false });
+    const count = Math.min(quota, due[name as keyof typeof due] ?? 0);
+    due[name as keyof typeof due] -= count;
+    if (count > 0) taken.push(name);
+    const claim = { lane, due: count, begun: count, isMore: count >= quota };
+    goesOn = scheduler.goOn(claim, { now: NOW, isThrottled: false, startsOver: false });
+  }
+  expect(due.transactional).toBe(0);
+  expect(taken).toContain('retrying');
+  expect(scheduler.lane).toBe(laneNumber('transactional'));
+});
+
 it.each([false, true])(
   'each lane gets its share when the lanes before it have backlogs (woken all the time: %s)',
   (wakes) => {

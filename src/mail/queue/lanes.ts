@@ -112,6 +112,17 @@ export class LaneScheduler {
     return next !== undefined;
   }
 
+  /** Leaves out the current lane, for which the queue has no room, and chooses the next one; returns false when the pass is over. */
+  skip(at: { now: number; isThrottled: boolean }): boolean {
+    this.#hadTurn.add(this.#lane);
+    this.#lastLater = this.#lane;
+    this.#more[this.#lane] = false;
+    const next = this.#nextLane(at.now, at.isThrottled);
+    if (next === undefined) this.endPass();
+    else this.#lane = next;
+    return next !== undefined;
+  }
+
   /** Ends the pass: the next claim is from the first lane. */
   endPass(): void {
     this.#lane = FIRST;

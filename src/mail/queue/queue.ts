@@ -184,6 +184,10 @@ export function createQueue(options: QueueOptions): Queue {
     const asOf = world.clock.now();
     const allowed = lanes.quota({ limit, isThrottled: throttle.isOn });
     const quota = isMarketing(lane) ? bulk.admit(allowed) : allowed;
+    if (quota === 0 && allowed > 0) {
+      const goesOn = lanes.skip({ now: asOf, isThrottled: throttle.isOn });
+      return { items: [], left: goesOn ? 'more' : 'blocked', nextAt: () => nextAt(asOf) };
+    }
     const atLimit = inFlight.atLimit(lane);
     if (quota === 0 || (atLimit && scanCooldown.isOn())) {
       lanes.endPass();
@@ -235,15 +239,14 @@ export function createQueue(options: QueueOptions): Queue {
     const relieve = throttle.begin();
     inFlight.enter(row);
     lanes.begin(row.lane);
-    if (isMarketing(row.lane)) bulk.begin();
+    const endBulk = isMarketing(row.lane) ? bulk.begin() : undefined;
     try {
       await carryDelivery(delivery, batch, signal);
     } finally {
       relieve();
       inFlight.leave(row);
       lanes.end(row.lane);
-      const isBulkFree = isMarketing(row.lane) && bulk.end();
-      if (isBulkFree || lanes.mayRetry(world.clock.now())) loop.wake();
+      if (endBulk?.() || lanes.mayRetry(world.clock.now())) loop.wake();
     }
   }
 
