@@ -880,7 +880,7 @@ create table webhook_events (
   created_at bigint not null,
   -- Made up by POST /webhooks/trigger.
   is_test smallint not null default 0,
-  -- Of marketing mail or a run of an automation: events of other mail are sent first.
+  -- 1 for events of marketing mail and of runs of automations: events of other mail are sent first.
   is_bulk smallint not null default 0,
   primary key (webhook_id, event_id)
 )${withoutRowid};
@@ -1464,7 +1464,7 @@ create table automation_runs (
   depth integer not null default 0,
   -- How often the step where it stands failed by an error of the service.
   tries integer not null default 0,
-  -- Begun together with many others, for instance by an import: those take turns with the other runs of their automation.
+  -- 1 for runs that were begun together with many others, for instance by an import: they take turns with the others.
   is_bulk smallint not null default 0
 );
 -- GET /automations/{automation_id}/runs, with and without 'status'.

@@ -112,7 +112,7 @@ describe('turns of teams', () => {
     for (const { id } of alone) expect(order.indexOf(id)).toBeLessThan(6);
   });
 
-  it('are those of runs begun together if an import begins many', async () => {
+  it('distinguish runs that an import begins together from one that is begun alone', async () => {
     await using scene = await startScene();
     const has = await supply(scene);
     const body = {

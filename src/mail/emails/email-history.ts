@@ -27,7 +27,7 @@ import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.st
 
 /** Fields of an email that the envelope of its events contains. */
 export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id'> & {
-  /** Known of deliveries; otherwise mail of a broadcast is marketing. */
+  /** Whether its deliveries are in a marketing lane. If this is not given, mail of a broadcast is marketing. */
   isMarketing?: boolean;
 };
 

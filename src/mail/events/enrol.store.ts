@@ -162,9 +162,14 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   });
   const entry = ['automation_id', 'contact_id', 'created_at'];
   if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
-  const byAutomation = Map.groupBy(rows, ([, , automationId]) => automationId);
-  const marked = rows.map((row) => [...row, (byAutomation.get(row[2])?.length ?? 0) >= BULK_MIN ? 1 : 0]);
-  if (marked.length > 0) await tx.insertMany('automation_runs', COLUMNS, marked);
+  const running = Map.groupBy(
+    rows.filter((row) => row[6] === 'running'),
+    ([, , automationId]) => automationId,
+  );
+  const toIsBulk = ([, , automationId]: Value[]): number =>
+    (running.get(automationId ?? null)?.length ?? 0) >= BULK_MIN ? 1 : 0;
+  const complete = rows.map((row) => [...row, toIsBulk(row)]);
+  if (complete.length > 0) await tx.insertMany('automation_runs', COLUMNS, complete);
 }
 
 const toPairKey = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;

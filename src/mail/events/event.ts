@@ -306,7 +306,7 @@ interface Envelope {
    */
   domainId?: string | undefined;
   broadcastId?: string | undefined;
-  /** It is one of many that a campaign causes: webhooks get those of other mail first. */
+  /** True for one of many events that a campaign causes: webhooks get those of other mail first. */
   isBulk?: boolean | undefined;
   /**
    * True if known to be the first of its type for its subject, where queued and scheduled are one type; several events

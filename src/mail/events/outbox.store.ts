@@ -8,6 +8,7 @@ interface Recorded {
   type: EventType;
   at: number;
   isBulk?: boolean | undefined;
+  depth?: number | undefined;
 }
 
 type Kind = 'endpoint' | 'listener';
@@ -78,7 +79,8 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
 }
 
 /** Reports whether the event is one of many that a campaign or an automation causes: those of other mail are sent first. */
-const isBulk = (event: Recorded): boolean => event.isBulk === true || event.type.startsWith('automation.run.');
+const isBulk = ({ type, isBulk, depth = 0 }: Recorded): boolean =>
+  isBulk === true || depth > 0 || type.startsWith('automation.run.');
 
 const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
 

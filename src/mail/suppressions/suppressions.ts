@@ -25,13 +25,14 @@ export interface NewSuppression {
 
 /**
  * Suppresses addresses of one team inside the caller's transaction and records the new ones. Returns a row for each
- * address asked for, in order, including those that were suppressed before.
+ * address asked for, in order, including those that were suppressed before. `isBulk`: marketing mail was the cause.
  */
 export async function suppress(
   store: Store,
   tx: Executor,
   teamId: string,
   additions: readonly NewSuppression[],
+  { isBulk }: { isBulk?: boolean | undefined } = {},
 ): Promise<SuppressionRow[]> {
   const now = store.clock.now();
   const fresh = additions.map((addition): SuppressionRow => {
@@ -52,7 +53,10 @@ export async function suppress(
   await recordEvents(
     tx,
     store.ids,
-    written.map((row) => ({ teamId, type: 'suppression.added', subjectId: row.id, data: eventData(row), at: now })),
+    written.map((row) => {
+      const data = eventData(row);
+      return { teamId, type: 'suppression.added' as const, subjectId: row.id, data, at: now, isBulk };
+    }),
   );
   return fresh.map((row) => rows.get(row.email_key) ?? row);
 }

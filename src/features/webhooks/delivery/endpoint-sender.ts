@@ -136,8 +136,8 @@ export interface SenderParts {
  * worthwhile.
  */
 const READ_MAX = 64;
-/** Number of events of bulk mail among them, however many others are due. */
-const BULK_READ_MIN = 8;
+/** An event of bulk mail follows after this many others. */
+const OTHERS_FOR_BULK = 7;
 /** Number of waiting events above which an endpoint lags. */
 const BEHIND = 16;
 /** Time after which the endpoint and its events are read again, as another process may have changed them. */
@@ -222,7 +222,8 @@ export class EndpointSender {
     const { endpoint, events, isMore } = due;
     for (const [i, event] of events.entries()) {
       await this.#acquireSlot(endpoint.row.team_id);
-      const freshMs = event.is_bulk && this.#isWoken ? BULK_FRESH_MS : FRESH_MS;
+      const isOvertaken = i > 0 && event.is_bulk === 1 && this.#isWoken;
+      const freshMs = isOvertaken ? BULK_FRESH_MS : FRESH_MS;
       if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= freshMs) {
         this.#releaseSlot();
         return true;
@@ -250,8 +251,8 @@ export class EndpointSender {
   }
 
   /**
-   * Reads due events that are not being sent: those of bulk mail after the others, of which they leave some places to bulk mail while
-   * there are many.
+   * Reads due events that are not being sent: those of bulk mail after the others, but while there are many others, one of bulk mail
+   * after every few.
    */
   async #readDue(): Promise<{ fresh: DueEvent[]; isMore: boolean }> {
     const { world } = this.#parts;
@@ -264,8 +265,7 @@ export class EndpointSender {
     const isFresh = (event: DueEvent): boolean => !sent.has(event.event_id);
     const freshFirst = first.filter(isFresh);
     const freshBulk = bulk.filter(isFresh);
-    const ofBulk = freshBulk.slice(0, Math.max(READ_MAX - freshFirst.length, BULK_READ_MIN));
-    const fresh = [...freshFirst.slice(0, READ_MAX - ofBulk.length), ...ofBulk];
+    const fresh = mix(freshFirst, freshBulk).slice(0, READ_MAX);
     const isMore =
       fresh.length < freshFirst.length + freshBulk.length || [first, bulk].some((due) => due.length === limit);
     return { fresh, isMore };
@@ -337,6 +337,15 @@ export class EndpointSender {
   #now(): number {
     return this.#parts.world.clock.now();
   }
+}
+
+/** Puts one event of bulk mail after every seven others, and the remaining ones after all of them. */
+function mix(others: readonly DueEvent[], ofBulk: readonly DueEvent[]): DueEvent[] {
+  const mixed = others.flatMap((event, n) => {
+    const next = (n + 1) % OTHERS_FOR_BULK === 0 ? ofBulk[(n + 1) / OTHERS_FOR_BULK - 1] : undefined;
+    return next ? [event, next] : [event];
+  });
+  return [...mixed, ...ofBulk.slice(Math.floor(others.length / OTHERS_FOR_BULK))];
 }
 
 function buildAttempt(world: World, webhookId: string, event: DueEvent, outcome: Outcome): Attempt {
