@@ -1,7 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { createFairShare, type FairShare } from '../../platform/limits/index.ts';
 import { BackOff } from './back-off.ts';
-import { Concurrency } from './concurrency.ts';
 import type { Deferral } from './delivery-job.ts';
 import { Spacing } from './rate.ts';
 import { WaitersByTenant } from './waiters-by-tenant.ts';
@@ -110,10 +109,10 @@ export class Capacity {
   #held: FairShare;
   #openings: FairShare | undefined;
   #connects: Spacing | undefined;
-  /** How many connections the place takes, once it has refused one. */
-  #taken: Concurrency | undefined;
-  /** Refusals of one more connection. For some time after each, no more are tried. */
-  #full: BackOff<true>;
+  /** The number of connections that the place has shown that it takes, once it has refused one. */
+  #learnedMax: number | undefined;
+  /** Remembers refusals of one more connection: for some time after each, no more are tried. */
+  #refusals: BackOff<true>;
   /** The idle connections, the longest idle first. */
   #idle = new Map<object, { site: object; close: () => void }>();
   #lines: Record<Lack, Line> = {
@@ -130,7 +129,7 @@ export class Capacity {
     this.#held = createFairShare(options.connectionsMax, options.timesFree ?? TIMES_FREE);
     if (options.openingsMax !== undefined) this.#openings = createFairShare(options.openingsMax);
     this.backOff = new BackOff(options);
-    this.#full = new BackOff(options);
+    this.#refusals = new BackOff(options);
   }
 
   get connections(): number {
@@ -148,7 +147,8 @@ export class Capacity {
 
   get isForgettable(): boolean {
     const isQuiet = Object.values(this.#lines).every((line) => line.size === 0);
-    return isQuiet && this.connections + this.#held.used === 0 && this.backOff.isForgettable;
+    const isForgotten = this.backOff.isForgettable && this.#refusals.isForgettable;
+    return isQuiet && this.connections + this.#held.used === 0 && isForgotten;
   }
 
   /** Changes how many connections there may be, and how many may be opened per minute. Connections that are too many end after their message. */
@@ -160,7 +160,9 @@ export class Capacity {
     this.#connectionsMax = connectionsMax;
     this.#held.resize(connectionsMax);
     for (const { close } of [...this.#idle.values()]) if (this.isOver) close();
-    this.wake();
+    // Sites that wait for the provider of one of their servers go elsewhere while it is suspended.
+    if (connectionsMax < 1) this.#wakeAll();
+    else this.wake();
   }
 
   /** Whether there are more connections than there may be, after the limit was lowered. */
@@ -255,7 +257,7 @@ export class Capacity {
     this.#opening -= 1;
     this.#sessions += 1;
     this.backOff.answered();
-    if (!this.#full.why) this.#full.answered();
+    if (!this.#refusals.why) this.#refusals.answered();
   }
 
   /**
@@ -277,19 +279,22 @@ export class Capacity {
    * were opened for.
    */
   refusedMore(others: number): void {
-    this.#full.failedTogether(true);
-    this.#taken ??= new Concurrency(this.#options.connectionsMax, this.#options.connectionsMax);
-    this.#taken.refused(others);
-    this.change(this.#taken.allowed, undefined);
+    this.#refusals.failedTogether(true);
+    this.#learn(Math.max(1, Math.min(this.#connectionsMax, others)));
   }
 
   /** Records that a message was delivered over one of the connections. */
   worked(): void {
     this.backOff.worked();
-    if (!this.#taken || this.#full.why) return;
-    this.#full.worked();
-    this.#taken.succeeded();
-    this.change(this.#taken.allowed, undefined);
+    if (this.#learnedMax === undefined || this.#refusals.why) return;
+    this.#refusals.worked();
+    // One more with each round of messages.
+    this.#learn(Math.min(this.#options.connectionsMax, this.#learnedMax + 1 / this.#learnedMax));
+  }
+
+  #learn(max: number): void {
+    this.#learnedMax = max;
+    this.change(Math.floor(max), undefined);
   }
 
   /** Records that an established connection broke in a way that concerns all mail. */

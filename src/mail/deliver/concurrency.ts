@@ -11,9 +11,9 @@ export class Concurrency {
   /** Deliveries that have ended since the last cut. Those under way at a cut were begun before it, and do not cut again. */
   #endedSinceCut = Number.POSITIVE_INFINITY;
 
-  constructor(max: number, initial = INITIAL) {
+  constructor(max: number) {
     this.#max = max;
-    this.#allowed = Math.min(max, initial);
+    this.#allowed = Math.min(max, INITIAL);
   }
 
   get allowed(): number {

@@ -394,15 +394,20 @@ export class Pool {
 
   /**
    * Returns what a connection to a mail server counts for, in addition to its site: its address, and the provider that its name or
-   * address belongs to, if the site as a whole does not.
+   * address belongs to, if the site as a whole does not; or the reason why that provider gets no connection now.
    */
-  #findPlaces({ source, provider, job }: Location, { host, address, port }: Target): Capacity[] {
+  #findPlaces({ source, provider, job }: Location, { host, address, port }: Target): Capacity[] | Deferral {
     const own = this.#findAddress(`${source} ${address}:${port}`, job);
     if (job.relay) return [own];
     const owner = this.#findOwner(host, address);
     if (provider || !owner) return [own];
     const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, job };
-    return [this.#findShared(location, true).capacity, own];
+    const shared = this.#findShared(location, true);
+    const suspension = this.#listThrottles(shared).find(({ kind }) => kind === 'suspend');
+    if (suspension) return this.#toDeferral(shared.title, suspension);
+    if (shared.connectionsMax >= 1) return [shared.capacity, own];
+    const detail = `Mail to ${shared.title} waits for its turn`;
+    return { kind: 'deferred', reason: 'throttled', detail, retryAfterMs: NO_CONNECTION_MS };
   }
 
   /** Finds the provider of a mail server by its name, or by a name of the provider that had the same address. */
@@ -495,12 +500,15 @@ export class Pool {
 
   #findSuspension(found: Located, senderDomain: string | undefined): Deferral | undefined {
     const throttle = this.#findThrottle(found, senderDomain);
-    if (!throttle) return undefined;
-    const afterMs = Math.max(0, throttle.until - this.#options.clock.now());
+    return throttle && this.#toDeferral(found.title, throttle);
+  }
+
+  #toDeferral(title: string, suspension: Throttle): Deferral {
+    const afterMs = Math.max(0, suspension.until - this.#options.clock.now());
     return {
       kind: 'deferred',
       reason: 'suspended',
-      detail: describeThrottle(found.title, throttle),
+      detail: describeThrottle(title, suspension),
       retryAfterMs: afterMs,
     };
   }
@@ -625,8 +633,14 @@ const WORD = /[^\s<>"(:,;)]+/g;
 const QUOTATION = /\b(?:said|response to|responded with|replied)\b/i;
 /** A server may write a megabyte; what it says about limits is in the beginning. */
 const NOTED_CHARS_MAX = 2000;
-/** An address that begins in the part that is kept ends before this. */
 const READ_CHARS_MAX = NOTED_CHARS_MAX + 600;
+
+/** Returns the beginning of a long text, without a last word that may be half an address. */
+function cutAtWord(text: string): string {
+  if (text.length <= READ_CHARS_MAX) return text;
+  const beginning = text.slice(0, READ_CHARS_MAX);
+  return beginning.slice(0, Math.max(beginning.lastIndexOf(' '), beginning.lastIndexOf('\n'), 0));
+}
 
 /**
  * Returns the beginning of a reply without the words that a sender or a recipient chose and the server repeats: they must not bring
@@ -643,7 +657,7 @@ function withoutNames(reply: Reply, { recipients, mailFrom, senderDomain, domain
     for (const name of names) text = replaceText(text, name);
     return text.replaceAll(WORD, (word) => (word.includes('@') ? '<address>' : word));
   };
-  const text = reply.lines.join('\n').slice(0, READ_CHARS_MAX).split('\n').map(clean).join('\n');
+  const text = cutAtWord(reply.lines.join('\n')).split('\n').map(clean).join('\n');
   const at = QUOTATION.exec(text)?.index ?? text.length;
   return { ...reply, lines: text.slice(0, Math.min(at, NOTED_CHARS_MAX)).split('\n') };
 }

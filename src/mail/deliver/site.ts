@@ -29,6 +29,11 @@ const CAUSES_FOR_ALL_MAIL: ReadonlySet<string | undefined> = new Set([
 /** Failures that may come from too little time. */
 const HURRIED: ReadonlySet<string> = new Set(['timeout', 'unreachable']);
 
+/** What a server does that takes no more connections while it serves others. */
+const WHEN_FULL: ReadonlySet<string> = new Set(['refused_for_now', 'connection_lost', 'unreachable']);
+/** Reasons that say nothing about the servers. */
+const OF_OUR_OWN: ReadonlySet<string> = new Set(['suspended', 'throttled']);
+
 /** Endings after which the next message needs a connection that is opened in another way. */
 const NEEDS_ANOTHER_SESSION: ReadonlySet<Ending['kind']> = new Set(['tls required', 'login required']);
 
@@ -59,8 +64,11 @@ interface Waiter {
 export interface SiteOptions {
   /** The process, the provider if there is one, and the mail servers: those that more sites share come first. */
   capacities: readonly Capacity[];
-  /** Returns what a connection to a mail server counts for in addition; its address is the last. */
-  findPlaces: (target: Target) => Capacity[];
+  /**
+   * Returns what a connection to a mail server counts for in addition, of which its address is the last, or why there is to be none
+   * now.
+   */
+  findPlaces: (target: Target) => Capacity[] | Deferral;
   concurrency: Concurrency;
   /** Called when the concurrency has changed. */
   onConcurrency: () => void;
@@ -293,6 +301,7 @@ export class Site {
     } else {
       for (const capacity of capacities) capacity.failed(tenant, { isSlow });
       if (end.kind === 'blocked') this.#awaitAddress(tenant, end);
+      else if (end.kind === 'deferred' && OF_OUR_OWN.has(end.reason)) this.#refuseAll(end);
       else if (end.kind !== 'unneeded') this.#openingFailed(end);
       onFewer();
     }
@@ -309,9 +318,9 @@ export class Site {
     if (signal.aborted) return STOPPING;
     if (route.kind !== 'route') return route;
     const failures: FailedTarget[] = [];
-    const ownConnections = this.connections - 1;
     /** An address that serves other connections and takes no more. */
     let fullAddress: Capacity | undefined;
+    let closed: Deferral | undefined;
     let leftMs = openMs;
     for (const [index, target] of route.targets.entries()) {
       if (this.#waiting.size === 0) return { kind: 'unneeded' };
@@ -320,6 +329,10 @@ export class Site {
         break;
       }
       const places = findPlaces(target);
+      if ('kind' in places) {
+        closed ??= places;
+        continue;
+      }
       const address = places.at(-1);
       const down = address?.backOff.why;
       if (down) {
@@ -349,7 +362,7 @@ export class Site {
       failures.push(failure);
       // A server that takes no more while it serves others is not down, even if those have ended meanwhile.
       const isServing = served > 0 || (address?.sessions ?? 0) > 0;
-      const isFull = isServing && failure.reason === 'refused_for_now' && !failure.takesNoMail;
+      const isFull = isServing && WHEN_FULL.has(failure.reason) && !failure.takesNoMail;
       // A host that had less time than usual is not to blame for using it up.
       const isHurried = shareMs < Math.min(TARGET_MS_MIN, openMs) && HURRIED.has(failure.reason);
       const outcome = isFull || isHurried ? undefined : addressOutcome(failure);
@@ -358,15 +371,18 @@ export class Site {
       if (isFull) {
         address?.refusedMore(others);
         // Connections that other names opened say nothing about how many these servers take.
-        if (others <= ownConnections) this.#changeConcurrency(() => this.#options.concurrency.refused(ownConnections));
+        const own =
+          [...this.#sessions].filter((session) => session.address === address).length + this.#openingCount - 1;
+        if (others <= own) this.#changeConcurrency(() => this.#options.concurrency.refused(this.connections - 1));
         fullAddress ??= address;
       }
       wakeWaiting(places);
       // A login that one address of a relay refuses is refused by the others, and providers count refusals.
-      if (opened.reason === 'relay_misconfigured') break;
+      if (opened.reason === 'relay_misconfigured') return signal.aborted ? STOPPING : allFailed(failures);
     }
     if (signal.aborted) return STOPPING;
-    return fullAddress ? { kind: 'blocked', address: fullAddress } : allFailed(failures);
+    if (fullAddress) return { kind: 'blocked', address: fullAddress };
+    return closed && failures.length === 0 ? closed : allFailed(failures);
   }
 
   #awaitAddress(tenant: string, { address }: { address: Capacity }): void {
