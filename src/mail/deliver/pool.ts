@@ -404,7 +404,10 @@ export class Pool {
     const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, job };
     const shared = this.#findShared(location, true);
     const suspension = this.#listThrottles(shared).find(({ kind }) => kind === 'suspend');
-    if (suspension) return this.#toDeferral(shared.title, suspension);
+    if (suspension) {
+      const deferral = this.#toDeferral(shared.title, suspension);
+      return { ...deferral, retryAfterMs: Math.max(NO_CONNECTION_MS, deferral.retryAfterMs ?? 0) };
+    }
     if (shared.connectionsMax >= 1) return [shared.capacity, own];
     const detail = `Mail to ${shared.title} waits for its turn`;
     return { kind: 'deferred', reason: 'throttled', detail, retryAfterMs: NO_CONNECTION_MS };
