@@ -338,20 +338,19 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   };
 }
 
-const LOOP_QUANTILES = { p50: '0.5', p99: '0.99', max: '1' };
-
 /** Opens the metrics port; returns what stops it. */
 async function openToPrometheus(
   world: World,
   { node, version, queue }: { node: Node; version: string; queue: Queue | undefined },
 ): Promise<Stop> {
   watchInstallation(world, { node, version });
-  world.meter.watch('rasket_event_loop_delay_seconds', () =>
-    Object.entries(world.loopDelay.lastMinute() ?? {}).map(([quantile, ms]) => ({
-      value: ms / 1000,
-      labels: { quantile: LOOP_QUANTILES[quantile as keyof typeof LOOP_QUANTILES] },
-    })),
-  );
+  world.meter.watch('rasket_event_loop_delay_seconds', () => {
+    const delay = world.loopDelay.lastMinute();
+    if (!delay) return [];
+    const { p50, p99, max } = delay;
+    const byQuantile = Object.entries({ '0.5': p50, '0.99': p99, '1': max });
+    return byQuantile.map(([quantile, ms]) => ({ value: ms / 1000, labels: { quantile } }));
+  });
   world.meter.watch('rasket_deliveries_in_flight', () => (queue ? [{ value: queue.inFlight() }] : []));
   const port = await startMetricsPort(world);
   return () => port?.close();

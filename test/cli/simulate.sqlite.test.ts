@@ -99,7 +99,7 @@ share = 1
     expect(stdout).toMatch(/^mine\.example: 4(?: until [\d:]{8})?: 451 4\.3\.0 Busy$/m);
   });
 
-  it('with --listen starts only the mail servers and DNS, and shows in the end what the receivers saw', async () => {
+  it('rasket simulate --listen starts only the mail servers and DNS, and shows in the end what the receivers saw', async () => {
     const running = desk.start(desk.at('path/rasket'), ['simulate', 'realistic', '--listen']);
     await vi.waitFor(() => expect(running.stdout).toContain('Ctrl-C stops it'));
     const setting = (name: string): string => new RegExp(`${name}=(\\S+)`).exec(running.stdout)?.[1] ?? '';

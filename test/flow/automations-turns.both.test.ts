@@ -89,7 +89,7 @@ describe('turns of teams', () => {
     expect(order.lastIndexOf(theirs)).toBeLessThan(4);
   });
 
-  it('keep a backlog of one automation, or of runs begun together, from delaying a run begun alone', async () => {
+  it('a backlog of one automation, or of runs begun together, does not delay a run begun alone', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const has = await supply(scene);
     const rename = step('name', 'contact_update', { first_name: 'Ada' });
@@ -112,7 +112,7 @@ describe('turns of teams', () => {
     for (const { id } of alone) expect(order.indexOf(id)).toBeLessThan(6);
   });
 
-  it('distinguish runs that an import begins together from one that is begun alone', async () => {
+  it('runs that an import begins together are bulk, and one that is begun alone is not', async () => {
     await using scene = await startScene();
     const has = await supply(scene);
     const body = {

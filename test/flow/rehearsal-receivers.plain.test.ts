@@ -222,7 +222,7 @@ describe('limits of a receiver', () => {
 });
 
 describe('recipients of a receiver', () => {
-  it('are unknown or have a full mailbox by the shares of the profile, and are the same ones each time', async () => {
+  it('the profile sets how many recipients are unknown or have a full mailbox, and they are the same each time', async () => {
     const { call } = await start({
       unknown: { share: 0.2, reply: '550 5.1.1 Unknown' },
       full: { local_parts: ['full'], reply: '452 4.2.2 Full' },
@@ -240,7 +240,7 @@ describe('recipients of a receiver', () => {
     expect(await dialogue.say('RCPT TO:<full@provider.example>')).toBe('452 4.2.2 Full');
   });
 
-  it('are refused by greylisting of client, sender and recipient until the delay is over', async () => {
+  it('recipients are refused by greylisting of client, sender and recipient until the delay is over', async () => {
     const { internet, clock, call } = await start({ greylist: { seconds: 300, reply: '450 4.2.0 Greylisted' } });
     const { dialogue } = await call();
     expect(await deliver(dialogue)).toBe('450 4.2.0 Greylisted');
@@ -256,7 +256,7 @@ describe('recipients of a receiver', () => {
     expect(internet.seen.refusals.map(({ cause }) => cause)).toEqual(new Array(4).fill('greylist'));
   });
 
-  it('are spread over the domains by the shares of the profile, in the same order each time', async () => {
+  it('recipients are spread over the domains by the shares of the profile, in the same order each time', async () => {
     const provider = { hosts: ['mx.example'] };
     const profile = checkProfile('own', {
       summary: 'shares',

@@ -143,35 +143,35 @@ export interface RunClaim {
   now: number;
   until: number;
   limit: number;
-  /** Orders teams, or the lines of a team, by their turns. */
+  /** Orders teams, or the groups of a team, by their turns. */
   inTurn?(ids: readonly string[]): string[];
 }
 
-/** The runs of an automation that were begun one by one, or those that were begun many at a time. */
-interface Line {
+/** Names the runs of an automation that were begun one by one, or those that were begun many at a time: the two take turns. */
+interface RunGroup {
   team_id: string;
   automation_id: string;
   is_bulk: 0 | 1;
 }
 
-export const toLineKey = ({ automation_id: automationId, is_bulk: isBulk }: Omit<Line, 'team_id'>): string =>
+export const toGroupKey = ({ automation_id: automationId, is_bulk: isBulk }: Omit<RunGroup, 'team_id'>): string =>
   `${automationId} ${isBulk}`;
 
 /**
  * Claims due runs that no process has: the same number for each team, beginning with the teams whose turn it is; within a team, one
- * of each line in turn, and within a line those that have waited longest first. May claim fewer than available, if a team has fewer
+ * of each group in turn, and within a group those that have waited longest first. May claim fewer than available, if a team has fewer
  * than its share.
  */
 export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inTurn }: RunClaim): Promise<RunRow[]> {
-  const lines = await linesWithDueRuns(tx, now);
+  const groups = await listGroupsWithDueRuns(tx, now);
   const order = (ids: readonly string[]): string[] => inTurn?.(ids) ?? [...ids];
-  const linesByTeam = Map.groupBy(lines, (line) => line.team_id);
-  const teams = order([...linesByTeam.keys()]).slice(0, limit);
+  const groupsByTeam = Map.groupBy(groups, (group) => group.team_id);
+  const teams = order([...groupsByTeam.keys()]).slice(0, limit);
   if (teams.length === 0) return [];
   const each = Math.floor(limit / teams.length);
-  const chosen = teams.map((team) => order((linesByTeam.get(team) ?? []).map(toLineKey)).slice(0, each));
-  const oldest = await oldestOf(tx, chosen.flat(), { now, each });
-  const ids = chosen.flatMap((names) => takeInTurn(names, oldest, each));
+  const chosen = teams.map((team) => order((groupsByTeam.get(team) ?? []).map(toGroupKey)).slice(0, each));
+  const oldest = await findOldest(tx, chosen.flat(), { now, each });
+  const ids = chosen.flatMap((keys) => takeInTurn(keys, oldest, each));
   const among = uuidsIn(tx.dialect, 'id', ids);
   const sql = withoutCommitNotice(
     `update automation_runs set lease_owner = ?, lease_until = ? where ${among.sql} returning *`,
@@ -183,17 +183,17 @@ export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inT
 const inOrderOfTime = (a: { due_at: number; id: string }, b: { due_at: number; id: string }): number =>
   Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1);
 
-/** Returns the ids of the oldest due runs of each line, at most `each`; on PostgreSQL they are locked. */
-async function oldestOf(
+/** Returns the ids of the oldest due runs of each group, at most `each`; on PostgreSQL they are locked. */
+async function findOldest(
   tx: Executor,
-  names: readonly string[],
+  keys: readonly string[],
   { now, each }: { now: number; each: number },
 ): Promise<Map<string, string[]>> {
-  const list = JSON.stringify(names.map((name) => name.split(' ')));
-  type Found = Omit<Line, 'team_id'> & { id: string; due_at: number };
+  const list = JSON.stringify(keys.map((key) => key.split(' ')));
+  type Found = Omit<RunGroup, 'team_id'> & { id: string; due_at: number };
   const rows = await tx.all<Found>(tx.dialect === 'pg' ? OLDEST_ON_PG : OLDEST_ON_SQLITE, [list, now, now, each]);
-  const byLine = Map.groupBy(rows.toSorted(inOrderOfTime), toLineKey);
-  return new Map([...byLine].map(([name, those]) => [name, those.map(({ id }) => id)]));
+  const byGroup = Map.groupBy(rows.toSorted(inOrderOfTime), toGroupKey);
+  return new Map([...byGroup].map(([key, those]) => [key, those.map(({ id }) => id)]));
 }
 
 const OLDEST_ON_PG = `select one.id, one.automation_id, one.is_bulk, one.due_at from jsonb_array_elements(?::jsonb) as line, lateral (
@@ -204,29 +204,29 @@ const OLDEST_ON_SQLITE = `select one.id, one.automation_id, one.is_bulk, one.due
   where one.id in (select id from automation_runs
     where automation_id = line.value->>0 and is_bulk = cast(line.value->>1 as integer) and ${FREE} order by due_at, id limit ?)`;
 
-/** Takes one of each line in turn, until there are `count` or none is left. */
+/** Takes one of each group in turn, until there are `count` or none is left. */
 function takeInTurn(
-  names: readonly string[],
-  idsByLine: ReadonlyMap<string, readonly string[]>,
+  keys: readonly string[],
+  idsByGroup: ReadonlyMap<string, readonly string[]>,
   count: number,
 ): string[] {
   const taken: string[] = [];
   for (let round = 0; taken.length < count; round++) {
-    const next = names.flatMap((name) => idsByLine.get(name)?.[round] ?? []);
+    const next = keys.flatMap((key) => idsByGroup.get(key)?.[round] ?? []);
     if (next.length === 0) break;
     taken.push(...next.slice(0, count - taken.length));
   }
   return taken;
 }
 
-/** Up to this many due runs, their rows name the lines; beyond, the automations are searched one after the other. */
+/** Up to this many due runs, their rows name the groups; beyond, the automations are searched one after the other. */
 const DUE_LOOKED_AT = 500;
 
-async function linesWithDueRuns(tx: Executor, now: number): Promise<Line[]> {
+async function listGroupsWithDueRuns(tx: Executor, now: number): Promise<RunGroup[]> {
   // Not ordered by id as well: an `until` may make many due at one moment, and all of them would be sorted.
   const oldest = `select team_id, automation_id, is_bulk from automation_runs where ${FREE} order by due_at limit ?`;
-  const due = await tx.all<Line>(oldest, [now, now, DUE_LOOKED_AT]);
-  if (due.length < DUE_LOOKED_AT) return [...new Map(due.map((row) => [toLineKey(row), row])).values()];
+  const due = await tx.all<RunGroup>(oldest, [now, now, DUE_LOOKED_AT]);
+  if (due.length < DUE_LOOKED_AT) return [...new Map(due.map((row) => [toGroupKey(row), row])).values()];
   const running = "select automation_id from automation_runs where status = 'running'";
   const sql = `with recursive automations(automation_id) as (
       select * from (${running} order by automation_id limit 1) as first_one
@@ -236,8 +236,8 @@ async function linesWithDueRuns(tx: Executor, now: number): Promise<Line[]> {
         where run.automation_id = automations.automation_id and run.is_bulk = kinds.is_bulk and ${FREE}
         order by due_at limit 1) as team_id
       from automations, (select 0 as is_bulk union all select 1) as kinds where automation_id is not null`;
-  const lines = await tx.all<Omit<Line, 'team_id'> & { team_id: string | null }>(sql, [now, now]);
-  return lines.flatMap(({ team_id: teamId, ...line }) => (teamId === null ? [] : [{ ...line, team_id: teamId }]));
+  const groups = await tx.all<Omit<RunGroup, 'team_id'> & { team_id: string | null }>(sql, [now, now]);
+  return groups.flatMap(({ team_id: teamId, ...group }) => (teamId === null ? [] : [{ ...group, team_id: teamId }]));
 }
 
 /** Returns when the next run that is not due yet falls due. */

@@ -109,7 +109,7 @@ export class Capacity {
   #held: FairShare;
   #openings: FairShare | undefined;
   #connects: Spacing | undefined;
-  /** The number of connections that the place has shown that it takes, once it has refused one. */
+  /** Holds how many connections the place has shown that it takes, once it has refused one. */
   #learnedMax: number | undefined;
   /** Remembers refusals of one more connection: for some time after each, no more are tried. */
   #refusals: BackOff<true>;
@@ -136,7 +136,7 @@ export class Capacity {
     return this.#sessions + this.#opening;
   }
 
-  /** The connections that are established, of all sites. */
+  /** Counts the established connections of all sites. */
   get sessions(): number {
     return this.#sessions;
   }

@@ -149,7 +149,7 @@ export class Pool {
   #sites = new Map<string, Located>();
   #shared = new Map<string, Shared>();
   #addresses = new Map<string, Capacity>();
-  /** Providers by the addresses of their mail servers: anybody may give these addresses other names. */
+  /** Maps addresses of mail servers to their providers: anybody may give these addresses other names. */
   #owners = new Map<string, Provider>();
   #bySite = new WeakMap<Site, Located>();
   #isClosing = false;
@@ -404,10 +404,7 @@ export class Pool {
     const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, job };
     const shared = this.#findShared(location, true);
     const suspension = this.#listThrottles(shared).find(({ kind }) => kind === 'suspend');
-    if (suspension) {
-      const deferral = this.#toDeferral(shared.title, suspension);
-      return { ...deferral, retryAfterMs: Math.max(NO_CONNECTION_MS, deferral.retryAfterMs ?? 0) };
-    }
+    if (suspension) return this.#toDeferral(shared.title, suspension);
     if (shared.connectionsMax >= 1) return [shared.capacity, own];
     const detail = `Mail to ${shared.title} waits for its turn`;
     return { kind: 'deferred', reason: 'throttled', detail, retryAfterMs: NO_CONNECTION_MS };
@@ -507,12 +504,11 @@ export class Pool {
   }
 
   #toDeferral(title: string, suspension: Throttle): Deferral {
-    const afterMs = Math.max(0, suspension.until - this.#options.clock.now());
     return {
       kind: 'deferred',
       reason: 'suspended',
       detail: describeThrottle(title, suspension),
-      retryAfterMs: afterMs,
+      retryAfterMs: this.#throttles.remainingMs(suspension),
     };
   }
 
@@ -636,6 +632,7 @@ const WORD = /[^\s<>"(:,;)]+/g;
 const QUOTATION = /\b(?:said|response to|responded with|replied)\b/i;
 /** A server may write a megabyte; what it says about limits is in the beginning. */
 const NOTED_CHARS_MAX = 2000;
+/** More is read than is kept, because addresses become shorter. */
 const READ_CHARS_MAX = NOTED_CHARS_MAX + 600;
 
 /** Returns the beginning of a long text, without a last word that may be half an address. */

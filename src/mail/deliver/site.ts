@@ -29,9 +29,9 @@ const CAUSES_FOR_ALL_MAIL: ReadonlySet<string | undefined> = new Set([
 /** Failures that may come from too little time. */
 const HURRIED: ReadonlySet<string> = new Set(['timeout', 'unreachable']);
 
-/** What a server does that takes no more connections while it serves others. */
+/** Lists how a server fails that takes no more connections while it serves others. */
 const WHEN_FULL: ReadonlySet<string> = new Set(['refused_for_now', 'connection_lost', 'unreachable']);
-/** Reasons that say nothing about the servers. */
+/** Lists reasons that say nothing about the servers. */
 const OF_OUR_OWN: ReadonlySet<string> = new Set(['suspended', 'throttled']);
 
 /** Endings after which the next message needs a connection that is opened in another way. */
@@ -318,7 +318,7 @@ export class Site {
     if (signal.aborted) return STOPPING;
     if (route.kind !== 'route') return route;
     const failures: FailedTarget[] = [];
-    /** An address that serves other connections and takes no more. */
+    // An address that serves other connections and takes no more, and why a provider gets no connection.
     let fullAddress: Capacity | undefined;
     let closed: Deferral | undefined;
     let leftMs = openMs;
@@ -368,12 +368,8 @@ export class Site {
       const outcome = isFull || isHurried ? undefined : addressOutcome(failure);
       for (const place of places) place.failed(tenant, { outcome: place === address ? outcome : undefined });
       if (opened.reply) onRefusal(opened.reply, opened.cause);
-      if (isFull) {
-        address?.refusedMore(others);
-        // Connections that other names opened say nothing about how many these servers take.
-        const own =
-          [...this.#sessions].filter((session) => session.address === address).length + this.#openingCount - 1;
-        if (others <= own) this.#changeConcurrency(() => this.#options.concurrency.refused(this.connections - 1));
+      if (isFull && address) {
+        this.#noteFull(address, others);
         fullAddress ??= address;
       }
       wakeWaiting(places);
@@ -383,6 +379,15 @@ export class Site {
     if (signal.aborted) return STOPPING;
     if (fullAddress) return { kind: 'blocked', address: fullAddress };
     return closed && failures.length === 0 ? closed : allFailed(failures);
+  }
+
+  /** Records that an address refused one more connection while there were `others`. */
+  #noteFull(address: Capacity, others: number): void {
+    address.refusedMore(others);
+    const sessions = [...this.#sessions].filter((session) => session.address === address);
+    // Connections that other names opened say nothing about how many these servers take.
+    if (others > sessions.length + this.#openingCount - 1) return;
+    this.#changeConcurrency(() => this.#options.concurrency.refused(this.connections - 1));
   }
 
   #awaitAddress(tenant: string, { address }: { address: Capacity }): void {

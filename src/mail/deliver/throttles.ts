@@ -30,6 +30,8 @@ export interface Throttles {
   readonly isEmpty: boolean;
   /** Lists what holds for this mail now. */
   inForce(target: ThrottleTarget): readonly Throttle[];
+  /** Returns how long it still holds, by the clock that it was set by. */
+  remainingMs(throttle: Throttle): number;
   note(target: ThrottleTarget, reply: Reply, cause: ReplyCause | undefined): void;
   /** Calls back when a throttle begins, changes or ends; the returned function ends that. */
   onChange(notify: () => void): () => void;
@@ -38,6 +40,7 @@ export interface Throttles {
 export const NO_THROTTLES: Throttles = {
   isEmpty: true,
   inForce: () => [],
+  remainingMs: () => 0,
   note: () => undefined,
   onChange: () => () => undefined,
 };

@@ -144,32 +144,33 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   const before = await begunOfLate(tx, wanted);
   const here = new Map<string, { at: number; isCut: boolean }[]>();
   const entries: Value[][] = [];
-  const rows = wanted.flatMap(({ enrolment, automation }): Value[][] => {
-    const { teamId, contactId, payload, at, depth = 0 } = enrolment;
-    const pair = toPairKey(contactId, automation.id);
-    const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
-    const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
-    const cutHere = late.filter(({ isCut }) => isCut).length;
-    const why = findObstacle(enrolment, begun + late.length - cutHere);
-    if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
-    here.set(pair, [...late, { at, isCut: why !== undefined }]);
-    if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
-    const said = payload === undefined ? null : JSON.stringify(payload);
-    const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said];
-    return [
-      [...row, ...(why === undefined ? ['running', at, at, depth, null, null] : ['cancelled', at, at, depth, at, why])],
-    ];
-  });
+  const runs = wanted.flatMap(
+    ({ enrolment, automation }): { automationId: string; isRefused: boolean; row: Value[] }[] => {
+      const { teamId, contactId, payload, at, depth = 0 } = enrolment;
+      const pair = toPairKey(contactId, automation.id);
+      const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
+      const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
+      const cutHere = late.filter(({ isCut }) => isCut).length;
+      const why = findObstacle(enrolment, begun + late.length - cutHere);
+      if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
+      here.set(pair, [...late, { at, isCut: why !== undefined }]);
+      if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
+      const said = payload === undefined ? null : JSON.stringify(payload);
+      const isRefused = why !== undefined;
+      const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
+      const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said, ...end];
+      return [{ automationId: automation.id, isRefused, row }];
+    },
+  );
   const entry = ['automation_id', 'contact_id', 'created_at'];
   if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
-  const running = Map.groupBy(
-    rows.filter((row) => row[6] === 'running'),
-    ([, , automationId]) => automationId,
+  const begun = Map.groupBy(
+    runs.filter(({ isRefused }) => !isRefused),
+    ({ automationId }) => automationId,
   );
-  const toIsBulk = ([, , automationId]: Value[]): number =>
-    (running.get(automationId ?? null)?.length ?? 0) >= BULK_MIN ? 1 : 0;
-  const complete = rows.map((row) => [...row, toIsBulk(row)]);
-  if (complete.length > 0) await tx.insertMany('automation_runs', COLUMNS, complete);
+  const isBulk = (automationId: string): boolean => (begun.get(automationId)?.length ?? 0) >= BULK_MIN;
+  const rows = runs.map(({ automationId, row }) => [...row, isBulk(automationId) ? 1 : 0]);
+  if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
 }
 
 const toPairKey = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;

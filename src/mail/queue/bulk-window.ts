@@ -18,10 +18,10 @@ export class BulkWindow {
   readonly #delay: Pick<LoopDelay, 'recentMs'>;
   readonly #now: () => number;
   #size: number;
-  /** The times at which the counted deliveries began, the oldest first. */
+  /** Maps the counted deliveries to the times at which they began, the oldest first. */
   readonly #counted = new Map<object, number>();
   #adjustedAt = Number.NEGATIVE_INFINITY;
-  /** More was due than the window let begin. */
+  /** True while more is due than the window let begin. */
   #isShort = false;
 
   constructor(sizeMax: number, delay: Pick<LoopDelay, 'recentMs'>, now: () => number) {

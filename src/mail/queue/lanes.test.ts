@@ -53,7 +53,7 @@ it('a delivery in the first lane waits for one claim of a marketing backlog at m
 });
 
 it('a lane that the queue has no room for ends no turn of the other lanes', () => {
-  const due = { transactional: 500, marketing: 1000, retrying: 40 };
+  const due: Partial<Record<LaneName, number>> = { transactional: 500, marketing: 1000, retrying: 40 };
   const scheduler = createScheduler(due);
   const taken: LaneName[] = [];
   for (let claims = 0, goesOn = true; goesOn && claims < 50; claims++) {
@@ -64,8 +64,9 @@ it('a lane that the queue has no room for ends no turn of the other lanes', () =
       continue;
     }
     const quota = scheduler.quota({ limit: LIMIT, isThrottled: false });
-    const count = Math.min(quota, due[name as keyof typeof due] ?? 0);
-    due[name as keyof typeof due] -= count;
+    const left = due[name] ?? 0;
+    const count = Math.min(quota, left);
+    due[name] = left - count;
     if (count > 0) taken.push(name);
     const claim = { lane, due: count, begun: count, isMore: count >= quota };
     goesOn = scheduler.goOn(claim, { now: NOW, isThrottled: false, startsOver: false });

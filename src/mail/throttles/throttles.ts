@@ -228,6 +228,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
         .filter((row) => row.until_at > now)
         .map(toThrottle);
     },
+    remainingMs: ({ until }) => Math.max(0, until - clock.now()),
     note(target, reply, cause) {
       for (const reaction of policies.reactionsTo(target.provider, reply, cause)) react(target, reaction, reply);
     },

@@ -112,14 +112,14 @@ describe('the shipped limits', () => {
     });
   });
 
-  it('of a provider are never looser than those of everyone else, except where the provider publishes more', () => {
+  it('no shipped limit of a provider is looser than that of everyone else, unless the provider publishes more', () => {
     const looser = shipped.all.filter(
       ({ limits }) => limits.messagesPerConnection > 100 || (limits.connections ?? 0) > 20,
     );
     expect(looser.map(({ name }) => name)).toEqual(['comcast']);
   });
 
-  it('of a provider are for mail servers that the rules for replies know too', () => {
+  it('the rules for replies know the mail servers of each provider with shipped limits', () => {
     // Limits distinguish two parts of Microsoft, and know three providers whose replies have no rules.
     const others = ['microsoft-consumer', 'microsoft-365', 'kpn', 'naver', 'netvigator'];
     const { providers } = replyRules();

@@ -187,7 +187,7 @@ describe('a suspension by an operator', () => {
     await expect.poll(async () => (await mail.account(id)).state).toBe('delivered');
   });
 
-  it('is recorded in the audit log; a suspension without a reason or of an unknown receiver is refused', async () => {
+  it('suspensions are recorded in the audit log, and are refused without a reason or of an unknown receiver', async () => {
     await suspend('quiet', 1);
     await change('quiet', 'reset');
     const { body } = await scene.api('GET', '/operator/audit?limit=2', { key: token });
@@ -226,7 +226,7 @@ describe('a suspension by an operator', () => {
 });
 
 describe('a limit that replies bring about', () => {
-  it('is shown with its reply; a team sees only those for its own sending domains', async () => {
+  it('limits that replies bring about are shown with the reply, and to a team only for its own sending domains', async () => {
     limitedReply = UNUSUAL_RATE;
     const domain = domainAt('mx.l.google.com');
     const [id = ''] = await sendTo(`limited-1@${domain}`);
@@ -282,7 +282,7 @@ describe('a limit that replies bring about', () => {
     expect((await other.account(theirs)).state).toBe('delivered');
   });
 
-  it('is a finding for operators while it suspends a provider', async () => {
+  it('a reply that suspends a provider is a finding for operators', async () => {
     const { db, clock, ids } = scene.app.world;
     const row = {
       id: ids.uuid(),

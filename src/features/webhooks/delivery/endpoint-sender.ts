@@ -339,7 +339,7 @@ export class EndpointSender {
   }
 }
 
-/** Puts one event of bulk mail after every seven others, and the remaining ones after all of them. */
+/** Puts one event of bulk mail after every few others, and the remaining ones after all of them. */
 function mix(others: readonly DueEvent[], ofBulk: readonly DueEvent[]): DueEvent[] {
   const mixed = others.flatMap((event, n) => {
     const next = (n + 1) % OTHERS_FOR_BULK === 0 ? ofBulk[(n + 1) / OTHERS_FOR_BULK - 1] : undefined;

@@ -208,9 +208,8 @@ export function bringBackEvents(db: Executor, { now, latest }: { now: number; la
 const FIRST_TRY_MS = 60_000;
 
 /**
- * Parks due events of a disabled endpoint; returns how many, at most `limit`. The statement itself checks
- * that the endpoint is disabled: the events that it sees as due were recorded before anybody enabled the endpoint
- * again.
+ * Parks due events of a disabled endpoint; returns how many, at most `limit`. The statement itself checks that the
+ * endpoint is disabled: the events that it sees as due were recorded before anybody enabled the endpoint again.
  */
 export function parkDue(db: Executor, webhookId: string, limit: number): Promise<number> {
   const some = `select event_id from webhook_events where webhook_id = ? and due_at is not null
