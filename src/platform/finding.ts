@@ -381,6 +381,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}raise LimitNOFILE of the unit, and restart the server; edit the unit`,
     'systemctl edit rasket',
   ),
+  event_loop_slow: installation(
+    'warning',
+    'The server runs what is due too late: requests and deliveries wait for each other.',
+    `${HERE}see what uses the processor; or run some of the roles in another process`,
+    'top',
+  ),
   certificate_wrong_name: installation(
     'warning',
     'The certificate does not include instance.host, the name that mail servers and clients connect to.',

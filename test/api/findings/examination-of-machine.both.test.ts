@@ -7,6 +7,8 @@ import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nextTurn } from '../../../src/platform/clock.ts';
+import { measureLoopDelay } from '../../../src/platform/loop-delay.ts';
 import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startWithAuthority } from '../certificates/authority-scene.ts';
@@ -134,6 +136,34 @@ describe('the check of the disk', () => {
     await db.run('delete from disk_samples where at < ?', [clock.now()]);
     for (const day of [1, 2, 3, 4, 5]) await put(day, free * (1 + day / 500));
     expect(await look('disk', growing)).toMatchObject({ state: 'passed', findings: [] });
+  });
+});
+
+describe('the check of the event loop', () => {
+  it('finds a server that runs what is due too late', async () => {
+    const { world } = machine.scene.app;
+    const loopDelay = measureLoopDelay();
+    const self = { pid: undefined, tls: () => undefined };
+    const doctor = createDoctor(
+      { ...world, loopDelay },
+      { self, loadFindings: () => Promise.resolve({ findings: [] }) },
+    );
+    const readFindings = async () =>
+      (await machine.scene.api('GET', '/operator/findings', { key: machine.token })).body;
+    for (let turn = 0; turn < 4; turn++) {
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+      await nextTurn();
+      await nextTurn();
+    }
+    await doctor.examine();
+    loopDelay.stop();
+    const { findings, checks } = await readFindings();
+    expect(findings).toContainEqual(expect.objectContaining({ code: 'event_loop_slow', severity: 'warning' }));
+    const summary = checks.find(({ name }: { name: string }) => name === 'event_loop')?.summary;
+    expect(summary).toMatch(/late in the median, (39\d|[4-9]\d\d|\d{4}) ms for one of a hundred/);
+    await machine.examine();
+    expect((await readFindings()).findings).toEqual([]);
   });
 });
 

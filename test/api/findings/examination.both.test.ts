@@ -48,6 +48,7 @@ describe('an examination of a healthy machine', () => {
       clock: 'passed',
       disk: 'passed',
       files: 'passed',
+      event_loop: 'skipped',
       certificates: 'passed',
       caa: 'skipped',
       backups: 'passed',

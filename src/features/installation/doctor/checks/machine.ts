@@ -110,6 +110,22 @@ async function softLimit(pid: number): Promise<number | undefined> {
   return found === 'unlimited' ? Infinity : Number(found);
 }
 
+/** Checks how late the server ran what was due in the last minute. */
+export const checkEventLoop: Check = ({ world }) => {
+  const delay = world.loopDelay.lastMinute();
+  if (!delay) return Promise.resolve(skipped('Only a running server measures how late it runs what is due'));
+  const seen = nothingSeen();
+  const { p50, p99, max } = delay;
+  const inWords = `In the last minute, the server ran what was due ${ms(p50)} late in the median, ${ms(p99)} for one of a hundred, and ${ms(max)} at most`;
+  if (p99 > world.config.doctor.event_loop_ms) {
+    const summary = `${inWords}; more than doctor.event_loop_ms delays every request.`;
+    seen.findings.push(buildFinding('event_loop_slow', { summary }));
+  } else seen.says.push(inWords);
+  return Promise.resolve(seen);
+};
+
+const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+
 const SNTP_PORT = 123;
 const BODY_BYTES_MAX = 256 * 1024;
 /** A Date header has whole seconds. */
