@@ -23,6 +23,7 @@ export {
   normalizeAddressStart,
   parseAddress,
   quoteString,
+  quoteValue,
   splitAddress,
   type AddressResult,
   type Mailbox,
