@@ -10,11 +10,13 @@ import {
   typeNumber,
   canonicalOfRead,
   rcodeName,
+  recordValue,
   typeName,
   type DnsMessage,
   type RecordTypeName,
   type DnsRecord,
   type RecordData,
+  type QuestionOptions,
 } from '../../protocol/dns/index.ts';
 import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
 
@@ -23,12 +25,10 @@ export interface NameServer {
   port: number;
 }
 
-interface ExchangeQuestion {
+type ExchangeQuestion = Omit<QuestionOptions, 'udpBytesMax'> & {
   name: string;
   type: RecordTypeName;
-  /** true to ask a resolver, false to ask a name server of the zone. */
-  recursionDesired: boolean;
-}
+};
 
 export type Exchanged =
   | { kind: 'answered'; message: DnsMessage }
@@ -85,8 +85,9 @@ export async function exchange(
 
 function questionBytes(question: ExchangeQuestion, isPlain: boolean): { id: number; bytes: Buffer } {
   const id = randomInt(0x1_0000);
-  const message = questionMessage(id, question.name, question.type, {
-    recursionDesired: question.recursionDesired,
+  const { name, type, ...options } = question;
+  const message = questionMessage(id, name, type, {
+    ...options,
     ...(isPlain ? {} : { udpBytesMax: UDP_BYTES_MAX }),
   });
   return { id, bytes: encodeMessage(message) };
@@ -273,6 +274,8 @@ function recordText(data: RecordData): string {
       return `${data.flags} ${data.tag} "${data.value}"`;
     case 'SOA':
       return `${canonicalOfRead(data.primary)} ${data.serial}`;
+    case 'TLSA':
+      return recordValue(data);
     case 'opaque':
       return data.bytes.toString('hex', 0, OPAQUE_BYTES_MAX);
   }

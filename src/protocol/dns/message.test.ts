@@ -35,6 +35,13 @@ const anyData: fc.Arbitrary<RecordData> = fc.oneof(
     minimum: uint(32),
   }),
   fc.record({
+    type: fc.constant('TLSA' as const),
+    usage: uint(8),
+    selector: uint(8),
+    matching: uint(8),
+    association: fc.uint8Array({ maxLength: 70 }).map((bytes) => Buffer.from(bytes)),
+  }),
+  fc.record({
     type: fc.constant('opaque' as const),
     number: fc.constantFrom(41, 43, 255, 65_280),
     bytes: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
@@ -127,9 +134,19 @@ test.each([
   ['a TXT record whose string is cut', 16, [5, 97], 'middle of a field'],
   ['an MX record without a name', 15, [0, 10], 'beyond the end'],
   ['a CAA record whose tag has a blank', 257, [0, 2, 97, 32, 98], 'letters and digits'],
+  ['a TLSA record of two bytes', 52, [3, 1], 'middle of a field'],
 ])('%s is refused', (_what, type, data, why) => {
   const record = [0, type >> 8, type & 0xff, 0, 1, 0, 0, 0, 60, 0, data.length, ...data];
   expect(() => decodeMessage(Buffer.concat([header(0, 1), Buffer.from(record)]))).toThrow(why);
+});
+
+test.each([
+  ['without its bits', {}, [0x01, 0x00]],
+  ['that asks whether the answer is authentic', { authenticData: true }, [0x01, 0x20]],
+  ['that asks for answers that are not checked', { checkingDisabled: true }, [0x01, 0x10]],
+])('a question %s has these flags', (_what, options, flags) => {
+  const bytes = encodeMessage(questionMessage(1, 'example.com', 'TLSA', { recursionDesired: true, ...options }));
+  expect([...bytes.subarray(2, 4)]).toEqual(flags);
 });
 
 test.each<[string, RecordData, string]>([

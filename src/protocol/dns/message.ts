@@ -60,16 +60,28 @@ export const RCODES = {
 export const rcodeName = (rcode: number): string =>
   Object.entries(RCODES).find(([, number]) => number === rcode)?.[0] ?? `RCODE${rcode}`;
 
-/** Builds one question, with recursion as a stub asks a recursive server, or without for an authoritative server. */
+export interface QuestionOptions {
+  /** true to ask a recursive server, as a stub does; false to ask an authoritative one. */
+  recursionDesired: boolean;
+  /** Asks a validating resolver to report whether the answer is authentic (RFC 6840 §5.7). */
+  authenticData?: boolean;
+  /** Asks a validating resolver not to reject bogus answers (RFC 4035 §3.2.2). */
+  checkingDisabled?: boolean;
+  /** Without it, the message has no OPT record. */
+  udpBytesMax?: number;
+}
+
 export function questionMessage(
   id: number,
   name: string,
   type: RecordTypeName | number,
-  options: { recursionDesired: boolean; udpBytesMax?: number },
+  options: QuestionOptions,
 ): DnsMessage {
   return {
     ...emptyMessage(id, OPCODES.query),
     recursionDesired: options.recursionDesired,
+    authenticData: options.authenticData ?? false,
+    checkingDisabled: options.checkingDisabled ?? false,
     questions: [{ name, type: typeNumber(type), class: CLASSES.IN }],
     additionals: options.udpBytesMax === undefined ? [] : [ednsRecord(options.udpBytesMax)],
   };

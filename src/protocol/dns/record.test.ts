@@ -94,4 +94,6 @@ test('each zone entry contains everything it needs', () => {
   expect(zoneEntry({ ...at, data: { type: 'opaque', number: 65_280, bytes: Buffer.from([1, 255]) } })).toBe(
     '_dmarc.example.com. 300 IN TYPE65280 \\# 2 01ff',
   );
+  const tlsa = { type: 'TLSA' as const, usage: 3, selector: 1, matching: 1, association: Buffer.from([0, 255]) };
+  expect(zoneEntry({ ...at, data: tlsa })).toBe('_dmarc.example.com. 300 IN TLSA 3 1 1 00ff');
 });

@@ -10,8 +10,8 @@ import {
 } from './wire.ts';
 
 /**
- * The numbers of RFC 1035 §3.2.2, RFC 3596, RFC 8659, RFC 6891, RFC 8945 and RFC 4034; types not listed here are
- * opaque.
+ * The numbers of RFC 1035 §3.2.2, RFC 3596, RFC 8659, RFC 6891, RFC 8945, RFC 4034 and RFC 6698; types not listed here
+ * are opaque.
  */
 export const RECORD_TYPES = {
   A: 1,
@@ -25,6 +25,7 @@ export const RECORD_TYPES = {
   OPT: 41,
   DS: 43,
   DNSKEY: 48,
+  TLSA: 52,
   TSIG: 250,
   AXFR: 252,
   ANY: 255,
@@ -91,6 +92,8 @@ export function recordValue(data: RecordData): string {
         data.expire,
         data.minimum,
       ].join(' ');
+    case 'TLSA':
+      return `${data.usage} ${data.selector} ${data.matching} ${data.association.toString('hex')}`;
     case 'opaque':
       // RFC 3597 §5.
       return `\\# ${data.bytes.length}${data.bytes.length > 0 ? ` ${data.bytes.toString('hex')}` : ''}`;
@@ -206,6 +209,7 @@ export type RecordData =
   | { type: 'TXT'; strings: string[] }
   | { type: 'CAA'; flags: number; tag: string; value: string }
   | SoaData
+  | ({ type: 'TLSA' } & TlsaRecord)
   /** Every other type, and every record without data, which updates have (RFC 2136 §2.4, §2.5). */
   | { type: 'opaque'; number: number; bytes: Buffer };
 
@@ -219,6 +223,15 @@ type SoaData = {
   expire: number;
   minimum: number;
 };
+
+/** RFC 6698 §2.1: which certificates a TLS server may present. */
+export interface TlsaRecord {
+  usage: number;
+  selector: number;
+  matching: number;
+  /** The certificate or public key, or its digest. */
+  association: Buffer;
+}
 
 export interface DnsRecord {
   name: string;
@@ -285,6 +298,9 @@ function writeData(writer: WireWriter, data: RecordData): void {
       writer.name(data.mailbox);
       for (const number of [data.serial, data.refresh, data.retry, data.expire, data.minimum]) writer.uint32(number);
       return;
+    case 'TLSA':
+      for (const number of [data.usage, data.selector, data.matching]) writer.uint8(number);
+      return writer.bytes(data.association);
     case 'opaque':
       return writer.bytes(data.bytes);
   }
@@ -329,6 +345,14 @@ function readData(reader: WireReader, number: number, end: number, bytes: Buffer
         retry: reader.uint32(),
         expire: reader.uint32(),
         minimum: reader.uint32(),
+      };
+    case RECORD_TYPES.TLSA:
+      return {
+        type: 'TLSA',
+        usage: reader.uint8(),
+        selector: reader.uint8(),
+        matching: reader.uint8(),
+        association: Buffer.from(reader.take(end - reader.at)),
       };
     default:
       return opaque(number, bytes);
