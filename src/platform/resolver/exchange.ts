@@ -25,6 +25,12 @@ export interface NameServer {
   port: number;
 }
 
+/** Parses `192.0.2.1`, `192.0.2.1:53`, `2001:db8::1` or `[2001:db8::1]:53`. */
+export function readServer(text: string): NameServer {
+  const [, bracketed, v4, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+  return { address: bracketed ?? v4 ?? text, port: port === undefined ? 53 : Number(port) };
+}
+
 type ExchangeQuestion = Omit<QuestionOptions, 'udpBytesMax'> & {
   name: string;
   type: RecordTypeName;
@@ -198,7 +204,8 @@ function askTcp(
   });
 }
 
-const ALIASES_MAX = 8;
+/** RFC 1034 §3.6.2 has no limit; resolvers follow about as many. */
+const ALIASES_MAX = 10;
 /** Maximum size of a record whose type is not parsed. */
 const OPAQUE_BYTES_MAX = 1024;
 
@@ -207,26 +214,45 @@ export function readAnswer(message: DnsMessage, name: string, type: string): Ans
   if (message.rcode !== RCODES.NOERROR && message.rcode !== RCODES.NXDOMAIN) {
     return { kind: 'failed', reason: rcodeName(message.rcode).toLowerCase() };
   }
+  const { records, aliases } = findRecords(message, name, type);
+  if (records.length > 0) {
+    return {
+      kind: 'found',
+      records: records.map(({ data }) => recordText(data)),
+      aliases,
+      ttlSeconds: leastTtl(records),
+    };
+  }
+  const why = message.rcode === RCODES.NXDOMAIN ? ('nxdomain' as const) : ('nodata' as const);
+  return { kind: 'none', why, aliases, ttlSeconds: absenceSeconds(message) };
+}
+
+export interface RecordsFound {
+  records: DnsRecord[];
+  /** The targets of the CNAMEs that were followed; the records are at the last one. */
+  aliases: string[];
+  /** The message contains a loop of aliases, or more of them than are followed. */
+  isEndless: boolean;
+}
+
+export function findRecords(message: DnsMessage, name: string, type: string): RecordsFound {
   const aliases: string[] = [];
   const byOwner = groupedByOwner(message.answers);
   let owner = canonicalName(name);
   for (;;) {
     const own = byOwner.get(owner) ?? [];
     const records = own.filter((record) => recordType(record.data) === type);
-    if (records.length > 0) {
-      const ttlSeconds = Math.min(...records.map((record) => record.ttl));
-      return { kind: 'found', records: records.map(({ data }) => recordText(data)), aliases, ttlSeconds };
-    }
+    if (records.length > 0) return { records, aliases, isEndless: false };
     const alias = own.find(({ data }) => data.type === 'CNAME')?.data;
     const target = alias?.type === 'CNAME' ? canonicalOfRead(alias.target) : undefined;
-    // This also ends a loop of aliases.
-    if (target === undefined || aliases.includes(target) || aliases.length >= ALIASES_MAX) break;
+    if (target === undefined) return { records: [], aliases, isEndless: false };
+    if (aliases.includes(target) || aliases.length >= ALIASES_MAX) return { records: [], aliases, isEndless: true };
     aliases.push(target);
     owner = target;
   }
-  const why = message.rcode === RCODES.NXDOMAIN ? ('nxdomain' as const) : ('nodata' as const);
-  return { kind: 'none', why, aliases, ttlSeconds: absenceSeconds(message) };
 }
+
+export const leastTtl = (records: readonly DnsRecord[]): number => Math.min(...records.map((record) => record.ttl));
 
 /** Index by owner, so that each name is visited once, however many aliases are followed. */
 function groupedByOwner(records: readonly DnsRecord[]): Map<string, DnsRecord[]> {

@@ -10,6 +10,7 @@ export {
   type Addresses,
   type CaaRecord,
   type Lookup,
+  type LookupFailure,
   type MxRecord,
   type SoaRecord,
   findReverseDns,
@@ -18,3 +19,11 @@ export {
   systemServers,
 } from './resolver.ts';
 export { createInspector, type Inspection, type Inspector, type InspectorOptions } from './inspector.ts';
+export {
+  createSecureResolver,
+  type SecureLookup,
+  type SecureResolver,
+  type SecureResolverOptions,
+  type SelfTestResult,
+} from './secure-resolver.ts';
+export { findTlsa, type HostDane } from './find-tlsa.ts';

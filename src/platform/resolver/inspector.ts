@@ -11,7 +11,7 @@ import {
 } from '../../protocol/dns/index.ts';
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
-import { exchange, readAnswer, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
+import { exchange, readAnswer, readServer, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
 import { pauseFor } from '../clock.ts';
 import { createSemaphore, type Semaphore } from '../limits/index.ts';
 
@@ -324,12 +324,6 @@ async function guarded(ask: () => Promise<Answer>): Promise<Answer> {
 
 const answerIn = (said: Exchanged, name: string, type: string): Answer =>
   said.kind === 'failed' ? said : readAnswer(said.message, name, type);
-
-/** `192.0.2.1`, `192.0.2.1:53`, `2001:db8::1` or `[2001:db8::1]:53`. */
-function readServer(text: string): NameServer {
-  const [, bracketed, v4, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
-  return { address: bracketed ?? v4 ?? text, port: port === undefined ? 53 : Number(port) };
-}
 
 /** Returns a function that resolves its calls one after the other, each in its own turn of the event loop. */
 export function createYieldBetween(): () => Promise<void> {

@@ -16,6 +16,7 @@ const HEADER_BYTES = 40;
 function weigh(value: unknown, max = Infinity): number {
   if (typeof value === 'string') return HEADER_BYTES + value.length;
   if (typeof value !== 'object' || value === null) return 8;
+  if (value instanceof Uint8Array) return HEADER_BYTES + value.length;
   let bytes = HEADER_BYTES;
   for (const part of Array.isArray(value) ? value : Object.values(value)) {
     bytes += weigh(part, max - bytes);
@@ -87,6 +88,35 @@ function lifetimeMs(answer: Lookup<unknown>): number {
   if (answer.kind !== 'found') return NEGATIVE_MS;
   if (answer.ttlSeconds === undefined) return POSITIVE_MS;
   return Math.min(answer.ttlSeconds * 1000, POSITIVE_MS_MAX);
+}
+
+export interface SharedLookUps {
+  /** Returns the cached answer for the key, or that of the look-up in progress, or begins one. */
+  look<L extends Lookup<unknown>>(key: string, query: () => Promise<L>, options?: LookupOptions): Promise<L>;
+  clear(): void;
+}
+
+/** Caches answers, and asks once for callers with the same key. A key always stands for the same type of records. */
+export function createSharedLookUps(options: LookUpCacheOptions): SharedLookUps {
+  const cache = createLookUpCache(options);
+  const underWay = new Map<string, Promise<Lookup<unknown>>>();
+  return {
+    look<L extends Lookup<unknown>>(key: string, query: () => Promise<L>, wish?: LookupOptions): Promise<L> {
+      const kept = wish?.cache === false ? undefined : cache.get(key);
+      if (kept) return Promise.resolve(kept as L);
+      const shared = underWay.get(key);
+      if (shared) return shared as Promise<L>;
+      const asked = query()
+        .then((answer) => {
+          cache.put(key, answer);
+          return answer;
+        })
+        .finally(() => underWay.delete(key));
+      underWay.set(key, asked);
+      return asked;
+    },
+    clear: () => cache.clear(),
+  };
 }
 
 interface PatientChannelOptions {
@@ -187,7 +217,7 @@ export interface ResolverOptions {
   cacheBytesMax?: number;
 }
 
-const CACHE_BYTES_MAX = 16 * 1024 * 1024;
+export const CACHE_BYTES_MAX = 16 * 1024 * 1024;
 /**
  * Maximum size of one answer: a name with more is made to cause work for a resolver, and is not that of a mail server.
  */
@@ -195,30 +225,17 @@ const ANSWER_BYTES_MAX = 32 * 1024;
 
 export function createResolver(options: ResolverOptions): Resolver {
   const channel = createPatientChannel(options);
-  const cache = createLookUpCache({
+  const lookUps = createSharedLookUps({
     now: options.now ?? Date.now,
     bytesMax: options.cacheBytesMax ?? CACHE_BYTES_MAX,
   });
-  const underWay = new Map<string, Promise<Lookup<unknown>>>();
 
-  const ask = <T>(type: string, name: string, wish: LookupOptions | undefined, query: Query<T>): Promise<Lookup<T>> => {
-    const key = `${type} ${name}`;
-    const kept = wish?.cache === false ? undefined : cache.get(key);
-    // The key contains the type of record, so its entry always holds records of that type.
-    if (kept) return Promise.resolve(kept as Lookup<T>);
-    const shared = underWay.get(key);
-    if (shared) return shared as Promise<Lookup<T>>;
-    const asked = channel
-      .ask((dns) => query(dns, name))
-      .then(withinSize, explain)
-      .then((answer) => {
-        cache.put(key, answer);
-        return answer;
-      })
-      .finally(() => underWay.delete(key));
-    underWay.set(key, asked);
-    return asked;
-  };
+  const ask = <T>(type: string, name: string, wish: LookupOptions | undefined, query: Query<T>): Promise<Lookup<T>> =>
+    lookUps.look(
+      `${type} ${name}`,
+      () => channel.ask((dns) => query(dns, name)).then<Lookup<T>, Lookup<T>>(withinSize, explain),
+      wish,
+    );
 
   const v4: Query<string[]> = async (dns, name) => addressesFound(await dns.resolve4(name, { ttl: true }));
   const v6: Query<string[]> = async (dns, name) => addressesFound(await dns.resolve6(name, { ttl: true }));
@@ -254,17 +271,18 @@ export function createResolver(options: ResolverOptions): Resolver {
       }),
     close() {
       channel.close();
-      cache.clear();
+      lookUps.clear();
     },
   };
 }
 
 type Query<T> = (dns: NodeResolver, name: string) => Promise<Lookup<T>>;
 
-const withinSize = <T>(answer: Lookup<T>): Lookup<T> =>
+export const withinSize = <L extends Lookup<unknown>>(answer: L): L | LookupFailure =>
   weigh(answer, ANSWER_BYTES_MAX) > ANSWER_BYTES_MAX ? { kind: 'failed', reason: 'malformed' } : answer;
 
-function canonical(name: string): string {
+/** Lower case, without the final dot. */
+export function canonical(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();
 }
 
@@ -377,7 +395,12 @@ export type Lookup<T> =
   | { kind: 'found'; records: T; ttlSeconds?: number }
   /** nxdomain: the name does not exist. nodata: the name exists without such a record. */
   | { kind: 'none'; why: 'nxdomain' | 'nodata' }
-  | { kind: 'failed'; reason: 'servfail' | 'refused' | 'timeout' | 'unreachable' | 'malformed' | 'stopped' };
+  | LookupFailure;
+
+export interface LookupFailure {
+  kind: 'failed';
+  reason: 'servfail' | 'refused' | 'timeout' | 'unreachable' | 'malformed' | 'stopped';
+}
 
 export interface MxRecord {
   preference: number;
