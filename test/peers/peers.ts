@@ -27,6 +27,8 @@ export type Peer =
   | 'nsupdate'
   | 'dig'
   | 'named-checkzone'
+  | 'dnssec-signzone'
+  | 'unbound'
   | 'lemonldap-ng'
   | 'pebble'
   | 'python3'

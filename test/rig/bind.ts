@@ -1,8 +1,9 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { hasStarted, stopProgram } from './foreground.ts';
 import { freePort } from './free-port.ts';
 
 export interface Bind extends AsyncDisposable {
@@ -22,6 +23,8 @@ export interface BindOptions {
   named: string;
   /** Zone names and their lines in addition to SOA and NS. */
   zones: Record<string, string[]>;
+  /** Zone names and their whole files. */
+  files?: Record<string, string>;
   algorithm?: Bind['key']['algorithm'];
   /** The name of a second key with the same secret, which may query zones but not change them. */
   reader?: string;
@@ -30,8 +33,6 @@ export interface BindOptions {
 }
 
 const run = promisify(execFile);
-const START_MS = 45_000;
-const STOP_MS = 45_000;
 
 /** Starts a BIND of this test's own, in the foreground, on loopback, with its files in a temporary folder. */
 export async function startBind(options: BindOptions): Promise<Bind> {
@@ -43,11 +44,13 @@ export async function startBind(options: BindOptions): Promise<Bind> {
     secret: Buffer.alloc(32, 'bind').toString('base64'),
   };
   mkdirSync(path.join(dir, 'zones'));
-  for (const [zone, lines] of Object.entries(options.zones)) writeZone(dir, zone, lines);
+  const { files = {}, zones, broken = [] } = options;
+  const texts = Object.entries(zones).map(([zone, lines]): [string, string] => [zone, zoneFile(zone, lines)]);
+  for (const [zone, text] of [...texts, ...Object.entries(files)]) writeFileSync(path.join(dir, 'zones', zone), text);
   const file = path.join(dir, 'named.conf');
   writeFileSync(
     file,
-    settings({ dir, port, key, ...options, zones: [...Object.keys(options.zones), ...(options.broken ?? [])] }),
+    settings({ dir, port, key, ...options, zones: [...Object.keys(zones), ...Object.keys(files), ...broken] }),
     { mode: 0o600 },
   );
   const said: string[] = [];
@@ -81,13 +84,13 @@ export async function startBind(options: BindOptions): Promise<Bind> {
       await done;
     },
     async close() {
-      await stop(child);
+      await stopProgram(child);
       rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
     },
     [Symbol.asyncDispose]: () => bind.close(),
   };
   try {
-    await hasStarted(child, said);
+    await hasStarted(child, { name: 'BIND', said, isReady: (text) => / running$/m.test(text) });
   } catch (error) {
     await bind.close();
     throw error;
@@ -95,16 +98,16 @@ export async function startBind(options: BindOptions): Promise<Bind> {
   return bind;
 }
 
-function writeZone(dir: string, zone: string, lines: readonly string[]): void {
-  const text = [
+/** Formats a zone with its SOA and NS. */
+export function zoneFile(zone: string, lines: readonly string[]): string {
+  return [
     '$TTL 300',
     `${zone}. IN SOA ns.${zone}. hostmaster.${zone}. 1 3600 600 86400 60`,
     `${zone}. IN NS ns.${zone}.`,
     `ns.${zone}. IN A 127.0.0.1`,
     ...lines,
     '',
-  ];
-  writeFileSync(path.join(dir, 'zones', zone), text.join('\n'));
+  ].join('\n');
 }
 
 function settings({
@@ -134,30 +137,4 @@ controls { };
 ${named.join('\n')}
 ${zones.map(section).join('\n')}
 `;
-}
-
-async function hasStarted(child: ChildProcess, said: readonly string[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    await new Promise<void>((resolve, reject) => {
-      const fail = (what: string): void => reject(new Error(`BIND ${what}:\n${said.join('')}`));
-      timer = setTimeout(() => fail(`did not start within ${START_MS} ms`), START_MS);
-      child.once('error', (error) => fail(`cannot be started, ${error.message}`));
-      child.once('exit', (code) => fail(`ended by itself with ${code}`));
-      child.stderr?.on('data', () => {
-        if (/ running$/m.test(said.join(''))) resolve();
-      });
-    });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise<void>((done) => child.once('exit', () => done()));
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-  await ended;
-  clearTimeout(timer);
 }
