@@ -114,7 +114,8 @@ export function tlsReportFileName(name: {
   return `${parts.join('!')}.json.gz`;
 }
 
-const REPORT_CHARS_MAX = 5 * 1024 * 1024;
+/** JSON is parsed as a whole, and deeply nested JSON of this size takes most of a second. */
+const REPORT_CHARS_MAX = 2 * 1024 * 1024;
 const POLICIES_MAX = 200;
 /** Of all policies together. */
 const DETAILS_MAX = 5000;
