@@ -287,7 +287,7 @@ export function canonical(name: string): string {
 }
 
 /** RFC 6761 §6.3: localhost never reaches a name server. */
-function addressLiteral(host: string): Addresses | undefined {
+export function addressLiteral(host: string): Addresses | undefined {
   if (host === 'localhost') return { v4: ['127.0.0.1'], v6: ['::1'] };
   const family = isIP(host);
   if (family === 0) return undefined;

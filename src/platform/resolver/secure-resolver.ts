@@ -10,6 +10,7 @@ import { createSemaphore } from '../limits/index.ts';
 import { exchange, findRecords, leastTtl, readServer, type Exchanged } from './exchange.ts';
 import { createYieldBetween } from './inspector.ts';
 import {
+  addressLiteral,
   CACHE_BYTES_MAX,
   canonical,
   createSharedLookUps,
@@ -42,7 +43,10 @@ export type SelfTestResult =
 /** Looks up records for DANE. An answer is secure if DNSSEC proves each part of it, including the aliases. */
 export interface SecureResolver {
   mx(domain: string): Promise<SecureLookup<MxRecord[]>>;
-  /** Returns what one family has if the look-up of the other fails; it is secure if all answers are. */
+  /**
+   * Returns what one family has if the look-up of the other fails; it is secure if all answers are. An IP address is its
+   * own, and insecure.
+   */
   addresses(host: string): Promise<SecureLookup<Addresses>>;
   /** The target of an alias; it is secure or not by itself, wherever the alias leads. */
   cname(name: string): Promise<SecureLookup<string[]>>;
@@ -118,6 +122,9 @@ export function createSecureResolver(options: SecureResolverOptions): SecureReso
         data.type === 'MX' ? { preference: data.priority, host: canonical(data.exchange) } : undefined,
       ),
     async addresses(host) {
+      const name = canonical(host);
+      const literal = addressLiteral(name);
+      if (literal) return { kind: 'found', records: literal, isSecure: false, canonicalName: name };
       const [a, aaaa] = await Promise.all([ask('A', host, readAddress), ask('AAAA', host, readAddress)]);
       return bothFamilies(a, aaaa);
     },
@@ -193,11 +200,9 @@ function readExchanged<T>(
  */
 function bothFamilies(a: SecureLookup<string[]>, aaaa: SecureLookup<string[]>): SecureLookup<Addresses> {
   const isSecure = [a, aaaa].every((answer) => answer.kind === 'failed' || answer.isSecure);
-  const found = [a, aaaa].find((answer) => answer.kind === 'found');
-  if (found) {
-    const records = { v4: a.kind === 'found' ? a.records : [], v6: aaaa.kind === 'found' ? aaaa.records : [] };
-    return { kind: 'found', records, isSecure, canonicalName: found.canonicalName };
-  }
+  const records = { v4: a.kind === 'found' ? a.records : [], v6: aaaa.kind === 'found' ? aaaa.records : [] };
+  if (a.kind === 'found') return { kind: 'found', records, isSecure, canonicalName: a.canonicalName };
+  if (aaaa.kind === 'found') return { kind: 'found', records, isSecure, canonicalName: aaaa.canonicalName };
   if (a.kind === 'failed') return a;
   if (aaaa.kind === 'failed') return aaaa;
   const why = a.why === 'nxdomain' || aaaa.why === 'nxdomain' ? 'nxdomain' : 'nodata';
