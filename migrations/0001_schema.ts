@@ -2300,6 +2300,26 @@ create index recipient_domains_provider on recipient_domains (provider, servers)
 -- Which are forgotten.
 create index recipient_domains_seen_at on recipient_domains (seen_at);
 
+-- MTA-STS policies of recipients' domains (RFC 8461). A policy holds until it expires, even if it can no longer be fetched.
+create table sts_policies (
+  domain text not null primary key,
+  -- The id of its record when it was fetched; empty: it was never fetched.
+  policy_id text not null,
+  -- The file as it was fetched.
+  content text not null,
+  fetched_at bigint not null,
+  expires_at bigint not null,
+  -- The last attempt to fetch it that failed since then, and why.
+  failed_id text,
+  failed_at bigint,
+  failure text,
+  -- The day on which mail went to the domain last.
+  used_at bigint not null
+);
+-- Which are refreshed, and which are forgotten.
+create index sts_policies_fetched_at on sts_policies (fetched_at);
+create index sts_policies_used_at on sts_policies (used_at);
+
 -- Outcomes of delivery by where mail went, in periods of five minutes.
 create table provider_counts (
   source text not null,

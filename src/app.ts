@@ -37,6 +37,7 @@ import {
   type ThrottledPlace,
 } from './mail/throttles/index.ts';
 import { createProviderPolicies } from './platform/providers/index.ts';
+import { createTlsPolicies } from './mail/tls-policies/index.ts';
 import { createComposer } from './mail/compose/index.ts';
 import {
   createCapture,
@@ -486,14 +487,18 @@ async function startDelivery(
   const throttles = createThrottles(world, providers);
   const parts = createLimitParts(world);
   const records = createTrafficRecords(world, () => delivery.traffic());
+  const policies = createTlsPolicies(world);
   await throttles.start();
   await parts.start();
+  await policies.start();
   const delivery = createDeliver({
     ...buildDeliverOptions(world, { trustedCa, capture: createCaptureDelivery(world) }),
     clock: networkClock,
     providers,
     throttles,
     parts,
+    tlsPolicies: policies,
+    onTlsSession: policies.noteSession,
     onLocated: records.noteDomain,
     onOutcomes: records.noteOutcomes,
   });
@@ -531,13 +536,18 @@ async function startDelivery(
     async sync() {
       await Promise.all([throttles.reload(), records.flush()]);
     },
-    findings: () => [...relayFindings(delivery.relayTroubles()), ...refusalFindings(refusals.list())],
+    findings: () => [
+      ...relayFindings(delivery.relayTroubles()),
+      ...refusalFindings(refusals.list()),
+      ...policies.findings(),
+    ],
     async close(graceMs) {
       stopHearing();
       lifted.stop();
       // Both at once: a transaction that waits for the reply to its final dot ends only when its connection is cut.
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
       throttles.stop();
+      policies.stop();
       await Promise.all([throttles.stored(), records.stop(), parts.stop()]);
       await recovery.stop();
       handOffLog.close();

@@ -26,6 +26,7 @@ import {
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
 import { forgetGreylisted } from './mail/receive/index.ts';
+import { createStsPolicies } from './mail/tls-policies/index.ts';
 import { releaseEndedHolds } from './mail/queue-admin/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './features/identity/start.ts';
 import { forgetListeners } from './features/webhooks/start.ts';
@@ -62,6 +63,11 @@ export function cronTable(
     { name: 'tell-findings', schedule: '* * * * *', run: (stopping) => sendNotices(world, stopping) },
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
+    {
+      name: 'refresh-tls-policies',
+      schedule: '21 * * * *',
+      run: (stopping) => createStsPolicies(world).refresh(stopping),
+    },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },

@@ -387,6 +387,18 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see what uses the processor; or run some of the roles in another process`,
     'top',
   ),
+  dane_off: installation(
+    'warning',
+    'DANE is off: the resolver that should validate DNSSEC does not.',
+    `${HERE}make the resolver of dns.dnssec_resolver validate (unbound with a trust anchor does), or set it to ""; show the settings`,
+    'rasket config show',
+  ),
+  tls_policy_unmet: installation(
+    'warning',
+    'Mail waits, because no mail server of its domain meets the TLS policy of that domain.',
+    `Only the owner of the domain can correct its policy or its mail servers. ${HERE}to send without the policy, add the domain to delivery.tls_exceptions; see what waits`,
+    'rasket queue',
+  ),
   certificate_wrong_name: installation(
     'warning',
     'The certificate does not include instance.host, the name that mail servers and clients connect to.',

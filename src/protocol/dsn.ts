@@ -178,6 +178,8 @@ export interface Asked {
   envelopeId?: string;
   /** Deliver only over encrypted and verified connections to servers that promise the same (RFC 8689). */
   requiresTls?: true;
+  /** Deliver whatever the TLS policies of the recipients' domains say (TLS-Required: No, RFC 8689 §5). */
+  ignoresTlsPolicies?: true;
   /** Keyed by normalized address. */
   recipients: Readonly<Record<string, AskedOfRecipient>>;
 }

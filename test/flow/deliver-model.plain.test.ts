@@ -164,6 +164,7 @@ function setOut(seed: number, perAddressMax: number) {
         order: '',
         provider: isOwn ? provider : undefined,
         limits: isOwn ? provider.limits : limits,
+        tls: '',
         job,
         route: async () => ({
           kind: 'route',

@@ -1,23 +1,52 @@
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
 import type { SinkOptions } from '../rig/sink-options.ts';
+import { policyLines, startStsHost, type StsHost } from '../rig/sts-host.ts';
 import { makeCertificate } from '../rig/tls.ts';
 import { connect, logIn } from './dialogue.ts';
 
 const forMx = makeCertificate({ names: ['mx.sink.test'] });
 const forAnother = makeCertificate({ names: ['other.example'] });
 
-const startWith = (sink: SinkOptions, certificate = forMx): Promise<Scene> =>
-  startScene({
+const SENDER = 'sender.example.com';
+const DOMAINS = ['example.org', SENDER];
+let policies: StsHost;
+beforeAll(async () => {
+  const names = DOMAINS.map((domain) => `mta-sts.${domain}`);
+  policies = await startStsHost('example.org', names);
+});
+afterAll(() => policies.close());
+
+/** Starts a server; the domains of the recipient and of the sender prove their mail servers by MTA-STS, unless a test wants none. */
+async function startWith(sink: SinkOptions, certificate = forMx, { isProven = true } = {}): Promise<Scene> {
+  const scene = await startScene({
     roles: ['http', 'delivery', 'submission'],
     sink: { tls: 'starttls', certificate, ...sink },
-    trustedCa: [certificate.cert],
+    trustedCa: [certificate.cert, policies.certificate.cert],
+    config: {
+      delivery: { mta_sts_port: policies.port },
+      network: { mail_allow_private: ['127.0.0.0/8'], http_allow_private: ['127.0.0.2/32'] },
+    },
   });
+  if (isProven)
+    for (const domain of DOMAINS)
+      policies.publish(scene.dns, { id: '1', lines: policyLines('testing', ['mx.sink.test']) }, domain);
+  return scene;
+}
+
+interface Wishes {
+  /** Parameters of MAIL and RCPT, and further headers. */
+  mail?: string;
+  rcpt?: string;
+  head?: string;
+  /** The sending domain. */
+  domain?: string;
+}
 
 /** Submits one message, and answers what became of it. */
-async function send(scene: Scene, { mail = 'REQUIRETLS', rcpt = '', head = '' } = {}) {
+async function send(scene: Scene, { mail = 'REQUIRETLS', rcpt = '', head = '', domain }: Wishes = {}) {
   const team = await scene.team();
-  const from = `app@${(await team.domain()).name}`;
+  const from = `app@${(await team.domain(domain)).name}`;
   const client = await connect(scene, 'tls');
   await logIn(client, team.key);
   expect(await client.say(`MAIL FROM:<${from}> ${mail}`.trim())).toMatch(/^250/);
@@ -50,6 +79,16 @@ it('REQUIRETLS mail fails with 5.7.30 when the server lacks the extension, and n
   expect(scene.sink.counts).toMatchObject({ mail: 0, data: 0 });
 });
 
+it('REQUIRETLS mail fails with 5.7.30 when nothing proves the mail servers of the domain', async () => {
+  await using scene = await startWith({ extensions: ['REQUIRETLS'] }, forMx, { isProven: false });
+  const { state, events } = await send(scene);
+  expect(state).toBe('bounced');
+  expect(events.at(-1)?.data).toMatchObject({
+    bounce: { diagnosticCode: [expect.stringMatching(/^smtp; 550 5\.7\.30 .*neither DNSSEC nor MTA-STS proves/)] },
+  });
+  expect(scene.sink.counts).toMatchObject({ connections: 0 });
+});
+
 it.each([
   ['whose certificate is for another name', { extensions: ['REQUIRETLS'] }, forAnother],
   ['that offers no TLS', { extensions: ['REQUIRETLS'], tls: 'none' }, forMx],
@@ -76,7 +115,7 @@ it('REQUIRETLS also applies to the notice of a failure, which returns no content
     extensions: ['REQUIRETLS'],
     script: (command) => (command.startsWith('RCPT TO:<a@') ? '550 5.1.1 Nobody' : undefined),
   });
-  await send(willing, { mail: 'REQUIRETLS RET=FULL', rcpt: 'NOTIFY=FAILURE' });
+  await send(willing, { mail: 'REQUIRETLS RET=FULL', rcpt: 'NOTIFY=FAILURE', domain: SENDER });
   expect(willing.sink.commands.filter((line) => line.startsWith('MAIL FROM:<>'))).toEqual([
     expect.stringMatching(/ REQUIRETLS$/),
   ]);

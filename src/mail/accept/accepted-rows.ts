@@ -72,6 +72,20 @@ export async function rowsInSlices(
 /** Nobody is to be notified about a notice, and a bounce to our return path carries no token. */
 const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
 
+/** Adds that the sender wants the mail delivered whatever the TLS policies of the recipients say (RFC 8689 §5). */
+function withTlsWish(
+  asked: Asked | undefined,
+  headers: Prepared['draft']['headers'],
+  head: string | undefined,
+): Asked | undefined {
+  const isWished =
+    headers.some(([name, value]) => /^tls-required$/i.test(name) && /^no$/i.test(value.trim())) ||
+    (head !== undefined && /^tls-required:[ \t]*no[ \t]*\r?$/im.test(head));
+  // RFC 8689 §4.1: REQUIRETLS in the envelope comes before the header.
+  if (!isWished || asked?.requiresTls) return asked;
+  return { sender: '', recipients: {}, ...asked, ignoresTlsPolicies: true };
+}
+
 /** Builds all rows and files of one send, before the commit so that the commit itself only inserts. */
 function buildRows(
   world: World,
@@ -84,7 +98,7 @@ function buildRows(
   const sentAlong = rowsSentAlong(world, id, draft);
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
   const createdAt = creationTime(id, world.clock);
-  const asked = as.isAccountMail ? HEADERS_ONLY : message?.asked;
+  const asked = withTlsWish(as.isAccountMail ? HEADERS_ONLY : message?.asked, draft.headers, message?.head);
   const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
   const email = {
     id,

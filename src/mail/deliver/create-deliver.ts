@@ -10,7 +10,7 @@ import type { Resolver } from '../../platform/resolver/index.ts';
 import { FamilyChoice, detectFamily, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
 import { cutText } from './cut-text.ts';
 import { deriveEnding, type Ending } from './ending.ts';
-import { findExchangers, planRelay, planRoute } from './mx-route.ts';
+import { findExchangers, planRelay, planRoute, type Target } from './mx-route.ts';
 import {
   Pool,
   type Location,
@@ -30,13 +30,15 @@ import type {
   JobOutcome,
   RecipientOutcome,
 } from './delivery-job.ts';
-import { forEachRecipient } from './delivery-job.ts';
+import { forEachRecipient, ownBounce } from './delivery-job.ts';
 import { relayKey, type Relay, type RelayChoice, type RoutedJob } from './relay.ts';
 import { simulate } from './simulate.ts';
 import { openSession, type SmtpSession } from './smtp-session.ts';
 import type { Throttles } from './throttles.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
+import { applyPolicies, WITHOUT_POLICIES, type TlsPolicies } from './tls-policy.ts';
+import { describeRefusal, describeSession, type TlsSession } from './tls-session.ts';
 import { transmit } from './transmit.ts';
 
 /** Describes how the mail of a region leaves this installation; undefined fields are taken from the options. */
@@ -87,6 +89,10 @@ export interface DeliverOptions {
   /** Called with the outcomes of each transaction and where it took place. */
   onOutcomes?: (found: SiteTarget, outcomes: readonly RecipientOutcome[]) => void;
   tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
+  /** The TLS policies of the recipients' domains. */
+  tlsPolicies?: TlsPolicies;
+  /** Called for each connection with a mail server, and for each server that a policy forbids. */
+  onTlsSession?: (session: TlsSession) => void;
   /** Clock for every wait. */
   clock?: Clock;
   /** Clock for the memory of failures; the clock above by default. */
@@ -204,12 +210,10 @@ function createNetwork(options: DeliverOptions): Delivery {
         timeouts,
         signal,
         relay: job.relay,
-        tls: {
-          ...options.tls,
-          policy: job.tls === 'opportunistic' ? 'opportunistic' : 'enforced',
-          verifyEnforced: job.tls === 'verified' || (options.tls?.verifyEnforced ?? false),
-          skip,
-        },
+        tls: { ...options.tls, ...toTlsPolicy(job, target, options.tls?.verifyEnforced ?? false), skip },
+      }).then((opened) => {
+        if (!job.relay) options.onTlsSession?.(describeSession(job, target, opened));
+        return opened;
       });
     },
   });
@@ -401,7 +405,7 @@ function createLocator(
   limits: DeliverLimits,
   random: () => number,
 ): (job: RoutedJob) => Promise<Location | JobOutcome> {
-  const { resolver, smtpPort = 25, providers, onLocated } = options;
+  const { resolver, smtpPort = 25, providers, onLocated, tlsPolicies, onTlsSession } = options;
   const guard = createAddressGuard(options.allowPrivate ?? []);
   const names = {
     ownHostNames: (options.ownHostNames ?? []).map((name) => name.toLowerCase()),
@@ -450,16 +454,27 @@ function createLocator(
           messagesPerMinute: relay.messagesPerMinute,
           messageBurst: 1,
         },
+        tls: '',
         job,
         route: () => planRelay(relay, { resolver, ...chooseFamilies(job) }),
       };
     }
-    const found = await findExchangers(job.domain, { resolver, ...names, takesMailFor });
+    const policies = usesPolicies(job) && tlsPolicies?.isExempt(job.domain) === false ? tlsPolicies : undefined;
+    const dane = policies?.dane;
+    const findMx = (name: string) => dane?.mx(name) ?? resolver.mx(name);
+    const [found, sts] = await Promise.all([
+      findExchangers(job.domain, { findMx, ...names, takesMailFor }),
+      policies?.findSts(job.domain, job.teamId).catch(() => undefined) ?? { kind: 'none' as const },
+    ]);
     if (found.kind !== 'exchangers') return found;
+    if (sts === undefined) return policyUnknown(job.domain);
+    const tls = found.isOurs ? WITHOUT_POLICIES : await applyPolicies({ job, found, sts, dane });
+    if (job.tls === 'proven' && !tls.isProven && !found.isOurs) return unproven(job.domain);
     const provider = found.isOurs ? undefined : providers?.find(job.domain, found.name.split(' '));
     const servers = shortenServers(found.name);
     onLocated?.(job.domain, { provider: provider?.name, servers });
-    const located = adaptToProvider(job, provider?.limits ?? defaults);
+    const located = { ...adaptToProvider(job, provider?.limits ?? defaults), policies: tls };
+    const tlsOf = tls.forHost;
     return {
       source: nameSource(chooseEgress(options, job)),
       servers: found.isOurs ? `${servers} (own)` : servers,
@@ -467,8 +482,41 @@ function createLocator(
       provider,
       limits: provider?.limits ?? defaults,
       job: located,
-      route: () => planRoute(found, { resolver, guard, random, smtpPort, ...names, ...chooseFamilies(located) }),
+      tls: tls.key,
+      async route() {
+        for (const refused of tls.refusedHosts) onTlsSession?.(describeRefusal(job, tls, refused));
+        return planRoute(found, { resolver, guard, random, smtpPort, tlsOf, ...names, ...chooseFamilies(located) });
+      },
     };
+  };
+}
+
+/** Our own servers have no policy to look up, and a sender may ask that policies hold up no mail. */
+const usesPolicies = ({ domain, tls }: RoutedJob): boolean => tls !== 'unenforced' && !domain.startsWith('[');
+
+/** The database's own error is for the log only, and the next attempt asks again. */
+const policyUnknown = (domain: string): JobOutcome => ({
+  kind: 'deferred',
+  reason: 'dns_failure',
+  detail: `the stored MTA-STS policy of ${domain} cannot be read at present`,
+});
+
+/** RFC 8689 §4.2.1: a forged answer of DNS could name a server that promises everything. */
+const unproven = (domain: string): JobOutcome =>
+  ownBounce(
+    'requiretls_unsupported',
+    550,
+    '5.7.30',
+    `The message requires TLS (REQUIRETLS), but neither DNSSEC nor MTA-STS proves the mail servers of ${domain}`,
+  );
+
+/** Combines what the sender demands with what the policies of the recipient's domain demand of the host. */
+function toTlsPolicy({ tls }: RoutedJob, { demand }: Target, verifyEnforced: boolean) {
+  const isEnforced = tls !== 'opportunistic' && tls !== 'unenforced';
+  return {
+    policy: isEnforced || demand !== undefined ? ('enforced' as const) : ('opportunistic' as const),
+    verifyEnforced: tls === 'verified' || tls === 'proven' || (tls === 'enforced' && verifyEnforced),
+    demand,
   };
 }
 

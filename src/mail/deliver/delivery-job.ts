@@ -6,6 +6,12 @@ export type Family = 'v4' | 'v6';
 /** Which family the connections of a job use: one first, or one alone. */
 export type FamilyOrder = `${Family} first` | `${Family} only`;
 
+/**
+ * What the sender demands: "verified" is like "enforced", with a certificate that is valid for the server's name, and "proven" also
+ * with a name that DNSSEC or MTA-STS prove. "unenforced" ignores the policies of the recipient's domain too (RFC 8689 §5).
+ */
+export type TlsWish = 'unenforced' | 'opportunistic' | 'enforced' | 'verified' | 'proven';
+
 export interface DeliveryJob {
   id: string;
   emailId: string;
@@ -20,8 +26,7 @@ export interface DeliveryJob {
   region: string;
   /** The sending domain, which may decide the relay; undefined if it was removed, or no relay depends on it. */
   senderDomain?: string | undefined;
-  /** "verified" is like "enforced", with a certificate that is valid for the server's name. */
-  tls: 'opportunistic' | 'enforced' | 'verified';
+  tls: TlsWish;
   /** Chosen for each attempt from the region's preference and the destination's earlier replies to IPv6. */
   families?: FamilyOrder;
   /** 1 for the first attempt. */

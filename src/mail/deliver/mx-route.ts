@@ -1,8 +1,9 @@
 import type { AddressGuard } from '../../platform/network/index.ts';
-import type { Lookup, MxRecord, Resolver } from '../../platform/resolver/index.ts';
+import type { Lookup, MxRecord, Resolver, SecureLookup } from '../../platform/resolver/index.ts';
 import type { Family, JobOutcome } from './delivery-job.ts';
 import { ownBounce } from './delivery-job.ts';
 import type { Relay } from './relay.ts';
+import type { HostDemand, HostTls } from './tls-policy.ts';
 
 export interface Target {
   host: string;
@@ -10,12 +11,15 @@ export interface Target {
   port: number;
   /** One of our own names, which stands for this machine or another node. */
   isHome?: true;
+  /** What the policies of the recipient's domain demand of the host. */
+  demand?: HostDemand;
 }
 
 export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
 
 export interface ExchangerOptions {
-  resolver: Resolver;
+  /** Looks up the mail servers; a resolver that validates says whether DNSSEC proves them. */
+  findMx: (domain: string) => Promise<Lookup<MxRecord[]> | SecureLookup<MxRecord[]>>;
   /** Our own names: mail sent to one of them would loop, unless we take the domain's mail. */
   ownHostNames: string[];
   /** Other names under which we are a mail exchanger; they may stand for addresses in our own network. */
@@ -24,7 +28,8 @@ export interface ExchangerOptions {
   takesMailFor: (domain: string) => Promise<boolean>;
 }
 
-export interface RoutePlanOptions extends Pick<ExchangerOptions, 'resolver' | 'ownHostNames' | 'ownExchangers'> {
+export interface RoutePlanOptions extends Pick<ExchangerOptions, 'ownHostNames' | 'ownExchangers'> {
+  resolver: Resolver;
   guard: AddressGuard;
   random: () => number;
   smtpPort: number;
@@ -32,6 +37,8 @@ export interface RoutePlanOptions extends Pick<ExchangerOptions, 'resolver' | 'o
   families?: { v4: boolean; v6: boolean };
   /** The family whose addresses come first at each host; IPv4 unless given. */
   first?: Family;
+  /** Says what the policies of the recipient's domain demand of a host. */
+  tlsOf?: (host: string) => HostTls;
 }
 
 const HOSTS_MAX = 10;
@@ -49,20 +56,25 @@ export interface Exchangers {
   order: string;
   /** We receive the mail of the domain ourselves: our own names may stand for private addresses. */
   isOurs: boolean;
+  /** DNSSEC proves that these are the mail servers of the domain. */
+  isSecure: boolean;
+  /** The name that the domain is an alias of. */
+  canonicalName?: string | undefined;
 }
 
 /** Returns the mail servers of a domain (RFC 5321 §5.1). */
 export async function findExchangers(domain: string, options: ExchangerOptions): Promise<Exchangers | JobOutcome> {
-  if (isLiteral(domain)) return toExchangers([{ host: domain, preference: 0 }], false);
-  const answer = await options.resolver.mx(domain);
+  if (isLiteral(domain)) return toExchangers([{ host: domain, preference: 0 }]);
+  const answer = await options.findMx(domain);
   if (answer.kind === 'failed') return lookUpFailure(`MX look-up of ${domain}`, answer.reason);
+  const secured = 'isSecure' in answer ? answer : { isSecure: false };
   if (answer.kind === 'none' && answer.why === 'nxdomain') {
     return ownBounce('no_such_domain', 550, '5.1.2', `The domain ${domain} does not exist`);
   }
   // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
   if (answer.kind === 'none') {
     const itself = [{ host: domain, preference: 0 }];
-    if (!options.ownHostNames.includes(domain)) return toExchangers(itself, false);
+    if (!options.ownHostNames.includes(domain)) return toExchangers(itself, secured);
     return findHome(domain, itself, options, () => loop(domain));
   }
   const named = answer.records.filter((mx) => mx.host !== '');
@@ -73,11 +85,11 @@ export async function findExchangers(domain: string, options: ExchangerOptions):
     return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} does not accept mail (null MX)`);
   }
   const home = homeNames(options);
-  if (!all.some((mx) => home.includes(mx.host))) return toExchangers(all, false);
+  if (!all.some((mx) => home.includes(mx.host))) return toExchangers(all, secured);
   return findHome(domain, all, options, () => {
-    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return toExchangers(all, false);
+    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return toExchangers(all, secured);
     const others = withoutOurselves(all, options.ownHostNames);
-    return others.length === 0 ? loop(domain) : toExchangers(others, false);
+    return others.length === 0 ? loop(domain) : toExchangers(others, secured);
   });
 }
 
@@ -86,7 +98,10 @@ const isLiteral = (domain: string): boolean => /^\[.*\]$/.test(domain);
 /** Hosts that name a set of mail servers; no more are ever tried. */
 const NAMED_HOSTS_MAX = 20;
 
-function toExchangers(records: MxRecord[], isOurs: boolean): Exchangers {
+function toExchangers(
+  records: MxRecord[],
+  { isOurs = false, isSecure = false, canonicalName }: Partial<Omit<Exchangers, 'kind'>> = {},
+): Exchangers {
   const best = records
     .toSorted((a, b) => a.preference - b.preference || (a.host < b.host ? -1 : 1))
     .slice(0, NAMED_HOSTS_MAX);
@@ -94,7 +109,7 @@ function toExchangers(records: MxRecord[], isOurs: boolean): Exchangers {
   // Only the order of preferences matters, not their numbers.
   const ranks = [...new Set(best.map(({ preference }) => preference))];
   const order = best.map(({ host, preference }) => `${ranks.indexOf(preference)} ${host}`).join(' ');
-  return { kind: 'exchangers', records: best, name: hosts.join(' '), order, isOurs };
+  return { kind: 'exchangers', records: best, name: hosts.join(' '), order, isOurs, isSecure, canonicalName };
 }
 
 /** A name that a mail server can have: others would be taken for several names, or for a provider. */
@@ -118,7 +133,7 @@ async function findHome(
       detail: `it cannot be determined at present whether this server receives mail for ${domain}`,
     };
   }
-  return isOurs ? toExchangers(records, true) : elsewhere();
+  return isOurs ? toExchangers(records, { isOurs: true }) : elsewhere();
 }
 
 /** Returns the addresses of mail servers, best host first. */
@@ -174,12 +189,15 @@ function withoutOurselves(records: MxRecord[], ownHostNames: string[]): MxRecord
   return records.filter((mx) => mx.preference < own);
 }
 
-type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first'> & {
+type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first' | 'tlsOf'> & {
   /** Hosts that the operator has named, whose addresses are not guarded. */
   unguarded?: readonly string[];
 };
 
-async function resolveTargets(hosts: string[], options: TargetOptions): Promise<Route> {
+async function resolveTargets(all: string[], options: TargetOptions): Promise<Route> {
+  const rules = new Map(all.map((host) => [host, options.tlsOf?.(host)]));
+  const hosts = all.filter((host) => rules.get(host)?.kind !== 'refused');
+  if (hosts.length === 0) return forbidden([...rules.values()]);
   const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
   const targets: Target[] = [];
   const refused: string[] = [];
@@ -193,7 +211,9 @@ async function resolveTargets(hosts: string[], options: TargetOptions): Promise<
     const mayReach = home ? () => true : options.guard;
     refused.push(...addresses.filter((address) => !mayReach(address)));
     const open = addresses.filter(mayReach).slice(0, ADDRESSES_PER_HOST_MAX);
-    targets.push(...open.map((address) => ({ host, address, port: options.smtpPort, ...home })));
+    const rule = rules.get(host);
+    const demand = rule?.kind === 'demand' ? { demand: rule.demand } : undefined;
+    targets.push(...open.map((address) => ({ host, address, port: options.smtpPort, ...home, ...demand })));
   }
   if (targets.length > 0) return { kind: 'route', targets: targets.slice(0, TARGETS_MAX) };
   for (const [index, host] of hosts.entries()) {
@@ -202,6 +222,12 @@ async function resolveTargets(hosts: string[], options: TargetOptions): Promise<
   }
   if (refused.length > 0) return blocked(hosts, refused);
   return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of the domain has an address (${hosts.join(', ')})`);
+}
+
+/** No mail server may get the mail. It is tried again, because policies and records change. */
+function forbidden(rules: readonly (HostTls | undefined)[]): JobOutcome {
+  const details = rules.flatMap((rule) => (rule?.kind === 'refused' ? [rule.detail] : []));
+  return { kind: 'deferred', reason: 'tls_unavailable', detail: details.join('; ') };
 }
 
 function interleave(first: string[], second: string[]): string[] {

@@ -26,6 +26,8 @@ export interface Location {
   order: string;
   provider: Provider | undefined;
   limits: ProviderLimits;
+  /** Differs if the policies of the recipient's domain demand something else of the servers. */
+  tls: string;
   /** The job, with the TLS policy and the address families that hold there. */
   job: RoutedJob;
   route: () => Promise<Route>;
@@ -321,8 +323,8 @@ export class Pool {
   }
 
   #findSite(location: Location): Located {
-    const { source, servers, order, provider, limits, job } = location;
-    const key = `${source}\n${servers}\n${order}\n${provider?.name ?? ''}\n${job.relay ? '' : `${job.tls} ${job.families}`}`;
+    const { source, servers, order, provider, limits, tls, job } = location;
+    const key = `${source}\n${servers}\n${order}\n${provider?.name ?? ''}\n${job.relay ? '' : `${job.tls} ${job.families}`}\n${tls}`;
     const known = this.#sites.get(key);
     if (known) {
       known.location = location;
@@ -401,7 +403,7 @@ export class Pool {
     if (job.relay) return [own];
     const owner = this.#findOwner(host, address);
     if (provider || !owner) return [own];
-    const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, job };
+    const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, tls: '', job };
     const shared = this.#findShared(location, true);
     const suspension = this.#listThrottles(shared).find(({ kind }) => kind === 'suspend');
     if (suspension) return this.#toDeferral(shared.title, suspension);

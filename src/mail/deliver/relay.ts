@@ -1,4 +1,5 @@
 import type { DeliveryJob, Login } from './delivery-job.ts';
+import type { DomainTls } from './tls-policy.ts';
 
 /** A mail server that the operator chose to pass mail on. */
 export interface Relay {
@@ -29,6 +30,8 @@ export interface RelayChoice {
 /** A job with the relay that it goes through; without one, it goes to the recipient's own servers. */
 export interface RoutedJob extends DeliveryJob {
   relay?: Relay | undefined;
+  /** The TLS policies of the recipient's domain. */
+  policies?: DomainTls;
 }
 
 /** The operator's own mistake in the settings or files of a relay; the message says what to change. */

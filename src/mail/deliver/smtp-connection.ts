@@ -1,10 +1,13 @@
+import type { X509Certificate } from 'node:crypto';
+import { readPeerChain } from '../../platform/peer-chain.ts';
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
+import { connect as connectTls, type SecureVersion, TLSSocket } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import { MalformedReply, ReplyParser, type Reply } from '../../protocol/smtp-reply/index.ts';
 import type { Target } from './mx-route.ts';
 import type { TlsInfo } from './delivery-job.ts';
+import type { CertificateFault } from './tls-policy.ts';
 
 const ENTRIES_MAX = 40;
 const LINES_MAX = 60;
@@ -86,6 +89,8 @@ interface Read {
 }
 
 export interface TlsWishes {
+  /** The name in the handshake, if it is not that of the host. */
+  serverName?: string | undefined;
   ca?: string | undefined;
   minVersion?: SecureVersion | undefined;
 }
@@ -113,7 +118,7 @@ export class SmtpConnection {
   readonly address: string;
   failure: Failure | undefined;
   /** Why the certificate of the peer is not valid; undefined if it is valid, and without TLS. */
-  certificateFault: string | undefined;
+  certificateFault: CertificateFault | undefined;
   /** Called once, when the socket is gone. */
   onClosed: () => void = () => {};
   /** Called when the connection fails, or a reply comes that no `read` waits for. */
@@ -233,7 +238,7 @@ export class SmtpConnection {
   }
 
   /** Checks the certificate but does not demand it: encryption to an unknown peer is better than none (RFC 7435). */
-  async startTls(host: string, timeoutMs: number, wishes: TlsWishes): Promise<TlsInfo> {
+  async startTls(host: string, timeoutMs: number, { ca, minVersion, serverName }: TlsWishes): Promise<TlsInfo> {
     const plain = this.#socket;
     // `error` and `close` stay: the socket may break before TLS stands, and an error without a listener ends the process.
     plain.removeAllListeners('data');
@@ -242,9 +247,9 @@ export class SmtpConnection {
       socket: plain,
       rejectUnauthorized: false,
       // An IP address is not sent as the server name, but the certificate must be valid for it.
-      ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: host } : { host }),
-      ...(wishes.ca ? { ca: wishes.ca } : {}),
-      ...(wishes.minVersion ? { minVersion: wishes.minVersion } : {}),
+      ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: serverName ?? host } : { host }),
+      ...(ca ? { ca } : {}),
+      ...(minVersion ? { minVersion } : {}),
     });
     this.#since = undefined;
     this.#socket = secure;
@@ -255,6 +260,11 @@ export class SmtpConnection {
     if (this.failure) return null;
     this.certificateFault = secure.authorized ? undefined : describeFault(secure.authorizationError);
     return tlsInfo(secure);
+  }
+
+  /** Returns the certificates that the peer sent, its own first. */
+  readCertificates(): X509Certificate[] {
+    return this.#socket instanceof TLSSocket ? readPeerChain(this.#socket) : [];
   }
 
   /** Sends QUIT and ends the connection; destroys the socket when that takes longer than `quitMs`. */
@@ -373,19 +383,20 @@ function countLines(since: { newlines: number; lastByte: number }, chunk: Buffer
   for (const byte of chunk) if (byte === LINE_FEED) since.newlines += 1;
 }
 
+const FAULTS: Readonly<Record<string, CertificateFault>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: { kind: 'certificate-host-mismatch', words: 'it is for another name' },
+  CERT_HAS_EXPIRED: { kind: 'certificate-expired', words: 'it has expired' },
+  CERT_NOT_YET_VALID: { kind: 'certificate-expired', words: 'it is not valid yet' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { kind: 'certificate-not-trusted', words: 'it is self-signed' },
+  SELF_SIGNED_CERT_IN_CHAIN: { kind: 'certificate-not-trusted', words: 'its authority is not trusted' },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { kind: 'certificate-not-trusted', words: 'its authority is not trusted' },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: { kind: 'certificate-not-trusted', words: 'its authority is not trusted' },
+};
+
 /** Node gives an error code, or an error whose message explains it. */
-function describeFault(error: unknown): string {
+function describeFault(error: unknown): CertificateFault {
   const code = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? '') : String(error);
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'it is for another name';
-  const known: Readonly<Record<string, string>> = {
-    CERT_HAS_EXPIRED: 'it has expired',
-    CERT_NOT_YET_VALID: 'it is not valid yet',
-    DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
-    SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not trusted',
-    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its authority is not trusted',
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its authority is not trusted',
-  };
-  return known[code] ?? code;
+  return FAULTS[code] ?? { kind: 'validation-failure', words: code };
 }
 
 function tlsInfo(socket: TLSSocket): TlsInfo {

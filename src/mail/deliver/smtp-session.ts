@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
+import { verifyDane } from '../../protocol/dane.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { replyText } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
@@ -9,6 +10,7 @@ import { RelayFault, type Relay } from './relay.ts';
 import { failureText, SmtpConnection, type Failure, type Origin, type TlsWishes } from './smtp-connection.ts';
 import { logIn } from './smtp-login.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
+import type { HostDemand, TlsFault } from './tls-policy.ts';
 
 export interface SessionOptions extends Origin {
   clock: Clock;
@@ -22,6 +24,8 @@ export interface SessionOptions extends Origin {
     policy: 'opportunistic' | 'enforced';
     /** Jobs with "enforced" also require a certificate that is valid for the host. */
     verifyEnforced: boolean;
+    /** What the policies of the recipient's domain demand. */
+    demand?: HostDemand | undefined;
     /** A TLS handshake with this host failed a moment ago: do not try one again. */
     skip: boolean;
   };
@@ -64,9 +68,10 @@ export interface SmtpSession {
 }
 
 export type Opened =
-  | { kind: 'open'; session: SmtpSession; handshakeFailed: boolean }
+  | { kind: 'open'; session: SmtpSession; handshakeFailed: boolean; tlsFault?: TlsFault | undefined }
   | {
       kind: 'failed';
+      tlsFault?: TlsFault | undefined;
       reason: DeferReason;
       detail: string;
       takesNoMail: boolean;
@@ -87,7 +92,7 @@ export async function openSession(target: Target, options: SessionOptions): Prom
   // RFC 7435: a failure of opportunistic encryption must not cost the mail. The broken channel is replaced with a plain
   // one.
   const plain = await openOnce(target, { ...options, openMs, tls: { ...options.tls, skip: true } });
-  return plain.kind === 'open' ? { ...plain, handshakeFailed: true } : plain;
+  return plain.kind === 'open' ? { ...plain, handshakeFailed: true, tlsFault: attempt.tlsFault } : plain;
 }
 
 /** Connects to a relay over TLS with a valid certificate and, if it has credentials, logs in; fails otherwise. */
@@ -173,8 +178,9 @@ async function greet(connection: SmtpConnection, target: Target, options: Openin
   const session = newSession(connection, target, options, hello);
   const wantsTls = options.tls.policy === 'enforced' || !options.tls.skip;
   if (hello.startTls && wantsTls) return protect(session, mx, options);
-  if (options.tls.policy === 'enforced') return noTls(connection, mx, 'offers no STARTTLS', options);
-  return { kind: 'open', session, handshakeFailed: false };
+  const tlsFault: TlsFault | undefined = hello.startTls ? undefined : { kind: 'starttls-not-supported' };
+  if (options.tls.policy === 'enforced') return noTls(connection, mx, 'offers no STARTTLS', { ...options, tlsFault });
+  return { kind: 'open', session, handshakeFailed: false, tlsFault };
 }
 
 const newSession = (
@@ -257,9 +263,22 @@ function invalidCertificate(
   { certificateFault: fault }: SmtpConnection,
   { relay }: Pick<SessionOptions, 'relay'>,
 ): string {
-  const isPrivate = relay !== undefined && fault !== undefined && /self-signed|not trusted/.test(fault);
+  const isPrivate = relay !== undefined && fault?.kind === 'certificate-not-trusted';
   const advice = isPrivate ? '; for a private relay, its ca_file names the certificate of its authority' : '';
-  return `has a certificate that is not valid for it${fault === undefined ? '' : ` (${fault})`}${advice}`;
+  return `has a certificate that is not valid for it${fault === undefined ? '' : ` (${fault.words})`}${advice}`;
+}
+
+/** Returns what is wrong with the certificate of the peer for this mail; undefined if nothing is. */
+function findCertificateFault(
+  connection: SmtpConnection,
+  { tls: { demand, policy, verifyEnforced }, clock }: SessionOptions,
+): TlsFault | undefined {
+  if (demand !== undefined && typeof demand.verify === 'object') {
+    const result = verifyDane({ ...demand.verify, chain: connection.readCertificates(), now: clock.now() });
+    return result.kind === 'match' ? undefined : { kind: 'tlsa-invalid', words: result.detail };
+  }
+  const isRequired = demand?.verify === 'name' || (policy === 'enforced' && verifyEnforced);
+  return isRequired ? connection.certificateFault : undefined;
 }
 
 async function protect(session: SmtpSession, mx: string, options: OpeningOptions): Promise<Attempt> {
@@ -269,29 +288,42 @@ async function protect(session: SmtpSession, mx: string, options: OpeningOptions
   if ('kind' in answer) return { ...failed(connection, mx, 'STARTTLS', answer), handshakeFailed: true };
   if (answer.code !== 220) {
     if (answer.code === 421) return refused(connection, mx, 'STARTTLS', answer, timeouts.quitMs);
-    if (options.tls.policy === 'opportunistic') return { kind: 'open', session, handshakeFailed: false };
-    return noTls(connection, mx, `replied to STARTTLS with ${replyText(answer)}`, options);
+    const tlsFault: TlsFault = { kind: 'starttls-not-supported', words: replyText(answer) };
+    if (options.tls.policy === 'opportunistic') return { kind: 'open', session, handshakeFailed: false, tlsFault };
+    return noTls(connection, mx, `replied to STARTTLS with ${replyText(answer)}`, { ...options, tlsFault });
   }
   if (connection.hasTrailingBytes(answer)) {
     connection.fail({ kind: 'malformed', detail: 'bytes were injected after the reply to STARTTLS' });
     return { ...failed(connection, mx, 'STARTTLS', undefined), reason: 'tls_unavailable', handshakeFailed: true };
   }
-  const tls = await connection.startTls(session.mx, timeouts.startTlsMs, options.tls);
+  const { demand } = options.tls;
+  const tls = await connection.startTls(session.mx, timeouts.startTlsMs, {
+    ...options.tls,
+    serverName: demand?.serverName,
+  });
   if (!tls) {
+    const broken = failed(connection, mx, 'the TLS handshake', undefined);
     return {
-      ...failed(connection, mx, 'the TLS handshake', undefined),
+      ...broken,
       reason: 'tls_unavailable',
       handshakeFailed: true,
+      tlsFault: { kind: 'validation-failure', words: broken.detail },
     };
   }
-  if (options.tls.policy === 'enforced' && options.tls.verifyEnforced && !tls.authorized) {
-    return noTls(connection, mx, invalidCertificate(connection, options), options);
+  const fault = findCertificateFault(connection, options);
+  if (fault) {
+    const why =
+      fault.kind === 'tlsa-invalid' ? `failed the check: ${fault.words}` : invalidCertificate(connection, options);
+    return noTls(connection, mx, why, { ...options, tlsFault: fault });
   }
+  // DANE proves the name without an authority.
+  const isByDane = typeof demand?.verify === 'object';
   // RFC 3207 §4.2: what was learned before the handshake is forgotten.
   const hello = await sendHello(connection, options);
   if ('kind' in hello) return { ...failed(connection, mx, 'EHLO after STARTTLS', hello), handshakeFailed: true };
   if ('reply' in hello) return refused(connection, mx, 'EHLO after STARTTLS', hello.reply, timeouts.quitMs);
-  return loggedIn({ ...session, tls, can: hello }, mx, options);
+  const secured = { ...session, tls: isByDane ? { ...tls, authorized: true } : tls, can: hello };
+  return loggedIn(secured, mx, options);
 }
 
 async function sendHello(
@@ -385,16 +417,25 @@ function refused(connection: SmtpConnection, mx: string, what: string, reply: Re
   };
 }
 
-function noTls(connection: SmtpConnection, mx: string, why: string, { relay, timeouts }: SessionOptions): Attempt {
+function noTls(
+  connection: SmtpConnection,
+  mx: string,
+  why: string,
+  { relay, timeouts, tls, tlsFault }: SessionOptions & { tlsFault?: TlsFault | undefined },
+): Attempt {
   connection.quit(timeouts.quitMs);
   const isRelay = relay !== undefined && relay.tls !== 'as asked';
+  const who = isRelay
+    ? `The relay ${relay.name} is used over TLS only`
+    : tls.demand
+      ? `TLS is required by ${tls.demand.because}`
+      : 'TLS is enforced for this sender';
   return {
     kind: 'failed',
     reason: 'tls_unavailable',
-    detail: isRelay
-      ? `The relay ${relay.name} is used over TLS only, but ${mx} ${why}`
-      : `TLS is enforced for this sender, but ${mx} ${why}`,
+    detail: `${who}, but ${mx} ${why}`,
     takesNoMail: false,
     handshakeFailed: false,
+    tlsFault,
   };
 }

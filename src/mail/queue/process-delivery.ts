@@ -1,5 +1,5 @@
 import type { World } from '../../platform/world.ts';
-import { readAsked } from '../../protocol/dsn.ts';
+import { readAsked, type Asked } from '../../protocol/dsn.ts';
 import { DamagedContent } from '../contents/index.ts';
 import { ContentChanged, DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
@@ -149,6 +149,13 @@ function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }
 
+/** Combines the settings of the sending domain with what the sender asked for this mail. */
+function chooseTls({ tls, tls_verify: verifies }: DeliveryRow, asked: Asked | undefined): DeliveryJob['tls'] {
+  if (asked?.requiresTls) return 'proven';
+  if (tls === 'enforced') return verifies === 1 ? 'verified' : 'enforced';
+  return asked?.ignoresTlsPolicies ? 'unenforced' : tls;
+}
+
 function buildJob(
   row: DeliveryRow,
   recipients: string[],
@@ -166,7 +173,7 @@ function buildJob(
     mailFrom,
     region: row.region,
     senderDomain,
-    tls: asked?.requiresTls || (row.tls === 'enforced' && row.tls_verify === 1) ? 'verified' : row.tls,
+    tls: chooseTls(row, asked),
     ...(asked ? { asked } : {}),
     attempt: row.attempt,
   };

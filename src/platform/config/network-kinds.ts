@@ -78,11 +78,17 @@ export const ipv6OrEmpty = textOrEmpty(
 
 export const cidr = text('a CIDR range such as 10.0.0.0/8', isCidr);
 
-export const dnsServer = text('"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353', (value) => {
+const DNS_SERVER = '"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353';
+
+export const dnsServer = text(DNS_SERVER, isDnsServer);
+
+export const dnsServerOrEmpty = textOrEmpty(DNS_SERVER, isDnsServer);
+
+function isDnsServer(value: string): boolean {
   if (isAddress(value)) return true;
   const parts = splitPort(value);
   return parts !== undefined && isAddress(parts.host);
-});
+}
 
 export const hostAndPortOrEmpty = textOrEmpty('"host:port", such as relay.example.com:587', (value) => {
   const parts = splitPort(value);

@@ -88,6 +88,7 @@ const sections = {
   },
   dns: {
     servers: list(network.dnsServer, { min: 0, max: 10 }),
+    dnssec_resolver: network.dnsServerOrEmpty,
     timeout_ms: integer({ min: 100, max: 60_000, unit: 'milliseconds' }),
     tries: integer({ min: 1, max: 10, unit: 'questions' }),
     authority_port: integer({ min: 1, max: 65_535, unit: 'port' }),
@@ -118,6 +119,9 @@ const sections = {
     overdue_minutes: integer({ min: 1, max: 10_080, unit: 'minutes' }),
     capture: flag(),
     verify_enforced_tls: flag(),
+    mta_sts: flag(),
+    mta_sts_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
+    tls_exceptions: list(network.hostName, { min: 0, max: 1000 }),
     feedback_id: flag(),
     list_id: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),

@@ -1,0 +1,49 @@
+import type { Target } from './mx-route.ts';
+import type { RoutedJob } from './relay.ts';
+import type { Opened } from './smtp-session.ts';
+import { WITHOUT_POLICIES, type CountedPolicy, type DomainTls, type SessionFault } from './tls-policy.ts';
+
+/** How TLS went with one mail server, under each policy of the recipient's domain. */
+export interface TlsSession {
+  domain: string;
+  host: string;
+  /** The address of the server; undefined if a policy forbids it. */
+  address?: string;
+  /** Why mail did not go to this server, if a policy of the recipient's domain keeps it from going there. */
+  unmet?: string | undefined;
+  results: { policy: CountedPolicy; fault: SessionFault | undefined }[];
+}
+
+/** Describes how TLS went on a connection that was opened, or was to be. */
+export function describeSession(
+  { domain, policies = WITHOUT_POLICIES }: RoutedJob,
+  { host, address, demand }: Target,
+  opened: Opened,
+): TlsSession {
+  // A server that could not be reached, or refused us, says nothing about TLS.
+  const isAboutTls = opened.kind === 'open' || opened.tlsFault !== undefined;
+  const results = policies
+    .countedFor(host)
+    .map((policy) => ({ policy, fault: policy.fault ?? findFault(policy.type, opened) }));
+  const unmet = demand && opened.kind === 'failed' && opened.tlsFault ? opened.detail : undefined;
+  return { domain, host, address, unmet, results: isAboutTls ? results : [] };
+}
+
+function findFault(type: CountedPolicy['type'], opened: Opened): SessionFault | undefined {
+  const { tlsFault } = opened;
+  if (tlsFault && (tlsFault.kind !== 'tlsa-invalid' || type === 'tlsa')) return tlsFault;
+  if (type !== 'sts' || opened.kind !== 'open') return undefined;
+  // In the mode testing, the certificate was not required to be valid.
+  const { certificateFault } = opened.session.connection;
+  return certificateFault;
+}
+
+/** Describes that a policy forbids a mail server. */
+export function describeRefusal(
+  { domain }: Pick<RoutedJob, 'domain'>,
+  { countedFor }: DomainTls,
+  { host, detail }: DomainTls['refusedHosts'][number],
+): TlsSession {
+  const results = countedFor(host).flatMap((policy) => (policy.fault ? [{ policy, fault: policy.fault }] : []));
+  return { domain, host, unmet: detail, results };
+}

@@ -1,0 +1,180 @@
+import type { StsState } from '../deliver/index.ts';
+import { BoundedMap, createSemaphore } from '../../platform/limits/index.ts';
+import type { World } from '../../platform/world.ts';
+import { readStsPolicy, readStsRecord, type StsPolicy } from '../../protocol/mta-sts.ts';
+import {
+  findStsPolicy,
+  forgetStsPolicies,
+  noteStsFailure,
+  noteStsUse,
+  putStsPolicy,
+  stsPoliciesToRefresh,
+  type StsPolicyRow,
+} from './sts-policies.store.ts';
+
+/** What was found is believed for this long; the record of a domain, which names its policy, is looked up again after it. */
+const KNOWN_MS = 60_000;
+const KNOWN_MAX = 50_000;
+/** RFC 8461 §3.3: after a failure, the same policy is not fetched again before this time. */
+const RETRY_MS = 300_000;
+/** Limits of one fetch, which mail waits for (RFC 8461 §3.2 and §3.3 suggest a minute and 64 KB). */
+const FETCH_MS = 15_000;
+const BYTES_MAX = 64 * 1024;
+const FETCHES_MAX = 100;
+const DAY_MS = 86_400_000;
+/** RFC 8461 §10.2 suggests a refresh each day. */
+const REFRESH_AFTER_MS = DAY_MS / 2;
+const UNUSED_MS = 180 * DAY_MS;
+const BATCH = 100;
+
+export interface StsPolicies {
+  /**
+   * Finds the policy of a domain. One that has not expired holds even if its record or file is gone, since whoever can
+   * suppress those could otherwise switch it off (RFC 8461 §3.3).
+   */
+  find(domain: string, teamId: string): Promise<StsState>;
+  /** Fetches the policies in use again, before they expire, and forgets those of domains that get no mail. */
+  refresh(stopping?: AbortSignal): Promise<void>;
+}
+
+interface Known {
+  state: Promise<StsState>;
+  until: number;
+}
+
+export function createStsPolicies(world: World): StsPolicies {
+  const { config, db, clock, log, resolver, fetch } = world;
+  const known = new BoundedMap<string, Known>(KNOWN_MAX);
+  const gate = createSemaphore(FETCHES_MAX);
+
+  function find(domain: string, teamId: string): Promise<StsState> {
+    const before = known.get(domain);
+    if (before && before.until > clock.now()) return before.state;
+    const state = look(domain, teamId);
+    const entry = { state, until: clock.now() + KNOWN_MS };
+    known.set(domain, entry);
+    state.catch(() => {
+      if (known.get(domain) === entry) known.delete(domain);
+    });
+    return state;
+  }
+
+  async function look(domain: string, teamId: string): Promise<StsState> {
+    const [row, id] = await Promise.all([findStsPolicy(db, domain), findId(domain)]);
+    const stored = row && readStored(row);
+    if (row && id !== undefined) await noteStsUse(db, domain, clock.now() - (clock.now() % DAY_MS));
+    if (id === undefined || (stored && row.policy_id === id)) return stored ?? { kind: 'none' };
+    if (row?.failed_id === id && (row.failed_at ?? 0) > clock.now() - RETRY_MS)
+      return stored ?? describeFailure(row.failure ?? '');
+    const fetched = await fetchPolicy(domain, id, teamId);
+    return fetched.kind === 'policy' ? fetched : (stored ?? fetched);
+  }
+
+  /** Returns the id of the policy that a domain announces; undefined if it announces none, or that is not known. */
+  async function findId(domain: string): Promise<string | undefined> {
+    const answer = await resolver.txt(`_mta-sts.${domain}`);
+    return answer.kind === 'found' ? readStsRecord(answer.records)?.id : undefined;
+  }
+
+  function readStored({ content, expires_at }: StsPolicyRow): Extract<StsState, { kind: 'policy' }> | undefined {
+    if (expires_at <= clock.now()) return undefined;
+    const policy = readStsPolicy(content);
+    return 'fault' in policy ? undefined : { kind: 'policy', policy };
+  }
+
+  /** Fetches the policy and stores it, or why that failed. */
+  async function fetchPolicy(
+    domain: string,
+    id: string,
+    tenant?: string,
+  ): Promise<Exclude<StsState, { kind: 'none' }>> {
+    // Hosts that answer slowly keep nobody waiting but the team whose mail goes there.
+    const fetched = await gate.run(() => fetchFile(domain), { tenant });
+    const now = clock.now();
+    if ('fault' in fetched) {
+      const failure = `${fetched.isInvalid ? INVALID : ''}${fetched.fault}`;
+      await noteStsFailure(db, { domain, failed_id: id, failed_at: now, failure });
+      log.debug({ domain, failure }, 'an MTA-STS policy could not be fetched');
+      return { kind: 'unreadable', ...fetched };
+    }
+    const { policy, content } = fetched;
+    await putStsPolicy(db, {
+      domain,
+      policy_id: id,
+      content,
+      fetched_at: now,
+      expires_at: now + policy.maxAgeSeconds * 1000,
+      failed_id: null,
+      failed_at: null,
+      failure: null,
+      used_at: now - (now % DAY_MS),
+    });
+    return { kind: 'policy', policy };
+  }
+
+  type Fetched = { policy: StsPolicy; content: string } | { fault: string; isInvalid: boolean };
+
+  async function fetchFile(domain: string): Promise<Fetched> {
+    const { mta_sts_port: port } = config.delivery;
+    const url = URL.parse(`https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`);
+    if (!url) return { fault: 'the domain has no valid URL', isInvalid: false };
+    let left = BYTES_MAX;
+    const limits = { signal: AbortSignal.timeout(FETCH_MS), mayTake: (bytes: number) => (left -= bytes) >= 0 };
+    const answer = await fetch.send({ method: 'GET', url, headers: { accept: 'text/plain' } }, limits);
+    if (answer.kind === 'failed') {
+      const { fault } = answer;
+      const why = fault.kind === 'tls' ? `no valid certificate (${fault.code})` : WORDS[fault.kind];
+      return { fault: `${url.href}: ${why ?? fault.kind}`, isInvalid: false };
+    }
+    // RFC 8461 §3.3: a redirect is not followed, and no other status counts.
+    if (answer.status !== 200) return { fault: `${url.href}: the status is ${answer.status}`, isInvalid: false };
+    const type = answer.headers['content-type'] ?? '';
+    // RFC 8461 §3.2: on a host with files of its users, others could publish a policy.
+    if (!/^text\/plain\s*(;|$)/i.test(type)) {
+      const fault = `${url.href}: the content type is ${JSON.stringify(type.slice(0, 60))} and not text/plain`;
+      return { fault, isInvalid: true };
+    }
+    const content = answer.body.toString('utf8');
+    const policy = readStsPolicy(content);
+    return 'fault' in policy ? { fault: `${url.href}: ${policy.fault}`, isInvalid: true } : { policy, content };
+  }
+
+  async function refresh(stopping?: AbortSignal): Promise<void> {
+    if (!config.delivery.mta_sts) return;
+    const now = clock.now();
+    await forgetStsPolicies(db, { unusedSince: now - UNUSED_MS, now });
+    let after = '';
+    for (;;) {
+      const rows = await stsPoliciesToRefresh(db, { fetchedBefore: now - REFRESH_AFTER_MS, now, after, limit: BATCH });
+      for (const row of rows) {
+        if (stopping?.aborted) return;
+        const id = await findId(row.domain);
+        // Without a record, the policy is no longer announced: it expires.
+        if (id !== undefined) await fetchPolicy(row.domain, id);
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < BATCH) return;
+      after = last.domain;
+    }
+  }
+
+  return { find, refresh };
+}
+
+/** Marks a stored failure as one of the file itself. */
+const INVALID = 'invalid: ';
+
+const describeFailure = (failure: string): StsState => ({
+  kind: 'unreadable',
+  fault: failure.startsWith(INVALID) ? failure.slice(INVALID.length) : failure,
+  isInvalid: failure.startsWith(INVALID),
+});
+
+const WORDS: Partial<Record<string, string>> = {
+  blocked: 'the host has no public address',
+  unreachable: 'the host cannot be reached',
+  timeout: `no answer within ${FETCH_MS / 1000} s`,
+  interrupted: 'the connection broke',
+  too_large: `the file has more than ${BYTES_MAX} bytes`,
+  encoded: 'the file is compressed',
+};

@@ -1,0 +1,102 @@
+import type { DaneLookUps, TlsPolicies, TlsSession } from '../deliver/index.ts';
+import {
+  createSecureResolver,
+  findTlsa,
+  type SecureResolver,
+  type SelfTestResult,
+} from '../../platform/resolver/index.ts';
+import type { World } from '../../platform/world.ts';
+import { buildFinding, type Finding } from '../../platform/finding.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
+import { createStsPolicies } from './sts-policies.ts';
+
+/** The resolver is tested this often; more often while DANE is off because it failed. */
+const TEST_MS = 86_400_000;
+const RETEST_MS = 300_000;
+
+const UNMET_MAX = 1000;
+/** Mail that waits is tried at least this often. */
+const UNMET_MS = 86_400_000;
+const SUBJECTS_MAX = 20;
+
+/** Mail to a domain that waits for a mail server that meets its policy. */
+interface Unmet {
+  detail: string;
+  since: number;
+  at: number;
+}
+
+export interface RecipientPolicies extends TlsPolicies {
+  /** Resolves when it is known whether the resolver validates. */
+  start(): Promise<void>;
+  /** Records how TLS went with a mail server. */
+  noteSession(session: TlsSession): void;
+  findings(): Finding[];
+  stop(): void;
+}
+
+/** Creates the policies that deliveries follow, as the settings say. */
+export function createTlsPolicies(world: World, options: { resolver?: SecureResolver } = {}): RecipientPolicies {
+  const { config, clock, log } = world;
+  const { mta_sts: followsSts, tls_exceptions: exceptions } = config.delivery;
+  const exempt = new Set(exceptions.map((name) => name.toLowerCase()));
+  const sts = createStsPolicies(world);
+  const { dnssec_resolver: server, timeout_ms: timeoutMs, tries } = config.dns;
+  const resolver =
+    options.resolver ??
+    (server === '' ? undefined : createSecureResolver({ server, timeoutMs, tries, now: () => clock.now() }));
+  const lookUps: DaneLookUps | undefined = resolver && {
+    mx: (domain) => resolver.mx(domain),
+    findTlsa: (host) => findTlsa(resolver, host, 25),
+  };
+  const unmet = new BoundedMap<string, Unmet>(UNMET_MAX);
+  let state: SelfTestResult | { kind: 'untested' } = { kind: 'untested' };
+  let stopTesting = (): void => {};
+
+  async function test(): Promise<void> {
+    if (!resolver) return;
+    const result = await resolver.selfTest();
+    const before = state;
+    // Without an answer nothing changes: whoever can suppress one could otherwise switch DANE off.
+    if (result.kind !== 'unanswered' || state.kind === 'untested') state = result;
+    if (state.kind === 'does_not_validate') log.warn({ server, detail: state.detail }, 'DANE is off');
+    if (result.kind === 'unanswered') log.warn({ server, detail: result.detail }, 'the resolver could not be tested');
+    if (state.kind === 'validates' && before.kind !== 'validates') log.info({ server }, 'DANE is on');
+    stopTesting();
+    stopTesting = clock.timer(result.kind === 'validates' ? TEST_MS : RETEST_MS, () => void test());
+  }
+
+  return {
+    isExempt: (domain) => exempt.has(domain),
+    findSts: (domain, teamId) => (followsSts ? sts.find(domain, teamId) : Promise.resolve({ kind: 'none' })),
+    get dane() {
+      return state.kind === 'does_not_validate' ? undefined : lookUps;
+    },
+    start: test,
+    noteSession({ domain, unmet: detail, results }) {
+      const now = clock.now();
+      if (detail !== undefined) unmet.set(domain, { detail, since: unmet.get(domain)?.since ?? now, at: now });
+      else if (results.length > 0) unmet.delete(domain);
+    },
+    findings() {
+      const found: Finding[] = [];
+      if (state.kind === 'does_not_validate') {
+        const summary = `DANE is off, because the resolver ${server} of dns.dnssec_resolver does not validate: ${state.detail}.`;
+        found.push(buildFinding('dane_off', { summary }));
+      }
+      const recent = [...unmet].filter(([, { at }]) => at > clock.now() - UNMET_MS);
+      const [first] = recent.toSorted(([, a], [, b]) => a.since - b.since);
+      if (first) {
+        const [domain, { detail, since }] = first;
+        const summary = `Mail to ${domain} waits: ${detail}`;
+        const subjects = recent.map(([name]) => name).slice(0, SUBJECTS_MAX);
+        found.push(buildFinding('tls_policy_unmet', { summary, subjects, since }));
+      }
+      return found;
+    },
+    stop() {
+      stopTesting();
+      resolver?.close();
+    },
+  };
+}
