@@ -29,6 +29,8 @@ export interface PostfixOptions {
   certificate?: Certificate;
   /** Takes mail from clients that log in with these alone, by Cyrus SASL. */
   login?: { user: string; password: string; mechanisms: readonly string[] };
+  /** The address of the resolver that it asks at port 53, instead of that of the system. */
+  resolver?: string;
   /** The address that it listens on, instead of a free port of loopback. */
   at?: { address: string; port: number };
 }
@@ -89,7 +91,7 @@ async function start(options: PostfixOptions): Promise<Postfix> {
   setAccess(options.access ?? {});
   writeAged(path.join(dir, 'etc', 'master.cf'), masterTable(address, port));
 
-  const master = startMaster(dir);
+  const master = startMaster(dir, options.resolver);
   const log = (): string[] => readFileSync(logFile, 'utf8').split('\n').slice(0, -1);
   const mail = (): ReceivedMail[] => filesIn(path.join(dir, 'mail', 'all', 'new')).map(readMaildirFile);
   const waitFor = <T>(what: string, look: () => T | undefined, withinMs = WAIT_MS): Promise<T> =>
@@ -198,7 +200,11 @@ const REALM = 'sink.test';
 const WATCHED = `
 trap '' INT HUP
 ulimit -n 1024
-setsid "$1" -c "$2/etc" -d </dev/null 2>>"$2/log" &
+if [ -f "$2/resolv.conf" ]; then
+  setsid unshare --mount sh -c 'mount --bind "$2/resolv.conf" /etc/resolv.conf && exec "$1" -c "$2/etc" -d' sh "$1" "$2" </dev/null 2>>"$2/log" &
+else
+  setsid "$1" -c "$2/etc" -d </dev/null 2>>"$2/log" &
+fi
 master=$!
 (read -r _; trap '' TERM; kill "$master"; exit 0) <&3 &
 reader=$!
@@ -207,7 +213,8 @@ kill "$reader"
 wait "$reader" && rm -rf "$2"
 `;
 
-function startMaster(dir: string): ChildProcess {
+function startMaster(dir: string, resolver: string | undefined): ChildProcess {
+  if (resolver !== undefined) writeFileSync(path.join(dir, 'resolv.conf'), `nameserver ${resolver}\n`);
   const daemons = execFileSync(findProgram('postconf') ?? 'postconf', ['-d', '-h', 'daemon_directory']);
   const master = path.join(daemons.toString().trim(), 'master');
   return spawn('sh', ['-c', WATCHED, 'sh', master, dir], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });

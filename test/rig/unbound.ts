@@ -22,6 +22,8 @@ export interface UnboundOptions {
   anchors: readonly string[];
   /** false: it believes everything. */
   validates?: boolean;
+  /** An address of loopback at whose port 53 it listens too, for programs that know no other port. */
+  alsoAt?: string;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function startUnbound(options: UnboundOptions): Promise<Unbound> {
 
 /** The stub for the root keeps questions about other names, and those about the root itself, on loopback. */
 function settings(dir: string, port: number, options: UnboundOptions): string {
-  const { zones, authorityPort, anchors, validates = true } = options;
+  const { zones, authorityPort, anchors, validates = true, alsoAt } = options;
   const stub = (zone: string): string => `stub-zone:\n  name: "${zone}"\n  stub-addr: 127.0.0.1@${authorityPort}\n`;
   return `server:
   directory: "${dir}"
@@ -69,7 +71,7 @@ function settings(dir: string, port: number, options: UnboundOptions): string {
   num-threads: 1
   interface: 127.0.0.1
   port: ${port}
-  outgoing-interface: 127.0.0.1
+${alsoAt === undefined ? '' : `  interface: ${alsoAt}@53\n`}  outgoing-interface: 127.0.0.1
   do-ip6: no
   do-not-query-localhost: no
   local-zone: "test." nodefault
