@@ -122,6 +122,7 @@ const CASES: [Ended, RegExp, RegExp | null][] = [
   [ours('deferred', 'timeout'), /in time/, /retried/],
   [ours('deferred', 'connection_lost'), /closed the connection/, /retried/],
   [ours('deferred', 'tls_unavailable'), /encrypted connection/, /opportunistic/],
+  [ours('deferred', 'tls_policy_unmet'), /MTA-STS or TLSA/, /owner of the recipient/],
   [ours('deferred', 'domain_unverified'), /no longer verified/, /DNS records/],
   [ours('bounced', 'no_such_domain'), /does not exist/, /after the @/],
   [ours('bounced', 'takes_no_mail'), /accepts no mail/, /Remove/],

@@ -25,6 +25,11 @@ const REASONS: Readonly<Record<string, Explanation>> = {
       'The sending domain requires an encrypted connection, and the mail server offers none that meets its requirements.',
     advice: 'Set tls of the domain to opportunistic if mail to this recipient may travel unencrypted.',
   },
+  tls_policy_unmet: {
+    sentence:
+      'The recipient’s domain has a policy that requires TLS (MTA-STS or TLSA records), and none of its mail servers meets it.',
+    advice: `${RETRIED} Only the owner of the recipient’s domain can correct its policy or its mail servers. The header TLS-Required: No sends a mail without the policy.`,
+  },
   protocol_error: {
     sentence: 'The mail server did not follow the SMTP protocol.',
     advice: `${RETRIED} If the problem persists, report it to the recipient’s administrator; the transcript shows the SMTP dialogue.`,

@@ -80,6 +80,8 @@ export type DeferReason =
   | 'timeout'
   /** The job asks for TLS and no host offers it, or not with a certificate that is good enough. */
   | 'tls_unavailable'
+  /** No host meets the MTA-STS policy or the TLSA records of the recipient's domain. */
+  | 'tls_policy_unmet'
   /** The peer did not speak SMTP as it should. */
   | 'protocol_error'
   /** A relay does not accept our login, offers no TLS with a valid certificate, or its settings are wrong. */

@@ -227,7 +227,7 @@ async function resolveTargets(all: string[], options: TargetOptions): Promise<Ro
 /** No mail server may get the mail. It is tried again, because policies and records change. */
 function forbidden(rules: readonly (HostTls | undefined)[]): JobOutcome {
   const details = rules.flatMap((rule) => (rule?.kind === 'refused' ? [rule.detail] : []));
-  return { kind: 'deferred', reason: 'tls_unavailable', detail: details.join('; ') };
+  return { kind: 'deferred', reason: 'tls_policy_unmet', detail: details.join('; ') };
 }
 
 function interleave(first: string[], second: string[]): string[] {

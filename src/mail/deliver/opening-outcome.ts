@@ -36,7 +36,12 @@ export function asDown<V extends JobOutcome>(outcome: V): V {
   return { ...outcome, reason: 'destination_down', detail, downReason: outcome.reason };
 }
 
-const OF_NO_ADDRESS: ReadonlySet<DeferReason> = new Set(['tls_unavailable', 'relay_misconfigured', 'stopping']);
+const OF_NO_ADDRESS: ReadonlySet<DeferReason> = new Set([
+  'tls_unavailable',
+  'tls_policy_unmet',
+  'relay_misconfigured',
+  'stopping',
+]);
 
 /** Returns what a failure says about all names at the address; undefined if it was about TLS, or the host takes no mail. */
 export function addressOutcome({ mx, ...failure }: FailedTarget): Deferral | undefined {

@@ -294,7 +294,7 @@ async function protect(session: SmtpSession, mx: string, options: OpeningOptions
   }
   if (connection.hasTrailingBytes(answer)) {
     connection.fail({ kind: 'malformed', detail: 'bytes were injected after the reply to STARTTLS' });
-    return { ...failed(connection, mx, 'STARTTLS', undefined), reason: 'tls_unavailable', handshakeFailed: true };
+    return { ...failed(connection, mx, 'STARTTLS', undefined), reason: reasonFor(options), handshakeFailed: true };
   }
   const { demand } = options.tls;
   const tls = await connection.startTls(session.mx, timeouts.startTlsMs, {
@@ -305,7 +305,7 @@ async function protect(session: SmtpSession, mx: string, options: OpeningOptions
     const broken = failed(connection, mx, 'the TLS handshake', undefined);
     return {
       ...broken,
-      reason: 'tls_unavailable',
+      reason: reasonFor(options),
       handshakeFailed: true,
       tlsFault: { kind: 'validation-failure', words: broken.detail },
     };
@@ -417,6 +417,9 @@ function refused(connection: SmtpConnection, mx: string, what: string, reply: Re
   };
 }
 
+const reasonFor = ({ tls: { demand } }: Pick<SessionOptions, 'tls'>): DeferReason =>
+  demand ? 'tls_policy_unmet' : 'tls_unavailable';
+
 function noTls(
   connection: SmtpConnection,
   mx: string,
@@ -432,7 +435,7 @@ function noTls(
       : 'TLS is enforced for this sender';
   return {
     kind: 'failed',
-    reason: 'tls_unavailable',
+    reason: reasonFor({ tls }),
     detail: `${who}, but ${mx} ${why}`,
     takesNoMail: false,
     handshakeFailed: false,

@@ -108,8 +108,8 @@ export interface PolicyInput {
 }
 
 /**
- * Applies the policies of a domain to its mail servers. DANE decides where a server has usable TLSA records; otherwise MTA-STS
- * does. A server that fails one of them is not accepted because of the other (RFC 8461 §2).
+ * Applies the policies of a domain to its mail servers. DANE decides where a server has usable TLSA records, or where it is not
+ * known whether it has some (RFC 8461 §2); otherwise MTA-STS does.
  */
 export async function applyPolicies({ job, found, sts, dane }: PolicyInput): Promise<DomainTls> {
   const hosts = [...new Set(found.records.map(({ host }) => host))];
@@ -121,12 +121,12 @@ export async function applyPolicies({ job, found, sts, dane }: PolicyInput): Pro
 
   const nextHops = [job.domain, ...(found.canonicalName === undefined ? [] : [found.canonicalName])];
   const forHost = (host: string): HostTls => {
-    const bySts = judgeBySts(host, policy, mode);
     const byDane = judgeByDane(tlsa.get(host) ?? { kind: 'none' }, nextHops);
-    if (bySts.kind === 'refused') return bySts;
-    if (byDane.kind !== 'demand') return byDane.kind === 'free' ? bySts : byDane;
+    const decides = byDane.kind === 'refused' || (byDane.kind === 'demand' && byDane.demand.verify !== 'any');
+    if (decides) return byDane;
     // Records that cannot be used say nothing about the certificate, but an MTA-STS policy does.
-    return byDane.demand.verify === 'any' && bySts.kind === 'demand' ? bySts : byDane;
+    const bySts = judgeBySts(host, policy, mode);
+    return bySts.kind === 'free' ? byDane : bySts;
   };
   const rules = new Map(hosts.map((host) => [host, forHost(host)]));
   return {

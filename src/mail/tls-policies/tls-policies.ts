@@ -1,10 +1,5 @@
-import type { DaneLookUps, TlsPolicies, TlsSession } from '../deliver/index.ts';
-import {
-  createSecureResolver,
-  findTlsa,
-  type SecureResolver,
-  type SelfTestResult,
-} from '../../platform/resolver/index.ts';
+import { cutText, type DaneLookUps, type TlsPolicies, type TlsSession } from '../deliver/index.ts';
+import { createSecureResolver, findTlsa, type SelfTestResult } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world.ts';
 import { buildFinding, type Finding } from '../../platform/finding.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
@@ -13,6 +8,8 @@ import { createStsPolicies } from './sts-policies.ts';
 /** The resolver is tested this often; more often while DANE is off because it failed. */
 const TEST_MS = 86_400_000;
 const RETEST_MS = 300_000;
+/** A resolver that does not answer must not keep the server from starting. */
+const START_MS = 3_000;
 
 const UNMET_MAX = 1000;
 /** Mail that waits is tried at least this often. */
@@ -27,7 +24,7 @@ interface Unmet {
 }
 
 export interface RecipientPolicies extends TlsPolicies {
-  /** Resolves when it is known whether the resolver validates. */
+  /** Resolves when it is known whether the resolver validates, or after some seconds. */
   start(): Promise<void>;
   /** Records how TLS went with a mail server. */
   noteSession(session: TlsSession): void;
@@ -36,15 +33,14 @@ export interface RecipientPolicies extends TlsPolicies {
 }
 
 /** Creates the policies that deliveries follow, as the settings say. */
-export function createTlsPolicies(world: World, options: { resolver?: SecureResolver } = {}): RecipientPolicies {
+export function createTlsPolicies(world: World): RecipientPolicies {
   const { config, clock, log } = world;
   const { mta_sts: followsSts, tls_exceptions: exceptions } = config.delivery;
   const exempt = new Set(exceptions.map((name) => name.toLowerCase()));
   const sts = createStsPolicies(world);
   const { dnssec_resolver: server, timeout_ms: timeoutMs, tries } = config.dns;
   const resolver =
-    options.resolver ??
-    (server === '' ? undefined : createSecureResolver({ server, timeoutMs, tries, now: () => clock.now() }));
+    server === '' ? undefined : createSecureResolver({ server, timeoutMs, tries, now: () => clock.now() });
   const lookUps: DaneLookUps | undefined = resolver && {
     mx: (domain) => resolver.mx(domain),
     findTlsa: (host) => findTlsa(resolver, host, 25),
@@ -72,10 +68,22 @@ export function createTlsPolicies(world: World, options: { resolver?: SecureReso
     get dane() {
       return state.kind === 'does_not_validate' ? undefined : lookUps;
     },
-    start: test,
+    start: () =>
+      new Promise((done) => {
+        const cancel = clock.timer(START_MS, done);
+        void test().then(() => {
+          cancel();
+          done();
+        });
+      }),
     noteSession({ domain, unmet: detail, results }) {
       const now = clock.now();
-      if (detail !== undefined) unmet.set(domain, { detail, since: unmet.get(domain)?.since ?? now, at: now });
+      if (detail !== undefined)
+        unmet.set(domain, {
+          detail: cutText(detail),
+          since: unmet.get(domain)?.since ?? now,
+          at: now,
+        });
       else if (results.length > 0) unmet.delete(domain);
     },
     findings() {

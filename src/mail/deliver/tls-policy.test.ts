@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { HostDane } from '../../platform/resolver/index.ts';
+import type { TlsaRecord } from '../../protocol/dns/index.ts';
+import type { StsPolicy } from '../../protocol/mta-sts.ts';
+import { applyPolicies, type DaneLookUps } from './tls-policy.ts';
+
+const HOST = 'mx.example.net';
+const record = (usage: number, byte = 1): TlsaRecord => ({
+  usage,
+  selector: 1,
+  matching: 1,
+  association: Buffer.alloc(32, byte),
+});
+const records = (...all: TlsaRecord[]): HostDane => ({ kind: 'records', base: HOST, records: all });
+const enforce = (mx: string): StsPolicy => ({ mode: 'enforce', maxAgeSeconds: 86_400, mx: [mx] });
+
+interface Given {
+  dane?: HostDane;
+  policy?: StsPolicy;
+  domain?: string;
+  tls?: 'opportunistic' | 'proven';
+  isSecure?: boolean;
+}
+
+function apply({ dane, policy, domain = 'example.com', tls = 'opportunistic', isSecure = dane !== undefined }: Given) {
+  const lookUps: DaneLookUps = {
+    mx: () => Promise.resolve({ kind: 'failed', reason: 'timeout' }),
+    findTlsa: () => Promise.resolve(dane ?? { kind: 'none' }),
+  };
+  return applyPolicies({
+    job: { domain, tls },
+    found: { records: [{ host: HOST, preference: 10 }], isSecure },
+    sts: policy ? { kind: 'policy', policy } : { kind: 'none' },
+    dane: lookUps,
+  });
+}
+
+const verifyOf = async (given: Given) => {
+  const rule = (await apply(given)).forHost(HOST);
+  return rule.kind === 'demand' ? rule.demand.verify : rule.kind;
+};
+
+describe('of the policies of a domain,', () => {
+  it('usable TLSA records decide alone, whatever the MTA-STS policy names', async () => {
+    expect(await verifyOf({ dane: records(record(3)), policy: enforce('other.example') })).toMatchObject({
+      names: [HOST],
+    });
+  });
+
+  it('the MTA-STS policy decides if no TLSA record can be used', async () => {
+    const dane: HostDane = { kind: 'unusable', base: HOST };
+    expect(await verifyOf({ dane })).toBe('any');
+    expect(await verifyOf({ dane, policy: enforce(HOST) })).toBe('name');
+    expect(await verifyOf({ dane, policy: enforce('other.example') })).toBe('refused');
+  });
+
+  it('a look-up of TLSA records that fails forbids the server, whatever the MTA-STS policy names', async () => {
+    const dane: HostDane = { kind: 'failed', detail: 'servfail' };
+    expect(await verifyOf({ dane, policy: enforce(HOST) })).toBe('refused');
+  });
+
+  it('TLSA records do not count if the mail servers were not found securely', async () => {
+    expect(await verifyOf({ dane: records(record(3)), isSecure: false })).toBe('free');
+  });
+
+  it('one in the mode testing demands nothing, except of mail that requires a proven server', async () => {
+    const policy: StsPolicy = { ...enforce('other.example'), mode: 'testing' };
+    expect(await verifyOf({ policy })).toBe('free');
+    expect(await verifyOf({ policy, tls: 'proven' })).toBe('refused');
+  });
+});
+
+describe('connections', () => {
+  const keyOf = async (given: Given): Promise<string> => (await apply(given)).key;
+
+  it('are shared by domains whose policies demand the same', async () => {
+    expect(await keyOf({})).toBe('');
+    expect(await keyOf({ policy: enforce(HOST) })).toBe(
+      await keyOf({ policy: enforce('*.example.net'), domain: 'b.example' }),
+    );
+    const dane = records(record(3));
+    expect(await keyOf({ dane })).toBe(await keyOf({ dane, domain: 'b.example' }));
+  });
+
+  it('are not shared by domains whose policies demand something else', async () => {
+    const keys = await Promise.all([
+      keyOf({}),
+      keyOf({ policy: enforce(HOST) }),
+      keyOf({ policy: enforce('other.example') }),
+      keyOf({ dane: records(record(3)) }),
+      keyOf({ dane: records(record(3, 2)) }),
+      // Certificates of an authority may be for the domain itself.
+      keyOf({ dane: records(record(2)) }),
+      keyOf({ dane: records(record(2)), domain: 'b.example' }),
+    ]);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});
