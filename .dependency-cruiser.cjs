@@ -30,7 +30,7 @@ const packages = (...names) => `(^|/)node_modules/(${names.join('|')})/`;
 
 /** Parts of mail and of features that do what takes time: they may hold a World, wait, and ask other machines. */
 const WORKERS =
-  '^src/(mail/(accept|capture|compose|deliver|queue|queue-admin|receive|schedule|settle|domain-dns|tls-policies)/|' +
+  '^src/(mail/(accept|capture|compose|deliver|queue|queue-admin|receive|schedule|settle|domain-dns|tls-policies|tls-reports)/|' +
   'features/(ai/(ask-model|email-assistant|model-tasks)|identity/(approvals/review-call|account-mail/|sso-sign-in/)|' +
   'audience/import-runner/|automations/runner/|billing/(close-months|subscriptions)\\.ts|campaigns/sending/|' +
   'installation/(certificate-renewal|doctor|upkeep)/|inbox/composing/|rehearsal/(internet|late-reports|mx-session|name-server)\\.ts|tracking/|webhooks/delivery/))';

@@ -2320,6 +2320,38 @@ create table sts_policies (
 create index sts_policies_fetched_at on sts_policies (fetched_at);
 create index sts_policies_used_at on sts_policies (used_at);
 
+-- How TLS went with recipients' mail servers, by day, for the reports of RFC 8460.
+create table tls_session_counts (
+  -- 00:00 UTC.
+  day bigint not null,
+  domain text not null,
+  -- Digests of the two next columns, which are too long for an index; that of a success is empty.
+  policy_digest text not null,
+  failure_digest text not null,
+  -- JSON: the policy, and what went wrong; null for sessions that succeeded.
+  policy text not null,
+  failure text,
+  sessions bigint not null,
+  primary key (day, domain, policy_digest, failure_digest)
+);
+
+-- The reports of a day, and where each is sent. It shows what was sent already.
+create table outgoing_tls_reports (
+  -- 00:00 UTC of the day that it reports on.
+  day bigint not null,
+  domain text not null,
+  -- A mailto or https URL; empty: the record of the domain, which names them, is to be looked up.
+  target text not null,
+  attempts integer not null,
+  -- Null: nothing more is done.
+  next_at bigint,
+  -- What became of it; 'sending' if the process ended while it was posted.
+  outcome text,
+  primary key (day, domain, target)
+);
+-- Which are due.
+create index outgoing_tls_reports_next_at on outgoing_tls_reports (next_at) where next_at is not null;
+
 -- Outcomes of delivery by where mail went, in periods of five minutes.
 create table provider_counts (
   source text not null,

@@ -38,6 +38,7 @@ import {
 } from './mail/throttles/index.ts';
 import { createProviderPolicies } from './platform/providers/index.ts';
 import { createTlsPolicies } from './mail/tls-policies/index.ts';
+import { createSessionCounts } from './mail/tls-reports/index.ts';
 import { createComposer } from './mail/compose/index.ts';
 import {
   createCapture,
@@ -488,6 +489,7 @@ async function startDelivery(
   const parts = createLimitParts(world);
   const records = createTrafficRecords(world, () => delivery.traffic());
   const policies = createTlsPolicies(world);
+  const sessionCounts = createSessionCounts(world);
   await throttles.start();
   await parts.start();
   await policies.start();
@@ -498,11 +500,15 @@ async function startDelivery(
     throttles,
     parts,
     tlsPolicies: policies,
-    onTlsSession: policies.noteSession,
+    onTlsSession(session) {
+      policies.noteSession(session);
+      sessionCounts.noteSession(session);
+    },
     onLocated: records.noteDomain,
     onOutcomes: records.noteOutcomes,
   });
   records.start();
+  sessionCounts.start();
   const refusals = createRefusalCounter(world);
   const queue = createQueue({
     world,
@@ -534,7 +540,7 @@ async function startDelivery(
   return {
     queue,
     async sync() {
-      await Promise.all([throttles.reload(), records.flush()]);
+      await Promise.all([throttles.reload(), records.flush(), sessionCounts.flush()]);
     },
     findings: () => [
       ...relayFindings(delivery.relayTroubles()),
@@ -548,7 +554,7 @@ async function startDelivery(
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
       throttles.stop();
       policies.stop();
-      await Promise.all([throttles.stored(), records.stop(), parts.stop()]);
+      await Promise.all([throttles.stored(), records.stop(), sessionCounts.stop(), parts.stop()]);
       await recovery.stop();
       handOffLog.close();
     },

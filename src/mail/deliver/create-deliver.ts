@@ -492,7 +492,8 @@ function createLocator(
 }
 
 /** Our own servers have no policy to look up, and a sender may ask that policies hold up no mail. */
-const usesPolicies = ({ domain, tls }: RoutedJob): boolean => tls !== 'unenforced' && !domain.startsWith('[');
+const usesPolicies = ({ domain, tls, asked }: RoutedJob): boolean =>
+  tls !== 'unenforced' && asked?.ignoresTlsPolicies !== true && !domain.startsWith('[');
 
 /** The database's own error is for the log only, and the next attempt asks again. */
 const policyUnknown = (domain: string): JobOutcome => ({

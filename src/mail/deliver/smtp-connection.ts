@@ -116,6 +116,8 @@ export class SmtpConnection {
   readonly transcript = new Transcript();
   /** The peer's address. */
   readonly address: string;
+  /** Our own address; undefined until the connection is established. */
+  localAddress: string | undefined;
   failure: Failure | undefined;
   /** Why the certificate of the peer is not valid; undefined if it is valid, and without TLS. */
   certificateFault: CertificateFault | undefined;
@@ -153,6 +155,7 @@ export class SmtpConnection {
     const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
     await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
     this.#connected = this.failure === undefined;
+    if (this.#connected) this.localAddress = this.#socket.localAddress;
   }
 
   get isClosed(): boolean {

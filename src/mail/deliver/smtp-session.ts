@@ -79,6 +79,8 @@ export type Opened =
       cause?: ReplyCause;
       /** The dialogue until then; undefined if no connection was attempted. */
       transcript?: string[];
+      /** Our address on the connection, if it was established. */
+      localAddress?: string | undefined;
     };
 
 /** Connects, greets, and protects the channel as far as policy and peer allow. */
@@ -145,7 +147,8 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
     const attempt = await greet(connection, target, options);
     if (attempt.kind === 'open') return attempt;
     await connection.untilClosed();
-    return { ...classifyRefusal(attempt, target), transcript: connection.transcript.lines() };
+    const { localAddress } = connection;
+    return { ...classifyRefusal(attempt, target), transcript: connection.transcript.lines(), localAddress };
   } finally {
     cancel();
     unwatch();

@@ -82,7 +82,10 @@ export interface DomainTls {
   forHost(host: string): HostTls;
   /** The hosts that policies forbid, with the reason. */
   refusedHosts: readonly { host: string; detail: string }[];
-  /** Returns the policies that a connection to the host counts for, and what is wrong with them by themselves. */
+  /**
+   * Returns the policies that a connection to the host counts for, and what is wrong with them by themselves; none if the
+   * policies of the domain were not looked up.
+   */
   countedFor(host: string): CountedPolicy[];
 }
 
@@ -96,7 +99,7 @@ export const WITHOUT_POLICIES: DomainTls = {
   isProven: false,
   forHost: () => FREE,
   refusedHosts: [],
-  countedFor: () => [WITHOUT_POLICY],
+  countedFor: () => [],
 };
 
 export interface PolicyInput {

@@ -9,6 +9,8 @@ export interface TlsSession {
   host: string;
   /** The address of the server; undefined if a policy forbids it. */
   address?: string;
+  /** Our address on the connection, if one was established. */
+  localAddress?: string | undefined;
   /** Why mail did not go to this server, if a policy of the recipient's domain keeps it from going there. */
   unmet?: string | undefined;
   results: { policy: CountedPolicy; fault: SessionFault | undefined }[];
@@ -20,13 +22,14 @@ export function describeSession(
   { host, address, demand }: Target,
   opened: Opened,
 ): TlsSession {
-  // A server that could not be reached, or refused us, says nothing about TLS.
-  const isAboutTls = opened.kind === 'open' || opened.tlsFault !== undefined;
+  // A server that could not be reached, or refused us, says nothing about TLS; nor does one with which TLS was not tried again.
+  const isAboutTls = opened.tlsFault !== undefined || (opened.kind === 'open' && opened.session.tls !== null);
   const results = policies
     .countedFor(host)
     .map((policy) => ({ policy, fault: policy.fault ?? findFault(policy.type, opened) }));
   const unmet = demand && opened.kind === 'failed' && opened.tlsFault ? opened.detail : undefined;
-  return { domain, host, address, unmet, results: isAboutTls ? results : [] };
+  const { localAddress } = opened.kind === 'open' ? opened.session.connection : opened;
+  return { domain, host, address, localAddress, unmet, results: isAboutTls ? results : [] };
 }
 
 function findFault(type: CountedPolicy['type'], opened: Opened): SessionFault | undefined {

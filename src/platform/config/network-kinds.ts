@@ -195,6 +195,11 @@ function splitPort(value: string): { host: string } | undefined {
 export const bareAddressOrEmpty = (example: string): Kind<string> =>
   textOrEmpty(`a bare address, such as ${example}`, isBareAddress);
 
+export const addressOrDomain = text(
+  'an email address or a domain, such as reports@example.com or example.com',
+  (value) => isBareAddress(value) || isHostName(value),
+);
+
 /** Reports whether the value is a bare address that an email may be from. */
 function isBareAddress(value: string): boolean {
   return /^[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) && value.length <= 254;

@@ -126,6 +126,16 @@ const sections = {
     list_id: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
+  tls_reports: {
+    send: flag(),
+    without_failures: flag(),
+    organization: textOrEmpty(
+      'a name of at most 200 characters on one line',
+      (value) => value.length <= 200 && !/\p{Cc}/u.test(value),
+    ),
+    contact: network.bareAddressOrEmpty('postmaster@example.com'),
+    suppress: list(network.addressOrDomain, { min: 0, max: 1000 }),
+  },
   development: {
     any_sender: flag(),
     any_host: flag(),
