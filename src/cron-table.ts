@@ -27,6 +27,7 @@ import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dn
 import { releaseDeferred } from './mail/queue/index.ts';
 import { forgetGreylisted } from './mail/receive/index.ts';
 import { createStsPolicies } from './mail/tls-policies/index.ts';
+import { createReportSending } from './mail/tls-reports/index.ts';
 import { releaseEndedHolds } from './mail/queue-admin/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './features/identity/start.ts';
 import { forgetListeners } from './features/webhooks/start.ts';
@@ -35,6 +36,7 @@ import { backUpOnSchedule, watchBackups } from './features/installation/index.ts
 import {
   removeOldApprovals,
   removeExpiredDeviceLogins,
+  accountSender,
   removeExpiredSessions,
   forgetAccountRequests,
   forgetInvitations,
@@ -67,6 +69,11 @@ export function cronTable(
       name: 'refresh-tls-policies',
       schedule: '21 * * * *',
       run: (stopping) => createStsPolicies(world).refresh(stopping),
+    },
+    {
+      name: 'send-tls-reports',
+      schedule: '* * * * *',
+      run: createReportSending(world, { findSender: () => accountSender(world) }),
     },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },

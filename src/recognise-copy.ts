@@ -12,6 +12,7 @@ import {
 } from './features/identity/index.ts';
 import { holdRestored } from './features/campaigns/index.ts';
 import { forgetWaitingNotices } from './features/installation/index.ts';
+import { forgetAllTlsReports } from './mail/tls-reports/index.ts';
 import { isAway, settleHere, switchOffRestored } from './tenancy/instance/index.ts';
 import { endAllSessions } from './tenancy/session-rows/index.ts';
 
@@ -43,6 +44,8 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await removeAllOpenInvitations(tx);
     // Problems of the original's machine do not apply here, and the original reports them.
     await forgetWaitingNotices(tx);
+    // The original reports on the TLS of its connections itself.
+    await forgetAllTlsReports(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

@@ -10,6 +10,7 @@ export interface Visit {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
+  body: Buffer;
 }
 
 export interface FileServer extends AsyncDisposable {
@@ -31,8 +32,11 @@ export async function startFileServer(
   const sockets = new Set<Socket>();
   const server = https.createServer({ key: certificate.key, cert: certificate.cert }, (request, response) => {
     const { method = '', url = '', headers } = request;
-    visits.push({ method, path: url, headers });
-    answer(url, response, request.socket);
+    const visit: Visit = { method, path: url, headers, body: Buffer.alloc(0) };
+    visits.push(visit);
+    if (method === 'GET') return answer(url, response, request.socket);
+    request.on('data', (piece: Buffer) => (visit.body = Buffer.concat([visit.body, piece])));
+    request.on('end', () => answer(url, response, request.socket));
   });
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);

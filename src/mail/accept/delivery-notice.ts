@@ -3,13 +3,13 @@ import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, parseAddress } from '../../protocol/address/index.ts';
-import { bodyHash } from '../../protocol/dkim/index.ts';
 import { composeNotice, hasNotices, type Asked, type NoticeAction, type NoticeRecipient } from '../../protocol/dsn.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { findDomain, findDomainByName, maySend } from '../domains/index.ts';
 import { emailRowsByIds, findMessage, type EmailRow, type MessageRow } from '../emails/index.ts';
 import { acceptWithin } from './accept-prepared.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
+import { prepareOwnMessage } from './own-message.ts';
 import type { Prepared } from './prepare.ts';
 
 /** A delivery notice to the sender of an email. */
@@ -114,56 +114,19 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
       ...(isWhole && message?.body ? { body: Buffer.from(message.body, 'latin1') } : {}),
     },
   });
-  const { body } = composed;
-  const sender = {
-    name: 'Mail delivery',
-    local: 'postmaster',
-    domain: domain.name,
-    address: from,
-    needsSmtpUtf8: false,
-  };
-  return {
+  return prepareOwnMessage({
     domain,
-    templateId: null,
-    draft: {
-      headerMailboxes: { from: `Mail delivery <${from}>`, to: [to.address], cc: [], bcc: [], replyTo: [] },
-      from: sender,
-      recipients: [to],
-      subject: composed.subject,
-      html: null,
-      text: composed.text,
-      headers: [],
-      tags: [
-        { name: 'delivery_notice', value: action },
-        { name: 'notice_of', value: email.id },
-      ],
-      attachments: [],
-      scheduledAt: null,
-      topicId: null,
-    },
-    message: {
-      spooled: {
-        head: Buffer.from(composed.head),
-        texts: [],
-        files: [],
-        body,
-        fault: undefined,
-        bodyBytes: body.length,
-        bodyHash: bodyHash(body),
-        isEightBit: composed.isEightBit,
-        keep: () => Promise.resolve(undefined),
-        read: (start, end) => Promise.resolve(body.subarray(start, end)),
-        discard: () => Promise.resolve(),
-      },
-      head: composed.head,
-      messageId: composed.messageId,
-      hasDate: true,
-      needsSmtpUtf8: false,
-      files: [],
-      // The null sender, so that nothing is ever returned for a notice. If the message required TLS, so does its
-      // notice.
-      forwarded: { mailFrom: '', chain: null },
-      ...(asked.requiresTls ? { asked: { sender: '', requiresTls: true, recipients: {} } } : {}),
-    },
-  };
+    local: 'postmaster',
+    name: 'Mail delivery',
+    to,
+    composed,
+    tags: [
+      { name: 'delivery_notice', value: action },
+      { name: 'notice_of', value: email.id },
+    ],
+    // The null sender, so that nothing is ever returned for a notice. If the message required TLS, so does its
+    // notice.
+    forwarded: { mailFrom: '', chain: null },
+    ...(asked.requiresTls ? { asked: { sender: '', requiresTls: true, recipients: {} } } : {}),
+  });
 }

@@ -11,6 +11,7 @@ export { mustBeAllowedBySandbox } from './sending-limits.ts';
 export { readIdempotency, type Idempotency } from './idempotency.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
 export { spoolMessage, type Spooled } from './submitted-message.ts';
+export { prepareOwnMessage, type OwnMessage } from './own-message.ts';
 export { writeNotices, type NoticeOrder } from './delivery-notice.ts';
 export {
   findVersionContent,

@@ -468,7 +468,8 @@ function createLocator(
     ]);
     if (found.kind !== 'exchangers') return found;
     if (sts === undefined) return policyUnknown(job.domain);
-    const tls = found.isOurs ? WITHOUT_POLICIES : await applyPolicies({ job, found, sts, dane });
+    const isFree = found.isOurs || policies === undefined;
+    const tls = isFree ? WITHOUT_POLICIES : await applyPolicies({ job, found, sts, dane });
     if (job.tls === 'proven' && !tls.isProven && !found.isOurs) return unproven(job.domain);
     const provider = found.isOurs ? undefined : providers?.find(job.domain, found.name.split(' '));
     const servers = shortenServers(found.name);

@@ -42,3 +42,109 @@ export async function addSessionCounts(db: Executor, rows: readonly SessionCount
       do update set sessions = tls_session_counts.sessions + excluded.sessions`,
   );
 }
+
+/** Lists domains that have counts on a day, in their order. */
+export async function listCountedDomains(
+  db: Executor,
+  { day, after, limit, failuresOnly }: { day: number; after: string; limit: number; failuresOnly: boolean },
+): Promise<string[]> {
+  const rows = await db.all<{ domain: string }>(
+    `select distinct domain from tls_session_counts
+      where day = ? and domain > ? ${failuresOnly ? "and failure_digest <> ''" : ''} order by domain limit ?`,
+    [day, after, limit],
+  );
+  return rows.map(({ domain }) => domain);
+}
+
+export async function listSessionCounts(db: Executor, day: number, domain: string): Promise<SessionCountRow[]> {
+  const rows = await db.all<SessionCountRow>(
+    `select * from tls_session_counts where day = ? and domain = ? order by policy_digest, sessions desc, failure_digest`,
+    [day, domain],
+  );
+  return rows.map((row) => ({ ...row, day: Number(row.day), sessions: Number(row.sessions) }));
+}
+
+export const removeSessionCounts = (db: Executor, day: number, domain: string): Promise<number> =>
+  db.run('delete from tls_session_counts where day = ? and domain = ?', [day, domain]);
+
+/** A report of a day to one target; without a target, the look-up of the targets. */
+export interface OutgoingReportRow {
+  day: number;
+  domain: string;
+  target: string;
+  attempts: number;
+  /** When it is due. */
+  next_at: number;
+}
+
+/** Stores reports that are to be sent; those that are stored already stay as they are. */
+export async function insertOutgoingReports(
+  db: Executor,
+  rows: readonly Omit<OutgoingReportRow, 'attempts'>[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await db.insertMany(
+    'outgoing_tls_reports',
+    ['day', 'domain', 'target', 'attempts', 'next_at'],
+    rows.map(({ day, domain, target, next_at }) => [day, domain, target, 0, next_at]),
+    'on conflict (day, domain, target) do nothing',
+  );
+}
+
+export async function listDueReports(db: Executor, now: number, limit: number): Promise<OutgoingReportRow[]> {
+  const rows = await db.all<OutgoingReportRow>(
+    `select day, domain, target, attempts, next_at from outgoing_tls_reports
+      where next_at is not null and next_at <= ? order by next_at limit ?`,
+    [now, limit],
+  );
+  return rows.map((row) => ({
+    ...row,
+    day: Number(row.day),
+    attempts: Number(row.attempts),
+    next_at: Number(row.next_at),
+  }));
+}
+
+/**
+ * Records what becomes of a due report, and counts an attempt. Returns whether this caller was the first: another node may
+ * process the same report.
+ */
+export async function takeReport(
+  db: Executor,
+  { day, domain, target, attempts }: OutgoingReportRow,
+  { nextAt, outcome }: { nextAt: number | null; outcome: string | null },
+): Promise<boolean> {
+  const changed = await db.run(
+    `update outgoing_tls_reports set attempts = attempts + 1, next_at = ?, outcome = ?
+      where day = ? and domain = ? and target = ? and attempts = ? and next_at is not null`,
+    [nextAt, outcome, day, domain, target, attempts],
+  );
+  return changed === 1;
+}
+
+/** Records how an attempt of this process ended. */
+export async function noteReport(
+  db: Executor,
+  { day, domain, target }: Pick<OutgoingReportRow, 'day' | 'domain' | 'target'>,
+  { nextAt, outcome }: { nextAt: number | null; outcome: string },
+): Promise<void> {
+  await db.run('update outgoing_tls_reports set next_at = ?, outcome = ? where day = ? and domain = ? and target = ?', [
+    nextAt,
+    outcome,
+    day,
+    domain,
+    target,
+  ]);
+}
+
+/** Removes everything about days before a time. */
+export async function forgetTlsReports(db: Executor, before: number): Promise<void> {
+  await db.run('delete from tls_session_counts where day < ?', [before]);
+  await db.run('delete from outgoing_tls_reports where day < ?', [before]);
+}
+
+/** Removes all counts, and all reports that are still to be sent. */
+export async function forgetAllTlsReports(tx: Executor): Promise<void> {
+  await tx.run('delete from tls_session_counts');
+  await tx.run('delete from outgoing_tls_reports');
+}

@@ -303,7 +303,7 @@ export interface Send {
   method: 'GET' | 'POST';
   url: URL;
   headers: Record<string, string>;
-  body?: string | undefined;
+  body?: string | Buffer | undefined;
 }
 
 export type SendAnswer =

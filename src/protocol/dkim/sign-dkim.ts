@@ -86,8 +86,13 @@ const signedIfPresent = new Set([
   'auto-submitted',
 ]);
 // Oversigned if present, so that nobody can add a second one that leads readers who want to unsubscribe elsewhere. RFC
-// 8058 §4: both must be covered for one-click unsubscription.
-const oversignedIfPresent = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
+// 8058 §4: both must be covered for one-click unsubscription. RFC 8460 §5.3: so must what a TLS report is about.
+const oversignedIfPresent = new Set([
+  'list-unsubscribe',
+  'list-unsubscribe-post',
+  'tls-report-domain',
+  'tls-report-submitter',
+]);
 const oversignedSet = new Set(oversigned);
 
 type SignedHeaders = {

@@ -27,5 +27,6 @@ export {
   receivedField,
   type Hop,
 } from './header-field.ts';
+export { base64Lines } from './base64-lines.ts';
 export { encodeText, type EncodedBody } from './text-body.ts';
 export { surveySevenBit } from './seven-bit.ts';

@@ -1,0 +1,298 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { isoTime } from '../../platform/clock.ts';
+import { eachLimit } from '../../platform/limits/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
+import { formatMailbox, parseAddress } from '../../protocol/address/index.ts';
+import {
+  composeTlsReportMail,
+  readTlsReportRecord,
+  writeTlsReport,
+  type TlsReport,
+  type TlsReportTarget,
+} from '../../protocol/tls-report/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { createSendSwitch } from '../../tenancy/instance/index.ts';
+import { acceptWithin, logAccepted, mustBeAllowedBySandbox, prepareOwnMessage } from '../accept/index.ts';
+import { findDomainByName, maySend, type DomainRow } from '../domains/index.ts';
+import { buildReport } from './build-report.ts';
+import { DAY_MS } from './session-counts.ts';
+import {
+  forgetTlsReports,
+  insertOutgoingReports,
+  listCountedDomains,
+  listDueReports,
+  listSessionCounts,
+  noteReport,
+  removeSessionCounts,
+  takeReport,
+  type OutgoingReportRow,
+} from './tls-reports.store.ts';
+
+const MINUTE_MS = 60_000;
+/** Longer than other processes take to write their last counts of the day. */
+const BEGIN_MS = 5 * MINUTE_MS;
+/** RFC 8460 §4.1 asks for a random delay, so that receivers do not get the reports of all senders at once; mox takes four hours. */
+const SPREAD_MS = 4 * 60 * MINUTE_MS;
+/** The delays before further attempts to look up a record or to post a report; less than 24 hours in all (RFC 8460 §5.5). */
+const RETRY_MS = [15, 60, 240, 480].map((minutes) => minutes * MINUTE_MS);
+const KEPT_MS = 3 * DAY_MS;
+const BATCH = 50;
+const AT_ONCE = 10;
+const PLAN_BATCH = 500;
+const POST_MS = 30_000;
+/** The response says nothing that is read. */
+const RESPONSE_BYTES_MAX = 64 * 1024;
+const REASON_CHARS_MAX = 200;
+const LOCAL_PART = 'tls-reports';
+const NAME = 'TLS reports';
+
+const compress = promisify(gzip);
+
+/** Where reports leave from: an address at a verified domain of a team. */
+export interface ReportSender {
+  teamId: string;
+  address: string;
+}
+
+interface Parts {
+  findSender(): Promise<ReportSender | undefined>;
+}
+
+/** What one run has done. */
+export interface ReportsSent {
+  looked_up: number;
+  mailed: number;
+  posted: number;
+}
+
+/**
+ * Creates the job that sends the reports of the day that ended last. Each domain has its time within four hours. A row per
+ * target is written before anything is sent, and a mail is accepted in the transaction that records it, so that a report is sent
+ * once, also if the process is killed or two nodes run the job. A post whose end nobody saw is not repeated.
+ */
+export function createReportSending(
+  world: World,
+  { findSender }: Parts,
+): (stopping?: AbortSignal) => Promise<ReportsSent | undefined> {
+  const { clock, config, db, fetch, log, resolver } = world;
+  const { send: isOn, without_failures: withoutFailures, organization, contact } = config.tls_reports;
+  const suppressed = new Set(config.tls_reports.suppress.map((entry) => entry.toLowerCase()));
+  const sendSwitch = createSendSwitch(world);
+  let plannedDay: number | undefined;
+
+  /** Writes when the record of each domain with counts is looked up. */
+  async function plan(day: number): Promise<void> {
+    const sender = await findSendingDomain();
+    let after = '';
+    for (;;) {
+      const domains = await listCountedDomains(db, { day, after, limit: PLAN_BATCH, failuresOnly: !withoutFailures });
+      if (domains.length > 0 && sender === undefined) {
+        log.info({ day: isoTime(day) }, 'no TLS reports are sent: no domain of this installation can send mail');
+        return;
+      }
+      const wanted = domains.filter((domain) => !suppressed.has(domain));
+      await insertOutgoingReports(
+        db,
+        wanted.map((domain) => ({ day, domain, target: '', next_at: day + DAY_MS + BEGIN_MS + chooseDelay(domain) })),
+      );
+      const last = domains.at(-1);
+      if (last === undefined || domains.length < PLAN_BATCH) return;
+      after = last;
+    }
+  }
+
+  async function findSendingDomain(): Promise<DomainRow | undefined> {
+    const sender = await findSender();
+    const parsed = sender && parseAddress(sender.address);
+    if (!sender || !parsed?.ok) return undefined;
+    const domain = await findDomainByName(db, sender.teamId, parsed.mailbox.domain);
+    return domain && maySend(domain) ? domain : undefined;
+  }
+
+  /** Looks up who wants the report, and stores each target. */
+  async function lookUp(row: OutgoingReportRow): Promise<void> {
+    const { day, domain } = row;
+    // The next attempt is stored first, in case the process dies during this one.
+    const nextAt = chooseNext(row, clock.now());
+    if (!(await takeReport(db, row, { nextAt, outcome: nextAt === null ? 'no answer of DNS' : null }))) return;
+    const answer = await resolver.txt(`_smtp._tls.${domain}`);
+    if (answer.kind === 'failed') return;
+    const wanted = answer.kind === 'found' ? readTlsReportRecord(answer.records) : undefined;
+    const now = clock.now();
+    await db.tx(async (tx) => {
+      if (wanted === undefined) {
+        await noteReport(tx, row, { nextAt: null, outcome: 'not wanted' });
+        await removeSessionCounts(tx, day, domain);
+        return;
+      }
+      const targets = wanted.rua.filter((target) => !isSuppressed(target));
+      await noteReport(tx, row, { nextAt: null, outcome: `${targets.length} targets` });
+      await insertOutgoingReports(
+        tx,
+        targets.map((target) => ({ day, domain, target: writeTarget(target), next_at: now })),
+      );
+    });
+  }
+
+  function isSuppressed(target: TlsReportTarget): boolean {
+    if (target.kind === 'https') return suppressed.has(new URL(target.url).hostname);
+    const address = target.address.toLowerCase();
+    return suppressed.has(address) || suppressed.has(address.slice(address.lastIndexOf('@') + 1));
+  }
+
+  async function loadReport({ day, domain }: OutgoingReportRow, submitter: string): Promise<TlsReport | undefined> {
+    const counts = await listSessionCounts(db, day, domain);
+    if (counts.length === 0) return undefined;
+    return buildReport({
+      day,
+      domain,
+      submitter,
+      counts,
+      organization: organization === '' ? config.instance.host : organization,
+      contact: contact === '' ? `postmaster@${submitter}` : contact,
+    });
+  }
+
+  /** Accepts the mail with a report, like all mail; returns whether it was. */
+  async function mail(row: OutgoingReportRow, target: string): Promise<boolean> {
+    const to = parseAddress(target);
+    const sending = await findSendingDomain();
+    const report = sending && (await loadReport(row, sending.name));
+    if (!to.ok || !sending || !report) return end(row, report ? 'no valid address' : 'nothing to send');
+    const id = world.ids.uuid();
+    const composed = composeTlsReportMail({
+      policyDomain: row.domain,
+      submitter: sending.name,
+      from: `${NAME} <${LOCAL_PART}@${sending.name}>`,
+      // A non-ASCII address is only in the envelope, so that every program can read the mail.
+      to: /^[!-~]+$/.test(to.mailbox.address) ? formatMailbox(to.mailbox) : 'undisclosed-recipients:;',
+      id,
+      at: new Date(clock.now()),
+      report,
+      gzip: await compress(writeTlsReport(report)),
+    });
+    const ctx: Ctx = {
+      store: world,
+      teamId: sending.team_id,
+      actor: { kind: 'job', name: 'TLS reports' },
+      requestId: world.ids.prefixed('req_'),
+    };
+    const prepared = prepareOwnMessage({
+      domain: sending,
+      local: LOCAL_PART,
+      name: NAME,
+      to: to.mailbox,
+      composed,
+      tags: [{ name: 'tls_report', value: isoTime(row.day).slice(0, 10) }],
+    });
+    try {
+      const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, sending.team_id, name);
+      await mustBeAllowedBySandbox(ctx, { draft: prepared.draft, domain: sending, find });
+    } catch (error) {
+      if (error instanceof Refusal) return end(row, error.message);
+      throw error;
+    }
+    const accepted = await db.tx(async (tx) =>
+      (await takeReport(tx, row, { nextAt: null, outcome: 'mailed' }))
+        ? acceptWithin(world, tx, ctx, [prepared], { kind: 'notice' })
+        : [],
+    );
+    logAccepted(world, ctx, accepted);
+    return accepted.length > 0;
+  }
+
+  async function end(row: OutgoingReportRow, outcome: string): Promise<false> {
+    await takeReport(db, row, { nextAt: null, outcome: outcome.slice(0, REASON_CHARS_MAX) });
+    return false;
+  }
+
+  /** Posts a report; returns whether the receiver took it. */
+  async function post(row: OutgoingReportRow, url: URL, stopping: AbortSignal | undefined): Promise<boolean> {
+    const submitter = (await findSendingDomain())?.name;
+    const report = submitter === undefined ? undefined : await loadReport(row, submitter);
+    if (!report) return end(row, 'nothing to send');
+    if (!(await takeReport(db, row, { nextAt: null, outcome: 'sending' }))) return false;
+    const body = await compress(writeTlsReport(report));
+    const headers = { 'content-type': 'application/tlsrpt+gzip' };
+    let left = RESPONSE_BYTES_MAX;
+    const timeout = AbortSignal.timeout(POST_MS);
+    const answer = await fetch.send(
+      { method: 'POST', url, headers, body },
+      {
+        signal: stopping ? AbortSignal.any([timeout, stopping]) : timeout,
+        mayTake: (bytes) => (left -= bytes) >= 0,
+      },
+    );
+    // Whether the receiver took it is not known.
+    if (stopping?.aborted && answer.kind === 'failed') return false;
+    const isTaken = answer.kind === 'answered' && answer.status >= 200 && answer.status < 300;
+    const failure = answer.kind === 'answered' ? `status ${answer.status}` : answer.fault.kind;
+    await noteReport(db, row, {
+      nextAt: isTaken ? null : chooseNext(row, clock.now()),
+      outcome: isTaken ? 'posted' : `not posted: ${failure}`,
+    });
+    if (!isTaken) log.info({ domain: row.domain, url: url.href, failure }, 'a TLS report could not be posted');
+    return isTaken;
+  }
+
+  async function processRow(
+    row: OutgoingReportRow,
+    sent: ReportsSent,
+    stopping: AbortSignal | undefined,
+  ): Promise<void> {
+    if (stopping?.aborted) return;
+    if (clock.now() >= row.day + 2 * DAY_MS) return void (await end(row, 'too late'));
+    if (row.target === '') {
+      await lookUp(row);
+      sent.looked_up += 1;
+      return;
+    }
+    const address = /^mailto:(.*)$/s.exec(row.target)?.[1];
+    if (address === undefined) {
+      if (await post(row, new URL(row.target), stopping)) sent.posted += 1;
+    } else if (await mail(row, address)) sent.mailed += 1;
+  }
+
+  return async (stopping) => {
+    // A restored copy sends nothing either until an operator confirms it.
+    if (!isOn || !(await sendSwitch()).isOn) return undefined;
+    const now = clock.now();
+    const today = now - (now % DAY_MS);
+    const day = today - DAY_MS;
+    if (plannedDay !== day && now >= today + BEGIN_MS) {
+      await forgetTlsReports(db, today - KEPT_MS);
+      await plan(day);
+      plannedDay = day;
+    }
+    const sent: ReportsSent = { looked_up: 0, mailed: 0, posted: 0 };
+    for (;;) {
+      const rows = await listDueReports(db, clock.now(), BATCH);
+      if (rows.length === 0 || stopping?.aborted) return sent;
+      await eachLimit(rows, AT_ONCE, async (row) => {
+        try {
+          await processRow(row, sent, stopping);
+        } catch (err) {
+          log.error({ err, domain: row.domain }, 'a TLS report could not be sent');
+          // It must not keep the others waiting; if the database is the reason, this fails too and ends the run.
+          await takeReport(db, row, { nextAt: chooseNext(row, clock.now()), outcome: 'failed' });
+        }
+      });
+    }
+  };
+}
+
+/** Gives each domain the same time every day. */
+const chooseDelay = (domain: string): number =>
+  createHash('sha256').update(domain).digest().readUInt32BE(0) % SPREAD_MS;
+
+/** Returns when a report is tried again; null if this attempt is the last. */
+function chooseNext({ attempts }: Pick<OutgoingReportRow, 'attempts'>, now: number): number | null {
+  const delay = RETRY_MS[attempts];
+  return delay === undefined ? null : now + delay;
+}
+
+const writeTarget = (target: TlsReportTarget): string =>
+  target.kind === 'https' ? target.url : `mailto:${target.address}`;
