@@ -10,8 +10,9 @@ import { addSessionCounts, listCountKeys, type SessionCountRow } from './tls-rep
 
 export const DAY_MS = 86_400_000;
 const WRITE_MS = 10_000;
-/** Different counts that wait to be written; sessions beyond them are not counted. */
+/** Different counts that wait to be written, and their length; sessions beyond them are not counted. */
 const PENDING_MAX = 20_000;
+const PENDING_CHARS_MAX = 16 * 1024 * 1024;
 /** Limits of one domain on one day, so that a domain with ever new policies or failures cannot fill the table. */
 const DETAILED_MAX = 100;
 const COUNTS_MAX = 130;
@@ -51,19 +52,25 @@ export function createSessionCounts({ config, clock, db, log }: Store): SessionC
   // An address of a private network says nothing to others, and is not theirs to know.
   const isShown = createAddressGuard([...config.network.mail_allow_private]);
   let pending = new Map<string, SessionCountRow>();
+  let pendingChars = 0;
   let stopWriting = (): void => {};
 
   function add(row: SessionCountRow): void {
     const key = toKey(row);
     const before = pending.get(key);
-    if (before) before.sessions += row.sessions;
-    else if (pending.size < PENDING_MAX) pending.set(key, row);
+    if (before) {
+      before.sessions += row.sessions;
+    } else if (pending.size < PENDING_MAX && pendingChars < PENDING_CHARS_MAX) {
+      pending.set(key, row);
+      pendingChars += row.policy.length + (row.failure?.length ?? 0);
+    }
   }
 
   async function flush(): Promise<void> {
     if (pending.size === 0) return;
     const rows = [...pending.values()];
     pending = new Map();
+    pendingChars = 0;
     try {
       await db.txUnsynced((tx) => writeCounts(tx, rows));
     } catch (err) {
