@@ -10,7 +10,8 @@ export interface Visit {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  body: Buffer;
+  /** What was sent with it, if anything. */
+  body?: Buffer;
 }
 
 export interface FileServer extends AsyncDisposable {
@@ -32,10 +33,10 @@ export async function startFileServer(
   const sockets = new Set<Socket>();
   const server = https.createServer({ key: certificate.key, cert: certificate.cert }, (request, response) => {
     const { method = '', url = '', headers } = request;
-    const visit: Visit = { method, path: url, headers, body: Buffer.alloc(0) };
+    const visit: Visit = { method, path: url, headers };
     visits.push(visit);
     if (method === 'GET') return answer(url, response, request.socket);
-    request.on('data', (piece: Buffer) => (visit.body = Buffer.concat([visit.body, piece])));
+    request.on('data', (piece: Buffer) => (visit.body = Buffer.concat([visit.body ?? Buffer.alloc(0), piece])));
     request.on('end', () => answer(url, response, request.socket));
   });
   server.on('connection', (socket: Socket) => {
