@@ -36,7 +36,7 @@ import { backUpOnSchedule, watchBackups } from './features/installation/index.ts
 import {
   removeOldApprovals,
   removeExpiredDeviceLogins,
-  accountSender,
+  reportSender,
   removeExpiredSessions,
   forgetAccountRequests,
   forgetInvitations,
@@ -73,7 +73,7 @@ export function cronTable(
     {
       name: 'send-tls-reports',
       schedule: '* * * * *',
-      run: createReportSending(world, { findSender: () => accountSender(world) }),
+      run: createReportSending(world, { findSender: () => reportSender(world) }),
     },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },

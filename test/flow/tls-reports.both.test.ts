@@ -557,3 +557,12 @@ async function countRows(): Promise<{ counts: number; reports: number }> {
     Number((await db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n);
   return { counts: await count('tls_session_counts'), reports: await count('outgoing_tls_reports') };
 }
+
+it('no report names recipients to a team that the operator has not chosen', async () => {
+  await given();
+  await scene.team();
+  wish('plain.example');
+  await sendInPlain('plain.example');
+  await nextMorning();
+  expect(await run()).toEqual({ looked_up: 0, mailed: 0, posted: 0 });
+});

@@ -3,7 +3,7 @@
  * account is determined only when the mails are written, and revealed only to the mailbox. Only a hash of each token is
  * stored.
  */
-export { accountSender, forgetAccountRequests } from './accounts/account-mails.ts';
+export { accountSender, forgetAccountRequests, reportSender } from './accounts/account-mails.ts';
 export { removeAllAccountRequests } from './accounts/accounts.store.ts';
 export { makePasswordReset, notifyByMail } from './accounts/passwords.ts';
 export { firstPasswordToken } from './accounts/sign-up.ts';

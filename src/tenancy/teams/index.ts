@@ -26,6 +26,7 @@ export {
   findNamedTeam,
   findTeam,
   countByPlan,
+  hasOneTeam,
   listTeams,
   plansOfTeam,
   loadSlugs,

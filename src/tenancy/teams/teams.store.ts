@@ -67,6 +67,11 @@ export async function countByPlan(db: Executor): Promise<Map<string, number>> {
   return new Map(rows.map((row) => [row.plan_code, Number(row.teams)]));
 }
 
+/** Reports whether the installation has one team only. */
+export async function hasOneTeam(db: Executor): Promise<boolean> {
+  return (await db.all('select id from teams limit 2')).length === 1;
+}
+
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');
 
 /** Returns the slugs of these teams, by their ids. */

@@ -1,3 +1,4 @@
+import { hasOneTeam } from '../../../tenancy/teams/index.ts';
 import { auditAttempt } from './audit-attempt.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -123,6 +124,15 @@ export async function accountSender({ db, config }: Pick<Store, 'db' | 'config'>
   const parsed = parseMailbox(from);
   const domain = parsed.ok ? await verifiedDomainNamed(db, parsed.mailbox.domain) : undefined;
   return domain && { teamId: domain.team_id, address: from };
+}
+
+/**
+ * Returns the sender of reports that name recipients of all teams. Its team can read them: where there are several teams, only the
+ * operator may decide which one that is.
+ */
+export async function reportSender(store: Pick<Store, 'db' | 'config'>): Promise<AccountSender | undefined> {
+  const isDecided = store.config.accounts.mail_from !== '' || (await hasOneTeam(store.db));
+  return isDecided ? accountSender(store) : undefined;
 }
 
 const NOTICES_KEPT_MS = 30 * 24 * 3_600_000;
