@@ -119,8 +119,19 @@ function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): WantedRec
   };
 }
 
+/** Returns the name to which bounces of a domain's mail are sent. */
+const returnPathName = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>): string =>
+  `${domain.custom_return_path}.${domain.name}`;
+
+/**
+ * Returns the address at which a domain receives the DMARC and TLS reports about its mail. It is at the return path,
+ * whose MX is this server, also for domains whose own mail is received elsewhere.
+ */
+export const reportAddress = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>): string =>
+  `reports@${returnPathName(domain)}`;
+
 function returnPathRecords({ config }: Store, domain: DomainRow): WantedRecord[] {
-  const name = `${domain.custom_return_path}.${domain.name}`;
+  const name = returnPathName(domain);
   const { return_path_mx: mx, mx_priority: priority, spf } = config.domains;
   const { host } = config.instance;
   return [

@@ -22,6 +22,7 @@ export {
   openDkimKey,
   SEALED_DKIM_KEYS,
   expectedRecords,
+  reportAddress,
 } from './domain-records.ts';
 export { regenerateDkim, beginRotation, isRotationDue, rotateDkim, mustWaitItsTurn } from './dkim-rotation.ts';
 export { nameTaken, saveChecks } from './save-checks.ts';
