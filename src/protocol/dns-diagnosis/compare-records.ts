@@ -1,4 +1,5 @@
 import { compareDkim } from './dkim-rules.ts';
+import { compareDmarc, compareSts, compareTlsReports, isDmarc, isSts, isTlsReports } from './policy-rules.ts';
 import {
   quoted,
   decodeText,
@@ -64,7 +65,7 @@ function compareCaa(wanted: Wanted, records: readonly string[]): Comparison {
   const isAbove = wanted.domain.endsWith(`.${wanted.name}`) && others.length > 0;
   const notAlone = isAbove ? `, not alone at ${wanted.domain}, which would shut ${listed(others)} out there` : '';
   return wrong(
-    `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for tracked links; add ${wanted.value} beside them${notAlone}.`,
+    `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for the hosts that point here; add ${wanted.value} beside them${notAlone}.`,
   );
 }
 
@@ -112,6 +113,10 @@ function isAlike({ record, value }: Wanted, text: string): boolean {
       return isSpf(text);
     case 'DMARC':
       return isDmarc(text);
+    case 'TLS-RPT':
+      return isTlsReports(text);
+    case 'MTA-STS':
+      return isSts(text);
     case 'DKIM':
       return /(^|;)\s*p\s*=/.test(text);
     default:
@@ -136,6 +141,8 @@ function compareText(wanted: Wanted, texts: readonly string[], seen: Partial<Obs
   if (wanted.record === 'DKIM') return compareDkim(wanted, texts, seen.siblings);
   if (wanted.record === 'SPF') return compareSpf(wanted, texts, seen.spf);
   if (wanted.record === 'DMARC') return compareDmarc(wanted, texts, seen.siblings);
+  if (wanted.record === 'TLS-RPT') return compareTlsReports(wanted, texts);
+  if (wanted.record === 'MTA-STS') return compareSts(wanted, texts);
   return compareProof(wanted, texts);
 }
 
@@ -240,62 +247,4 @@ function alias(wanted: Wanted, hosts: readonly string[], seen: Partial<Observati
   });
   if (host === undefined) return undefined;
   return `The MX record at ${wanted.name} names ${shown(host)}, which is an alias (CNAME) of ${wanted.value}; an MX record must name the host itself (RFC 2181 §10.3).`;
-}
-
-/** RFC 7489 §6.3: a record begins with its version, and states the policy for mail that fails. */
-function compareDmarc(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Comparison {
-  const [policy, ...others] = texts.filter(isDmarc);
-  if (policy === undefined) return withoutDmarc(wanted, texts);
-  if (others.length > 0) {
-    return wrong(
-      `There are ${others.length + 1} DMARC records at ${wanted.name}, so receivers follow none of them; keep one.`,
-    );
-  }
-  const p = findTag(policy, 'p');
-  if (p === undefined || !['none', 'quarantine', 'reject'].includes(p)) {
-    const what = p === undefined ? 'no p= tag' : `p=${quoted(p)}`;
-    return wrong(`The DMARC record at ${wanted.name} has ${what}; p must be none, quarantine or reject.`);
-  }
-  return { verdict: 'right', sentence: misaligned(wanted, policy, p, siblings ?? []) };
-}
-
-export const isDmarc = (text: string): boolean => /^v\s*=\s*DMARC1\s*(;|$)/.test(text);
-
-export const findTag = (text: string, tag: string): string | undefined =>
-  text
-    .split(';')
-    .map((part) => part.split('=', 2).map((side) => side.trim().toLowerCase()))
-    .find(([name]) => name === tag)?.[1];
-
-function withoutDmarc(wanted: Wanted, texts: readonly string[]): Comparison {
-  for (const text of texts) {
-    const fault = shapeFault(text, isDmarc);
-    if (fault) return wrong(`The DMARC record at ${wanted.name} ${fault}.`);
-  }
-  const similar = texts.find((text) => /dmarc|(^|;)\s*p\s*=/i.test(text));
-  if (similar === undefined) return { verdict: 'absent', sentence: null };
-  return wrong(
-    `The TXT record at ${wanted.name} says ${quoted(similar)}, which is no DMARC record because it does not begin with "v=DMARC1;".`,
-  );
-}
-
-/**
- * Our mail is signed for the domain itself, which is aligned in every mode; its return path is a subdomain, which is
- * aligned only in relaxed mode. One of the two must be aligned.
- */
-function misaligned(
-  wanted: Wanted,
-  policy: string,
-  p: string,
-  siblings: NonNullable<Observations['siblings']>,
-): string | null {
-  const signing = siblings.filter(({ wanted: { record } }) => record === 'DKIM');
-  const returnPath = siblings.filter(({ wanted: { record } }) => record === 'SPF');
-  if (signing.length === 0 || signing.some(({ isRight }) => isRight)) return null;
-  const from = returnPath[0]?.wanted.name ?? 'the return path';
-  const isStrict = findTag(policy, 'aspf') === 's';
-  if (!isStrict && returnPath.length > 0 && returnPath.every(({ isRight }) => isRight)) return null;
-  const spf = isStrict ? `aspf=s does not take SPF of ${from} for ${wanted.domain}` : `SPF of ${from} is not in place`;
-  const fate = p === 'none' ? 'fails DMARC' : `fails DMARC and meets p=${p}`;
-  return `Mail from ${wanted.domain} ${fate}, because the DKIM record is not in place and ${spf}; publish the DKIM record first.`;
 }

@@ -1,4 +1,5 @@
-import { forbidsNothing, compareAnswer, parseCaa, isDmarc, findTag, parseMx } from './compare-records.ts';
+import { forbidsNothing, compareAnswer, parseCaa, parseMx } from './compare-records.ts';
+import { findTag, isDmarc } from './policy-rules.ts';
 import {
   questionKey,
   listed,

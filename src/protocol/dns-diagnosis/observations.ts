@@ -105,7 +105,7 @@ const REPAIRS: readonly Repair[] = [
   },
 ];
 
-type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'Claim' | 'DMARC';
+type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'Claim' | 'DMARC' | 'TLS-RPT' | 'MTA-STS';
 
 /** A record that a domain's owner was asked to publish. */
 export interface Wanted {

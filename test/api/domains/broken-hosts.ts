@@ -115,7 +115,7 @@ export const BROKEN_HOSTS: BrokenZone[] = [
     of: 'caa',
     breakIt: ({ dns, zone }) => dns.set(zone, 'CAA', ['0 issue "ca.elsewhere.test"', '0 iodef "mailto:a@b.test"']),
     says: ({ zone, name }) =>
-      `The CAA records at ${zone} let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them, not alone at ${name}, which would shut ca.elsewhere.test out there.`,
+      `The CAA records at ${zone} let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for the hosts that point here; add 0 issue "letsencrypt.org" beside them, not alone at ${name}, which would shut ca.elsewhere.test out there.`,
   },
   {
     why: 'a CAA record that forbade the issuer, which the resolver remembers',
@@ -129,7 +129,7 @@ export const BROKEN_HOSTS: BrokenZone[] = [
     of: 'caa',
     breakIt: ({ dns, name }) => dns.set(name, 'CAA', ['0 issue ";"']),
     says: ({ name }) =>
-      `The CAA records at ${name} let nobody issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them.`,
+      `The CAA records at ${name} let nobody issue certificates, so letsencrypt.org makes none for the hosts that point here; add 0 issue "letsencrypt.org" beside them.`,
   },
 ];
 

@@ -138,7 +138,7 @@ describe('a broken zone', () => {
       const ground = await lay();
       await verify(ground.id);
       expect(findRecord(await look(ground.id), ground, 'caa')?.diagnosis).toBe(
-        'The CAA records at rasket.test let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for tracked links; add 0 issue "letsencrypt.org" beside them.',
+        'The CAA records at rasket.test let only ca.elsewhere.test issue certificates, so letsencrypt.org makes none for the hosts that point here; add 0 issue "letsencrypt.org" beside them.',
       );
     } finally {
       dns.forget('rasket.test');

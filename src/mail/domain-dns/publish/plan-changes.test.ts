@@ -44,6 +44,22 @@ describe('planChanges', () => {
     expect(plan({ wanted: [own], seen: [inZone(own)] })).toMatchObject({ inTheWay: [], changes: [] });
   });
 
+  it('reports a conflict for a foreign MTA-STS record although ours exists already', () => {
+    const own = txt('_mta-sts.example', 'v=STSv1; id=1');
+    const foreign = inZone(txt('_mta-sts.example', 'v=STSv1; id=2'));
+    const { inTheWay, changes } = plan({ wanted: [own], ours: [own], seen: [inZone(own), foreign] });
+    expect([inTheWay, changes]).toEqual([[expect.stringContaining('v=STSv1; id=2')], []]);
+  });
+
+  it('leaves a policy of the owner in place of ours', () => {
+    const own = inZone(txt('_dmarc.example', 'v=DMARC1; p=reject; rua=mailto:a@b'));
+    const wanted = [txt('_dmarc.example', 'v=DMARC1; p=none; rua=mailto:c@d')];
+    expect(plan({ wanted, seen: [own] })).toMatchObject({ changes: [], inTheWay: [] });
+    // Ours from before is no policy of the owner.
+    const before = txt('_dmarc.example', 'v=DMARC1; p=none;');
+    expect(plan({ wanted, ours: [before], seen: [inZone(before)] }).changes).toMatchObject([{ action: 'replace' }]);
+  });
+
   it('reports no conflict with our own CNAME that is about to be deleted', () => {
     const old = cname('send.example', 'x.test');
     const { inTheWay, changes } = plan({ wanted: [mx('send.example', 'mx.test')], ours: [old], seen: [inZone(old)] });
@@ -65,6 +81,11 @@ describe('planChanges', () => {
     [txt('a', 'v=DKIM1; k=rsa; p=AAAA'), txt('a', 'p=BBBB'), 'a selector may have only one key'],
     [txt('a', 'v=DKIM1; k=rsa; p=AAAA'), txt('a', 'hello'), undefined],
     [txt('a', 'v=DMARC1; p=none'), txt('a', 'v = DMARC1 ; p=reject'), undefined],
+    [txt('a', 'v=DMARC1; p=none'), cname('a', 'dmarc.vendor.test'), undefined],
+    [txt('a', 'v=TLSRPTv1; rua=mailto:a@b'), txt('a', 'v=TLSRPTv1;rua=mailto:c@d'), undefined],
+    [txt('a', 'v=TLSRPTv1; rua=mailto:a@b'), cname('a', 'reports.vendor.test'), undefined],
+    [txt('a', 'v=STSv1; id=1'), txt('a', 'v=STSv1; id=2'), 'may have only one MTA-STS record'],
+    [txt('a', 'v=STSv1; id=1'), cname('a', 'y'), 'no other record may exist'],
     [mx('a', 'x'), mx('a', 'y', 0), 'mail would be delivered to both servers'],
     [mx('a', 'x'), mx('a', 'X', 99), undefined],
     [mx('a', 'x'), cname('a', 'y'), 'no other record may exist'],

@@ -105,6 +105,8 @@ function checkOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compat
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
   // RFC 1034 §3.6.2: a CNAME excludes other records at its name.
+  // Who sends the name of a report record elsewhere has a policy there, which takes precedence over ours.
+  if (alias && wanted.type === 'TXT' && isOwnersChoice(textKind(wanted.value))) return { kind: 'served' };
   if (alias) return inTheWay(wanted, alias, 'no other record may exist at the name of a CNAME');
   const [first] = here;
   if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME must be the only record at its name');
@@ -121,8 +123,8 @@ function checkMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibil
 }
 
 /**
- * Decides about a text record. A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make
- * both void.
+ * Decides about a text record. A text of another kind does not matter; two records of one kind at one name make both
+ * void.
  */
 function checkText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const kind = textKind(wanted.value);
@@ -130,6 +132,7 @@ function checkText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatib
   if (kind === 'other' || !rival) return { kind: 'free' };
   switch (kind) {
     case 'dmarc':
+    case 'tlsrpt':
       // A policy of the team's own takes precedence over the one we recommend.
       return { kind: 'served' };
     case 'spf':
@@ -143,12 +146,20 @@ function checkText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatib
       );
     case 'dkim':
       return inTheWay(wanted, rival, 'a selector may have only one key');
+    case 'sts':
+      return inTheWay(wanted, rival, 'a name may have only one MTA-STS record');
   }
 }
 
-function textKind(text: string): 'spf' | 'dmarc' | 'dkim' | 'other' {
+const isOwnersChoice = (kind: TextKind): boolean => kind === 'dmarc' || kind === 'tlsrpt';
+
+type TextKind = 'spf' | 'dmarc' | 'tlsrpt' | 'sts' | 'dkim' | 'other';
+
+function textKind(text: string): TextKind {
   if (/^v=spf1(?: |$)/i.test(text)) return 'spf';
   if (/^v\s*=\s*DMARC1\s*(?:;|$)/i.test(text)) return 'dmarc';
+  if (/^v=TLSRPTv1[ \t]*;/.test(text)) return 'tlsrpt';
+  if (/^v=STSv1[ \t]*;/.test(text)) return 'sts';
   // RFC 6376 §3.6.1: the version is optional.
   return /^v\s*=\s*DKIM1\s*;/.test(text) || /(?:^|;)\s*p\s*=/.test(text) ? 'dkim' : 'other';
 }
@@ -164,15 +175,19 @@ const spfTerms = (text: string): string[] =>
     .filter((term) => term !== '' && !/^[-~?+]?all$/.test(term));
 
 /**
- * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even if the wanted one
- * exists already.
+ * Two SPF records of one name permit nothing (RFC 7208 §4.5), and two MTA-STS records are no policy (RFC 8461 §3.1), so
+ * that a foreign one is in the way even if the wanted one exists already.
  */
 function checkRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
-  if (wanted.type !== 'TXT' || textKind(wanted.value) !== 'spf') return { kind: 'free' };
+  const kind = wanted.type === 'TXT' ? textKind(wanted.value) : 'other';
+  if (kind !== 'spf' && kind !== 'sts') return { kind: 'free' };
   const rival = others.find(
-    (other) => other.type === 'TXT' && sameNames(other.name, wanted.name) && textKind(other.value) === 'spf',
+    (other) => other.type === 'TXT' && sameNames(other.name, wanted.name) && textKind(other.value) === kind,
   );
-  return rival ? inTheWay(wanted, rival, 'SPF fails for a name with two SPF records') : { kind: 'free' };
+  if (!rival) return { kind: 'free' };
+  return kind === 'spf'
+    ? inTheWay(wanted, rival, 'SPF fails for a name with two SPF records')
+    : inTheWay(wanted, rival, 'a name may have only one MTA-STS record');
 }
 
 function inTheWay(wanted: PlainRecord, other: PlainRecord, why: string): Compatibility {
