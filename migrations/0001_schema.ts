@@ -275,7 +275,9 @@ create table domains (
   tls_verify integer not null default 0,
   -- When it stopped being verified because its records were gone; null for one that never was, and once it is again.
   lost_at bigint,
-  receiving_lost_at bigint
+  receiving_lost_at bigint,
+  -- The mode of the MTA-STS policy that is served for the domain: off, testing or enforce.
+  mta_sts text not null default 'off'
 );
 -- Who else wants a record, by the names that can want it.
 create index domains_by_name on domains (name);
@@ -288,6 +290,12 @@ create unique index domains_name_held_once on domains (name) where held_at is no
 create index domains_team_id_id_index on domains (team_id, id);
 -- Looked up for every send, and a team has a name once.
 create unique index domains_team_id_name_unique on domains (team_id, name);
+
+-- Until when senders may apply an MTA-STS policy of a mode that has ended; kept by name, because it outlives the domain.
+create table sts_withdrawals (
+  name text primary key,
+  cached_until bigint not null
+);
 
 create table domain_records (
   domain_id ${id} not null,

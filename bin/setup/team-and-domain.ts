@@ -121,7 +121,7 @@ export const haveDomain = (
         const ctx = createCtx(store, teamId);
         if (!row) return { domain: await registerDomain(ctx, { name }), isNew: true };
         await renewRecords(ctx, row);
-        return { domain: presentDomain(row, await listRecords(store.db, row.id)), isNew: false };
+        return { domain: presentDomain(store, row, await listRecords(store.db, row.id)), isNew: false };
       },
       { audit: { action: 'domain.created', details: { name }, about: async () => ({ teamId }) } },
     ),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Store } from '../../platform/store.ts';
 import { CLASSES, toRecordData, zoneEntry, type PlainRecord } from '../../protocol/dns/index.ts';
 import { openProof } from '../domain-claims/index.ts';
-import { isOwnedElsewhere, listRecords, findDomain } from '../domains/index.ts';
+import { isOwnedElsewhere, listRecords, findDomain, recordsOfAbsent } from '../domains/index.ts';
 import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
@@ -55,8 +55,8 @@ export async function findInheritance(
 }
 
 /**
- * Returns the records that a domain has to publish now: none once it is gone or its name belongs to another team, and
- * only the proof while it claims that name.
+ * Returns the records that a domain has to publish now: none once its name belongs to another team, only the proof while
+ * it claims that name, and once it is gone only those that withdraw its MTA-STS policy.
  */
 export async function wantedRecords(
   store: Store,
@@ -66,8 +66,8 @@ export async function wantedRecords(
     const proof = await openProof(store, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }
-  const records = await listRecords(store.db, domain.id);
-  return records.map(({ name, type, value, priority }) => ({ name, type, value, priority }));
+  const records = [...(await listRecords(store.db, domain.id)), ...(await recordsOfAbsent(store, domain))];
+  return records.map(({ name, type, value, priority = null }) => ({ name, type, value, priority }));
 }
 
 /** Changes whenever something has to be published or removed. */

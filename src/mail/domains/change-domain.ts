@@ -15,13 +15,14 @@ import {
   saveRecords,
   readFormerSubdomains,
   deleteDomainRows,
-  listRecords,
   type DomainChange,
 } from './domains.store.ts';
 import { isSameRecord, type DomainRow, type RecordRow } from './domain-rows.ts';
 import { keepKnownStatus, expectedRecords, findCheck, returnPathClash, type RecordCheck } from './domain-records.ts';
 import { mustFitDns, type DomainPatch } from './register-domain.ts';
-import { presentDomainEvent } from './present.ts';
+import { presentDomainEvent, presentWithdrawal } from './present.ts';
+import { cachedUntilAfter, mustAllowEnforcing, mustAllowMode, withdrawnUntil } from './mta-sts.ts';
+import { saveWithdrawal } from './mta-sts.store.ts';
 import { stateAfter } from './save-checks.ts';
 
 /** Mail with the old host is read for weeks; after three months hardly anybody opens it again. */
@@ -41,18 +42,25 @@ function formerSubdomainsAfter(before: DomainRow, label: string | undefined, now
 /** Deletes data of features that is useless without its domain. */
 export const deleteOfDomain = defineHook<(tx: Executor, ctx: Ctx, domainId: string) => Promise<void>>('deleteOfDomain');
 
-/** Deletes a domain. Sent emails are kept; queued ones cannot be signed any more and fail when their turn comes. */
-export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'domain'; id: string; deleted: true }> {
+/**
+ * Deletes a domain. Sent emails are kept; queued ones cannot be signed any more and fail when their turn comes. Its
+ * MTA-STS policy is withdrawn.
+ */
+export async function deleteDomain(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
-  await store.db.tx(async (tx) => {
+  const now = store.clock.now();
+  const until = await store.db.tx(async (tx) => {
     const domain = await lockDomain(tx, teamId, id);
     if (!domain) throw notFound('Domain');
-    const data = presentDomainEvent(domain, await listRecords(tx, id));
+    const records = await recordsToCheck(tx, id);
+    const after = await changeStsMode(store, tx, domain, { ...domain, mta_sts: 'off' }, records);
+    const data = presentDomainEvent(domain, records);
     await deleteOfDomain.call(tx, ctx, id);
     await deleteDomainRows(tx, id);
-    await recordEvents(tx, store.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: store.clock.now() }]);
+    await recordEvents(tx, store.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: now }]);
+    return withdrawnUntil(after, now);
   });
-  return { object: 'domain', id, deleted: true };
+  return { object: 'domain' as const, id, deleted: true as const, ...presentWithdrawal(until) };
 }
 
 /** A change that the present state of the domain permits, with the records that it adds. */
@@ -64,13 +72,15 @@ interface PlannedChange {
 
 /** Returns undefined if nothing is to be changed. */
 export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Promise<PlannedChange | undefined> {
-  const change = toChange(input);
   const before = await findDomain(ctx.store.db, ctx.teamId, id);
   if (!before) throw notFound('Domain');
+  const change = toChange(input);
   if (Object.keys(change).length === 0) return undefined;
-  const after = { ...before, ...change };
+  const after = withChange(before, change);
   mustBePossible(after, change);
-  return { change, before, after };
+  const records = await recordsToCheck(ctx.store.db, id);
+  mustAllowChange(before, after, records);
+  return { change, before, after: { ...after, sts_cached_until: cachedUntilOf(ctx.store, before, after, records) } };
 }
 
 /** Returns the records that a domain is about to require in addition. */
@@ -86,20 +96,26 @@ export async function recordsAdded(store: Store, domain: DomainRow): Promise<Rec
 }
 
 /**
- * Makes a planned change. `checks` holds the DNS results for the records that it adds, as far as they were looked up.
+ * Makes a planned change, and returns the domain. `checks` holds the DNS results for the records that it adds, as far as
+ * they were looked up.
  */
 export async function changeDomain(
   ctx: Ctx,
   id: string,
-  change: DomainChange,
+  planned: DomainChange,
   checks: readonly RecordCheck[],
-): Promise<void> {
+): Promise<DomainRow> {
   const { store, teamId } = ctx;
-  await store.db.tx(async (tx) => {
+  return store.db.tx(async (tx) => {
     const locked = await lockDomain(tx, teamId, id);
     if (!locked) throw notFound('Domain');
     // Another request may have changed it meanwhile.
-    mustBePossible({ ...locked, ...change }, change);
+    const wished = withChange(locked, planned);
+    mustBePossible(wished, planned);
+    const stored = await recordsToCheck(tx, id);
+    mustAllowChange(locked, wished, stored);
+    const { sts_cached_until } = await changeStsMode(store, tx, locked, wished, stored);
+    const change = { ...planned, mta_sts: wished.mta_sts };
     const former = formerSubdomainsAfter(locked, change.tracking_subdomain, store.clock.now());
     await saveSettings(
       tx,
@@ -107,10 +123,11 @@ export async function changeDomain(
       id,
       former === undefined ? change : { ...change, former_tracking_subdomains: former },
     );
-    const after = await applyChange(store, tx, locked, change, checks);
+    const after = await applyChange(store, tx, { ...locked, sts_cached_until }, change, checks);
     const data = presentDomainEvent(after.domain, after.records);
     const at = store.clock.now();
     await recordEvents(tx, store.ids, [{ teamId, type: 'domain.updated', subjectId: id, data, at }]);
+    return after.domain;
   });
 }
 
@@ -127,9 +144,43 @@ function toChange(input: DomainPatch): DomainChange {
   if (input.tls !== undefined) change.tls = input.tls;
   if (input.tls_verify !== undefined) change.tls_verify = input.tls_verify ? 1 : 0;
   if (input.tracking_subdomain !== undefined) change.tracking_subdomain = input.tracking_subdomain.toLowerCase();
+  if (input.mta_sts !== undefined) change.mta_sts = input.mta_sts;
   if (capabilities.sending !== undefined) change.sending = capabilities.sending;
   if (capabilities.receiving !== undefined) change.receiving = capabilities.receiving;
   return change;
+}
+
+/** Applies a change to a domain. Without receiving there is no policy, unless the change asks for one by mistake. */
+function withChange(before: DomainRow, change: DomainChange): DomainRow {
+  const after = { ...before, ...change };
+  const ends = after.receiving !== 'enabled' && change.mta_sts === undefined;
+  return ends ? { ...after, mta_sts: 'off' } : after;
+}
+
+function mustAllowChange(before: DomainRow, after: DomainRow, records: readonly RecordRow[]): void {
+  mustAllowMode(after);
+  if (after.mta_sts === 'enforce' && before.mta_sts !== 'enforce') mustAllowEnforcing(before.mta_sts, records);
+}
+
+const cachedUntilOf = (
+  store: Store,
+  before: DomainRow,
+  after: DomainRow,
+  records: readonly RecordRow[],
+): number | null =>
+  before.mta_sts === after.mta_sts ? before.sts_cached_until : cachedUntilAfter(store, before, records);
+
+/** Records until when senders may apply the former policy, if the mode changes, and returns the resulting domain. */
+async function changeStsMode(
+  store: Store,
+  tx: Executor,
+  before: DomainRow,
+  after: DomainRow,
+  records: readonly RecordRow[],
+): Promise<DomainRow> {
+  const until = cachedUntilOf(store, before, after, records);
+  if (until !== null && until !== before.sts_cached_until) await saveWithdrawal(tx, before.name, until);
+  return { ...after, sts_cached_until: until };
 }
 
 function mustBePossible(after: DomainRow, change: DomainChange): void {

@@ -29,7 +29,7 @@ export async function rotateDkim(ctx: Ctx, id: string) {
   if (!domain) throw notFound('Domain');
   const rotated = await beginRotation(store, domain);
   if (!rotated) throw notFound('Domain');
-  return presentDomain(rotated.row, rotated.records);
+  return presentDomain(store, rotated.row, rotated.records);
 }
 
 /** Returns undefined if the domain is gone. */
@@ -105,7 +105,7 @@ export async function regenerateDkim(ctx: Ctx, id: string, input: { key_bits: Rs
     const data = presentDomainEvent(after.row, after.records);
     const at = store.clock.now();
     await recordEvents(tx, store.ids, [{ teamId, type: 'domain.updated', subjectId: id, data, at }]);
-    return presentDomain(after.row, after.records);
+    return presentDomain(store, after.row, after.records);
   });
 }
 

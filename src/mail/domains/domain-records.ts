@@ -13,6 +13,7 @@ import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import { dkimPublicRecord } from '../../protocol/dkim/index.ts';
+import { stsRecords } from './mta-sts.ts';
 
 export const RSA_BITS = 2048;
 const SEALED_FOR = 'dkim private key';
@@ -80,10 +81,12 @@ export function expectedRecords(store: Store, domain: DomainRow, keys: readonly 
     ...returnPathRecords(store, domain),
     ...(domain.receiving === 'enabled' ? [receivingRecord(store, domain)] : []),
     ...trackingRecords(store.config, domain),
+    ...authorityRecords(store.config, domain),
     ...BESIDE.flatMap((status) => keys.filter((key) => key.status === status && !isMain(key))).map((key) =>
       dkimRecord(store, domain, key),
     ),
     { record: 'DMARC', name: `_dmarc.${domain.name}`, type: 'TXT', value: store.config.domains.dmarc, required: 0 },
+    ...stsRecords(store, domain),
   ];
   return records.map((record, position) => ({
     priority: null,
@@ -168,21 +171,26 @@ export const findCheck = (checks: readonly RecordCheck[], record: RecordRow): Re
   checks.find((check) => isSameRecord(check.record, record));
 
 /**
- * The tracking host, which the domain's owner points to us, and permission for an authority to certify it. Nothing else
- * of the domain depends on them: while they are not published, mail is sent without tracking.
+ * The tracking host, which the domain's owner points to us. Nothing else of the domain depends on it: while it is not
+ * published, mail is sent without tracking.
  */
 function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   if (!domain.open_tracking && !domain.click_tracking) return [];
   const value = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
   const name = `${domain.tracking_subdomain}.${domain.name}`;
+  return [{ record: 'Tracking', name, type: 'CNAME', value, required: 0 }];
+}
+
+/** Permission for an authority to certify the tracking host and the host of the MTA-STS policy. */
+function authorityRecords({ tracking }: Config, domain: DomainRow): WantedRecord[] {
+  if (!domain.open_tracking && !domain.click_tracking && domain.mta_sts === 'off') return [];
   return [
-    { record: 'Tracking', name, type: 'CNAME', value, required: 0 },
     // RFC 8659 §3: the record that forbids is at a parent name, and a CNAME excludes a CAA record at its own name.
     {
       record: 'TrackingCAA',
       name: domain.name,
       type: 'CAA',
-      value: `0 issue "${config.tracking.caa_issuer}"`,
+      value: `0 issue "${tracking.caa_issuer}"`,
       required: 0,
     },
   ];

@@ -8,7 +8,7 @@ export type DomainStatus =
   | 'partially_failed'
   | 'failed';
 export type RecordStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
-export type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'DMARC';
+export type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'DMARC' | 'TLS-RPT' | 'MTA-STS';
 /** Only active keys sign. An incoming one waits until its record is seen; a retiring one is still published. */
 export type KeyStatus = 'active' | 'incoming' | 'retiring';
 
@@ -54,6 +54,12 @@ export interface DomainRow {
    */
   lost_at: number | null;
   receiving_lost_at: number | null;
+  mta_sts: 'off' | 'testing' | 'enforce';
+  /**
+   * Time until which senders may apply an MTA-STS policy of a mode that has ended; null if there was none. Kept by name
+   * in a table of its own, and null for a copy whose name another team owns.
+   */
+  sts_cached_until: number | null;
 }
 
 export interface RecordRow {

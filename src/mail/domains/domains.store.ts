@@ -151,7 +151,13 @@ const DOMAIN_COLUMNS = [
   'receiving_failing_since',
   'lost_at',
   'receiving_lost_at',
+  'mta_sts',
 ] as const;
+
+/** The columns of a domain, with the end of former MTA-STS policies of its name; used with `domains d`. */
+const WHOLE = `d.*, (select w.cached_until from sts_withdrawals w where w.name = d.name and not exists (
+    select 1 from domains o where o.name = d.name and o.team_id <> d.team_id and o.held_at is not null
+  )) as sts_cached_until`;
 
 export async function insertDomain(
   tx: Executor,
@@ -165,15 +171,15 @@ export async function insertDomain(
 }
 
 export const findDomain = (db: Executor, teamId: string, id: string): Promise<DomainRow | undefined> =>
-  db.get<DomainRow>('select * from domains where team_id = ? and id = ?', [teamId, id]);
+  db.get<DomainRow>(`select ${WHOLE} from domains d where d.team_id = ? and d.id = ?`, [teamId, id]);
 
 export const findDomainByName = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
-  db.get<DomainRow>('select * from domains where team_id = ? and name = ?', [teamId, name]);
+  db.get<DomainRow>(`select ${WHOLE} from domains d where d.team_id = ? and d.name = ?`, [teamId, name]);
 
 /** Reads a domain and locks it to the end of the transaction, so that decisions about it stay valid until then. */
 export function lockDomain(tx: Executor, teamId: string, id: string): Promise<DomainRow | undefined> {
-  const lock = tx.dialect === 'pg' ? 'for update' : '';
-  return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${lock}`, [teamId, id]);
+  const lock = tx.dialect === 'pg' ? 'for update of d' : '';
+  return tx.get<DomainRow>(`select ${WHOLE} from domains d where d.team_id = ? and d.id = ? ${lock}`, [teamId, id]);
 }
 
 /** Reports whether another team owns this name, without disclosing which. */
@@ -261,6 +267,7 @@ export type DomainChange = Partial<
     | 'former_tracking_subdomains'
     | 'sending'
     | 'receiving'
+    | 'mta_sts'
   >
 >;
 
@@ -281,7 +288,7 @@ export async function deleteDomainRows(tx: Executor, id: string): Promise<void> 
 /** Lists domains that need a look-up, least recently checked first. */
 export const domainsToSweep = (db: Executor, checkedBefore: number, limit: number): Promise<DomainRow[]> =>
   db.all<DomainRow>(
-    'select * from domains where coalesce(checked_at, 0) < ? order by coalesce(checked_at, 0), id limit ?',
+    `select ${WHOLE} from domains d where coalesce(d.checked_at, 0) < ? order by coalesce(d.checked_at, 0), d.id limit ?`,
     [checkedBefore, limit],
   );
 
@@ -398,12 +405,15 @@ export const readFormerSubdomains = (row: Pick<DomainRow, 'former_tracking_subdo
 
 /** Finds the verified copy of a name that belongs to another team; there is one at the most. */
 export const findOwner = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
-  db.get<DomainRow>('select * from domains where name = ? and held_at is not null and team_id <> ?', [name, teamId]);
+  db.get<DomainRow>(`select ${WHOLE} from domains d where d.name = ? and d.held_at is not null and d.team_id <> ?`, [
+    name,
+    teamId,
+  ]);
 
 /** Finds the same copy and locks it to the end of the transaction. */
 export function lockOwner(tx: Executor, teamId: string, name: string): Promise<DomainRow | undefined> {
-  const lock = tx.dialect === 'pg' ? 'for update' : '';
-  const sql = `select * from domains where name = ? and held_at is not null and team_id <> ? ${lock}`;
+  const lock = tx.dialect === 'pg' ? 'for update of d' : '';
+  const sql = `select ${WHOLE} from domains d where d.name = ? and d.held_at is not null and d.team_id <> ? ${lock}`;
   return tx.get<DomainRow>(sql, [name, teamId]);
 }
 

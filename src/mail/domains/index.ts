@@ -56,4 +56,6 @@ export {
 } from './domains.store.ts';
 export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, RecordStatus } from './domain-rows.ts';
 export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
-export { presentDomain } from './present.ts';
+export { presentDomain, presentWithdrawal } from './present.ts';
+export { findServedPolicy, policyHostTarget, recordsOfAbsent, withdrawnUntil } from './mta-sts.ts';
+export { forgetWithdrawals, policyHosts } from './mta-sts.store.ts';

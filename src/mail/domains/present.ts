@@ -1,10 +1,12 @@
+import type { Store } from '../../platform/store.ts';
 import type { DomainData } from '../events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
 import type { RecordCheck } from './domain-records.ts';
 import { listedRecords } from './domains.store.ts';
+import { withdrawnUntil } from './mta-sts.ts';
 
-export function presentDomainItem(row: DomainRow) {
+export function presentDomainItem(row: Omit<DomainRow, 'sts_cached_until'>) {
   return {
     id: row.id,
     name: row.name,
@@ -17,8 +19,13 @@ export function presentDomainItem(row: DomainRow) {
   };
 }
 
+/** Tells the caller until when the former MTA-STS policy is being withdrawn, and its records have to stay. */
+export const presentWithdrawal = (until: number | undefined): { mta_sts_ends_at?: string } =>
+  until === undefined ? {} : { mta_sts_ends_at: isoTime(until) };
+
 /** Presents a domain. Only a check that was made for this response has diagnoses. */
 export function presentDomain(
+  { clock }: Pick<Store, 'clock'>,
   row: DomainRow,
   records: readonly RecordRow[],
   findCheck?: (record: RecordRow) => RecordCheck | undefined,
@@ -29,6 +36,8 @@ export function presentDomain(
     tracking_subdomain: row.tracking_subdomain,
     tls: row.tls,
     tls_verify: row.tls_verify === 1,
+    mta_sts: row.mta_sts,
+    ...presentWithdrawal(withdrawnUntil(row, clock.now())),
     records: listedRecords(records).map((record) => ({
       ...presentRecord(record),
       diagnosis: findCheck?.(record)?.diagnosis ?? null,
@@ -64,7 +73,7 @@ function presentRecord(record: RecordRow) {
   };
 }
 
-function deriveSending(row: DomainRow) {
+function deriveSending(row: Pick<DomainRow, 'sending' | 'verified_at'>) {
   if (row.sending === 'disabled') return 'disabled' as const;
   return row.verified_at === null ? ('pending' as const) : ('verified' as const);
 }
@@ -73,7 +82,7 @@ function deriveSending(row: DomainRow) {
  * Returns the state of receiving. An MX record alone does not show whose domain it is: it counts only if the name is
  * verified.
  */
-function deriveReceiving(row: DomainRow) {
+function deriveReceiving(row: Pick<DomainRow, 'receiving' | 'receiving_verified_at' | 'verified_at'>) {
   if (row.receiving !== 'enabled') return row.receiving;
   return row.receiving_verified_at === null || row.verified_at === null ? ('pending' as const) : ('verified' as const);
 }

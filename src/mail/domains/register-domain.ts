@@ -10,6 +10,7 @@ import type { RecordRow, DkimKeyRow, DomainRow } from './domain-rows.ts';
 import { countDomains, findDomainByName, isOwnedElsewhere, insertDomain } from './domains.store.ts';
 import { presentDomain, presentDomainEvent } from './present.ts';
 import { returnPathClash, newDkimKeys, expectedRecords } from './domain-records.ts';
+import { mustAllowEnforcing, mustAllowMode } from './mta-sts.ts';
 import { recordEvents } from '../events/index.ts';
 import type { Region } from '../../contract/index.ts';
 
@@ -19,11 +20,13 @@ export async function registerDomain(ctx: Ctx, input: NewDomain) {
   const name = readDomainName(input.name);
   // Checked twice: now, because making a key takes long, and in the transaction, because of concurrent requests.
   await mustBeAddable(store, store.db, teamId, name);
+  if (input.mta_sts === 'enforce') mustAllowEnforcing('off', []);
   const made = await composeDomain(store, teamId, name, input);
   mustBeOfUse(made.row, 'sending');
   mustFitDns(made.records);
   const clash = returnPathClash(made.row);
   if (clash) throw clash;
+  mustAllowMode(made.row);
   try {
     await store.db.tx(async (tx) => {
       await mustBeAddable(store, tx, teamId, name);
@@ -32,7 +35,7 @@ export async function registerDomain(ctx: Ctx, input: NewDomain) {
   } catch (error) {
     throw isUniqueViolation(error) ? registeredAlready(name) : error;
   }
-  return presentDomain(made.row, made.records);
+  return presentDomain(store, made.row, made.records);
 }
 
 export function readDomainName(text: string): string {
@@ -86,12 +89,13 @@ export interface NewDomain {
   custom_return_path?: string;
   tls?: 'opportunistic' | 'enforced';
   tls_verify?: boolean;
+  mta_sts?: DomainRow['mta_sts'];
   capabilities?: { sending?: 'enabled' | 'disabled'; receiving?: 'enabled' | 'disabled' };
 }
 
 export type DomainPatch = Pick<
   NewDomain,
-  'open_tracking' | 'click_tracking' | 'tls' | 'tls_verify' | 'tracking_subdomain' | 'capabilities'
+  'open_tracking' | 'click_tracking' | 'tls' | 'tls_verify' | 'tracking_subdomain' | 'mta_sts' | 'capabilities'
 > & { confirm_replace_mx?: boolean };
 
 /**
@@ -162,6 +166,8 @@ export async function composeDomain(
     receiving_failing_since: null,
     lost_at: null,
     receiving_lost_at: null,
+    mta_sts: input.mta_sts ?? 'off',
+    sts_cached_until: null,
   };
   const keys = await newDkimKeys(store, id);
   return { row, records: expectedRecords(store, row, keys), keys };

@@ -10,11 +10,13 @@ import {
   saveSettings,
   saveState,
   forgetAsking,
-  listRecords,
+  lockDomain,
   recordsToCheck,
   saveRecords,
 } from './domains.store.ts';
 import type { DkimKeyRow, DomainRow } from './domain-rows.ts';
+import { cachedUntilAfter } from './mta-sts.ts';
+import { saveWithdrawal } from './mta-sts.store.ts';
 import { deriveDomainStatus } from './domain-state.ts';
 import { presentDomainEvent } from './present.ts';
 
@@ -60,6 +62,9 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
     first_checked_at: owner.first_checked_at ?? now,
     // Its MX record is at the same name as the next owner's.
     receiving: owner.receiving === 'enabled' ? 'disabled' : owner.receiving,
+    // The next owner withdraws the policy, which senders may apply for a while.
+    mta_sts: 'off',
+    sts_cached_until: null,
     receiving_since: null,
     receiving_verified_at: null,
     receiving_failing_since: null,
@@ -69,6 +74,8 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
   };
   after.status = deriveDomainStatus(after);
   const before = await recordsToCheck(tx, owner.id);
+  const cachedUntil = cachedUntilAfter(store, owner, before);
+  if (cachedUntil !== null) await saveWithdrawal(tx, owner.name, cachedUntil);
   const records = keepKnownStatus(expectedRecords(store, after, off.keys), before);
   const keys = await listDkimKeys(tx, owner.id);
   await deleteKeys(
@@ -76,7 +83,7 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
     keys.map((key) => key.id),
   );
   await insertKeys(tx, off.keys);
-  await saveSettings(tx, owner.team_id, owner.id, { receiving: after.receiving });
+  await saveSettings(tx, owner.team_id, owner.id, { receiving: after.receiving, mta_sts: 'off' });
   await saveState(tx, after);
   await saveRecords(tx, owner.id, before, records);
   const data = presentDomainEvent(after, records);
@@ -95,8 +102,13 @@ export async function takeName(store: Store, tx: Executor, domain: DomainRow): P
   after.status = deriveDomainStatus(after);
   await saveState(tx, after);
   await forgetAsking(tx, domain.id);
-  if (after.status === domain.status) return;
-  const data = presentDomainEvent(after, await listRecords(tx, domain.id));
+  const stored = await recordsToCheck(tx, domain.id);
+  // The owner before may have left a policy to withdraw.
+  const current = (await lockDomain(tx, domain.team_id, domain.id)) ?? after;
+  const records = keepKnownStatus(expectedRecords(store, current, await listDkimKeys(tx, domain.id)), stored);
+  await saveRecords(tx, domain.id, stored, records);
+  if (after.status === domain.status && records.length === stored.length) return;
+  const data = presentDomainEvent(after, records);
   await recordEvents(tx, store.ids, [
     { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
   ]);

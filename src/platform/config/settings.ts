@@ -190,6 +190,11 @@ const sections = {
     verify_seconds: integer({ min: 0, max: 3600, ...seconds }),
     sweep: text('a cron expression of five fields in UTC, such as */30 * * * *', isFiveFieldCron),
   },
+  mta_sts: {
+    host: text('a host name, or one with {host} in it, such as mta-sts.{host}', isHostTemplate),
+    testing_max_age: integer({ min: 60, max: 31_557_600, ...seconds }),
+    enforce_max_age: integer({ min: 86_400, max: 31_557_600, ...seconds }),
+  },
   tracking: {
     host: text('a host name, or one with {host} in it, such as links.{host}', isHostTemplate),
     scheme: oneOf(['https', 'http']),

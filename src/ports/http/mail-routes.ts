@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readClick, createLinkHosts, readOpening, toHostName, type Tracking } from '../../features/tracking/index.ts';
+import { findServedPolicy } from '../../mail/domains/index.ts';
 import type { World } from '../../platform/world.ts';
 import { isMachineFetch } from '../../protocol/machine-opens.ts';
 import type { TrackedMail } from '../../protocol/track-links/index.ts';
@@ -93,6 +94,45 @@ export function createTrackingRoutes(
     });
   };
 }
+
+const POLICY_PATH = /^\/\.well-known\/mta-sts\.txt(?:\?|$)/;
+
+/**
+ * Serves the MTA-STS policies of domains that receive here, each at the policy host of its domain (RFC 8461 §3.3);
+ * returns false to leave a request to the API. The servers that ask have no key.
+ */
+export function createPolicyRoute(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const requestedHost = createRequestedHost(world.config.http.trusted_proxies);
+  return (request, response) => {
+    const { url = '', method, headers } = request;
+    if (!POLICY_PATH.test(url) || (headers.host === undefined && request.httpVersion !== '1.0')) return false;
+    const answer = (status: number, text: string, more: object = {}): void => {
+      const head = { ...POLICY_HEADERS, 'content-length': Buffer.byteLength(text), ...more };
+      response.writeHead(status, head).end(method === 'HEAD' ? undefined : text);
+    };
+    if (method !== 'GET' && method !== 'HEAD') {
+      answer(405, 'A policy can only be read.\n', { allow: 'GET, HEAD' });
+      return true;
+    }
+    findServedPolicy(world, toHostName(requestedHost(request))).then(
+      (policy) =>
+        policy === undefined ? answer(404, 'No MTA-STS policy is served at this host.\n') : answer(200, policy),
+      (error: unknown) => {
+        world.log.error({ err: error }, 'an MTA-STS policy could not be read');
+        answer(503, 'Try again later.\n');
+      },
+    );
+    return true;
+  };
+}
+
+/** A policy counts for as long as it says, and the record in DNS announces the next one. */
+const POLICY_HEADERS = {
+  'content-type': 'text/plain; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex, nofollow',
+};
 
 const EVERY_IMAGE = {
   'x-content-type-options': 'nosniff',

@@ -27,7 +27,7 @@ import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/in
 import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createChallengeRoute } from './secure-ports.ts';
 import { openAdditionalPorts, type SecureParts } from './additional-ports.ts';
-import { createImageRoutes, createTrackingRoutes } from './mail-routes.ts';
+import { createImageRoutes, createPolicyRoute, createTrackingRoutes } from './mail-routes.ts';
 import { createLastAnswers, createLingeringClose, endSlowUploads, createUnreadAnswers } from './slow-clients.ts';
 import { createMetricsRoute } from './metrics.ts';
 
@@ -190,6 +190,7 @@ function createPublicRoutes(world: World, { tracking, unknownProxy }: HttpParts)
     createTrackingRoutes(world, tracking),
     createMetricsRoute(world),
     createImageRoutes(world),
+    createPolicyRoute(world),
     createPreferencePages(world),
     createPlaygroundPages(world),
   ];

@@ -247,10 +247,10 @@ async function finalize(on: OrderInProgress, url: string, csr: string): Promise<
   }
 }
 
-/** Tracking hosts are in the zones of customers: we write only into our own zone, and theirs point here. */
+/** The names of customers are in their zones: we write only into our own zone, and theirs point here. */
 const chooseChallengeType = ({ world, row }: OrderInProgress): ChallengeType => {
   const { challenge } = world.config.acme;
-  return challenge === 'dns-01' && row.kind === 'tracking' ? 'http-01' : challenge;
+  return challenge === 'dns-01' && row.kind !== 'host' ? 'http-01' : challenge;
 };
 
 async function prove(on: OrderInProgress, url: string): Promise<void> {

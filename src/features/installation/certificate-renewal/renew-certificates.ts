@@ -14,6 +14,7 @@ import {
   renewSooner,
   type CertificateRow,
 } from '../certificates/certificates.store.ts';
+import { policyHostTarget } from '../../../mail/domains/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { forgetAccount, openAccount, createAuthority, type Account, type Authority } from './certificate-authority.ts';
 import {
@@ -170,10 +171,13 @@ async function renew(world: World, { authority, row, owner, stopping }: Leased) 
 const backOff = ({ random }: World, failures: number): number =>
   Math.round(Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 20)) * (1 + random() / 4));
 
-/** Throws if a tracking host, which is a name of a customer, no longer points here; it is then not ordered. */
+/** Throws if a name of a customer, such as a tracking host, no longer points here; it is then not ordered. */
 async function mustLeadHere({ config, resolver }: World, { kind, name }: CertificateRow): Promise<void> {
   if (kind === 'host') return;
-  const wanted = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
+  const wanted =
+    kind === 'mta_sts'
+      ? policyHostTarget(config)
+      : config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
   const answer = await resolver.cname(name);
   if (answer.kind === 'failed') throw new AcmeFault(`where ${name} leads could not be looked up: ${answer.reason}`);
   if (answer.kind !== 'found' || !answer.records.includes(wanted))

@@ -3,7 +3,8 @@ import type { Executor } from '../../../platform/db/index.ts';
 export interface CertificateRow {
   id: string;
   name: string;
-  kind: 'host' | 'tracking';
+  /** Hosts of tracked links and of MTA-STS policies are names of customers, which point here. */
+  kind: 'host' | 'tracking' | 'mta_sts';
   /** Sorted and separated by blanks. */
   names: string;
   chain: string | null;

@@ -4,7 +4,7 @@ import type { Store } from '../../../platform/store.ts';
 import * as store from './certificates.store.ts';
 import { allCertificates, makeDue, certificateById, type CertificateRow } from './certificates.store.ts';
 import type { Config } from '../../../platform/config/index.ts';
-import { trackingHosts } from '../../../mail/domains/index.ts';
+import { policyHosts, trackingHosts } from '../../../mail/domains/index.ts';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Secrets, SealedColumn } from '../../../platform/secrets/index.ts';
 
@@ -111,7 +111,7 @@ export async function renewCertificates(
 
 interface Wanted {
   name: string;
-  kind: 'host' | 'tracking';
+  kind: CertificateRow['kind'];
   names: readonly string[];
 }
 
@@ -141,8 +141,12 @@ export async function keepWanted(ctx: Store): Promise<void> {
   const own = hostNames(config);
   const wanted: Wanted[] = [{ name: own[0] ?? '', kind: 'host', names: own.toSorted() }];
   if (config.acme.tracking_hosts) {
-    for (const name of await trackingHosts(db)) {
-      if (!own.includes(name)) wanted.push({ name, kind: 'tracking', names: [name] });
+    const pointed = [
+      ...(await trackingHosts(db)).map((name) => ({ name, kind: 'tracking' as const })),
+      ...(await policyHosts(db, now)).map((name) => ({ name, kind: 'mta_sts' as const })),
+    ];
+    for (const { name, kind } of pointed) {
+      if (!own.includes(name)) wanted.push({ name, kind, names: [name] });
     }
   }
   const present = new Map((await store.knownCertificates(db)).map((row) => [row.name, row]));

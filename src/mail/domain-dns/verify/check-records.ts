@@ -104,7 +104,7 @@ function toAnswer<T>(lookup: Lookup<T>, toTexts: (records: T) => string[]): Answ
   return { kind: 'found', records: toTexts(lookup.records), aliases: [] };
 }
 
-/** RFC 8659 §3: the nearest name upwards that has CAA records decides, and the tracking host is its alias's first. */
+/** RFC 8659 §3: the nearest name upwards that has CAA records decides, and a host that points here is its alias's first. */
 async function checkCaa(
   world: World,
   wanted: Wanted,
@@ -112,7 +112,7 @@ async function checkCaa(
   options: CheckOptions,
   hurried: Hurry,
 ): Promise<CheckedRecord> {
-  const hosts = records.filter(({ record }) => record === 'Tracking').map(({ name }) => name);
+  const hosts = records.filter(({ type }) => type === 'CNAME').map(({ name }) => name);
   const issuer = /"([^";]*)/.exec(wanted.value)?.[1]?.trim() ?? '';
   for (const name of [...hosts, wanted.domain, ...parents(wanted.domain)]) {
     const there = { ...wanted, name };

@@ -20,6 +20,9 @@ import {
   findCheck,
   isVerifiedWithoutDns,
   presentDomain,
+  presentWithdrawal,
+  withdrawnUntil,
+  forgetWithdrawals,
   recordStatusAfter,
   listRecords,
   changeDomain,
@@ -45,6 +48,7 @@ export async function sweepDomains(world: World): Promise<number> {
   if (world.config.delivery.capture) return 0;
   const began = world.clock.now();
   let swept = 0;
+  await forgetWithdrawals(world.db, began);
   for (;;) {
     const domains = await domainsToSweep(world.db, began, BATCH);
     let passed = 0;
@@ -106,14 +110,10 @@ async function verifyAtOnce(ctx: Ctx<World>, made: { id: string }) {
 const CONFIRM_LATER =
   'register the domain without receiving; if you want to replace the MX, enable receiving afterwards with confirm_replace_mx.';
 
-export async function updateDomain(
-  ctx: Ctx<World>,
-  id: string,
-  input: DomainPatch,
-): Promise<{ object: 'domain'; id: string }> {
+export async function updateDomain(ctx: Ctx<World>, id: string, input: DomainPatch) {
   const { store: world } = ctx;
   const planned = await planChange(ctx, id, input);
-  if (!planned) return { object: 'domain', id };
+  if (!planned) return { object: 'domain' as const, id };
   const { change, before, after } = planned;
   if (change.receiving === 'enabled' && before.receiving !== 'enabled') {
     await mustFreeMx(world, before.name, input.confirm_replace_mx ?? false, CONFIRM);
@@ -122,8 +122,8 @@ export async function updateDomain(
   // Query before anything is locked; a domain that is not verified waits for its verification.
   const isAsked = after.checked_at !== null && added.length > 0;
   const checks = isAsked ? await checkRecords(world, after, added, { cache: false }) : [];
-  await changeDomain(ctx, id, change, checks);
-  return { object: 'domain', id };
+  const changed = await changeDomain(ctx, id, change, checks);
+  return { object: 'domain' as const, id, ...presentWithdrawal(withdrawnUntil(changed, world.clock.now())) };
 }
 
 const CONFIRM = 'to receive it here instead, send confirm_replace_mx: true.';
@@ -140,10 +140,11 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   // A look-up before anything is published makes resolvers cache that it does not exist: the first look-up is that of
   // verify.
   if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
-    return presentDomain(domain, records);
+    return presentDomain(world, domain, records);
   }
   const checks = await checkRecords(world, domain, records, { cache: true, diagnose: true });
   return presentDomain(
+    world,
     domain,
     records.map((record) => {
       const verdict = findCheck(checks, record)?.verdict ?? 'unknown';
