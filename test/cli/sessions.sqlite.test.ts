@@ -8,7 +8,7 @@ import { readSession, replay } from './session.ts';
 const folder = path.join(import.meta.dirname, 'sessions');
 const WIDTHS = [60, 80, 100, 160];
 /** Whole, however wide. */
-const TO_BE_COPIED = /^ *(v=DKIM1|rasket )/;
+const TO_BE_COPIED = /^ *(v=DKIM1|v=DMARC1|rasket )/;
 
 describe('the command line against a development server', () => {
   const desk = new Desk();

@@ -99,6 +99,45 @@ describePeers('with BIND,', ['named', 'nsupdate', 'dig', 'named-checkzone'], () 
     expect(await bind.dump(ZONE)).toEqual(before);
   });
 
+  test('a domain that receives publishes MTA-STS, follows its mode, and leaves policies of the owner in place', async () => {
+    const before = await bind.dump(ZONE);
+    const team = await scene.team();
+    const name = 'sts.example.com';
+    const own = [
+      `_dmarc.${name}. 60 IN TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.net"`,
+      `_smtp._tls.${name}. 60 IN CNAME reports.example.com.`,
+      'reports.example.com. 60 IN TXT "v=TLSRPTv1; rua=mailto:tls@example.net"',
+    ];
+    for (const record of own) await bind.update(ZONE, `update add ${record.replace(' IN', '')}`);
+    const sts = async () => (await bind.dump(ZONE)).filter((line) => line.includes(`mta-sts.${name}`));
+    const statuses = (domain: { records: { record: string; status: string }[] }): string[] =>
+      domain.records.filter(({ record }) => record === 'MTA-STS').map(({ status }) => status);
+
+    const capabilities = { receiving: 'enabled' };
+    const { id } = await call(team, 'POST', '/domains', { name, mta_sts: 'testing', capabilities });
+    await call(team, 'POST', `/domains/${id}/dns/configure`);
+    const verified = await verify(team, id);
+    for (const record of verified.records) expect(record, record.name).toMatchObject({ status: 'verified' });
+    expect(await bind.dump(ZONE)).toEqual(expect.arrayContaining(own));
+    const testing = await sts();
+    expect(testing).toHaveLength(2);
+
+    await call(team, 'PATCH', `/domains/${id}`, { mta_sts: 'enforce' });
+    expect(statuses(await call(team, 'GET', `/domains/${id}`))).toEqual(['verified', 'failed']);
+    await runJob('publish-dns');
+    expect((await sts()).filter((line) => !testing.includes(line))).toHaveLength(1);
+    expect(statuses(await verify(team, id))).toEqual(['verified', 'verified']);
+
+    await call(team, 'DELETE', `/domains/${id}`);
+    await runJob('publish-dns');
+    expect(await bind.dump(ZONE)).toEqual([...before, ...own, ...(await sts())].sort());
+    expect(await sts()).toHaveLength(2);
+    scene.clock.advance(7 * 86_400_000);
+    await runJob('publish-dns');
+    expect(await bind.dump(ZONE)).toEqual([...before, ...own].sort());
+    for (const record of own) await bind.update(ZONE, `update delete ${record.replace(' 60 IN', '')}`);
+  });
+
   test('foreign records at the names cause a refusal or stay unchanged', async () => {
     const team = await scene.team();
     const { id } = await call(team, 'POST', '/domains', { name: 'shop.example.com' });

@@ -85,7 +85,7 @@ export function expectedRecords(store: Store, domain: DomainRow, keys: readonly 
     ...BESIDE.flatMap((status) => keys.filter((key) => key.status === status && !isMain(key))).map((key) =>
       dkimRecord(store, domain, key),
     ),
-    { record: 'DMARC', name: `_dmarc.${domain.name}`, type: 'TXT', value: store.config.domains.dmarc, required: 0 },
+    ...reportRecords(store.config, domain),
     ...stsRecords(store, domain),
   ];
   return records.map((record, position) => ({
@@ -147,6 +147,23 @@ function receivingRecord({ config }: Store, domain: DomainRow): WantedRecord {
   const { receiving_mx: mx, mx_priority: priority } = config.domains;
   const value = mx.replaceAll('{host}', config.instance.host);
   return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };
+}
+
+/**
+ * The DMARC policy, and the address for reports about the TLS of senders, which a domain that receives is advised to
+ * publish. The reports come to the return path of the domain, so that nobody else has to authorize them (RFC 7489 §7.1).
+ */
+function reportRecords({ domains: { dmarc } }: Config, domain: DomainRow): WantedRecord[] {
+  const { name } = domain;
+  const policy = dmarc.replaceAll('{return_path}', returnPathName(domain));
+  const reports = `v=TLSRPTv1; rua=mailto:${reportAddress(domain)}`;
+  const records: WantedRecord[] = [
+    { record: 'DMARC', name: `_dmarc.${name}`, type: 'TXT', value: policy, required: 0 },
+  ];
+  if (domain.receiving === 'enabled') {
+    records.push({ record: 'TLS-RPT', name: `_smtp._tls.${name}`, type: 'TXT', value: reports, required: 0 });
+  }
+  return records;
 }
 
 /** The records found in DNS, sanitized and shortened. */

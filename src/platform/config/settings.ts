@@ -181,7 +181,10 @@ const sections = {
     ),
     return_path_mx: text('a host name, or one with {host} in it, such as mx.{host}', isHostTemplate),
     receiving_mx: text('a host name, or one with {host} in it, such as mx.{host}', isHostTemplate),
-    dmarc: text('a DMARC record of at most 255 characters that begins with "v=DMARC1; p="', isDmarc),
+    dmarc: text(
+      'a DMARC record of at most 255 characters that begins with "v=DMARC1; p=", with {return_path} as its only placeholder',
+      isDmarc,
+    ),
     ed25519: flag(),
     grace_hours: integer({ min: 0, max: 720, unit: 'hours' }),
     rotate_days: integer({ min: 0, max: 3650, unit: 'days; 0 for never' }),
@@ -444,7 +447,10 @@ function isSpf(value: string): boolean {
 }
 
 function isDmarc(value: string): boolean {
-  return /^v=DMARC1; ?p=(none|quarantine|reject)(;[\x20-\x7e]*)?$/.test(value) && value.length <= 255;
+  const hasOtherPlaceholder = /[{}]/.test(value.replaceAll('{return_path}', ''));
+  return (
+    /^v=DMARC1; ?p=(none|quarantine|reject)(;[\x20-\x7e]*)?$/.test(value) && value.length <= 255 && !hasOtherPlaceholder
+  );
 }
 
 /** node-cron would accept a sixth field for seconds, which reads like five fields shifted by one. */

@@ -1,6 +1,6 @@
 import { readStsRecord } from '../mta-sts.ts';
 import { readTlsReportRecord } from '../tls-report/index.ts';
-import { listed, quoted, shapeFault, shown, type Comparison, type Observations, type Wanted } from './observations.ts';
+import { quoted, shapeFault, shown, type Comparison, type Observations, type Wanted } from './observations.ts';
 
 const wrong = (sentence: string): Comparison => ({ verdict: 'wrong', sentence });
 

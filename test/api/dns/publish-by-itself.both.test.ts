@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RCODES } from '../../../src/protocol/dns/index.ts';
+import { publish } from '../../rig/scene.ts';
 import { useOffice } from './office.ts';
 
 const office = useOffice();
@@ -86,6 +87,69 @@ describe('a domain that was published once', () => {
     expect(office.server.lines()).toHaveLength(second.records.length);
     await configure(second.id, { remove: true });
     expect(office.server.lines()).toEqual([]);
+  });
+
+  test('publishes each MTA-STS policy by itself, and keeps the records until it is withdrawn', async () => {
+    const { team, host, scene, server } = office;
+    const call = async (method: string, target: string, body?: object) => {
+      const answer = await scene.api(method, target, { key: team.key, ...(body ? { body } : {}) });
+      expect(answer.status, answer.text).toBeLessThan(300);
+      return answer.body;
+    };
+    const readOwn = (): string[] => server.lines().filter((line) => line.includes(`${host}. 300`));
+    const readSts = (): string[] => readOwn().filter((line) => line.includes('mta-sts'));
+    const publishAndVerify = async (id: string): Promise<void> => {
+      await runJob();
+      publish(scene.dns, await call('GET', `/domains/${id}`));
+      scene.clock.advance(60_000);
+      await call('POST', `/domains/${id}/verify`);
+    };
+    scene.dns.set(host, 'MX', ['10 rasket.test']);
+    const capabilities = { receiving: 'enabled' };
+    const { id } = await call('POST', '/domains', { name: host, mta_sts: 'testing', capabilities });
+    await configure(id);
+    await publishAndVerify(id);
+    const testing = readSts();
+    expect(testing).toHaveLength(2);
+    await call('PATCH', `/domains/${id}`, { mta_sts: 'enforce' });
+    await publishAndVerify(id);
+    const enforced = readSts();
+    expect([enforced.length, enforced.filter((line) => testing.includes(line)).length]).toEqual([2, 1]);
+
+    await call('DELETE', `/domains/${id}`);
+    await runJob();
+    expect(readOwn()).toEqual(readSts());
+    expect([readSts().length, readSts().filter((line) => enforced.includes(line)).length]).toEqual([2, 1]);
+    scene.clock.advance(7 * 86_400_000 - 1);
+    await runJob();
+    expect(readSts()).toHaveLength(2);
+    scene.clock.advance(1);
+    await runJob();
+    expect(readOwn()).toEqual([]);
+  });
+
+  test('keeps the MTA-STS records for the team that takes the name', async () => {
+    const { team, host, scene, server } = office;
+    scene.dns.set(host, 'MX', ['10 rasket.test']);
+    const body = { name: host, mta_sts: 'testing', capabilities: { receiving: 'enabled' } };
+    const { body: domain } = await scene.api('POST', '/domains', { key: team.key, body });
+    await configure(domain.id);
+    publish(scene.dns, domain);
+    await scene.api('POST', `/domains/${domain.id}/verify`, { key: team.key });
+    scene.clock.advance(72 * 3_600_000);
+    const claimant = await scene.team();
+    const { body: claim } = await scene.api('POST', '/domains/claim', { key: claimant.key, body: { name: host } });
+    scene.dns.set(claim.record.name, 'TXT', [claim.record.value]);
+    scene.clock.advance(60_000);
+    const verify = `/domains/${claim.domain_id}/claim/verify`;
+    expect((await scene.api('POST', verify, { key: claimant.key })).body.status).toBe('completed');
+    await configure(claim.domain_id, {}, claimant.key);
+    await runJob();
+    expect(server.lines().filter((line) => line.includes('mta-sts'))).toHaveLength(2);
+    scene.clock.advance(86_400_000);
+    await scene.app.jobs.find(({ name }) => name === 'sweep-domains')?.run();
+    await runJob();
+    expect(server.lines().filter((line) => line.includes('mta-sts'))).toEqual([]);
   });
 
   test('publishes nothing by itself after remove', async () => {

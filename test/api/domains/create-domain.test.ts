@@ -30,6 +30,7 @@ describe('POST /domains', () => {
       tracking_subdomain: 'track',
       tls: 'opportunistic',
       tls_verify: false,
+      mta_sts: 'off',
       capabilities: { sending: 'pending', receiving: 'unsupported' },
       records: [
         {
@@ -72,7 +73,7 @@ describe('POST /domains', () => {
           record: 'DMARC',
           type: 'TXT',
           name: '_dmarc.mail.example.com',
-          value: 'v=DMARC1; p=none;',
+          value: 'v=DMARC1; p=none; rua=mailto:reports@send.mail.example.com;',
           required: false,
         },
       ],
