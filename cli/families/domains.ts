@@ -86,9 +86,10 @@ export const domains = withRemaining({
       tracking_subdomain: 'Tracking label',
       tls: { value: tlsInWords },
       tls_verify: 'Certificates checked',
+      mta_sts: { label: 'MTA-STS', value: stsInWords },
       records: { kind: 'body' },
     },
-    columns: ['name', 'id', 'status', 'region', ...switches, 'tracking_subdomain', 'tls'],
+    columns: ['name', 'id', 'status', 'region', ...switches, 'tracking_subdomain', 'tls', 'mta_sts'],
     asked: ['tls_verify', 'created_at', 'records'],
     // Records are often published by hand, so each value can be copied.
     parts: declareParts({
@@ -104,13 +105,21 @@ export const domains = withRemaining({
     declareAction('createDomain', { isShown: true, done: 'Registered', hint: publishAndVerify }),
     declareAction('updateDomain', {
       current: readIn('getDomain', (domain) => ({ ...domain, capabilities: toSwitches(domain.capabilities) })),
-      hint: ({ id: domain }, { capabilities }) =>
-        (capabilities as { receiving?: string } | undefined)?.receiving === 'enabled'
+      hint: ({ id: domain, mta_sts_ends_at: endsAt }, { capabilities, mta_sts: mode }) => {
+        if (endsAt !== undefined) return keepRecords(endsAt);
+        if ((capabilities as { receiving?: string } | undefined)?.receiving === 'enabled') {
+          return {
+            words: 'The domain receives mail once its MX record is published; see it with',
+            command: ['getDomain', domain],
+          };
+        }
+        return mode === 'testing' || mode === 'enforce'
           ? {
-              words: 'The domain receives mail once its MX record is published; see it with',
+              words: 'The policy counts once its MTA-STS records are published; see them with',
               command: ['getDomain', domain],
             }
-          : undefined,
+          : undefined;
+      },
     }),
     declareAction('verifyDomain', { done: 'Checked the records of', seen: seenIn('getDomain', describeRecords) }),
     declareAction('rotateDkim', { done: 'Publish the new records of' }),
@@ -123,9 +132,22 @@ export const domains = withRemaining({
         command: ['verifyDomain', changed.name],
       }),
     }),
-    declareAction('deleteDomain', { done: 'Removed' }),
+    declareAction('deleteDomain', {
+      done: 'Removed',
+      hint: ({ mta_sts_ends_at: endsAt }) => (endsAt === undefined ? undefined : keepRecords(endsAt)),
+    }),
   ],
 });
+
+const keepRecords = (endsAt: string): Advice => ({
+  words: `Senders may apply the MTA-STS policy until ${endsAt}. Keep its two records published until then.`,
+});
+
+function stsInWords({ mta_sts: mode, mta_sts_ends_at: endsAt }: AnswerOf<'getDomain'>): string {
+  if (mode === 'testing') return 'testing: senders report failures and deliver anyway';
+  if (mode === 'enforce') return 'enforce: senders deliver over verified TLS only';
+  return endsAt === undefined ? 'off' : `off; keep its records until ${endsAt}`;
+}
 
 /** Describes what is checked of the recipients' servers. */
 function tlsInWords({ tls, tls_verify: isVerified }: AnswerOf<'getDomain'>): string {
