@@ -192,7 +192,7 @@ const PATIENCE_MS = 1500;
 
 /** Asks as a careful client does: any node that is up, until one has answered. */
 export async function askUntilAnswered(
-  players: Players,
+  players: Pick<Players, 'watch' | 'ended' | 'random'> & { nodes: readonly Pick<Node, 'url' | 'inVain'>[] },
   { path, headers, body }: { path: string; headers: Record<string, string>; body: object | undefined },
 ): Promise<Answer> {
   const { nodes, random, watch } = players;

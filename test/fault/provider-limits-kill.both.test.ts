@@ -2,9 +2,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import { readProfile } from '../../src/features/rehearsal/index.ts';
 import { startInternet, type Internet } from '../../src/features/rehearsal/start.ts';
 import { createApi } from '../rig/api.ts';
-import type { DnsType } from '../rig/dns.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type LogLine } from './program.ts';
+import { publishReceivers } from './receivers.ts';
 
 const COUNT = 160;
 const CONNECTIONS = 4;
@@ -61,15 +61,7 @@ it(
       internet.seen.changed();
     };
     const program = await installProgram(sink, onLog, {
-      publish: (dns) => {
-        for (const [name, records] of Map.groupBy(internet.records, (record) => record.name))
-          for (const [type, those] of Map.groupBy(records, (record) => record.type))
-            dns.set(
-              name,
-              type as DnsType,
-              those.map(({ value, priority }) => (type === 'MX' ? `${priority ?? 0} ${value}` : value)),
-            );
-      },
+      publish: (dns) => publishReceivers(dns, internet.records),
       env: {
         RASKET_DELIVERY_SMTP_PORT: String(internet.smtpPort),
         RASKET_PROVIDERS_GOOGLE_CONNECTIONS: String(CONNECTIONS),
