@@ -486,7 +486,7 @@ async function startDelivery(
     );
   const providers = createProviderPolicies(world.config);
   const throttles = createThrottles(world, providers);
-  const parts = createLimitParts(world);
+  const parts = createLimitParts(world, { own: handOffLog.owner, ended: recovery.owners });
   const records = createTrafficRecords(world, () => delivery.traffic());
   const policies = createTlsPolicies(world);
   const sessionCounts = createSessionCounts(world);

@@ -1,7 +1,9 @@
+import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { readProfile } from '../../src/features/rehearsal/index.ts';
 import { startInternet, type Internet } from '../../src/features/rehearsal/start.ts';
 import { createApi } from '../rig/api.ts';
+import { driver } from '../rig/database.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type LogLine } from './program.ts';
 import { publishReceivers } from './receivers.ts';
@@ -92,6 +94,24 @@ it(
     expect(Math.max(...internet.seen.messagesPerConnection(google))).toBeLessThanOrEqual(PER_CONNECTION);
     expect(internet.seen.refusals).toEqual([]);
     expect(internet.seen.duplicates()).toEqual([]);
+    await program.stop();
+  },
+);
+
+// With SQLite there is one process, which has the whole of each limit.
+it.runIf(driver === 'pg')(
+  'a process that was killed and started again counts once among those that divide a limit',
+  async () => {
+    const sink = await startSink({});
+    onTestFinished(() => sink.close());
+    const program = await installProgram(sink, () => undefined);
+    await program.kill();
+    await program.start();
+    const client = new pg.Client({ connectionString: program.database.url });
+    await client.connect();
+    const { rows } = await client.query('select id from delivering_nodes');
+    await client.end();
+    expect(rows).toHaveLength(1);
     await program.stop();
   },
 );

@@ -62,6 +62,8 @@ interface Recovered {
 interface Recovery {
   /** Numbers of deliveries that the first pass recovered. */
   recovered: Recovered;
+  /** Lease owners of the earlier processes that ended without closing their logs. */
+  owners: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -94,6 +96,7 @@ export async function recoverDeliveries(world: World, runDir: string, options: H
   goOn(isAlone || left.length === 0 ? [] : LATE_COMMITS_MS);
   return {
     recovered,
+    owners: [...owners.keys()],
     async stop() {
       cancel();
       await pass;

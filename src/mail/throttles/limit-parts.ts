@@ -22,11 +22,13 @@ export interface LimitParts {
 
 /**
  * Divides the limits of receivers among the processes that deliver, because a receiver counts them as one sender. With SQLite
- * there is one process. Where a limit has fewer connections than there are processes, they take turns.
+ * there is one process. Where a limit has fewer connections than there are processes, they take turns. `own` is the lease owner
+ * of this process; `ended` are those that were killed before it in this data folder, whose part it takes over.
  */
-export function createLimitParts(store: Store): LimitParts {
-  const { db, clock, log, ids } = store;
-  const own = ids.uuid();
+export function createLimitParts(
+  { db, clock, log }: Pick<Store, 'db' | 'clock' | 'log'>,
+  { own, ended }: { own: string; ended: readonly string[] },
+): LimitParts {
   const listeners = new Set<() => void>();
   let nodes = [own];
   let stops: (() => void)[] = [];
@@ -69,6 +71,7 @@ export function createLimitParts(store: Store): LimitParts {
     },
     async start() {
       if (db.dialect === 'sqlite') return;
+      for (const id of ended) await forgetNode(db, id);
       await hear();
       db.announce(NODES_CHANGED);
       stops.push(
