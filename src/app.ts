@@ -517,6 +517,7 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner, refusals),
     handOffLog,
     isContended: accept.isContended,
+    isJoining: parts.isJoining,
     obstacles: {
       findObstacle: ({ team_id: teamId, destination, region, tls, lane }, senderDomain) =>
         delivery.findObstacle({

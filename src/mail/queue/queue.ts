@@ -108,6 +108,8 @@ export interface QueueOptions {
   isContended(): boolean;
   /** Knows which destinations are down or suspended. */
   obstacles?: ObstacleRule;
+  /** Reports whether other processes still use connections that this one takes over, so that nothing is claimed yet. */
+  isJoining?: () => boolean;
 }
 
 export interface Queue {
@@ -172,7 +174,7 @@ export function createQueue(options: QueueOptions): Queue {
     try {
       await orphans.release(() => toIds(loop.items()));
       // While the operator's switch is off, mail that was accepted before waits too.
-      if (!(await sendSwitch()).isOn) return NOTHING;
+      if (!(await sendSwitch()).isOn || options.isJoining?.()) return NOTHING;
       return await claimLane(lanes.lane, request);
     } catch (error) {
       orphans.suspect();

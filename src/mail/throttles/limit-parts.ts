@@ -1,4 +1,4 @@
-import { repeat } from '../../platform/clock.ts';
+import { repeat, stopwatch } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
 import { forgetNode, hearNode } from './throttles.store.ts';
 
@@ -6,7 +6,7 @@ const HEARD_MS = 5_000;
 const LIVE_MS = 20_000;
 /** Nodes that cannot all have a connection take turns of this length. */
 const TURN_MS = 60_000;
-/** The end of a turn, in which connections of the last one end. */
+/** The end of a turn, and the time after a process joins, in which connections that are too many end with their messages. */
 const PAUSE_MS = 10_000;
 
 const NODES_CHANGED = 'delivering nodes changed';
@@ -16,6 +16,8 @@ export interface LimitParts {
   partOf(limit: number, kind: 'connections' | 'rate'): number;
   /** Calls back when parts change; the returned function ends that. */
   onChange(notify: () => void): () => void;
+  /** Whether the connections of the others may still be more than their parts, because this process has just joined them. */
+  isJoining(): boolean;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -31,6 +33,7 @@ export function createLimitParts(
 ): LimitParts {
   const listeners = new Set<() => void>();
   let nodes = [own];
+  let joinedMs: (() => number) | undefined;
   let stops: (() => void)[] = [];
 
   async function hear(): Promise<void> {
@@ -41,6 +44,14 @@ export function createLimitParts(
   }
   const hearSafely = (): Promise<void> =>
     hear().catch((err: unknown) => log.warn({ err }, 'the other delivering nodes could not be read'));
+
+  /** Joins the others, unless this process takes over the part of one that was killed, which they still leave free. */
+  async function join(): Promise<void> {
+    const heard = await hearNode(db, own, LIVE_MS);
+    for (const id of ended) await forgetNode(db, id);
+    nodes = heard.filter((id) => !ended.includes(id));
+    if (nodes.length > 1 && nodes.length === heard.length) joinedMs = stopwatch();
+  }
 
   function takeTurns(): void {
     const untilMs = TURN_MS - PAUSE_MS - (clock.now() % TURN_MS);
@@ -69,10 +80,10 @@ export function createLimitParts(
       listeners.add(notify);
       return () => void listeners.delete(notify);
     },
+    isJoining: () => joinedMs !== undefined && joinedMs() < PAUSE_MS,
     async start() {
       if (db.dialect === 'sqlite') return;
-      for (const id of ended) await forgetNode(db, id);
-      await hear();
+      await join();
       db.announce(NODES_CHANGED);
       stops.push(
         db.onAnnounced(NODES_CHANGED, () => void hearSafely()),
