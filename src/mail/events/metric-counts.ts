@@ -54,16 +54,17 @@ function countedIn(event: NewEvent): CountedEvent {
 }
 
 /**
- * Returns the rows to add to, each once, always in the same order: transactions that write the same rows never
- * deadlock.
+ * Returns the rows to add to, each once, always in the same order: transactions that write the same rows never deadlock.
+ * The first row of a team is that of the team and the day. A transaction may add in several steps, as a shared commit
+ * does: since every step begins with that row, whoever has one row of the team is the only one to have any.
  */
 export function buildCountRows(additions: readonly Addition[]): CountRow[] {
   const rows = new Map<string, CountRow>();
   for (const { event, counter } of additions) {
-    for (const scope of listScopes(event)) {
-      for (const spanMinutes of [QUARTER_MINUTES, DAY_MINUTES]) {
+    for (const [width, scope] of listScopes(event).entries()) {
+      for (const [length, spanMinutes] of [DAY_MINUTES, QUARTER_MINUTES].entries()) {
         const slot = Math.floor(event.at / (spanMinutes * 60_000));
-        const key = `${event.teamId} ${scope} ${spanMinutes} ${slot}`;
+        const key = `${event.teamId} ${width} ${scope} ${length} ${slot}`;
         let row = rows.get(key);
         if (!row) rows.set(key, (row = { teamId: event.teamId, scope, spanMinutes, slot, counts: noCounts() }));
         row.counts[counter]++;
@@ -73,6 +74,7 @@ export function buildCountRows(additions: readonly Addition[]): CountRow[] {
   return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
+/** Returns the scopes of an event, the widest first. */
 function listScopes({ domainId, broadcastId }: NewEvent): string[] {
   if (domainId === undefined) return [TEAM_SCOPE];
   const scopes = [TEAM_SCOPE, domainScope(domainId)];
