@@ -27,7 +27,7 @@ connections = { max = ${CONNECTIONS}, reply = "421 4.7.0 Too many connections" }
 const FIRST = 12;
 const THEN = 4;
 
-// With SQLite there is one process, which has the whole of each limit.
+// runs only with PostgreSQL: with SQLite there is one process, which has the whole of each limit
 it.runIf(driver === 'pg')(
   'a process that joins another one opens no connection before the other has ended those that it takes over',
   async () => {

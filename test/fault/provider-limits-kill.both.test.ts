@@ -98,7 +98,7 @@ it(
   },
 );
 
-// With SQLite there is one process, which has the whole of each limit.
+// runs only with PostgreSQL: with SQLite there is one process, which has the whole of each limit
 it.runIf(driver === 'pg')(
   'a process that was killed and started again counts once among those that divide a limit',
   async () => {

@@ -12,7 +12,7 @@ async function untilAnotherWaits(tx: Executor): Promise<void> {
   while ((await tx.all(sql)).length === 0) await nextTurn();
 }
 
-// With SQLite one transaction writes at a time.
+// runs only with PostgreSQL: with SQLite one transaction writes at a time
 it.runIf(driver === 'pg')(
   'a page of a broadcast and a commit of single mail with mail of the broadcast do not deadlock',
   async () => {
