@@ -375,6 +375,76 @@ create table dns_setups (
 -- Who else has published for a name.
 create index dns_setups_domain_name_index on dns_setups (domain_name);
 
+-- DMARC and TLS reports of other mail servers about a domain. They do not refer to it: a job removes those of deleted domains
+-- in batches.
+create table domain_reports (
+  id ${id} primary key,
+  domain_id ${id} not null,
+  -- dmarc or tls
+  type text not null,
+  -- As the report names it.
+  organization text not null,
+  -- The domain in From of the message.
+  submitter text not null,
+  -- Whether SPF or DKIM proves the submitter. Only then the report has parts.
+  authenticated integer not null,
+  -- A hash of what two copies of one report have in common.
+  fingerprint text not null,
+  report_id text not null,
+  policy_domain text not null,
+  begin_at bigint not null,
+  end_at bigint not null,
+  -- The first moment of the UTC day of begin_at.
+  day bigint not null,
+  -- Messages or sessions, and those that passed DMARC or had working TLS.
+  total bigint not null,
+  passed bigint not null,
+  -- The number of its rows in the tables of parts.
+  parts integer not null,
+  created_at bigint not null
+);
+-- What a day of a domain has by now, and which are too old.
+create index domain_reports_day on domain_reports (domain_id, day);
+create index domain_reports_old on domain_reports (day);
+create unique index domain_reports_fingerprint_once on domain_reports (domain_id, fingerprint);
+-- GET /domains/{domain_id}/reports, with and without a type.
+create index domain_reports_domain_id_id_index on domain_reports (domain_id, id);
+create index domain_reports_domain_id_type_id_index on domain_reports (domain_id, type, id);
+
+-- DMARC: the mail of one source with one result.
+create table domain_report_sources (
+  domain_id ${id} not null,
+  day bigint not null,
+  report_id ${id} not null,
+  -- Empty for sources that are counted together.
+  source_ip text not null,
+  header_from text not null,
+  disposition text not null,
+  dkim_passed integer not null,
+  spf_passed integer not null,
+  -- Whether it passed SPF for the return path of the domain.
+  is_own integer not null,
+  messages bigint not null
+);
+-- GET /domains/{domain_id}/reports/summary, and the removal of a report.
+create index domain_report_sources_of_report on domain_report_sources (domain_id, day, report_id);
+
+-- TLS: the sessions with one result.
+create table domain_report_sessions (
+  domain_id ${id} not null,
+  day bigint not null,
+  report_id ${id} not null,
+  policy_type text not null,
+  -- "successful", or the result type of failures.
+  result text not null,
+  -- Empty if not reported, or counted together.
+  mx_host text not null,
+  sending_ip text not null,
+  sessions bigint not null
+);
+-- As for sources.
+create index domain_report_sessions_of_report on domain_report_sessions (domain_id, day, report_id);
+
 -- Neither refers to domains: what was published has to be removed after its domain is gone.
 create table dns_published (
   id ${id} primary key,

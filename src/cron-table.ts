@@ -24,6 +24,7 @@ import {
   type DamageWatch,
 } from './features/installation/start.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
+import { removeOldReports } from './mail/domain-reports/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
 import { forgetGreylisted } from './mail/receive/index.ts';
 import { createStsPolicies } from './mail/tls-policies/index.ts';
@@ -84,6 +85,11 @@ export function cronTable(
     { name: 'recheck-sso-providers', schedule: '*/10 * * * *', run: () => recheckSsoProviders(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
+    {
+      name: 'remove-old-domain-reports',
+      schedule: '43 * * * *',
+      run: (stopping) => removeOldReports(world, stopping),
+    },
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },

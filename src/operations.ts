@@ -27,6 +27,7 @@ import { webhooks } from './features/webhooks/operations.ts';
 import {
   domains,
   domainClaims,
+  domainReports,
   dns,
   emails,
   receivedEmails,
@@ -113,6 +114,7 @@ export const operations: Operations = {
   ...deviceLogins,
   ...dns,
   ...domainClaims,
+  ...domainReports,
   ...domains,
   ...emails,
   ...findings,

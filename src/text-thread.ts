@@ -7,5 +7,6 @@ import { htmlTasks, serveTextTasks } from './platform/text-thread/index.ts';
 serveTextTasks({
   html: () => Promise.resolve(htmlTasks),
   templates: async () => (await import('./features/templates/index.ts')).textTasks,
+  reports: async () => (await import('./mail/domain-reports/index.ts')).textTasks,
   broadcasts: async () => (await import('./features/campaigns/index.ts')).textTasks,
 });

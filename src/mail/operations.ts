@@ -13,6 +13,7 @@ import {
   verifyClaim,
   verifyDomain,
 } from './domain-dns/index.ts';
+import { listDomainReports, summarizeDomainReports } from './domain-reports/index.ts';
 import { deleteDomain, listDomains, regenerateDkim, rotateDkim } from './domains/index.ts';
 import { getEmail, listEmailAttempts, listEmailEvents, listEmails } from './emails/index.ts';
 import {
@@ -72,6 +73,11 @@ export const domainClaims = {
   },
   getDomainClaim: (ctx, { path }) => getClaim(ctx, path.domain_id),
   verifyDomainClaim: (ctx, { path }) => verifyClaim(ctx, path.domain_id),
+} satisfies OperationTable<World>;
+
+export const domainReports = {
+  listDomainReports: (ctx, { path, query = {} }) => listDomainReports(ctx, path.domain_id, query, readPage(query)),
+  getDomainReportSummary: (ctx, { path, query = {} }) => summarizeDomainReports(ctx, path.domain_id, query),
 } satisfies OperationTable<World>;
 
 export const dns = {

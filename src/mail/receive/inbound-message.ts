@@ -4,7 +4,8 @@ import type { Refusal } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from '../../protocol/address/index.ts';
 import { reverseSrs } from '../../protocol/srs.ts';
-import { receivingDomain, returnPathOwner, sendingNames } from '../domains/index.ts';
+import type { ReportedDomain } from '../domain-reports/index.ts';
+import { receivingDomain, reportAddress, returnPathOwner, sendingNames } from '../domains/index.ts';
 import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
 import { ruleFor, listRules, readStoredTargets, type InboundRuleRow } from '../inbound-rules/index.ts';
@@ -51,7 +52,9 @@ export type Deferral =
   /** SPF, DKIM and DMARC were not checked within their limits. */
   | { why: 'unchecked' }
   /** A rule forwards the message, or it is a bounce to be forwarded, and the team may not send at present. */
-  | { why: 'not_forwarded'; refusal: Refusal };
+  | { why: 'not_forwarded'; refusal: Refusal }
+  /** The domain has as many reports as it may. */
+  | { why: 'too_many_reports' };
 
 /** The result that the server reports to the sender of a message. */
 export type ReceiveResult =
@@ -59,8 +62,8 @@ export type ReceiveResult =
   /** The DMARC policy of the domain in From requests its refusal; undefined: its From names no single domain. */
   | { kind: 'refused'; domain: string | undefined }
   | { kind: 'deferred'; deferral: Deferral }
-  /** It is no report, and was sent to an address that accepts only reports. */
-  | { kind: 'unwanted' }
+  /** It is none of what the address accepts: complaints, or DMARC and TLS reports. */
+  | { kind: 'unwanted'; wanted: 'complaints' | 'domain_reports' }
   /** It is no bounce, and was sent to a rewritten sender, which accepts only bounces. */
   | { kind: 'no_return' };
 
@@ -73,6 +76,8 @@ export type Route =
   | { kind: 'rewritten'; teamId: string; domainName: string; address: string; sender: string }
   /** An address to which providers report complaints. */
   | { kind: 'reports' }
+  /** The address to which mail servers send DMARC and TLS reports about a domain. */
+  | { kind: 'domain_reports'; domain: ReportedDomain }
   /** `elsewhere`: not an address of this installation. `unknown`: no such address here. `closed`: not now. */
   | { kind: 'none'; because: 'malformed' | 'elsewhere' | 'unknown' | 'closed' };
 
@@ -86,7 +91,7 @@ export async function routeRecipient(world: World, given: string): Promise<Route
   const rewritten = await rewrittenRoute(world, parsed.mailbox);
   if (rewritten) return rewritten;
   const owner = await receivingDomain(world.db, domain);
-  if (!owner) return { kind: 'none', because: 'elsewhere' };
+  if (!owner) return (await domainReportRoute(world, parsed.mailbox)) ?? { kind: 'none', because: 'elsewhere' };
   const isClosed = (await suspendedAmong(world.db, [owner.team_id])).length > 0;
   return isClosed ? { kind: 'none', because: 'closed' } : { kind: 'team', teamId: owner.team_id, address };
 }
@@ -152,6 +157,17 @@ async function rewrittenRoute(world: World, { address, local, domain }: Mailbox)
   if (path.kind === 'expired' || !owner) return { kind: 'none', because: 'unknown' };
   if ((await suspendedAmong(world.db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };
   return { kind: 'rewritten', teamId: owner.team_id, domainName: owner.name, address, sender: path.sender };
+}
+
+/** Routes mail to the report address of a domain, whether or not the domain itself receives mail. */
+async function domainReportRoute({ db }: World, { local, domain }: Mailbox): Promise<Route | undefined> {
+  const owner = await returnPathOwner(db, domain);
+  if (!owner) return undefined;
+  const label = domain.slice(0, domain.indexOf('.'));
+  const address = reportAddress({ name: owner.name, custom_return_path: label });
+  if (`${local.toLowerCase()}@${domain}` !== address) return { kind: 'none', because: 'unknown' };
+  if ((await suspendedAmong(db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };
+  return { kind: 'domain_reports', domain: { id: owner.id, name: owner.name, returnPath: domain } };
 }
 
 function senderDomain(sender: string): string {

@@ -4,6 +4,7 @@ import type { World } from '../../platform/world.ts';
 import { isReturn, readReport, type MailReport } from '../../protocol/mail-report.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import type { Authentication, NotForwarded } from '../received-emails/index.ts';
+import { receiveDomainReport } from '../domain-reports/index.ts';
 import { findDomainByName, sendingNames } from '../domains/index.ts';
 import type { Accept } from '../accept/index.ts';
 import {
@@ -119,6 +120,34 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     return { kind: 'accepted', id: received[0]?.id ?? world.ids.uuid() };
   }
 
+  /** Stores a DMARC or TLS report about a domain. It is screened as other mail, and never stored as mail. */
+  async function takeDomainReport(
+    arrival: Arrival,
+    reading: MessageReading,
+    { domain }: Extract<Route, { kind: 'domain_reports' }>,
+  ): Promise<ReceiveResult> {
+    const { mailFrom } = arrival;
+    const screened = await screenMessage(world, authenticator, arrival, [`reports@${domain.returnPath}`]);
+    if (screened.kind === 'refuse') return { kind: 'refused', domain: screened.domain };
+    if (screened.kind === 'defer') return { kind: 'deferred', deferral: screened.deferral };
+    const { authentication, virus } = screened;
+    const accepted: ReceiveResult = { kind: 'accepted', id: world.ids.uuid() };
+    if (virus !== undefined) {
+      world.log.warn({ virus, mailFrom }, 'received a virus');
+      return accepted;
+    }
+    try {
+      const receipt = await receiveDomainReport(world, domain, { reading, authentication, mailFrom });
+      if (receipt === 'accepted') return accepted;
+      if (receipt === 'not_a_report') return { kind: 'unwanted', wanted: 'domain_reports' };
+    } catch (error) {
+      // Too many reports wait to be parsed.
+      if (!(error instanceof Refusal)) throw error;
+      world.log.warn({ domain: domain.name, mailFrom, because: error.message }, 'deferred a report about a domain');
+    }
+    return { kind: 'deferred', deferral: { why: 'too_many_reports' } };
+  }
+
   return {
     route: (address) => routeRecipient(world, address),
     greylist: createGreylist(world),
@@ -127,6 +156,8 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       const recipients = arrival.routes.flatMap((route) =>
         route.kind === 'team' || route.kind === 'rewritten' ? [route.address] : [],
       );
+      const [route] = arrival.routes;
+      if (route?.kind === 'domain_reports') return takeDomainReport(arrival, reading, route);
       if (recipients.length === 0) return settleReturned(world, arrival, reading, wakeQueue);
       const isForRewrittenSender = arrival.routes.some(({ kind }) => kind === 'rewritten');
       if (isForRewrittenSender && !isReturn(reading)) return { kind: 'no_return' };
@@ -269,7 +300,7 @@ async function settleReturned(
       { because: report.because, mailFrom, emailIds: returns.map((route) => route.emailId) },
       'received returned mail that changes nothing',
     );
-    return returns.length === 0 ? { kind: 'unwanted' } : accepted;
+    return returns.length === 0 ? { kind: 'unwanted', wanted: 'complaints' } : accepted;
   }
   const settled = new Map<string, ReturnRoute>();
   for (const route of [...returns, ...(isForReports ? await namedIn(world, report) : [])])

@@ -53,6 +53,7 @@ export const smtpSections = {
     rspamd: network.hostAndPortOrEmpty,
     judge_seconds: integer({ min: 2, max: 300, ...seconds }),
     read_seconds: integer({ min: 2, max: 300, ...seconds }),
+    reports_retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
   },
 };
 

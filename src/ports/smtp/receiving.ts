@@ -17,7 +17,7 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 
 type Words = readonly [enhanced: string, text: string];
 
-const UNLOOKED: Record<Exclude<Deferral['why'], 'not_forwarded'>, Words> = {
+const UNLOOKED: Record<Exclude<Deferral['why'], 'not_forwarded' | 'too_many_reports'>, Words> = {
   no_scanner: ['4.7.0', 'The message cannot be scanned for viruses at present; send it again later'],
   unchecked: ['4.7.0', 'SPF, DKIM and DMARC of the message cannot be checked at present; send it again later'],
 };
@@ -31,8 +31,15 @@ const NOT_FORWARDED: Partial<Record<ErrorName, Words>> = {
 };
 const TROUBLE: Words = ['4.3.0', 'forwarding fails because of a problem of this server; send it again later'];
 
+const TOO_MANY_REPORTS = new SmtpReply(
+  451,
+  '4.7.1',
+  'Too many reports about this domain have arrived; send this one again in an hour',
+);
+
 /** The reply to a deferral: what is wrong, and when to try again. */
 function deferralReply(deferral: Deferral): SmtpReply {
+  if (deferral.why === 'too_many_reports') return TOO_MANY_REPORTS;
   if (deferral.why !== 'not_forwarded') return new SmtpReply(451, ...UNLOOKED[deferral.why]);
   const [enhanced, because] = NOT_FORWARDED[deferral.refusal.errorName] ?? TROUBLE;
   return new SmtpReply(451, enhanced, `Mail to this address is forwarded, and ${because}`);
@@ -59,8 +66,8 @@ export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_M
 type Taken = Exclude<Route, { kind: 'none' }>;
 
 /**
- * The listener for the world. It accepts mail for our domains that receive, for our return paths and for the address of
- * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
+ * The listener for the world. It accepts mail for our domains that receive, for our return paths, and for the addresses of
+ * complaints and of reports about domains, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingHandler(world: World, flow: Receive): ReceivingHandler {
   const { clock, config } = world;
@@ -68,6 +75,8 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
   const intake = createIntake(world);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
   const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
+  const mayReport = createMessageRate(clock, REPORTS_PER_HOUR, 3_600_000);
+  const mayReportFrom = createMessageRate(clock, REPORTS_OF_CLIENT_PER_HOUR, 3_600_000);
   /** The recipients of the transaction under way, by its envelope. */
   const taken = new WeakMap<object, Map<string, Taken>>();
   const refusals = new WeakMap<Session, number>();
@@ -108,6 +117,7 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
       if (route.kind === 'none') throw refused(session, toRefusalReply(route.because, to));
       if (route.kind === 'rewritten' && readMailFrom(session) !== '') throw refused(session, ONLY_BOUNCES);
       mustGoAlone(routes, to.address, route);
+      if (route.kind === 'domain_reports') mustFitReport(declaredBytes(session));
       if (route.kind === 'team' && !isOwn(session)) await mustNotComeAgain(flow, session, route.address);
       routes.set(to.address, route);
     },
@@ -116,7 +126,16 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
       const sender = { client: clientKey(session.remoteAddress), isGone: () => gone.has(session) };
       return intake.take(sender, content, async (message) => {
         const mailFrom = readMailFrom(session);
-        for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
+        for (const route of routes) {
+          if (route.kind === 'domain_reports') {
+            mustFitReport(message.bytes);
+            // Each client by itself first, so that one cannot use up what the domain may get.
+            const { id } = route.domain;
+            const isWithin = isOwn(session) || (mayReportFrom(`${id} ${sender.client}`) && mayReport(id));
+            if (!isWithin) throw TOO_MANY_REPORTS;
+          }
+          if (!isOwn(session)) mustNotFlood(mayReturn, route);
+        }
         await mustStillBeTheirs(flow, routes);
         const result = await receive({
           mailFrom,
@@ -159,6 +178,11 @@ function mustBeSound(session: Session, { address, args }: PathCommand, known: Re
   throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} is not supported; leave it out`);
 }
 
+const WANTED = {
+  complaints: 'complaints in the Abuse Reporting Format',
+  domain_reports: 'aggregate reports of DMARC (RFC 9990) and TLS reports (RFC 8460)',
+};
+
 function formatReply(result: ReceiveResult): string {
   switch (result.kind) {
     case 'accepted':
@@ -172,7 +196,7 @@ function formatReply(result: ReceiveResult): string {
           : `The DMARC policy of ${result.domain} rejects this message; sign it with DKIM`,
       );
     case 'unwanted':
-      throw new SmtpReply(550, '5.7.1', 'This address accepts only complaints in the Abuse Reporting Format');
+      throw new SmtpReply(550, '5.7.1', `This address accepts only ${WANTED[result.wanted]}`);
     case 'no_return':
       throw new SmtpReply(550, '5.7.1', `${ONLY_RETURNS}; this is not one`);
     case 'deferred':
@@ -204,15 +228,31 @@ const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
 /** Bounces to one sender of a day's mail: more than failing mail causes, and little for an attacker who knows the address. */
 const RETURNS_PER_HOUR = 60;
 
-/** A notice has one recipient, so that refusing it never refuses mail for others with it. */
+/** Reports about one domain: large senders get some hundreds in a day, most of them within a few hours. */
+const REPORTS_PER_HOUR = 600;
+/** Reports about one domain from one client. A provider sends a few in a day, for each of its names. */
+const REPORTS_OF_CLIENT_PER_HOUR = 60;
+/** RFC 9990 recommends at most 10 MB. */
+const REPORT_BYTES_MAX = 10 * 1024 * 1024;
+
+/** Returns the size that the client declared, or 0. */
+const declaredBytes = ({ envelope: { mailFrom } }: Session): number =>
+  Number((mailFrom && mailFrom.args && mailFrom.args.SIZE) || 0);
+
+function mustFitReport(bytes: number): void {
+  if (bytes <= REPORT_BYTES_MAX) return;
+  throw new SmtpReply(552, '5.3.4', `A message with a report may have ${REPORT_BYTES_MAX} bytes at most`);
+}
+
+/** Routes whose mail is accepted or refused by itself, so that refusing it never refuses mail for others with it. */
+const ALONE: ReadonlySet<Taken['kind']> = new Set(['rewritten', 'domain_reports']);
+
 function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route: Taken): void {
   const others = [...routes].filter(([known]) => known !== address).map(([, other]) => other);
-  if (others.length === 0 || ![route, ...others].some(({ kind }) => kind === 'rewritten')) return;
-  throw new SmtpReply(
-    452,
-    '4.5.3',
-    'A bounce of forwarded mail has one recipient; send to this one in another transaction',
-  );
+  const alone = [route, ...others].find(({ kind }) => ALONE.has(kind));
+  if (others.length === 0 || !alone) return;
+  const what = alone.kind === 'rewritten' ? 'A bounce of forwarded mail' : 'A report about a domain';
+  throw new SmtpReply(452, '4.5.3', `${what} has one recipient; send to this one in another transaction`);
 }
 
 /** While content arrives, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */

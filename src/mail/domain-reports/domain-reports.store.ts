@@ -1,0 +1,241 @@
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  uuidsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
+import type { Disposition, ReportParts } from './read-report.ts';
+
+export type ReportType = 'dmarc' | 'tls';
+
+export interface ReportRow {
+  id: string;
+  domain_id: string;
+  type: ReportType;
+  organization: string;
+  submitter: string;
+  authenticated: number;
+  fingerprint: string;
+  report_id: string;
+  policy_domain: string;
+  begin_at: number;
+  end_at: number;
+  day: number;
+  total: number;
+  passed: number;
+  parts: number;
+  created_at: number;
+}
+
+const COLUMNS = [
+  'id',
+  'domain_id',
+  'type',
+  'organization',
+  'submitter',
+  'authenticated',
+  'fingerprint',
+  'report_id',
+  'policy_domain',
+  'begin_at',
+  'end_at',
+  'day',
+  'total',
+  'passed',
+  'parts',
+  'created_at',
+] as const;
+
+/** Inserts a report with its parts, in the transaction of the caller; returns false if it is stored already. */
+export async function insertReport(tx: Executor, row: ReportRow, parts: ReportParts): Promise<boolean> {
+  const written = await tx.insertMany(
+    'domain_reports',
+    COLUMNS,
+    [COLUMNS.map((column) => row[column])],
+    'on conflict (domain_id, fingerprint) do nothing',
+  );
+  if (written === 0) return false;
+  const place: Value[] = [row.domain_id, row.day, row.id];
+  if (parts.type === 'dmarc') {
+    await tx.insertMany(
+      'domain_report_sources',
+      [...PLACE, 'source_ip', 'header_from', 'disposition', 'dkim_passed', 'spf_passed', 'is_own', 'messages'],
+      parts.sources.map((source) => [
+        ...place,
+        source.sourceIp,
+        source.headerFrom,
+        source.disposition,
+        source.hasPassedDkim ? 1 : 0,
+        source.hasPassedSpf ? 1 : 0,
+        source.isOwn ? 1 : 0,
+        source.messages,
+      ]),
+    );
+  } else {
+    await tx.insertMany(
+      'domain_report_sessions',
+      [...PLACE, 'policy_type', 'result', 'mx_host', 'sending_ip', 'sessions'],
+      parts.sessions.map((one) => [...place, one.policyType, one.result, one.mxHost, one.sendingIp, one.sessions]),
+    );
+  }
+  return true;
+}
+
+const PLACE = ['domain_id', 'day', 'report_id'] as const;
+
+export interface StoredOfDay {
+  reports: number;
+  unauthenticated: number;
+  parts: number;
+}
+
+/** Counts what is stored of one day of a domain. */
+export async function countReportsOfDay(db: Executor, domainId: string, day: number): Promise<StoredOfDay> {
+  const row = await db.get<Record<keyof StoredOfDay, number | string | null>>(
+    `select count(*) as reports, sum(1 - authenticated) as unauthenticated, sum(parts) as parts
+      from domain_reports where domain_id = ? and day = ?`,
+    [domainId, day],
+  );
+  return {
+    reports: Number(row?.reports ?? 0),
+    unauthenticated: Number(row?.unauthenticated ?? 0),
+    parts: Number(row?.parts ?? 0),
+  };
+}
+
+export async function pageReports(
+  db: Executor,
+  domainId: string,
+  {
+    type,
+    fromId,
+    beforeId,
+  }: { type: ReportType | undefined; fromId: string | undefined; beforeId: string | undefined },
+  page: Page,
+): Promise<{ rows: ReportRow[]; hasMore: boolean }> {
+  const conditions: { sql: string; value: string | undefined }[] = [
+    { sql: 'domain_id = ?', value: domainId },
+    { sql: 'type = ?', value: type },
+    { sql: 'id >= ?', value: fromId },
+    { sql: 'id < ?', value: beforeId },
+  ];
+  const given = conditions.flatMap(({ sql, value }) => (value === undefined ? [] : [{ sql, value }]));
+  const sql = pageSql('domain_reports', given.map((one) => one.sql).join(' and '), page);
+  const rows = await db.all<ReportRow>(sql, [...given.map(({ value }) => value), ...pageValues(page)]);
+  return cutPage(rows.map(readRow), page);
+}
+
+/** PostgreSQL returns a bigint as a string. */
+const readRow = (row: ReportRow): ReportRow => ({
+  ...row,
+  begin_at: Number(row.begin_at),
+  end_at: Number(row.end_at),
+  day: Number(row.day),
+  total: Number(row.total),
+  passed: Number(row.passed),
+  created_at: Number(row.created_at),
+});
+
+/** Counts the reports about a range of days, by type. */
+export async function countReports(
+  db: Executor,
+  domainId: string,
+  { fromDay, toDay }: { fromDay: number; toDay: number },
+): Promise<{ type: ReportType; authenticated: boolean; reports: number }[]> {
+  const rows = await db.all<{ type: ReportType; authenticated: number; reports: number | string }>(
+    `select type, authenticated, count(*) as reports from domain_reports
+      where domain_id = ? and day >= ? and day <= ? group by type, authenticated`,
+    [domainId, fromDay, toDay],
+  );
+  return rows.map((row) => ({
+    type: row.type,
+    authenticated: row.authenticated === 1,
+    reports: Number(row.reports),
+  }));
+}
+
+export interface SourceOfDay {
+  source_ip: string;
+  header_from: string;
+  disposition: Disposition;
+  dkim_passed: number;
+  spf_passed: number;
+  is_own: number;
+  messages: number;
+}
+
+/** Adds up the sources of one day of a domain, which all its reporters saw. */
+export async function sourcesOfDay(db: Executor, domainId: string, day: number): Promise<SourceOfDay[]> {
+  const rows = await db.all<SourceOfDay>(
+    `select source_ip, header_from, disposition, dkim_passed, spf_passed, is_own, sum(messages) as messages
+      from domain_report_sources where domain_id = ? and day = ?
+      group by source_ip, header_from, disposition, dkim_passed, spf_passed, is_own`,
+    [domainId, day],
+  );
+  return rows.map((row) => ({ ...row, messages: Number(row.messages) }));
+}
+
+export interface SessionsOfDay {
+  organization: string;
+  submitter: string;
+  policy_type: string;
+  result: string;
+  mx_host: string;
+  sessions: number;
+}
+
+/** Adds up the TLS sessions of one day of a domain, by reporter and result. */
+export async function sessionsOfDay(db: Executor, domainId: string, day: number): Promise<SessionsOfDay[]> {
+  const rows = await db.all<SessionsOfDay>(
+    `select r.organization, r.submitter, s.policy_type, s.result, s.mx_host, sum(s.sessions) as sessions
+      from domain_report_sessions s join domain_reports r on r.id = s.report_id
+      where s.domain_id = ? and s.day = ?
+      group by r.organization, r.submitter, s.policy_type, s.result, s.mx_host`,
+    [domainId, day],
+  );
+  return rows.map((row) => ({ ...row, sessions: Number(row.sessions) }));
+}
+
+type Removable = Pick<ReportRow, 'id' | 'domain_id' | 'day' | 'parts'>;
+
+/** Lists the oldest reports about days before this one. */
+export const oldReports = (db: Executor, beforeDay: number, limit: number): Promise<Removable[]> =>
+  db.all<Removable>('select id, domain_id, day, parts from domain_reports where day < ? order by day limit ?', [
+    beforeDay,
+    limit,
+  ]);
+
+/** Lists reports of a domain that has been deleted. It reads one row for each domain with reports. */
+export async function reportsOfDeletedDomains(db: Executor, limit: number): Promise<Removable[]> {
+  const first = (after: string): string => `(select domain_id from domain_reports ${after} order by domain_id limit 1)`;
+  const gone = await db.get<{ id: string }>(
+    `with recursive known (id) as (
+        select ${first('')} union all select ${first('where domain_id > known.id')} from known where known.id is not null
+      )
+      select id from known where id is not null and not exists (select 1 from domains where domains.id = known.id)
+      limit 1`,
+  );
+  if (!gone) return [];
+  const sql = 'select id, domain_id, day, parts from domain_reports where domain_id = ? order by id limit ?';
+  return db.all<Removable>(sql, [gone.id, limit]);
+}
+
+/** Removes reports with their parts. */
+export async function removeReports(tx: Executor, reports: readonly Removable[]): Promise<void> {
+  const withParts = reports.filter(({ parts }) => parts > 0);
+  for (const table of ['domain_report_sources', 'domain_report_sessions']) {
+    await tx.runEach(
+      `delete from ${table} where domain_id = ? and day = ? and report_id = ?`,
+      withParts.map(({ id, domain_id, day }) => [domain_id, Number(day), id]),
+    );
+  }
+  const among = uuidsIn(
+    tx.dialect,
+    'id',
+    reports.map(({ id }) => id),
+  );
+  await tx.run(`delete from domain_reports where ${among.sql}`, [among.value]);
+}
