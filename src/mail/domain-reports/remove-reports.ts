@@ -1,4 +1,4 @@
-import { nextTurn } from '../../platform/clock.ts';
+import { nextTurn, type Clock } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
 import { oldReports, removeReports, reportsOfDeletedDomains } from './domain-reports.store.ts';
 
@@ -11,7 +11,10 @@ const REPORTS_MAX = 200;
  * Removes reports about days before the retention, and those of deleted domains, in batches; returns how many. It may
  * be interrupted anywhere, and the next run continues.
  */
-export async function removeOldReports({ config, clock, db }: Store, stopping?: AbortSignal): Promise<number> {
+export async function removeOldReports(
+  { config, clock, db }: Pick<Store, 'config' | 'db'> & { clock: Pick<Clock, 'now'> },
+  stopping?: AbortSignal,
+): Promise<number> {
   const today = Math.floor(clock.now() / DAY_MS) * DAY_MS;
   const beforeDay = today - config.receiving.reports_retention_days * DAY_MS;
   let removed = 0;
