@@ -19,6 +19,7 @@ export { contactActivity, contacts } from './contacts.ts';
 export { customEvents } from './custom-events.ts';
 export { columnsOfChanges, dns } from './dns.ts';
 export { domainClaims } from './domain-claims.ts';
+export { domainReports } from './domain-reports.ts';
 export { domains } from './domains.ts';
 export { emailAttempts, emailEvents, emails } from './emails.ts';
 export type {

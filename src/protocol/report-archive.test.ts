@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
+import { deflateRawSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { zip, type ZipFile } from './report-archive.test-helper.ts';

@@ -3,6 +3,7 @@ import { domains } from '../../families/domains.ts';
 import { wholeNumber } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 import { addDnsCommands } from '../dns/index.ts';
+import { addDomainReportCommands } from '../domain-reports/index.ts';
 
 const addZone = (command: Command): Command => command.option('--zone', 'print the records as lines of a zone file');
 
@@ -29,4 +30,5 @@ export function addDomainCommands(program: Command): void {
     },
   });
   addDnsCommands(program);
+  addDomainReportCommands(program);
 }

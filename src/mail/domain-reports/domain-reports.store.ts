@@ -7,7 +7,8 @@ import {
   type Page,
   type Value,
 } from '../../platform/db/index.ts';
-import type { Disposition, ReportParts } from './read-report.ts';
+import { nextTurn } from '../../platform/clock.ts';
+import type { Disposition, ReportedSessions, ReportedSource, ReportParts } from './read-report.ts';
 
 export type ReportType = 'dmarc' | 'tls';
 
@@ -59,32 +60,49 @@ export async function insertReport(tx: Executor, row: ReportRow, parts: ReportPa
   );
   if (written === 0) return false;
   const place: Value[] = [row.domain_id, row.day, row.id];
-  if (parts.type === 'dmarc') {
+  const { table, columns, values } =
+    parts.type === 'dmarc' ? describeSources(parts.sources) : describeSessions(parts.sessions);
+  for (let from = 0; from < values.length; from += ROWS_A_STATEMENT) {
+    if (from > 0) await nextTurn();
+    const some = values.slice(from, from + ROWS_A_STATEMENT);
     await tx.insertMany(
-      'domain_report_sources',
-      [...PLACE, 'source_ip', 'header_from', 'disposition', 'dkim_passed', 'spf_passed', 'is_own', 'messages'],
-      parts.sources.map((source) => [
-        ...place,
-        source.sourceIp,
-        source.headerFrom,
-        source.disposition,
-        source.hasPassedDkim ? 1 : 0,
-        source.hasPassedSpf ? 1 : 0,
-        source.isOwn ? 1 : 0,
-        source.messages,
-      ]),
-    );
-  } else {
-    await tx.insertMany(
-      'domain_report_sessions',
-      [...PLACE, 'policy_type', 'result', 'mx_host', 'sending_ip', 'sessions'],
-      parts.sessions.map((one) => [...place, one.policyType, one.result, one.mxHost, one.sendingIp, one.sessions]),
+      table,
+      [...PLACE, ...columns],
+      some.map((one) => [...place, ...one]),
     );
   }
   return true;
 }
 
 const PLACE = ['domain_id', 'day', 'report_id'] as const;
+/** A statement on SQLite blocks the process: these rows take some milliseconds. */
+const ROWS_A_STATEMENT = 250;
+
+interface PartRows {
+  table: string;
+  columns: readonly string[];
+  values: Value[][];
+}
+
+const describeSources = (sources: readonly ReportedSource[]): PartRows => ({
+  table: 'domain_report_sources',
+  columns: ['source_ip', 'header_from', 'disposition', 'dkim_passed', 'spf_passed', 'is_own', 'messages'],
+  values: sources.map((source) => [
+    source.sourceIp,
+    source.headerFrom,
+    source.disposition,
+    source.hasPassedDkim ? 1 : 0,
+    source.hasPassedSpf ? 1 : 0,
+    source.isOwn ? 1 : 0,
+    source.messages,
+  ]),
+});
+
+const describeSessions = (sessions: readonly ReportedSessions[]): PartRows => ({
+  table: 'domain_report_sessions',
+  columns: ['policy_type', 'result', 'mx_host', 'sending_ip', 'sessions'],
+  values: sessions.map((one) => [one.policyType, one.result, one.mxHost, one.sendingIp, one.sessions]),
+});
 
 export interface StoredOfDay {
   reports: number;

@@ -59,8 +59,8 @@ export interface ReportSubject {
   hosts: readonly string[];
 }
 
-/** Parts of one report. A report of a large provider has some hundreds. */
-const PARTS_MAX = 2000;
+/** Parts of one report, the largest ones. A report of a large provider has some hundreds. */
+const PARTS_MAX = 1000;
 /** More than anybody sends in a day from one address; sums of many reports stay exact. */
 const COUNT_MAX = 1_000_000_000;
 

@@ -1,4 +1,6 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { removeOldReports } from '../../../src/mail/domain-reports/index.ts';
 import { VENDOR_DMARC_REPORTS } from '../../../src/protocol/dmarc-report/vendor-reports.test-helper.ts';
@@ -244,6 +246,56 @@ describe('reports about a domain', () => {
     expect(await summary('2026-02-21')).toMatchObject({ reports: { dmarc: 1 }, dmarc: { messages: 1000 } });
   });
 
+  it.each([
+    ['SPF of a parent of the domain in From', 'noreply@mail.reporter.example', 'b@reporter.example', true],
+    ['SPF of another domain than that in From', 'noreply@google.example', 'b@reporter.example', false],
+    ['SPF of a top-level domain', 'noreply@reporter.example', 'b@example', false],
+  ])('%s proves its submitter: %s', async (_, from, mailFrom, isProven) => {
+    const xml = dmarcXml({ id: `proof of ${from} by ${mailFrom}`, begin: begin + 2 * 86_400 });
+    const raw = composeMessage({ type: GZIP, content: gzipSync(xml) }, { from });
+    expect(await bringMail(scene, { from: mailFrom, to: [TO], raw })).toMatch(/^250 /);
+    expect((await list())[0]).toMatchObject({ submitter: from.split('@')[1], authenticated: isProven });
+  });
+
+  it('a signature of the domain in From proves a report without SPF', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
+    scene.dns.set('s1._domainkey.forged.example', 'TXT', [`v=DKIM1; k=rsa; p=${key}`.match(/.{1,250}/g) ?? []]);
+    const raw = composeMessage(
+      { type: GZIP, content: gzipSync(dmarcXml({ id: 'signed', begin: begin + 2 * 86_400 })) },
+      { from: 'noreply@forged.example' },
+    );
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const { signatures } = await dkimSign(raw, {
+      signatureData: [{ signingDomain: 'forged.example', selector: 's1', privateKey: pem }],
+    } as unknown as Parameters<typeof dkimSign>[1]);
+    expect(await bringMail(scene, { from: '', to: [TO], raw: signatures + raw })).toMatch(/^250 /);
+    expect((await list())[0]).toMatchObject({ submitter: 'forged.example', authenticated: true });
+  });
+
+  it('one hundred unproven reports about a day are listed, and others still count', async () => {
+    const flooded = await team.domain();
+    const to = `reports@send.${flooded.name}`;
+    const bringNth = (n: number, from: string) =>
+      bring(
+        {
+          type: GZIP,
+          content: gzipSync(dmarcXml({ id: `${n}`, begin, domain: flooded.name, records: [{ ip: '192.0.2.1' }] })),
+        },
+        { to, from },
+      );
+    for (let n = 0; n < 100; n++) {
+      if (n % 50 === 49) scene.clock.advance(HOUR_MS);
+      expect(await bringNth(n, 'noreply@forged.example')).toMatch(/^250 /);
+    }
+    expect(await bringNth(100, 'noreply@forged.example')).toMatch(/^451 4\.7\.1 Too many reports/);
+    expect(await bringNth(100, 'noreply@reporter.example')).toMatch(/^250 /);
+    expect(await get('/summary?start_date=2026-02-20&end_date=2026-02-20', flooded)).toMatchObject({
+      reports: { dmarc: 1, unauthenticated: 100 },
+      dmarc: { messages: 1 },
+    });
+  });
+
   it('a report about another domain is logged and discarded', async () => {
     const before = await list();
     const xml = dmarcXml({ id: 'foreign', begin, domain: 'example.net' });
@@ -344,16 +396,16 @@ describe('reports about a domain', () => {
     expect((await get('/summary?start_date=2026-02-20', busy)).reports.dmarc).toBe(61);
   });
 
-  it('sources of a report beyond 2,000 are counted together', async () => {
+  it('sources of a report beyond 1,000 are counted together', async () => {
     const wide = await team.domain();
-    const records = Array.from({ length: 2500 }, (_, n) => ({
+    const records = Array.from({ length: 1500 }, (_, n) => ({
       ip: `10.1.${n >> 8}.${n & 255}`,
       count: n < 500 ? 1 : 2,
     }));
     const xml = dmarcXml({ domain: wide.name, begin, records });
     expect(await bring({ type: GZIP, content: gzipSync(xml) }, { to: `reports@send.${wide.name}` })).toMatch(/^250 /);
     const { dmarc } = await get('/summary?start_date=2026-02-20&end_date=2026-02-20', wide);
-    expect(dmarc).toMatchObject({ messages: 4500, unlisted_sources: 1901 });
+    expect(dmarc).toMatchObject({ messages: 2500, unlisted_sources: 901 });
     expect(dmarc.sources[0]).toMatchObject({ source_ip: null, messages: 500 });
   });
 
