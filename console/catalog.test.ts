@@ -93,9 +93,10 @@ it('an action keeps the key that people know, because changing this list moves a
     contacts topics: s set-topics
     contacts list: c create, u update, d delete, a add-segment, e remove-segment, s set-topics
     events list: c create, s send, u update, d delete
-    domains: a claim, z zone, n configure, i claim-status, m claim-verify, u update, v verify, o rotate, e regenerate, d delete
-    domains: a claim, i claim-status, m claim-verify, z zone, n configure, u update, v verify, o rotate, e regenerate, d delete
-    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify
+    domains: a claim, z zone, n configure, i claim-status, m claim-verify, p reports, u update, v verify, o rotate, e regenerate, d delete
+    domains: a claim, i claim-status, m claim-verify, z zone, n configure, p reports, u update, v verify, o rotate, e regenerate, d delete
+    domains report-list: p reports, z zone, n configure, i claim-status, m claim-verify
+    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify, p reports
     emails list: s send, b batch, e reschedule, c cancel, w diagnose, a create a link, v revoke a link
     images list: c upload, d delete
     inbound-rules list: c create, u update, d delete

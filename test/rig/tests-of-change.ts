@@ -11,6 +11,7 @@ const TESTS_OF: [source: string, tests: string[]][] = [
   ['src/mail/deliver/', ['test/flow/deliver-', 'test/flow/outcomes', 'test/flow/retries']],
   ['src/mail/settle/', ['test/flow/outcomes', 'test/flow/retries', 'test/smtp/receiving/return-traffic']],
   ['src/mail/receive/', ['test/smtp/receiving/', 'test/api/received-emails/']],
+  ['src/mail/domain-reports/', ['test/smtp/receiving/domain-reports', 'test/cli/domain-reports']],
   ['src/mail/capture/', ['test/flow/playground-page']],
   ['src/features/webhooks/', ['test/flow/webhooks', 'test/api/webhooks/']],
   ['src/features/tracking/', ['test/flow/tracking']],
