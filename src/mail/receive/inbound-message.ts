@@ -165,7 +165,7 @@ async function domainReportRoute({ db }: World, { local, domain }: Mailbox): Pro
   if (!owner) return undefined;
   const label = domain.slice(0, domain.indexOf('.'));
   const address = reportAddress({ name: owner.name, custom_return_path: label });
-  if (`${local.toLowerCase()}@${domain}` !== address) return { kind: 'none', because: 'unknown' };
+  if (`${local.toLowerCase()}@${domain}` !== address) return undefined;
   if ((await suspendedAmong(db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };
   return { kind: 'domain_reports', domain: { id: owner.id, name: owner.name, returnPath: domain } };
 }

@@ -346,6 +346,8 @@ describe('lists of the contract', () => {
       'GET /contacts/imports',
       // No key creates its items: people join by invitation.
       'GET /team/members',
+      // No call creates its items: other mail servers send them.
+      'GET /domains/{domain_id}/reports',
       // Its items are created at the end of a month.
       'GET /billing/invoices',
       // No key creates its items: people give apps access.
