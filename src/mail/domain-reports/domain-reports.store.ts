@@ -59,50 +59,71 @@ export async function insertReport(tx: Executor, row: ReportRow, parts: ReportPa
     'on conflict (domain_id, fingerprint) do nothing',
   );
   if (written === 0) return false;
-  const place: Value[] = [row.domain_id, row.day, row.id];
-  const { table, columns, values } =
-    parts.type === 'dmarc' ? describeSources(parts.sources) : describeSessions(parts.sessions);
-  for (let from = 0; from < values.length; from += ROWS_A_STATEMENT) {
-    if (from > 0) await nextTurn();
-    const some = values.slice(from, from + ROWS_A_STATEMENT);
-    await tx.insertMany(
-      table,
-      [...PLACE, ...columns],
-      some.map((one) => [...place, ...one]),
-    );
-  }
+  const place = [row.domain_id, row.day, row.id];
+  if (parts.type === 'dmarc') await insertSources(tx, place, parts.sources);
+  else await insertSessions(tx, place, parts.sessions);
   return true;
 }
 
-const PLACE = ['domain_id', 'day', 'report_id'] as const;
 /** A statement on SQLite blocks the process: these rows take some milliseconds. */
 const ROWS_A_STATEMENT = 250;
 
-interface PartRows {
-  table: string;
-  columns: readonly string[];
-  values: Value[][];
+const SOURCE_COLUMNS = [
+  'domain_id',
+  'day',
+  'report_id',
+  'source_ip',
+  'header_from',
+  'disposition',
+  'dkim_passed',
+  'spf_passed',
+  'is_own',
+  'messages',
+] as const;
+
+async function insertSources(tx: Executor, place: readonly Value[], sources: readonly ReportedSource[]): Promise<void> {
+  for (let from = 0; from < sources.length; from += ROWS_A_STATEMENT) {
+    if (from > 0) await nextTurn();
+    const rows = sources
+      .slice(from, from + ROWS_A_STATEMENT)
+      .map((source) => [
+        ...place,
+        source.sourceIp,
+        source.headerFrom,
+        source.disposition,
+        source.hasPassedDkim ? 1 : 0,
+        source.hasPassedSpf ? 1 : 0,
+        source.isOwn ? 1 : 0,
+        source.messages,
+      ]);
+    await tx.insertMany('domain_report_sources', SOURCE_COLUMNS, rows);
+  }
 }
 
-const describeSources = (sources: readonly ReportedSource[]): PartRows => ({
-  table: 'domain_report_sources',
-  columns: ['source_ip', 'header_from', 'disposition', 'dkim_passed', 'spf_passed', 'is_own', 'messages'],
-  values: sources.map((source) => [
-    source.sourceIp,
-    source.headerFrom,
-    source.disposition,
-    source.hasPassedDkim ? 1 : 0,
-    source.hasPassedSpf ? 1 : 0,
-    source.isOwn ? 1 : 0,
-    source.messages,
-  ]),
-});
+const SESSION_COLUMNS = [
+  'domain_id',
+  'day',
+  'report_id',
+  'policy_type',
+  'result',
+  'mx_host',
+  'sending_ip',
+  'sessions',
+] as const;
 
-const describeSessions = (sessions: readonly ReportedSessions[]): PartRows => ({
-  table: 'domain_report_sessions',
-  columns: ['policy_type', 'result', 'mx_host', 'sending_ip', 'sessions'],
-  values: sessions.map((one) => [one.policyType, one.result, one.mxHost, one.sendingIp, one.sessions]),
-});
+async function insertSessions(
+  tx: Executor,
+  place: readonly Value[],
+  sessions: readonly ReportedSessions[],
+): Promise<void> {
+  for (let from = 0; from < sessions.length; from += ROWS_A_STATEMENT) {
+    if (from > 0) await nextTurn();
+    const rows = sessions
+      .slice(from, from + ROWS_A_STATEMENT)
+      .map((one) => [...place, one.policyType, one.result, one.mxHost, one.sendingIp, one.sessions]);
+    await tx.insertMany('domain_report_sessions', SESSION_COLUMNS, rows);
+  }
+}
 
 export interface StoredOfDay {
   reports: number;
@@ -243,13 +264,12 @@ export async function reportsOfDeletedDomains(db: Executor, limit: number): Prom
 
 /** Removes reports with their parts. */
 export async function removeReports(tx: Executor, reports: readonly Removable[]): Promise<void> {
-  const withParts = reports.filter(({ parts }) => parts > 0);
-  for (const table of ['domain_report_sources', 'domain_report_sessions']) {
-    await tx.runEach(
-      `delete from ${table} where domain_id = ? and day = ? and report_id = ?`,
-      withParts.map(({ id, domain_id, day }) => [domain_id, Number(day), id]),
-    );
-  }
+  const places = reports
+    .filter(({ parts }) => parts > 0)
+    .map(({ id, domain_id: domainId, day }) => [domainId, Number(day), id]);
+  const ofReport = 'where domain_id = ? and day = ? and report_id = ?';
+  await tx.runEach(`delete from domain_report_sources ${ofReport}`, places);
+  await tx.runEach(`delete from domain_report_sessions ${ofReport}`, places);
   const among = uuidsIn(
     tx.dialect,
     'id',

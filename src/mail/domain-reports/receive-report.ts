@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { World } from '../../platform/world.ts';
+import type { Store } from '../../platform/store.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import type { MessagePart, MessageReading } from '../../protocol/read-message/index.ts';
 import { unpackReport } from '../../protocol/report-archive.ts';
@@ -47,14 +47,14 @@ const AHEAD_MS = DAY_MS;
  * it. Rejects with a Refusal if too many reports wait to be parsed.
  */
 export async function receiveDomainReport(
-  world: World,
+  store: Store,
   domain: ReportedDomain,
   message: { reading: MessageReading; authentication: Authentication; mailFrom: string },
 ): Promise<ReportReceipt> {
   const { reading, authentication, mailFrom } = message;
   const discard = (because: string): ReportReceipt => {
     const about = { domainId: domain.id, domain: domain.name, mailFrom, because };
-    world.log.info(about, 'discarded a report about a domain');
+    store.log.info(about, 'discarded a report about a domain');
     return 'accepted';
   };
   if (!reading.isRead) return discard(`The message could not be read: ${reading.because}.`);
@@ -62,20 +62,20 @@ export async function receiveDomainReport(
   if (candidates.length === 0) return 'not_a_report';
   const found = await unpackFirst(candidates);
   if ('fault' in found) return discard(found.fault);
-  const report = await world.texts.run(
+  const report = await store.texts.run(
     // A tenant of its own, so that reports take no places of its team's requests.
     { teamId: `reports of ${domain.id}`, chars: found.content.length, task: readDomainReport },
-    { content: found.content, subject: describeSubject(world, domain) },
+    { content: found.content, subject: describeSubject(store, domain) },
   );
   if ('fault' in report) return discard(report.fault);
-  const now = world.clock.now();
+  const now = store.clock.now();
   if (report.beginAt > now + AHEAD_MS) return discard('The report is about the future.');
-  if (report.beginAt < now - world.config.receiving.reports_retention_days * DAY_MS) {
+  if (report.beginAt < now - store.config.receiving.reports_retention_days * DAY_MS) {
     return discard('The report is older than reports are kept.');
   }
   const { submitter, isAuthenticated } = identifySubmitter(reading, authentication);
-  const row = composeRow(world, domain, report, { submitter, isAuthenticated });
-  const stored = await world.db.tx(async (tx) => {
+  const row = composeRow(store, domain, report, { submitter, isAuthenticated });
+  const stored = await store.db.tx(async (tx) => {
     const before = await countReportsOfDay(tx, domain.id, row.day);
     const isFull = isAuthenticated
       ? before.reports - before.unauthenticated >= REPORTS_OF_DAY_MAX
@@ -88,7 +88,7 @@ export async function receiveDomainReport(
   });
   if (stored === 'too_many') return stored;
   const about = { domainId: domain.id, domain: domain.name, type: row.type, submitter, isAuthenticated };
-  world.log.info(about, stored === 'new' ? 'received a report about a domain' : 'received a report a second time');
+  store.log.info(about, stored === 'new' ? 'received a report about a domain' : 'received a report a second time');
   return 'accepted';
 }
 
@@ -117,7 +117,7 @@ async function unpackFirst(candidates: readonly Uint8Array[]): Promise<{ content
   return first ?? { fault: 'The message has no attachment.' };
 }
 
-function describeSubject({ config }: World, { name, returnPath }: ReportedDomain) {
+function describeSubject({ config }: Store, { name, returnPath }: ReportedDomain) {
   const { host } = config.instance;
   const servers = [config.domains.receiving_mx, config.domains.return_path_mx];
   const hosts = [host, ...servers.map((server) => server.replaceAll('{host}', host))].map((one) => one.toLowerCase());
@@ -151,7 +151,7 @@ function isAlike(one: string, other: string): boolean {
 }
 
 function composeRow(
-  { ids, clock }: World,
+  { ids, clock }: Store,
   domain: ReportedDomain,
   report: DomainReport,
   { submitter, isAuthenticated }: { submitter: string; isAuthenticated: boolean },

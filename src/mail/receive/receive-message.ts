@@ -144,6 +144,8 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       // Too many reports wait to be parsed.
       if (!(error instanceof Refusal)) throw error;
       world.log.warn({ domain: domain.name, mailFrom, because: error.message }, 'deferred a report about a domain');
+    } finally {
+      if (arrival.content.isFile) listPartContents(reading).forEach(freeLargeMemory);
     }
     return { kind: 'deferred', deferral: { why: 'too_many_reports' } };
   }
