@@ -139,7 +139,10 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     try {
       const receipt = await receiveDomainReport(world, domain, { reading, authentication, mailFrom });
       if (receipt === 'accepted') return accepted;
-      if (receipt === 'not_a_report') return { kind: 'unwanted', wanted: 'domain_reports' };
+      if (receipt === 'not_a_report') {
+        world.log.info({ domain: domain.name, mailFrom }, 'refused mail to a report address without a report');
+        return { kind: 'unwanted', wanted: 'domain_reports' };
+      }
     } catch (error) {
       // Too many reports wait to be parsed.
       if (!(error instanceof Refusal)) throw error;

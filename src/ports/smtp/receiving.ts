@@ -232,7 +232,7 @@ const RETURNS_PER_HOUR = 60;
 const REPORTS_PER_HOUR = 600;
 /** Reports about one domain from one client. A provider sends a few in a day, for each of its names. */
 const REPORTS_OF_CLIENT_PER_HOUR = 60;
-/** RFC 9990 recommends at most 10 MB. */
+/** Compressed reports are far smaller, and an uncompressed one of this size has more records than are read. */
 const REPORT_BYTES_MAX = 10 * 1024 * 1024;
 
 /** Returns the size that the client declared, or 0. */

@@ -337,6 +337,7 @@ describe('reports about a domain', () => {
     expect(await bringMail(scene, { to: [TO], raw })).toMatch(
       /^550 5\.7\.1 This address accepts only aggregate reports/,
     );
+    expect(logged('refused mail to a report address without a report')).toHaveLength(1);
     expect(await bringMail(scene, { to: ['other@send.example.com'], raw })).toMatch(/^550 5\.7\.1/);
     expect(await bringMail(scene, { to: ['reports@send.elsewhere.example'], raw })).toMatch(/^550 5\.7\.1/);
   });
