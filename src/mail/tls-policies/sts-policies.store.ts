@@ -82,16 +82,6 @@ export async function stsPoliciesToRefresh(
   return rows.map(read);
 }
 
-/** Lists policies that hold and could not be refreshed for a long time: mail to the domain may soon be unprotected or held up. */
-export async function stsPoliciesFailing(db: Executor, fetchedBefore: number, now: number): Promise<StsPolicyRow[]> {
-  const rows = await db.all<StsPolicyRow>(
-    `select * from sts_policies where fetched_at < ? and expires_at > ? and failed_at is not null
-      order by expires_at limit 100`,
-    [fetchedBefore, now],
-  );
-  return rows.map(read);
-}
-
 /** Forgets policies of domains that got no mail for long, and failures to fetch one. */
 export async function forgetStsPolicies(db: Executor, { unusedSince, now }: { unusedSince: number; now: number }) {
   await db.run('delete from sts_policies where used_at < ?', [unusedSince]);

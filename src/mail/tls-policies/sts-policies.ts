@@ -1,5 +1,6 @@
 import type { StsState } from '../deliver/index.ts';
-import { BoundedMap, createSemaphore } from '../../platform/limits/index.ts';
+import { BoundedMap, createSemaphore, eachLimit } from '../../platform/limits/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import { readStsPolicy, readStsRecord, type StsPolicy } from '../../protocol/mta-sts.ts';
 import {
@@ -21,6 +22,7 @@ const RETRY_MS = 300_000;
 const FETCH_MS = 15_000;
 const BYTES_MAX = 64 * 1024;
 const FETCHES_MAX = 100;
+const REFRESHES_MAX = 10;
 const DAY_MS = 86_400_000;
 /** RFC 8461 §10.2 suggests a refresh each day. */
 const REFRESH_AFTER_MS = DAY_MS / 2;
@@ -62,7 +64,8 @@ export function createStsPolicies(world: World): StsPolicies {
   async function look(domain: string, teamId: string): Promise<StsState> {
     const [row, id] = await Promise.all([findStsPolicy(db, domain), findId(domain)]);
     const stored = row && readStored(row);
-    if (row && id !== undefined) await noteStsUse(db, domain, clock.now() - (clock.now() % DAY_MS));
+    const today = clock.now() - (clock.now() % DAY_MS);
+    if (row && row.used_at < today) await noteStsUse(db, domain, today);
     if (id === undefined || (stored && row.policy_id === id)) return stored ?? { kind: 'none' };
     if (row?.failed_id === id && (row.failed_at ?? 0) > clock.now() - RETRY_MS)
       return stored ?? describeFailure(row.failure ?? '');
@@ -146,14 +149,19 @@ export function createStsPolicies(world: World): StsPolicies {
     let after = '';
     for (;;) {
       const rows = await stsPoliciesToRefresh(db, { fetchedBefore: now - REFRESH_AFTER_MS, now, after, limit: BATCH });
-      for (const row of rows) {
+      await eachLimit(rows, REFRESHES_MAX, async ({ domain, expires_at: expiresAt }) => {
         if (stopping?.aborted) return;
-        const id = await findId(row.domain);
+        const id = await findId(domain);
         // Without a record, the policy is no longer announced: it expires.
-        if (id !== undefined) await fetchPolicy(row.domain, id);
-      }
+        const fetched = id === undefined ? undefined : await fetchPolicy(domain, id);
+        if (fetched?.kind === 'unreadable')
+          log.warn(
+            { domain, fault: fetched.fault, expiresAt: isoTime(expiresAt) },
+            'an MTA-STS policy could not be refreshed',
+          );
+      });
       const last = rows.at(-1);
-      if (!last || rows.length < BATCH) return;
+      if (!last || rows.length < BATCH || stopping?.aborted) return;
       after = last.domain;
     }
   }
