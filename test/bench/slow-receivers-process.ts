@@ -5,9 +5,13 @@ import { answerOrders } from './children.ts';
 
 /**
  * Mail servers on all loopback addresses that answer each command after 50 ms, and an https endpoint for webhooks. Both record when
- * mail to each `reader…` was accepted and when its `email.delivered` arrived. `until` answers when so many have done both.
+ * mail to each `reader…` was accepted and when its `email.delivered` arrived. `until` answers when so many have done both. If
+ * the appliance captures mail, which then comes to no mail server, the event counts as both.
  */
-export type SlowReceiversOrder = { say: 'forget' } | { say: 'until'; count: number } | { say: 'count' };
+export type SlowReceiversOrder =
+  | { say: 'forget'; isCaptured?: boolean }
+  | { say: 'until'; count: number }
+  | { say: 'count' };
 export interface SlowReceivers {
   smtpPort: number;
   url: string;
@@ -25,6 +29,7 @@ const EHLO = '250-slow.test\r\n250-PIPELINING\r\n250 8BITMIME\r\n';
 
 let [deliveredAt, reportedAt]: [Record<string, number>, Record<string, number>] = [{}, {}];
 let accepted = 0;
+let isCaptured = false;
 let changed = (): void => undefined;
 const now = (): number => performance.timeOrigin + performance.now();
 
@@ -90,8 +95,10 @@ const server = https.createServer({ key, cert: certificate, keepAliveTimeout: 60
   request.on('end', () => {
     const { type, data } = JSON.parse(Buffer.concat(chunks).toString()) as { type: string; data: { to?: string[] } };
     const to = data.to?.[0] ?? '';
+    if (type === 'email.delivered' && isCaptured) accepted++;
     if (type === 'email.delivered' && to.startsWith('reader')) {
       reportedAt[to] = now();
+      if (isCaptured) deliveredAt[to] = now();
       changed();
     }
     response.writeHead(200, { 'content-length': 2 }).end('ok');
@@ -101,7 +108,10 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const url = `https://receiver.test:${(server.address() as AddressInfo).port}`;
 
 answerOrders<SlowReceiversOrder>(async (order): Promise<SlowReceivers> => {
-  if (order.say === 'forget') [deliveredAt, reportedAt] = [{}, {}];
+  if (order.say === 'forget') {
+    [deliveredAt, reportedAt] = [{}, {}];
+    isCaptured = order.isCaptured ?? isCaptured;
+  }
   if (order.say === 'until') {
     const isDone = (): boolean => [deliveredAt, reportedAt].every((times) => Object.keys(times).length >= order.count);
     while (!isDone()) await new Promise<void>((resolve) => (changed = resolve));
