@@ -416,6 +416,7 @@ create table domain_report_sources (
   domain_id ${id} not null,
   day bigint not null,
   report_id ${id} not null,
+  part integer not null,
   -- Empty for sources that are counted together.
   source_ip text not null,
   header_from text not null,
@@ -424,26 +425,27 @@ create table domain_report_sources (
   spf_passed integer not null,
   -- Whether it passed SPF for the return path of the domain.
   is_own integer not null,
-  messages bigint not null
+  messages bigint not null,
+  -- GET /domains/{domain_id}/reports/summary, and the removal of a report.
+  primary key (domain_id, day, report_id, part)
 );
--- GET /domains/{domain_id}/reports/summary, and the removal of a report.
-create index domain_report_sources_of_report on domain_report_sources (domain_id, day, report_id);
 
 -- TLS: the sessions with one result.
 create table domain_report_sessions (
   domain_id ${id} not null,
   day bigint not null,
   report_id ${id} not null,
+  part integer not null,
   policy_type text not null,
   -- "successful", or the result type of failures.
   result text not null,
   -- Empty if not reported, or counted together.
   mx_host text not null,
   sending_ip text not null,
-  sessions bigint not null
+  sessions bigint not null,
+  -- As for sources.
+  primary key (domain_id, day, report_id, part)
 );
--- As for sources.
-create index domain_report_sessions_of_report on domain_report_sessions (domain_id, day, report_id);
 
 -- Neither refers to domains: what was published has to be removed after its domain is gone.
 create table dns_published (

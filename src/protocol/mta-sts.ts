@@ -35,6 +35,10 @@ export function readStsRecord(texts: readonly string[]): { id: string } | undefi
   return ids.length === 1 && /^[A-Za-z0-9]{1,32}$/.test(id) ? { id } : undefined;
 }
 
+/** Everything but the tab and the ends of lines. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+
 /**
  * Reads the file that a domain publishes at `/.well-known/mta-sts.txt`, or says which rule it breaks. Unknown keys are
  * ignored, and the first value of a repeated key counts, except for `mx` (RFC 8461 §3.2).
@@ -43,6 +47,7 @@ export function readStsPolicy(text: string): StsPolicy | { fault: string } {
   if (text.length > POLICY_CHARS_MAX) {
     return { fault: `The policy has ${text.length} characters; at most ${POLICY_CHARS_MAX} are allowed.` };
   }
+  if (CONTROL.test(text)) return { fault: 'The policy contains control characters.' };
   const fields = new Map<string, string>();
   const mx: string[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {

@@ -164,6 +164,31 @@ describe('a policy in the mode enforce', () => {
     expect((await look(await send({ headers: { 'TLS-Required': 'Yes' } }))).state).toBe('delivery_delayed');
   });
 
+  it('holds for the mail of a team whatever mail of another team ignores it', async () => {
+    await given(enforce(['mx.elsewhere.example']));
+    const other = await scene.team();
+    const others = await other.domain();
+    for (const [{ key }, domain] of [
+      [team, from.slice(2)],
+      [other, others.name],
+    ] as const) {
+      const { body } = await scene.api('GET', '/domains', { key });
+      const id = (body.data as { id: string; name: string }[]).find(({ name }) => name === domain)?.id;
+      expect((await scene.api('PATCH', `/domains/${id}`, { key, body: { tls: 'enforced' } })).status).toBe(200);
+    }
+    const ignoring = { from: `a@${others.name}`, to: `x@${DOMAIN}`, subject: 's', text: 't' };
+    const sendIgnoring = async (): Promise<string> => {
+      const body = { ...ignoring, headers: { 'TLS-Required': 'No' } };
+      const sent = await scene.api('POST', '/emails', { key: other.key, body });
+      await scene.settled();
+      return (await scene.account(other, sent.body.id as string)).state;
+    };
+    expect(await sendIgnoring()).toBe('delivered');
+    expect((await look(await send())).state).toBe('delivery_delayed');
+    expect(await sendIgnoring()).toBe('delivered');
+    expect(scene.sink.messages).toHaveLength(2);
+  });
+
   it('is reported as a finding for the operator until a server meets it', async () => {
     await given(enforce(['mx.elsewhere.example']));
     await send();
@@ -197,6 +222,7 @@ describe('a policy that cannot be fetched', () => {
       what: 'a file without a version',
       policy: { id: 'first', lines: ['mode: enforce', 'max_age: 86400', 'mx: a.b'] },
     },
+    { what: 'a file with a NUL', policy: { id: 'first', lines: [...(enforce([]).lines ?? []), 'note: \0'] } },
     { what: 'a file that is too large', policy: { id: 'first', lines: [...enforce([]).lines!, 'x'.repeat(70_000)] } },
     { what: 'a certificate for another name', policy: enforce([]), wishes: { hostNames: [DOMAIN] } },
   ])('holds up no mail and is not tried again for five minutes: $what', async ({ policy, wishes }) => {

@@ -460,7 +460,7 @@ function createLocator(
       };
     }
     const policies = usesPolicies(job) && tlsPolicies?.isExempt(job.domain) === false ? tlsPolicies : undefined;
-    const dane = policies?.dane;
+    const dane = policies?.findDane(job.teamId);
     const findMx = (name: string) => dane?.mx(name) ?? resolver.mx(name);
     const [found, sts] = await Promise.all([
       findExchangers(job.domain, { findMx, ...names, takesMailFor }),
@@ -493,8 +493,7 @@ function createLocator(
 }
 
 /** Our own servers have no policy to look up, and a sender may ask that policies hold up no mail. */
-const usesPolicies = ({ domain, tls, asked }: RoutedJob): boolean =>
-  tls !== 'unenforced' && asked?.ignoresTlsPolicies !== true && !domain.startsWith('[');
+const usesPolicies = ({ domain, ignoresPolicies }: RoutedJob): boolean => !ignoresPolicies && !domain.startsWith('[');
 
 /** The database's own error is for the log only, and the next attempt asks again. */
 const policyUnknown = (domain: string): JobOutcome => ({
@@ -514,7 +513,7 @@ const unproven = (domain: string): JobOutcome =>
 
 /** Combines what the sender demands with what the policies of the recipient's domain demand of the host. */
 function toTlsPolicy({ tls }: RoutedJob, { demand }: Target, verifyEnforced: boolean) {
-  const isEnforced = tls !== 'opportunistic' && tls !== 'unenforced';
+  const isEnforced = tls !== 'opportunistic';
   return {
     policy: isEnforced || demand !== undefined ? ('enforced' as const) : ('opportunistic' as const),
     verifyEnforced: tls === 'verified' || tls === 'proven' || (tls === 'enforced' && verifyEnforced),

@@ -8,9 +8,9 @@ export type FamilyOrder = `${Family} first` | `${Family} only`;
 
 /**
  * What the sender demands: "verified" is like "enforced", with a certificate that is valid for the server's name, and "proven" also
- * with a name that DNSSEC or MTA-STS prove. "unenforced" ignores the policies of the recipient's domain too (RFC 8689 §5).
+ * with a name that DNSSEC or MTA-STS prove.
  */
-export type TlsWish = 'unenforced' | 'opportunistic' | 'enforced' | 'verified' | 'proven';
+export type TlsWish = 'opportunistic' | 'enforced' | 'verified' | 'proven';
 
 export interface DeliveryJob {
   id: string;
@@ -27,6 +27,8 @@ export interface DeliveryJob {
   /** The sending domain, which may decide the relay; undefined if it was removed, or no relay depends on it. */
   senderDomain?: string | undefined;
   tls: TlsWish;
+  /** The sender wants the mail delivered whatever the TLS policies of the recipient's domain say (RFC 8689 §5). */
+  ignoresPolicies?: boolean;
   /** Chosen for each attempt from the region's preference and the destination's earlier replies to IPv6. */
   families?: FamilyOrder;
   /** 1 for the first attempt. */

@@ -75,7 +75,7 @@ export interface Traffic extends ThrottleTarget {
 }
 
 /** The fields that deliveries must have in common to go to the same place. */
-export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | 'relay'>;
+export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'ignoresPolicies' | 'families' | 'relay'>;
 
 /** The reason why mail to a place is not tried now: its servers failed a moment ago, or it waits until a time. */
 export type Obstacle = { kind: 'down' } | { kind: 'suspended'; untilMs: number };
@@ -93,7 +93,8 @@ const NO_CONNECTION_MS = 20_000;
 const USED_SHARE = 0.95;
 
 const toKey = (place: Place): string =>
-  relayKey(place) ?? `${place.domain} ${place.region} ${place.tls} ${place.families}`;
+  relayKey(place) ??
+  `${place.domain} ${place.region} ${place.tls} ${place.ignoresPolicies ? 'without policies' : ''} ${place.families}`;
 
 /** One set of mail servers, and the provider that it belongs to. */
 export type SiteTarget = ThrottleTarget & { servers: string };

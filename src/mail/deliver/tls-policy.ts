@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HostDane, SecureLookup, MxRecord } from '../../platform/resolver/index.ts';
+import { eachLimit } from '../../platform/limits/index.ts';
 import type { TlsaRecord } from '../../protocol/dns/index.ts';
 import { matchesStsPattern, writeStsPolicy, type StsPolicy } from '../../protocol/mta-sts.ts';
 import type { DeliveryJob } from './delivery-job.ts';
@@ -8,8 +9,11 @@ import type { DeliveryJob } from './delivery-job.ts';
 export type StsState =
   | { kind: 'none' }
   /** The domain announces a policy that could not be read, and none is stored. */
-  | { kind: 'unreadable'; fault: string; isInvalid: boolean }
+  | { kind: 'unreadable'; fault: string; result: StsResult }
   | { kind: 'policy'; policy: StsPolicy };
+
+/** Why a policy cannot be used, as TLS reports tell it apart (RFC 8460 §4.3). */
+export type StsResult = 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid';
 
 /** Look-ups whose answers DNSSEC has validated (RFC 7672). */
 export interface DaneLookUps {
@@ -23,8 +27,8 @@ export interface TlsPolicies {
   isExempt(domain: string): boolean;
   /** Finds the policy of a domain for mail of a team. Rejects if stored policies cannot be read. */
   findSts(domain: string, teamId: string): Promise<StsState>;
-  /** Undefined without a resolver that validates. */
-  readonly dane: DaneLookUps | undefined;
+  /** Returns the look-ups for mail of a team; undefined without a resolver that validates. */
+  findDane(teamId: string): DaneLookUps | undefined;
 }
 
 /** What a mail server must offer before it gets mail. */
@@ -69,7 +73,7 @@ export interface TlsFault {
 
 /** What went wrong with TLS, or with a policy by itself. */
 export interface SessionFault {
-  kind: TlsFault['kind'] | 'dnssec-invalid' | 'sts-policy-fetch-error' | 'sts-policy-invalid';
+  kind: TlsFault['kind'] | 'dnssec-invalid' | StsResult;
   words?: string | undefined;
 }
 
@@ -90,6 +94,9 @@ export interface DomainTls {
 }
 
 const FREE: HostTls = { kind: 'free' };
+
+/** The number of mail servers of a domain whose TLSA records are looked up at one time. */
+const HOSTS_AT_ONCE = 4;
 
 const WITHOUT_POLICY: CountedPolicy = { type: 'no-policy-found', strings: [], mxHosts: [] };
 
@@ -119,7 +126,7 @@ export async function applyPolicies({ job, found, sts, dane }: PolicyInput): Pro
   const policy = sts.kind === 'policy' ? sts.policy : undefined;
   const tlsa = new Map<string, HostDane>();
   if (dane !== undefined && found.isSecure)
-    await Promise.all(hosts.map(async (host) => tlsa.set(host, await dane.findTlsa(host))));
+    await eachLimit(hosts, HOSTS_AT_ONCE, async (host) => tlsa.set(host, await dane.findTlsa(host)));
   const mode = policy?.mode === 'testing' && job.tls === 'proven' ? 'enforce' : (policy?.mode ?? 'none');
 
   const nextHops = [job.domain, ...(found.canonicalName === undefined ? [] : [found.canonicalName])];
@@ -195,8 +202,7 @@ function listCounted(host: string, dane: HostDane | undefined, sts: StsState): C
   if (dane?.kind === 'failed')
     counted.push({ type: 'tlsa', strings: [], mxHosts: [host], fault: { kind: 'dnssec-invalid', words: dane.detail } });
   if (sts.kind === 'unreadable') {
-    const kind = sts.isInvalid ? 'sts-policy-invalid' : 'sts-policy-fetch-error';
-    counted.push({ type: 'sts', strings: [], mxHosts: [], fault: { kind, words: sts.fault } });
+    counted.push({ type: 'sts', strings: [], mxHosts: [], fault: { kind: sts.result, words: sts.fault } });
   }
   if (sts.kind === 'policy' && sts.policy.mode !== 'none') {
     const { mx } = sts.policy;

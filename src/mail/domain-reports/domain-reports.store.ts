@@ -72,6 +72,7 @@ const SOURCE_COLUMNS = [
   'domain_id',
   'day',
   'report_id',
+  'part',
   'source_ip',
   'header_from',
   'disposition',
@@ -86,8 +87,9 @@ async function insertSources(tx: Executor, place: readonly Value[], sources: rea
     if (from > 0) await nextTurn();
     const rows = sources
       .slice(from, from + ROWS_A_STATEMENT)
-      .map((source) => [
+      .map((source, index) => [
         ...place,
+        from + index,
         source.sourceIp,
         source.headerFrom,
         source.disposition,
@@ -104,6 +106,7 @@ const SESSION_COLUMNS = [
   'domain_id',
   'day',
   'report_id',
+  'part',
   'policy_type',
   'result',
   'mx_host',
@@ -120,7 +123,15 @@ async function insertSessions(
     if (from > 0) await nextTurn();
     const rows = sessions
       .slice(from, from + ROWS_A_STATEMENT)
-      .map((one) => [...place, one.policyType, one.result, one.mxHost, one.sendingIp, one.sessions]);
+      .map((one, index) => [
+        ...place,
+        from + index,
+        one.policyType,
+        one.result,
+        one.mxHost,
+        one.sendingIp,
+        one.sessions,
+      ]);
     await tx.insertMany('domain_report_sessions', SESSION_COLUMNS, rows);
   }
 }

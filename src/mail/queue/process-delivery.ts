@@ -152,8 +152,7 @@ function again(recipients: readonly string[], detail: string): Outcome[] {
 /** Combines the settings of the sending domain with what the sender asked for this mail. */
 function chooseTls({ tls, tls_verify: verifies }: DeliveryRow, asked: Asked | undefined): DeliveryJob['tls'] {
   if (asked?.requiresTls) return 'proven';
-  if (tls === 'enforced') return verifies === 1 ? 'verified' : 'enforced';
-  return asked?.ignoresTlsPolicies ? 'unenforced' : tls;
+  return tls === 'enforced' && verifies === 1 ? 'verified' : tls;
 }
 
 function buildJob(
@@ -174,6 +173,7 @@ function buildJob(
     region: row.region,
     senderDomain,
     tls: chooseTls(row, asked),
+    ignoresPolicies: asked?.ignoresTlsPolicies ?? false,
     ...(asked ? { asked } : {}),
     attempt: row.attempt,
   };

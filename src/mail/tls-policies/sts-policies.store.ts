@@ -42,14 +42,14 @@ export async function findStsPolicy(db: Executor, domain: string): Promise<StsPo
   return row && read(row);
 }
 
-/** Stores a policy that was fetched. Of two that nodes fetch at the same time, the later one stays. */
+/** Stores a policy that was fetched, in place of the one before. */
 export async function putStsPolicy(db: Executor, row: StsPolicyRow): Promise<void> {
   const sets = COLUMNS.filter((column) => column !== 'domain').map((column) => `${column} = excluded.${column}`);
   await db.insertMany(
     'sts_policies',
     [...COLUMNS],
     [COLUMNS.map((column) => row[column])],
-    `on conflict (domain) do update set ${sets.join(', ')} where excluded.fetched_at >= sts_policies.fetched_at`,
+    `on conflict (domain) do update set ${sets.join(', ')}`,
   );
 }
 
@@ -70,14 +70,18 @@ export async function noteStsFailure(
 export const noteStsUse = (db: Executor, domain: string, usedAt: number): Promise<number> =>
   db.run('update sts_policies set used_at = ? where domain = ? and used_at < ?', [usedAt, domain, usedAt]);
 
-/** Reads one batch of the policies that were fetched before a time and have not expired. */
+/**
+ * Reads one batch of the policies that were fetched before a time and have not expired. A clock that was ahead may have written
+ * a time that has not come.
+ */
 export async function stsPoliciesToRefresh(
   db: Executor,
   { fetchedBefore, now, after, limit }: { fetchedBefore: number; now: number; after: string; limit: number },
 ): Promise<StsPolicyRow[]> {
   const rows = await db.all<StsPolicyRow>(
-    `select * from sts_policies where fetched_at < ? and expires_at > ? and domain > ? order by domain limit ?`,
-    [fetchedBefore, now, after, limit],
+    `select * from sts_policies where (fetched_at < ? or fetched_at > ?) and expires_at > ? and domain > ?
+      order by domain limit ?`,
+    [fetchedBefore, now, now, after, limit],
   );
   return rows.map(read);
 }

@@ -1,8 +1,8 @@
-import type { StsState } from '../deliver/index.ts';
+import type { StsResult, StsState } from '../deliver/index.ts';
 import { BoundedMap, createSemaphore, eachLimit } from '../../platform/limits/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
-import { readStsPolicy, readStsRecord, type StsPolicy } from '../../protocol/mta-sts.ts';
+import { readStsPolicy, readStsRecord, writeStsPolicy, type StsPolicy } from '../../protocol/mta-sts.ts';
 import {
   findStsPolicy,
   forgetStsPolicies,
@@ -42,6 +42,8 @@ export interface StsPolicies {
 interface Known {
   state: Promise<StsState>;
   until: number;
+  /** The team that waits for the answer; undefined once it has come. */
+  waits: string | undefined;
 }
 
 export function createStsPolicies(world: World): StsPolicies {
@@ -51,13 +53,18 @@ export function createStsPolicies(world: World): StsPolicies {
 
   function find(domain: string, teamId: string): Promise<StsState> {
     const before = known.get(domain);
-    if (before && before.until > clock.now()) return before.state;
+    // A team does not wait for a fetch that stands in the queue of another one.
+    const isShared = before && (before.waits === undefined || before.waits === teamId);
+    if (isShared && before.until > clock.now()) return before.state;
     const state = look(domain, teamId);
-    const entry = { state, until: clock.now() + KNOWN_MS };
+    const entry: Known = { state, until: clock.now() + KNOWN_MS, waits: teamId };
     known.set(domain, entry);
-    state.catch(() => {
-      if (known.get(domain) === entry) known.delete(domain);
-    });
+    state.then(
+      () => (entry.waits = undefined),
+      () => {
+        if (known.get(domain) === entry) known.delete(domain);
+      },
+    );
     return state;
   }
 
@@ -67,8 +74,9 @@ export function createStsPolicies(world: World): StsPolicies {
     const today = clock.now() - (clock.now() % DAY_MS);
     if (row && row.used_at < today) await noteStsUse(db, domain, today);
     if (id === undefined || (stored && row.policy_id === id)) return stored ?? { kind: 'none' };
-    if (row?.failed_id === id && (row.failed_at ?? 0) > clock.now() - RETRY_MS)
-      return stored ?? describeFailure(row.failure ?? '');
+    const sinceFailureMs = row?.failed_id === id ? clock.now() - (row.failed_at ?? 0) : Infinity;
+    // A clock that was ahead may have written a time that has not come.
+    if (row && sinceFailureMs >= 0 && sinceFailureMs < RETRY_MS) return stored ?? describeFailure(row.failure ?? '');
     const fetched = await fetchPolicy(domain, id, teamId);
     return fetched.kind === 'policy' ? fetched : (stored ?? fetched);
   }
@@ -95,16 +103,16 @@ export function createStsPolicies(world: World): StsPolicies {
     const fetched = await gate.run(() => fetchFile(domain), { tenant });
     const now = clock.now();
     if ('fault' in fetched) {
-      const failure = `${fetched.isInvalid ? INVALID : ''}${fetched.fault}`;
+      const failure = `${fetched.result}: ${fetched.fault}`;
       await noteStsFailure(db, { domain, failed_id: id, failed_at: now, failure });
       log.debug({ domain, failure }, 'an MTA-STS policy could not be fetched');
       return { kind: 'unreadable', ...fetched };
     }
-    const { policy, content } = fetched;
+    const { policy } = fetched;
     await putStsPolicy(db, {
       domain,
       policy_id: id,
-      content,
+      content: writeStsPolicy(policy),
       fetched_at: now,
       expires_at: now + policy.maxAgeSeconds * 1000,
       failed_id: null,
@@ -115,31 +123,46 @@ export function createStsPolicies(world: World): StsPolicies {
     return { kind: 'policy', policy };
   }
 
-  type Fetched = { policy: StsPolicy; content: string } | { fault: string; isInvalid: boolean };
+  type Fetched = { policy: StsPolicy } | { fault: string; result: StsResult };
 
   async function fetchFile(domain: string): Promise<Fetched> {
     const { mta_sts_port: port } = config.delivery;
     const url = URL.parse(`https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`);
-    if (!url) return { fault: 'the domain has no valid URL', isInvalid: false };
+    if (!url) return { fault: 'the domain has no valid URL', result: 'sts-policy-fetch-error' };
     let left = BYTES_MAX;
     const limits = { signal: AbortSignal.timeout(FETCH_MS), mayTake: (bytes: number) => (left -= bytes) >= 0 };
     const answer = await fetch.send({ method: 'GET', url, headers: { accept: 'text/plain' } }, limits);
     if (answer.kind === 'failed') {
       const { fault } = answer;
-      const why = fault.kind === 'tls' ? `no valid certificate (${fault.code})` : WORDS[fault.kind];
-      return { fault: `${url.href}: ${why ?? fault.kind}`, isInvalid: false };
+      if (fault.kind === 'tls')
+        return { fault: `${url.href}: no valid certificate (${fault.code})`, result: 'sts-webpki-invalid' };
+      return { fault: `${url.href}: ${WORDS[fault.kind] ?? fault.kind}`, result: 'sts-policy-fetch-error' };
     }
     // RFC 8461 §3.3: a redirect is not followed, and no other status counts.
-    if (answer.status !== 200) return { fault: `${url.href}: the status is ${answer.status}`, isInvalid: false };
+    if (answer.status !== 200)
+      return { fault: `${url.href}: the status is ${answer.status}`, result: 'sts-policy-fetch-error' };
     const type = answer.headers['content-type'] ?? '';
     // RFC 8461 §3.2: on a host with files of its users, others could publish a policy.
     if (!/^text\/plain\s*(;|$)/i.test(type)) {
       const fault = `${url.href}: the content type is ${JSON.stringify(type.slice(0, 60))} and not text/plain`;
-      return { fault, isInvalid: true };
+      return { fault, result: 'sts-policy-invalid' };
     }
-    const content = answer.body.toString('utf8');
-    const policy = readStsPolicy(content);
-    return 'fault' in policy ? { fault: `${url.href}: ${policy.fault}`, isInvalid: true } : { policy, content };
+    const policy = readStsPolicy(answer.body.toString('utf8'));
+    return 'fault' in policy ? { fault: `${url.href}: ${policy.fault}`, result: 'sts-policy-invalid' } : { policy };
+  }
+
+  /** Fetches a policy again. One that fails must not keep the others from being refreshed. */
+  async function refreshOne({ domain, expires_at: expires }: StsPolicyRow): Promise<void> {
+    const expiresAt = isoTime(expires);
+    try {
+      const id = await findId(domain);
+      // Without a record, the policy is no longer announced: it expires.
+      const fetched = id === undefined ? undefined : await fetchPolicy(domain, id);
+      if (fetched?.kind === 'unreadable')
+        log.warn({ domain, fault: fetched.fault, expiresAt }, 'an MTA-STS policy could not be refreshed');
+    } catch (err) {
+      log.error({ err, domain, expiresAt }, 'an MTA-STS policy could not be refreshed');
+    }
   }
 
   async function refresh(stopping?: AbortSignal): Promise<void> {
@@ -149,16 +172,8 @@ export function createStsPolicies(world: World): StsPolicies {
     let after = '';
     for (;;) {
       const rows = await stsPoliciesToRefresh(db, { fetchedBefore: now - REFRESH_AFTER_MS, now, after, limit: BATCH });
-      await eachLimit(rows, REFRESHES_MAX, async ({ domain, expires_at: expiresAt }) => {
-        if (stopping?.aborted) return;
-        const id = await findId(domain);
-        // Without a record, the policy is no longer announced: it expires.
-        const fetched = id === undefined ? undefined : await fetchPolicy(domain, id);
-        if (fetched?.kind === 'unreadable')
-          log.warn(
-            { domain, fault: fetched.fault, expiresAt: isoTime(expiresAt) },
-            'an MTA-STS policy could not be refreshed',
-          );
+      await eachLimit(rows, REFRESHES_MAX, async (row) => {
+        if (!stopping?.aborted) await refreshOne(row);
       });
       const last = rows.at(-1);
       if (!last || rows.length < BATCH || stopping?.aborted) return;
@@ -169,14 +184,13 @@ export function createStsPolicies(world: World): StsPolicies {
   return { find, refresh };
 }
 
-/** Marks a stored failure as one of the file itself. */
-const INVALID = 'invalid: ';
+const RESULTS: readonly StsResult[] = ['sts-policy-fetch-error', 'sts-policy-invalid', 'sts-webpki-invalid'];
 
-const describeFailure = (failure: string): StsState => ({
-  kind: 'unreadable',
-  fault: failure.startsWith(INVALID) ? failure.slice(INVALID.length) : failure,
-  isInvalid: failure.startsWith(INVALID),
-});
+/** Reads a stored failure, which begins with its result. */
+function describeFailure(failure: string): StsState {
+  const result = RESULTS.find((one) => failure.startsWith(`${one}: `)) ?? 'sts-policy-fetch-error';
+  return { kind: 'unreadable', fault: failure.slice(result.length + 2), result };
+}
 
 const WORDS: Partial<Record<string, string>> = {
   blocked: 'the host has no public address',

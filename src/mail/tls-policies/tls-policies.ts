@@ -1,4 +1,4 @@
-import { cutText, type DaneLookUps, type TlsPolicies, type TlsSession } from '../deliver/index.ts';
+import { cutText, type TlsPolicies, type TlsSession } from '../deliver/index.ts';
 import { createSecureResolver, findTlsa, type SelfTestResult } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world.ts';
 import { buildFinding, type Finding } from '../../platform/finding.ts';
@@ -41,13 +41,10 @@ export function createTlsPolicies(world: World): RecipientPolicies {
   const { dnssec_resolver: server, timeout_ms: timeoutMs, tries } = config.dns;
   const resolver =
     server === '' ? undefined : createSecureResolver({ server, timeoutMs, tries, now: () => clock.now() });
-  const lookUps: DaneLookUps | undefined = resolver && {
-    mx: (domain) => resolver.mx(domain),
-    findTlsa: (host) => findTlsa(resolver, host, 25),
-  };
   const unmet = new BoundedMap<string, Unmet>(UNMET_MAX);
   let state: SelfTestResult | { kind: 'untested' } = { kind: 'untested' };
   let stopTesting = (): void => {};
+  let isStopped = false;
 
   async function test(): Promise<void> {
     if (!resolver) return;
@@ -58,15 +55,16 @@ export function createTlsPolicies(world: World): RecipientPolicies {
     if (state.kind === 'does_not_validate') log.warn({ server, detail: state.detail }, 'DANE is off');
     if (result.kind === 'unanswered') log.warn({ server, detail: result.detail }, 'the resolver could not be tested');
     if (state.kind === 'validates' && before.kind !== 'validates') log.info({ server }, 'DANE is on');
-    stopTesting();
-    stopTesting = clock.timer(result.kind === 'validates' ? TEST_MS : RETEST_MS, () => void test());
+    if (!isStopped) stopTesting = clock.timer(result.kind === 'validates' ? TEST_MS : RETEST_MS, () => void test());
   }
 
   return {
     isExempt: (domain) => exempt.has(domain),
     findSts: (domain, teamId) => (followsSts ? sts.find(domain, teamId) : Promise.resolve({ kind: 'none' })),
-    get dane() {
-      return state.kind === 'does_not_validate' ? undefined : lookUps;
+    findDane(teamId) {
+      if (!resolver || state.kind === 'does_not_validate') return undefined;
+      const lookUps = resolver.forTenant(teamId);
+      return { mx: lookUps.mx, findTlsa: (host) => findTlsa(lookUps, host, 25) };
     },
     start: () =>
       new Promise((done) => {
@@ -103,6 +101,7 @@ export function createTlsPolicies(world: World): RecipientPolicies {
       return found;
     },
     stop() {
+      isStopped = true;
       stopTesting();
       resolver?.close();
     },

@@ -1,7 +1,7 @@
 import { usableTlsa } from '../../protocol/dane.ts';
 import type { TlsaRecord } from '../../protocol/dns/index.ts';
 import { canonical, type LookupFailure } from './resolver.ts';
-import type { SecureResolver } from './secure-resolver.ts';
+import type { SecureLookUps } from './secure-resolver.ts';
 
 export type HostDane =
   /** DANE does not apply: the host's addresses are insecure, or it has no TLSA records that are secure. */
@@ -17,7 +17,7 @@ export type HostDane =
  * Finds out what DANE requires of a mail server that has been found securely (RFC 7672 §2.2.2, §2.2.3). `host` is the
  * name in the MX record, or the domain itself if it has none.
  */
-export async function findTlsa(resolver: SecureResolver, host: string, port = 25): Promise<HostDane> {
+export async function findTlsa(resolver: SecureLookUps, host: string, port = 25): Promise<HostDane> {
   const bases = await findBases(resolver, canonical(host));
   if (bases.kind !== 'bases') return bases;
   for (const base of bases.names) {
@@ -37,7 +37,7 @@ type Bases = { kind: 'bases'; names: string[] } | { kind: 'none' } | { kind: 'fa
  * Returns the names at which TLSA records may be, in this order. They are looked up only for a host in a signed zone:
  * some servers of unsigned zones do not answer such questions at all, which would stop their mail.
  */
-async function findBases(resolver: SecureResolver, host: string): Promise<Bases> {
+async function findBases(resolver: SecureLookUps, host: string): Promise<Bases> {
   const addresses = await resolver.addresses(host);
   if (addresses.kind === 'failed') return failed('addresses', host, addresses);
   // Other resolvers may find an address, but not a genuine one.

@@ -22,6 +22,7 @@ export { createInspector, type Inspection, type Inspector, type InspectorOptions
 export {
   createSecureResolver,
   type SecureLookup,
+  type SecureLookUps,
   type SecureResolver,
   type SecureResolverOptions,
   type SelfTestResult,

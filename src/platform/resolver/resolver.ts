@@ -92,27 +92,39 @@ function lifetimeMs(answer: Lookup<unknown>): number {
 
 export interface SharedLookUps {
   /** Returns the cached answer for the key, or that of the look-up in progress, or begins one. */
-  look<L extends Lookup<unknown>>(key: string, query: () => Promise<L>, options?: LookupOptions): Promise<L>;
+  look<L extends Lookup<unknown>>(
+    key: string,
+    query: () => Promise<L>,
+    options?: LookupOptions & { tenant?: string },
+  ): Promise<L>;
   clear(): void;
 }
 
-/** Caches answers, and asks once for callers with the same key. A key always stands for the same type of records. */
+/**
+ * Caches answers, and asks once for callers with the same key. A key always stands for the same type of records. Tenants share
+ * answers, and do not wait for each other's questions.
+ */
 export function createSharedLookUps(options: LookUpCacheOptions): SharedLookUps {
   const cache = createLookUpCache(options);
   const underWay = new Map<string, Promise<Lookup<unknown>>>();
   return {
-    look<L extends Lookup<unknown>>(key: string, query: () => Promise<L>, wish?: LookupOptions): Promise<L> {
+    look<L extends Lookup<unknown>>(
+      key: string,
+      query: () => Promise<L>,
+      wish?: LookupOptions & { tenant?: string },
+    ): Promise<L> {
       const kept = wish?.cache === false ? undefined : cache.get(key);
       if (kept) return Promise.resolve(kept as L);
-      const shared = underWay.get(key);
+      const place = `${wish?.tenant ?? ''} ${key}`;
+      const shared = underWay.get(place);
       if (shared) return shared as Promise<L>;
       const asked = query()
         .then((answer) => {
           cache.put(key, answer);
           return answer;
         })
-        .finally(() => underWay.delete(key));
-      underWay.set(key, asked);
+        .finally(() => underWay.delete(place));
+      underWay.set(place, asked);
       return asked;
     },
     clear: () => cache.clear(),

@@ -6,7 +6,7 @@ import {
   type RecordTypeName,
   type TlsaRecord,
 } from '../../protocol/dns/index.ts';
-import { createSemaphore } from '../limits/index.ts';
+import { createSemaphore, type Semaphore } from '../limits/index.ts';
 import { exchange, findRecords, leastTtl, readServer, type Exchanged } from './exchange.ts';
 import { createYieldBetween } from './inspector.ts';
 import {
@@ -41,7 +41,7 @@ export type SelfTestResult =
   | { kind: 'unanswered'; detail: string };
 
 /** Looks up records for DANE. An answer is secure if DNSSEC proves each part of it, including the aliases. */
-export interface SecureResolver {
+export interface SecureLookUps {
   mx(domain: string): Promise<SecureLookup<MxRecord[]>>;
   /**
    * Returns what one family has if the look-up of the other fails; it is secure if all answers are. An IP address is its
@@ -51,6 +51,11 @@ export interface SecureResolver {
   /** The target of an alias; it is secure or not by itself, wherever the alias leads. */
   cname(name: string): Promise<SecureLookup<string[]>>;
   tlsa(name: string): Promise<SecureLookup<TlsaRecord[]>>;
+}
+
+export interface SecureResolver extends SecureLookUps {
+  /** Looks up within the limit of a tenant: name servers that never answer keep nobody waiting but those whose mail goes there. */
+  forTenant(tenant: string): SecureLookUps;
   /** Checks that the resolver marks authentic answers and rejects bogus ones. */
   selfTest(): Promise<SelfTestResult>;
   /** Look-ups in progress end as failed. */
@@ -74,6 +79,8 @@ export interface SecureResolverOptions {
 
 /** Limits sockets: look-ups above it wait. */
 const AT_A_TIME = 256;
+/** The limit of one tenant. */
+const OF_TENANT_MAX = 32;
 
 /** dnssec-failed.org is operated by Comcast for this purpose. */
 const TEST_NAMES = { signed: '.', bogus: 'dnssec-failed.org' };
@@ -82,29 +89,43 @@ export function createSecureResolver(options: SecureResolverOptions): SecureReso
   const { timeoutMs, tries, testNames = TEST_NAMES } = options;
   const server = readServer(options.server);
   const gate = createSemaphore(AT_A_TIME);
+  const gates = new Map<string, Semaphore>();
   const stop = new AbortController();
   const { signal } = stop;
   const budget = { allows: () => true, yieldBetween: createYieldBetween() };
   const lookUps = createSharedLookUps({ now: options.now, bytesMax: options.cacheBytesMax ?? CACHE_BYTES_MAX });
 
-  const send = async (name: string, type: RecordTypeName, isUnchecked = false): Promise<Exchanged> => {
+  const send = async (
+    name: string,
+    type: RecordTypeName,
+    { tenant = '', isUnchecked = false }: { tenant?: string; isUnchecked?: boolean } = {},
+  ): Promise<Exchanged> => {
     const question = { name, type, recursionDesired: true, authenticData: true, checkingDisabled: isUnchecked };
+    const own = gates.get(tenant) ?? createSemaphore(OF_TENANT_MAX);
+    gates.set(tenant, own);
     try {
-      return await gate.run(() => exchange(server, question, { timeoutMs, tries, signal, budget }), { signal });
+      const work = () => exchange(server, question, { timeoutMs, tries, signal, budget });
+      return await own.run(() => gate.run(work, { signal, tenant }), { signal });
     } catch (error) {
       if (signal.aborted) return { kind: 'failed', reason: 'stopped' };
       throw error;
+    } finally {
+      if (own.used + own.waiting === 0) gates.delete(tenant);
     }
   };
 
-  const ask = <T>(type: RecordTypeName, name: string, read: ReadData<T>): Promise<SecureLookup<T[]>> => {
+  const ask = <T>(
+    type: RecordTypeName,
+    { name, tenant }: { name: string; tenant: string },
+    read: ReadData<T>,
+  ): Promise<SecureLookup<T[]>> => {
     const asked = canonical(name);
     if (!isWritable(asked)) {
       return Promise.resolve({ kind: 'none', why: 'nxdomain', isSecure: false, canonicalName: asked });
     }
     const query = async (): Promise<SecureLookup<T[]>> =>
-      withinSize(readExchanged(await send(asked, type), asked, type, read));
-    return lookUps.look(`${type} ${asked}`, query);
+      withinSize(readExchanged(await send(asked, type, { tenant }), asked, type, read));
+    return lookUps.look(`${type} ${asked}`, query, { tenant });
   };
 
   /** Looks up a test name. A servfail says that the resolver rejects its records, which do exist. */
@@ -112,29 +133,38 @@ export function createSecureResolver(options: SecureResolverOptions): SecureReso
     const read: ReadData<RecordData> = (data) => data;
     const answer = readExchanged(await send(name, type), name, type, read);
     if (answer.kind !== 'failed' || answer.reason !== 'servfail') return answer;
-    const unchecked = readExchanged(await send(name, type, true), name, type, read);
+    const unchecked = readExchanged(await send(name, type, { isUnchecked: true }), name, type, read);
     return unchecked.kind === 'failed' ? { kind: 'failed', reason: 'unreachable' } : answer;
   };
 
-  return {
+  const lookUpFor = (tenant: string): SecureLookUps => ({
     mx: (domain) =>
-      ask('MX', domain, (data) =>
+      ask('MX', { name: domain, tenant }, (data) =>
         data.type === 'MX' ? { preference: data.priority, host: canonical(data.exchange) } : undefined,
       ),
     async addresses(host) {
       const name = canonical(host);
       const literal = addressLiteral(name);
       if (literal) return { kind: 'found', records: literal, isSecure: false, canonicalName: name };
-      const [a, aaaa] = await Promise.all([ask('A', host, readAddress), ask('AAAA', host, readAddress)]);
+      const [a, aaaa] = await Promise.all([
+        ask('A', { name: host, tenant }, readAddress),
+        ask('AAAA', { name: host, tenant }, readAddress),
+      ]);
       return bothFamilies(a, aaaa);
     },
-    cname: (name) => ask('CNAME', name, (data) => (data.type === 'CNAME' ? canonical(data.target) : undefined)),
+    cname: (name) =>
+      ask('CNAME', { name, tenant }, (data) => (data.type === 'CNAME' ? canonical(data.target) : undefined)),
     tlsa: (name) =>
-      ask('TLSA', name, (data) => {
+      ask('TLSA', { name, tenant }, (data) => {
         if (data.type !== 'TLSA') return undefined;
         const { usage, selector, matching, association } = data;
         return { usage, selector, matching, association };
       }),
+  });
+
+  return {
+    ...lookUpFor(''),
+    forTenant: lookUpFor,
     async selfTest() {
       const signed = await probe(testNames.signed, 'SOA');
       if (signed.kind === 'failed') {
