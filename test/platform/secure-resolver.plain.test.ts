@@ -82,6 +82,22 @@ it('an IP address is not looked up, and DANE does not apply to it', async () => 
   await dns.close();
 });
 
+it('look-ups of a tenant that are not answered do not keep those of another waiting', async () => {
+  const dns = await startDns({ '*': { MX: ['10 mx.test'] }, 'quick.test': { TXT: ['x'], A: ['192.0.2.1'] } });
+  const resolver = create(dns.server);
+  const release = dns.hold('MX');
+  const silent = resolver.forTenant('one');
+  const asked = Array.from({ length: 400 }, (_, i) => silent.mx(`${i}.test`));
+  // Another question for the same name does not stand in the line of the first tenant either.
+  const same = resolver.forTenant('two').mx('399.test');
+  await expect.poll(() => dns.queries.some(({ name }) => name === '399.test')).toBe(true);
+  expect(await resolver.forTenant('two').addresses('quick.test')).toMatchObject({ records: { v4: ['192.0.2.1'] } });
+  release();
+  await Promise.all([...asked, same]);
+  resolver.close();
+  await dns.close();
+});
+
 it('a hundred look-ups at the same time cause no warning', async () => {
   const warnings: string[] = [];
   const keep = (warning: Error): void => void warnings.push(warning.message);
@@ -89,7 +105,7 @@ it('a hundred look-ups at the same time cause no warning', async () => {
   const dns = await startDns({ '*': { MX: ['10 mx.test'] } });
   const resolver = create(dns.server);
   const release = dns.hold();
-  const asked = Array.from({ length: 100 }, (_, i) => resolver.mx(`${i}.test`));
+  const asked = Array.from({ length: 100 }, (_, i) => resolver.forTenant(`team ${i % 10}`).mx(`${i}.test`));
   await expect.poll(() => dns.queries.length).toBe(100);
   release();
   expect((await Promise.all(asked)).filter(({ kind }) => kind === 'found')).toHaveLength(100);
