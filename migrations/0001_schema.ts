@@ -2507,7 +2507,7 @@ create table certificates (
   id ${id} primary key,
   -- The first of its names, and what it is called.
   name text not null,
-  -- 'host' for this installation, 'tracking' for a host that leads tracked links to us.
+  -- 'host' for this installation, 'tracking' for a host that leads tracked links to us, 'mta_sts' for a policy host.
   kind text not null,
   -- All that it is to be for, sorted, with a blank between.
   names text not null,
