@@ -405,14 +405,15 @@ describe('who gets a report', () => {
   it('addresses, hosts and domains that the operator excludes get none', async () => {
     await given({ suppress: [`one@${COLLECTOR}`, 'elsewhere.example', 'tls.collector.test', 'unreported.example'] });
     const url = `https://tls.collector.test:${https.port}/v1/tls`;
-    const mailto = ['one@collector.example', 'a@elsewhere.example', 'two@collector.example'];
-    wish('plain.example', [...mailto.map((address) => `mailto:${address}`), url].join(','));
+    wish('plain.example', `mailto:one@${COLLECTOR},mailto:two@${COLLECTOR},${url}`);
+    wish('other.example', 'mailto:a@elsewhere.example');
     wish('unreported.example');
-    await sendInPlain('plain.example');
-    plain.dropConnections();
-    await sendInPlain('unreported.example');
+    for (const domain of ['plain.example', 'other.example', 'unreported.example']) {
+      await sendInPlain(domain);
+      plain.dropConnections();
+    }
     await nextMorning();
-    expect(await run()).toEqual({ looked_up: 1, mailed: 1, posted: 0 });
+    expect(await run()).toEqual({ looked_up: 2, mailed: 1, posted: 0 });
     expect(recipients()).toEqual([`two@${COLLECTOR}`]);
     expect(https.visits).toEqual([]);
   });

@@ -19,6 +19,7 @@ describe('the TLS report record of a domain', () => {
     ],
     ['v=TLSRPTv1; rua=mailto:a@example.com,mailto:a@EXAMPLE.com', [mailto('a@example.com')]],
     ['v=TLSRPTv1; rua=mailto:a@example.com; rua=mailto:b@example.com', [mailto('a@example.com')]],
+    [`v=TLSRPTv1; rua=https://example.com/${'a'.repeat(980)}`, [https(`https://example.com/${'a'.repeat(980)}`)]],
   ])('is read from %j', (text, rua) => {
     expect(readTlsReportRecord(['other', text])).toEqual({ rua });
   });
@@ -30,11 +31,14 @@ describe('the TLS report record of a domain', () => {
     expect(readTlsReportRecord([record])).toEqual({ rua: [mailto('ok@example.com')] });
   });
 
-  it('has at most five targets', () => {
-    const many = Array.from({ length: 50 }, (_, n) => `mailto:r${n}@example.com`).join(',');
-    expect(readTlsReportRecord([`v=TLSRPTv1; rua=${many}`])?.rua).toEqual(
-      [0, 1, 2, 3, 4].map((n) => mailto(`r${n}@example.com`)),
-    );
+  it('has at most two addresses and two URLs', () => {
+    const many = Array.from({ length: 5 }, (_, n) => `mailto:r${n}@example.com,https://r${n}.example.com/`).join(',');
+    expect(readTlsReportRecord([`v=TLSRPTv1; rua=${many}`])?.rua).toEqual([
+      mailto('r0@example.com'),
+      https('https://r0.example.com/'),
+      mailto('r1@example.com'),
+      https('https://r1.example.com/'),
+    ]);
   });
 
   it.each([
@@ -44,7 +48,8 @@ describe('the TLS report record of a domain', () => {
     ['the version is not first', ['rua=mailto:a@example.com; v=TLSRPTv1']],
     ['it has no rua', ['v=TLSRPTv1;']],
     ['no target is usable', ['v=TLSRPTv1; rua=postmaster@example.com']],
-    ['the target is longer than 2,048 characters', [`v=TLSRPTv1; rua=https://example.com/${'a'.repeat(2048)}`]],
+    ['the target is longer than 1,000 bytes', [`v=TLSRPTv1; rua=https://example.com/${'a'.repeat(981)}`]],
+    ['the target is longer than 1,000 bytes once encoded', [`v=TLSRPTv1; rua=https://example.com/${'é'.repeat(164)}`]],
   ])('counts as absent if %s', (_case, texts) => {
     expect(readTlsReportRecord(texts)).toBeUndefined();
   });

@@ -5,13 +5,15 @@ import { readHttpsUrl } from '../https-url.ts';
 export type TlsReportTarget = { kind: 'mailto'; address: string } | { kind: 'https'; url: string };
 
 /** A record is written by others, and each target is one delivery a day. */
-const TARGETS_MAX = 5;
-const URI_CHARS_MAX = 2048;
+const TARGETS_MAX = { mailto: 2, https: 2 };
+const URIS_MAX = 20;
+/** Limits a target once it is decoded and encoded again, because it is stored in an index. */
+const TARGET_BYTES_MAX = 1000;
 
 /**
  * Reads the record at `_smtp._tls.<domain>` (RFC 8460 §3). Returns undefined, which means that the domain wants no
- * reports, unless exactly one record is of this version and has a usable target. Targets that are malformed, repeated
- * or beyond the fifth are left out.
+ * reports, unless exactly one record is of this version and has a usable target. Targets that are malformed, repeated,
+ * too long or beyond the second of their kind are left out.
  */
 export function readTlsReportRecord(texts: readonly string[]): { rua: TlsReportTarget[] } | undefined {
   const [record, ...others] = texts.filter((text) => /^v=TLSRPTv1[ \t]*;/.test(text));
@@ -21,26 +23,28 @@ export function readTlsReportRecord(texts: readonly string[]): { rua: TlsReportT
     .map((field) => /^[ \t]*rua[ \t]*=(.*)$/s.exec(field)?.[1])
     .find((value) => value !== undefined);
   const rua: TlsReportTarget[] = [];
-  for (const uri of (list ?? '').split(',', TARGETS_MAX * 4)) {
+  for (const uri of (list ?? '').split(',', URIS_MAX)) {
     const target = readTarget(uri.trim());
-    if (target && rua.length < TARGETS_MAX && !rua.some((other) => isSame(other, target))) rua.push(target);
+    if (!target || rua.some((other) => isSame(other, target))) continue;
+    if (rua.filter(({ kind }) => kind === target.kind).length < TARGETS_MAX[target.kind]) rua.push(target);
   }
   return rua.length > 0 ? { rua } : undefined;
 }
 
 function readTarget(uri: string): TlsReportTarget | undefined {
-  if (uri.length > URI_CHARS_MAX) return undefined;
   if (/^https:/i.test(uri)) {
     const url = readHttpsUrl(uri);
-    return typeof url === 'string' ? undefined : { kind: 'https', url: url.href };
+    return typeof url === 'string' || isTooLong(url.href) ? undefined : { kind: 'https', url: url.href };
   }
   // Header fields after a question mark (RFC 6068) are not the receiver's to set.
   const encoded = /^mailto:([^?]*)/i.exec(uri)?.[1];
   const written = encoded === undefined ? undefined : decodePercent(encoded);
-  if (written === undefined || /\p{Cc}/u.test(written)) return undefined;
+  if (written === undefined || isTooLong(written) || /\p{Cc}/u.test(written)) return undefined;
   const address = parseAddress(written);
   return address.ok ? { kind: 'mailto', address: address.mailbox.address } : undefined;
 }
+
+const isTooLong = (text: string): boolean => Buffer.byteLength(text) > TARGET_BYTES_MAX;
 
 function decodePercent(text: string): string | undefined {
   try {
