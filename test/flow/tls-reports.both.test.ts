@@ -336,7 +336,7 @@ describe('the reports of a day', () => {
   it('are sent at times that differ by domain, within four hours and not before all nodes have written their counts', async () => {
     await given();
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
-      wish(`${name}.example`);
+      wish(`${name}.example`, `mailto:tls@${name}.example`);
       await sendInPlain(`${name}.example`);
       // Another connection for each.
       plain.dropConnections();
@@ -463,6 +463,63 @@ describe('who gets a report', () => {
     await sendInPlain('plain.example');
     await scene.restart();
     expect(await countRows()).toEqual({ counts: 0, reports: 0 });
+  });
+});
+
+describe('the reports of a day are limited', () => {
+  /** Counts failures of domains, as if mail had been sent to them. */
+  async function countFailures(sessions: Record<string, number>): Promise<void> {
+    const counts = createSessionCounts(scene.app.world);
+    const policy = { type: 'no-policy-found' as const, strings: [], mxHosts: [] };
+    for (const [domain, number] of Object.entries(sessions)) {
+      for (let n = 0; n < number; n++)
+        counts.noteSession({ domain, host: PLAIN, results: [{ policy, fault: { kind: 'starttls-not-supported' } }] });
+    }
+    await counts.flush();
+  }
+
+  const warnings = (): string[] => scene.log.filter((line) => line.includes('TLS reports beyond the limits of a day'));
+
+  it('to five for an organization that the domain does not belong to, those with the most failures first', async () => {
+    await given();
+    scene.dns.set('*.victim.example', 'MX', [`10 ${MX}`]);
+    const sessions = { a: 1, b: 3, c: 2, d: 4, e: 5, f: 6, g: 7 };
+    await countFailures(
+      Object.fromEntries(Object.entries(sessions).map(([name, number]) => [`${name}.attacker.example`, number])),
+    );
+    for (const name of Object.keys(sessions)) wish(`${name}.attacker.example`, `mailto:tls@${name}.victim.example`);
+    await nextMorning();
+    expect(await run()).toEqual({ looked_up: 7, mailed: 5, posted: 0 });
+    expect(recipients()).toEqual(['b', 'd', 'e', 'f', 'g'].map((name) => `tls@${name}.victim.example`));
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('to a hundred for the organization itself', async () => {
+    await given();
+    const names = Array.from({ length: 101 }, (_, n) => `n${n}.own.example`);
+    scene.dns.set('own.example', 'MX', [`10 ${MX}`]);
+    for (const name of names) wish(name, 'mailto:tls@own.example');
+    await countFailures(Object.fromEntries(names.map((name) => [name, 1])));
+    await nextMorning();
+    expect(await run()).toEqual({ looked_up: 101, mailed: 100, posted: 0 });
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('to a thousand in all, and no more records are looked up then', async () => {
+    await given();
+    const names = Array.from({ length: 560 }, (_, n) => `n${n}.example`);
+    // The hosts have no address, so nothing is posted.
+    for (const name of [...names, 'a.example']) wish(name, `https://x.${name}/1,https://x.${name}/2`);
+    await countFailures({ ...Object.fromEntries(names.map((name) => [name, 2])), 'a.example': 1 });
+    await nextMorning();
+    const { looked_up: lookedUp } = (await run()) ?? {};
+    expect(lookedUp).toBeGreaterThan(490);
+    expect(lookedUp).toBeLessThan(560);
+    const { db } = scene.app.world;
+    expect(await db.all("select domain from outgoing_tls_reports where target <> ''", [])).toHaveLength(1000);
+    expect(await db.all('select outcome from outgoing_tls_reports where domain = ?', ['a.example'])).toEqual([
+      { outcome: 'too many reports' },
+    ]);
   });
 });
 

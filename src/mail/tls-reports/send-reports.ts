@@ -18,10 +18,13 @@ import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, prepareOwnMessage } from '../accept/index.ts';
 import { findDomainByName, maySend, type DomainRow } from '../domains/index.ts';
 import { buildReport } from './build-report.ts';
+import { loadReportLimiter, readTargetDomain, REPORTS_MAX, type ReportLimiter } from './report-limits.ts';
 import { DAY_MS } from './session-counts.ts';
 import {
+  endLookUps,
   forgetTlsReports,
   insertOutgoingReports,
+  listAddressedReports,
   listCountedDomains,
   listDueReports,
   listSessionCounts,
@@ -42,12 +45,15 @@ const KEPT_MS = 3 * DAY_MS;
 const BATCH = 50;
 const AT_ONCE = 10;
 const PLAN_BATCH = 500;
+/** Many more than get a report, because few domains have a record. */
+const LOOK_UPS_MAX = 20_000;
 const POST_MS = 30_000;
 /** The response says nothing that is read. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
 const REASON_CHARS_MAX = 200;
 const LOCAL_PART = 'tls-reports';
 const NAME = 'TLS reports';
+const TOO_MANY = 'too many reports';
 
 const compress = promisify(gzip);
 
@@ -69,9 +75,11 @@ export interface ReportsSent {
 }
 
 /**
- * Creates the job that sends the reports of the day that ended last. Each domain has its time within four hours. A row per
- * target is written before anything is sent, and a mail is accepted in the transaction that records it, so that a report is sent
- * once, also if the process is killed or two nodes run the job. A post whose end nobody saw is not repeated.
+ * Creates the job that sends the reports of the day that ended last. The records of the domains are looked up first, those
+ * with the most sessions before others, because the reports of a day are limited. Then each domain has its time within four
+ * hours. A row per target is written before anything is sent, and a mail is accepted in the transaction that records it, so
+ * that a report is sent once, also if the process is killed or two nodes run the job. A post whose end nobody saw is not
+ * repeated.
  */
 export function createReportSending(
   world: World,
@@ -83,25 +91,18 @@ export function createReportSending(
   const sendSwitch = createSendSwitch(world);
   let plannedDay: number | undefined;
 
-  /** Writes when the record of each domain with counts is looked up. */
+  /** Writes when the record of each domain with counts is looked up: a millisecond each keeps them in their order. */
   async function plan(day: number): Promise<void> {
-    const sender = await findSendingDomain();
-    let after = '';
-    for (;;) {
-      const domains = await listCountedDomains(db, { day, after, limit: PLAN_BATCH, failuresOnly: !withoutFailures });
-      if (domains.length > 0 && sender === undefined) {
-        log.info({ day: isoTime(day) }, 'no TLS reports are sent: no domain of this installation can send mail');
-        return;
-      }
-      const wanted = domains.filter((domain) => !suppressed.has(domain));
-      await insertOutgoingReports(
-        db,
-        wanted.map((domain) => ({ day, domain, target: '', next_at: day + DAY_MS + BEGIN_MS + chooseDelay(domain) })),
-      );
-      const last = domains.at(-1);
-      if (last === undefined || domains.length < PLAN_BATCH) return;
-      after = last;
+    const domains = await listCountedDomains(db, { day, limit: LOOK_UPS_MAX, failuresOnly: !withoutFailures });
+    if (domains.length > 0 && (await findSendingDomain()) === undefined) {
+      log.info({ day: isoTime(day) }, 'no TLS reports are sent: no domain of this installation can send mail');
+      return;
     }
+    const rows = domains
+      .filter((domain) => !suppressed.has(domain))
+      .map((domain, rank) => ({ day, domain, target: '', next_at: day + DAY_MS + BEGIN_MS + rank }));
+    for (let at = 0; at < rows.length; at += PLAN_BATCH)
+      await insertOutgoingReports(db, rows.slice(at, at + PLAN_BATCH));
   }
 
   async function findSendingDomain(): Promise<DomainRow | undefined> {
@@ -112,35 +113,53 @@ export function createReportSending(
     return domain && maySend(domain) ? domain : undefined;
   }
 
-  /** Looks up who wants the report, and stores each target. */
-  async function lookUp(row: OutgoingReportRow): Promise<void> {
-    const { day, domain } = row;
+  /** Looks up the record of a domain; returns undefined if DNS does not answer, or another node asks. */
+  async function lookUp(row: OutgoingReportRow): Promise<readonly string[] | undefined> {
     // The next attempt is stored first, in case the process dies during this one.
     const nextAt = chooseNext(row, clock.now());
-    if (!(await takeReport(db, row, { nextAt, outcome: nextAt === null ? 'no answer of DNS' : null }))) return;
-    const answer = await resolver.txt(`_smtp._tls.${domain}`);
-    if (answer.kind === 'failed') return;
-    const wanted = answer.kind === 'found' ? readTlsReportRecord(answer.records) : undefined;
-    const now = clock.now();
-    await db.tx(async (tx) => {
+    if (!(await takeReport(db, row, { nextAt, outcome: nextAt === null ? 'no answer of DNS' : null })))
+      return undefined;
+    const answer = await resolver.txt(`_smtp._tls.${row.domain}`);
+    if (answer.kind === 'failed') return undefined;
+    return answer.kind === 'found' ? answer.records : [];
+  }
+
+  /** Stores who wants the report, within the limits of the day; returns whether all of them are. */
+  async function storeTargets(
+    row: OutgoingReportRow,
+    record: readonly string[],
+    choose: ReportLimiter,
+  ): Promise<boolean> {
+    const { day, domain } = row;
+    const wanted = readTlsReportRecord(record);
+    return db.tx(async (tx) => {
       if (wanted === undefined) {
         await noteReport(tx, row, { nextAt: null, outcome: 'not wanted' });
         await removeSessionCounts(tx, day, domain);
-        return;
+        return true;
       }
-      const targets = wanted.rua.filter((target) => !isSuppressed(target));
-      await noteReport(tx, row, { nextAt: null, outcome: `${targets.length} targets` });
+      const stored = await listAddressedReports(tx, day);
+      const targets = wanted.rua.map(writeTarget).filter((target) => !isSuppressed(target));
+      const chosen = choose(
+        stored,
+        targets.map((target) => ({ domain, target })),
+      );
+      const isWithin = chosen.length === targets.length;
+      const outcome = isWithin ? `${chosen.length} targets` : `${TOO_MANY}; ${chosen.length} targets`;
+      await noteReport(tx, row, { nextAt: null, outcome });
+      const nextAt = Math.max(clock.now(), day + DAY_MS + BEGIN_MS + chooseDelay(domain));
       await insertOutgoingReports(
         tx,
-        targets.map((target) => ({ day, domain, target: writeTarget(target), next_at: now })),
+        chosen.map(({ target }) => ({ day, domain, target, next_at: nextAt })),
       );
+      if (stored.length + chosen.length < REPORTS_MAX) return isWithin;
+      return (await endLookUps(tx, day, TOO_MANY)) === 0 && isWithin;
     });
   }
 
-  function isSuppressed(target: TlsReportTarget): boolean {
-    if (target.kind === 'https') return suppressed.has(new URL(target.url).hostname);
-    const address = target.address.toLowerCase();
-    return suppressed.has(address) || suppressed.has(address.slice(address.lastIndexOf('@') + 1));
+  function isSuppressed(target: string): boolean {
+    const address = /^mailto:(.*)$/s.exec(target)?.[1];
+    return suppressed.has(readTargetDomain(target)) || (address !== undefined && suppressed.has(address.toLowerCase()));
   }
 
   async function loadReport({ day, domain }: OutgoingReportRow, submitter: string): Promise<TlsReport | undefined> {
@@ -238,22 +257,63 @@ export function createReportSending(
     return isTaken;
   }
 
-  async function processRow(
+  async function sendReport(
     row: OutgoingReportRow,
     sent: ReportsSent,
     stopping: AbortSignal | undefined,
   ): Promise<void> {
-    if (stopping?.aborted) return;
-    if (clock.now() >= row.day + 2 * DAY_MS) return void (await end(row, 'too late'));
-    if (row.target === '') {
-      await lookUp(row);
-      sent.looked_up += 1;
-      return;
-    }
     const address = /^mailto:(.*)$/s.exec(row.target)?.[1];
     if (address === undefined) {
       if (await post(row, new URL(row.target), stopping)) sent.posted += 1;
     } else if (await mail(row, address)) sent.mailed += 1;
+  }
+
+  /**
+   * Looks up many records at once, and stores their targets in the order of the rows; returns whether all are within the
+   * limits of the day.
+   */
+  async function lookUpAll(
+    rows: readonly OutgoingReportRow[],
+    sent: ReportsSent,
+    stopping: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const found = new Map<OutgoingReportRow, readonly string[]>();
+    await eachLimit(rows, AT_ONCE, (row) =>
+      attempt(row, stopping, async () => {
+        const record = await lookUp(row);
+        sent.looked_up += 1;
+        if (record !== undefined) found.set(row, record);
+      }),
+    );
+    if (found.size === 0) return true;
+    const choose = await loadReportLimiter();
+    let areWithin = true;
+    for (const row of rows) {
+      const record = found.get(row);
+      if (record === undefined) continue;
+      // What was looked up is stored although the process stops, because this attempt counts.
+      await attempt(row, undefined, async () => {
+        if (!(await storeTargets(row, record, choose))) areWithin = false;
+      });
+    }
+    return areWithin;
+  }
+
+  /** Works on a row that is due. A failure is logged, and must not keep the others waiting. */
+  async function attempt(
+    row: OutgoingReportRow,
+    stopping: AbortSignal | undefined,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    if (stopping?.aborted) return;
+    try {
+      if (clock.now() >= row.day + 2 * DAY_MS) await end(row, 'too late');
+      else await work();
+    } catch (err) {
+      log.error({ err, domain: row.domain }, 'a TLS report could not be sent');
+      // If the database is the reason, this fails too and ends the run.
+      await takeReport(db, row, { nextAt: chooseNext(row, clock.now()), outcome: 'failed' });
+    }
   }
 
   return async (stopping) => {
@@ -268,21 +328,20 @@ export function createReportSending(
       plannedDay = day;
     }
     const sent: ReportsSent = { looked_up: 0, mailed: 0, posted: 0 };
+    let areWithin = true;
     for (;;) {
       const rows = await listDueReports(db, clock.now(), BATCH);
-      if (rows.length === 0 || stopping?.aborted) return sent;
-      await eachLimit(rows, AT_ONCE, async (row) => {
-        try {
-          await processRow(row, sent, stopping);
-        } catch (err) {
-          log.error({ err, domain: row.domain }, 'a TLS report could not be sent');
-          // It must not keep the others waiting; if the database is the reason, this fails too and ends the run.
-          await takeReport(db, row, { nextAt: chooseNext(row, clock.now()), outcome: 'failed' });
-        }
-      });
+      if (rows.length === 0 || stopping?.aborted) break;
+      if (!(await lookUpAll(rows.filter(isLookUp), sent, stopping))) areWithin = false;
+      const reports = rows.filter((row) => !isLookUp(row));
+      await eachLimit(reports, AT_ONCE, (row) => attempt(row, stopping, () => sendReport(row, sent, stopping)));
     }
+    if (!areWithin) log.warn({ day: isoTime(day) }, 'TLS reports beyond the limits of a day are not sent');
+    return sent;
   };
 }
+
+const isLookUp = ({ target }: OutgoingReportRow): boolean => target === '';
 
 /** Gives each domain the same time every day. */
 const chooseDelay = (domain: string): number =>

@@ -43,15 +43,16 @@ export async function addSessionCounts(db: Executor, rows: readonly SessionCount
   );
 }
 
-/** Lists domains that have counts on a day, in their order. */
+/** Lists the domains that have counts on a day, those with the most sessions first. */
 export async function listCountedDomains(
   db: Executor,
-  { day, after, limit, failuresOnly }: { day: number; after: string; limit: number; failuresOnly: boolean },
+  { day, limit, failuresOnly }: { day: number; limit: number; failuresOnly: boolean },
 ): Promise<string[]> {
   const rows = await db.all<{ domain: string }>(
-    `select distinct domain from tls_session_counts
-      where day = ? and domain > ? ${failuresOnly ? "and failure_digest <> ''" : ''} order by domain limit ?`,
-    [day, after, limit],
+    `select domain from tls_session_counts
+      where day = ? ${failuresOnly ? "and failure_digest <> ''" : ''}
+      group by domain order by sum(sessions) desc, domain limit ?`,
+    [day, limit],
   );
   return rows.map(({ domain }) => domain);
 }
@@ -136,6 +137,17 @@ export async function noteReport(
     target,
   ]);
 }
+
+/** Lists the reports of a day that have a target. */
+export const listAddressedReports = (db: Executor, day: number): Promise<{ domain: string; target: string }[]> =>
+  db.all("select domain, target from outgoing_tls_reports where day = ? and target <> ''", [day]);
+
+/** Ends the look-ups of a day that are still due, and returns their number. */
+export const endLookUps = (tx: Executor, day: number, outcome: string): Promise<number> =>
+  tx.run(
+    "update outgoing_tls_reports set next_at = null, outcome = ? where day = ? and target = '' and next_at is not null",
+    [outcome, day],
+  );
 
 /** Removes everything about days before a time. */
 export async function forgetTlsReports(db: Executor, before: number): Promise<void> {
