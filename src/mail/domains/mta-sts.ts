@@ -20,10 +20,14 @@ function maxAgeSeconds({ mta_sts: sts }: Config, mode: StsMode): number {
   return mode === 'testing' ? sts.testing_max_age : sts.enforce_max_age;
 }
 
+/** Returns the only mail server that policies name. */
+export const policyMx = ({ domains, instance }: Config): string =>
+  domains.receiving_mx.replaceAll('{host}', instance.host).toLowerCase();
+
 /** Writes the policy of every domain with this mode: all are received by the same server. */
 function policyText(config: Config, mode: StsMode): string {
-  const mx = config.domains.receiving_mx.replaceAll('{host}', config.instance.host).toLowerCase();
-  return writeStsPolicy({ mode, maxAgeSeconds: maxAgeSeconds(config, mode), mx: mode === 'none' ? [] : [mx] });
+  const mx = mode === 'none' ? [] : [policyMx(config)];
+  return writeStsPolicy({ mode, maxAgeSeconds: maxAgeSeconds(config, mode), mx });
 }
 
 type StsDomain = Pick<DomainRow, 'name' | 'mta_sts' | 'sts_cached_until'>;
@@ -102,12 +106,15 @@ export function mustAllowMode(domain: DomainRow): void {
 }
 
 /**
- * Refuses to enforce a policy that senders have not been able to read in testing: a mistake would keep mail away. A
- * domain that is enforced already stays so.
+ * Refuses to enforce a policy that senders have not been able to read in testing, or whose mail server is not that of the
+ * domain: a mistake would keep mail away. A domain that is enforced already stays so.
  */
 export function mustAllowEnforcing(mode: DomainRow['mta_sts'], records: readonly RecordRow[]): void {
   if (mode === 'off') throw invalid('a policy starts in testing; set it to testing first, and to enforce later.');
-  const unseen = records.filter(({ record, status }) => record === 'MTA-STS' && status !== 'verified');
+  // Without its MX record, mail goes to a server that the policy does not name.
+  const unseen = records.filter(
+    ({ record, status }) => (record === 'MTA-STS' || record === 'Receiving') && status !== 'verified',
+  );
   if (unseen.length === 0) return;
   const names = unseen.map(({ type, name }) => `the ${type} record at ${name}`).join(' and ');
   const verb = unseen.length === 1 ? 'is' : 'are';

@@ -132,6 +132,20 @@ describe('MTA-STS of a domain that receives', () => {
     }
   });
 
+  it('is not enforced while the MX record of the domain is not verified', async () => {
+    const team = await scene.team();
+    const { id, name } = await receivingDomain(team, { mta_sts: 'testing' });
+    scene.dns.set(name, 'MX', ['10 mx.elsewhere.example']);
+    await verify(team, id);
+    const refused = await change(team, id, { mta_sts: 'enforce' });
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      `mta_sts: the MX record at ${name} is not verified; publish what is asked for, verify the domain, and try again.`,
+    ]);
+    await publishAndVerify(team, id);
+    expect((await change(team, id, { mta_sts: 'enforce' })).status).toBe(200);
+  });
+
   it('is refused for a domain that does not receive, and where its host has another use', async () => {
     const team = await scene.team();
     const sending = await team.domain();
