@@ -198,7 +198,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
-    const { doctor, show } = createOwnDoctor(world, node);
+    const { doctor, show } = createOwnDoctor(world, node, roles);
     const jobs = cronTable(world, { payments: options.payments, doctor, database: watch });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
@@ -254,9 +254,9 @@ function createOwnNode(world: World, version: string, roles: readonly Role[]) {
 }
 
 /** Makes the doctor of this process; `show` receives the certificates that its ports present. */
-function createOwnDoctor(world: World, node: Node) {
+function createOwnDoctor(world: World, node: Node, roles: ReadonlySet<Role>) {
   let shown: ServerTls | undefined;
-  const self = { pid: process.pid, tls: () => shown };
+  const self = { pid: process.pid, tls: () => shown, isReceiving: hasReceivingPort(world.config, roles) };
   const doctor = createDoctor(world, { self, loadFindings: node.reloadReport });
   return { doctor, show: (tls: ServerTls | undefined) => void (shown = tls) };
 }
@@ -438,8 +438,11 @@ async function startNode(
  */
 function hasSmtpPorts({ submission, receiving }: Config, roles: ReadonlySet<Role>): boolean {
   const submits = roles.has('submission') && submission.ports.length + submission.tls_ports.length > 0;
-  return submits || (roles.has('receiving') && receiving.ports.length > 0);
+  return submits || hasReceivingPort({ receiving }, roles);
 }
+
+const hasReceivingPort = ({ receiving }: Pick<Config, 'receiving'>, roles: ReadonlySet<Role>): boolean =>
+  roles.has('receiving') && receiving.ports.length > 0;
 
 /** Connects the SMTP ports to submission and receiving. */
 const createSmtpHandlers = (

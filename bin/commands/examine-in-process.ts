@@ -9,7 +9,7 @@ import { runningPid } from './ready-file.ts';
 export async function examineInProcess(store: Store): Promise<FindingsReport['checks']> {
   const world = withNet(store);
   try {
-    return await examineHere(world, { pid: runningPid(store.dataDir), tls: () => shownBy(store) });
+    return await examineHere(world, { pid: runningPid(store.dataDir), tls: () => shownBy(store), isReceiving: false });
   } finally {
     closeNet(world);
   }

@@ -140,6 +140,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why`,
     'rasket doctor',
   ),
+  mta_sts_unmet: installation(
+    'error',
+    'Senders that apply MTA-STS deliver no mail, because the certificate of the receiving port is not valid.',
+    'Install a certificate for the host of domains.receiving_mx, or have one issued by [acme]; until then, set the domains to testing',
+    'rasket domains update DOMAIN --mta-sts testing',
+  ),
   backup_failed: installation(
     'error',
     'The last attempt to make a backup failed.',

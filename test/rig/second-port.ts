@@ -25,7 +25,10 @@ export function startSecondPort(
     wakeQueue: () => undefined,
     syncDelivery: () => Promise.resolve(),
     node,
-    doctor: createDoctor(world, { self: { pid: process.pid, tls: () => undefined }, loadFindings: node.reloadReport }),
+    doctor: createDoctor(world, {
+      self: { pid: process.pid, tls: () => undefined, isReceiving: false },
+      loadFindings: node.reloadReport,
+    }),
     listeners: createListeners(world),
     payments: noPayments,
     modelHealth: createModelHealth(world),

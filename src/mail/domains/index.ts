@@ -57,5 +57,5 @@ export {
 export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, RecordStatus } from './domain-rows.ts';
 export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
 export { presentDomain, presentWithdrawal } from './present.ts';
-export { findServedPolicy, policyHostTarget, recordsOfAbsent, withdrawnUntil } from './mta-sts.ts';
-export { forgetWithdrawals, policyHosts } from './mta-sts.store.ts';
+export { findServedPolicy, policyHostTarget, policyMx, recordsOfAbsent, withdrawnUntil } from './mta-sts.ts';
+export { countEnforcing, forgetWithdrawals, policyHosts } from './mta-sts.store.ts';

@@ -54,6 +54,15 @@ export async function findServedName(db: Executor, name: string): Promise<Served
   };
 }
 
+/** Counts the domains whose policy makes senders require a valid certificate. */
+export async function countEnforcing(db: Executor): Promise<number> {
+  const row = await db.get<{ n: number }>(
+    "select count(*) as n from domains where mta_sts = 'enforce' and held_at is not null",
+    [],
+  );
+  return Number(row?.n);
+}
+
 /**
  * Lists the policy hosts that pointed to us when their DNS was last checked, and those of removed domains whose policy
  * senders may still apply.

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nextTurn } from '../../../src/platform/clock.ts';
 import { measureLoopDelay } from '../../../src/platform/loop-delay.ts';
 import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
+import { publish } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startWithAuthority } from '../certificates/authority-scene.ts';
 import { startProofZone } from '../certificates/proof-zone.ts';
@@ -143,7 +144,7 @@ describe('the check of the event loop', () => {
   it('finds a server that runs what is due too late', async () => {
     const { world } = machine.scene.app;
     const loopDelay = measureLoopDelay();
-    const self = { pid: undefined, tls: () => undefined };
+    const self = { pid: undefined, tls: () => undefined, isReceiving: false };
     const doctor = createDoctor(
       { ...world, loopDelay },
       { self, loadFindings: () => Promise.resolve({ findings: [] }) },
@@ -173,7 +174,10 @@ describe('the check of open files', () => {
     const limited = spawn('bash', ['-c', 'ulimit -n 300 && echo ready && exec sleep 600']);
     await once(limited.stdout, 'data');
     const look25 = () => Promise.resolve({ findings: [] });
-    const doctor = createDoctor(world, { self: { pid: limited.pid, tls: () => undefined }, loadFindings: look25 });
+    const doctor = createDoctor(world, {
+      self: { pid: limited.pid, tls: () => undefined, isReceiving: false },
+      loadFindings: look25,
+    });
     await doctor.examine();
     const { body } = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
     expect(body.findings).toMatchObject([{ code: 'file_limit_low', severity: 'warning' }]);
@@ -207,6 +211,62 @@ describe('the check of the certificate', () => {
     ]);
     of(['other.test', HOST]);
     expect(await look('certificates')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('finds a certificate that senders refuse because a domain enforces MTA-STS', async () => {
+    await using receiver = await startMachine({ domains: { receiving_mx: 'mx.{host}' } }, { roles: ['receiving'] });
+    const { scene } = receiver;
+    const install = (names: string[], days: number): void => {
+      const notBefore = new Date(scene.clock.now() - 100 * DAY_MS);
+      const notAfter = new Date(scene.clock.now() + days * DAY_MS);
+      const keys = makeCertificate({ names, notBefore, notAfter });
+      writeFileSync(path.join(scene.dataDir, 'own.pem'), keys.key + keys.cert);
+      scene.app.reload();
+    };
+    const team = await scene.team();
+    const name = 'sts.example.com';
+    scene.dns.set(name, 'MX', [`10 mx.${HOST}`]);
+    const body = { name, mta_sts: 'testing', capabilities: { receiving: 'enabled' } };
+    const { body: created } = await scene.api('POST', '/domains', { key: team.key, body });
+    publish(scene.dns, created);
+    scene.clock.advance(60_000);
+    await scene.api('POST', `/domains/${created.id}/verify`, { key: team.key });
+    expect((await look('certificates', receiver)).findings).toEqual([]);
+    const enforced = await scene.api('PATCH', `/domains/${created.id}`, {
+      key: team.key,
+      body: { mta_sts: 'enforce' },
+    });
+    expect(enforced.status, enforced.text).toBe(200);
+    const found = { code: 'mta_sts_unmet', severity: 'error', subjects: [`mx.${HOST}`] };
+    expect((await look('certificates', receiver)).findings).toMatchObject([
+      {
+        ...found,
+        summary:
+          'The certificate is for rasket.test, not for mx.rasket.test, so senders deliver no mail to a domain that enforces MTA-STS.',
+      },
+    ]);
+    install([HOST, `mx.${HOST}`], -1);
+    const { findings } = await look('certificates', receiver);
+    expect(findings.filter(({ code }) => code === 'mta_sts_unmet')).toMatchObject([
+      {
+        ...found,
+        summary: 'The certificate has expired, so senders deliver no mail to a domain that enforces MTA-STS.',
+      },
+    ]);
+    install([HOST, `*.${HOST}`], 90);
+    expect(await look('certificates', receiver)).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('finds a self-signed certificate if a domain enforces MTA-STS', async () => {
+    await using receiver = await startMachine({}, { isWithoutCertificate: true, roles: ['receiving'] });
+    const team = await receiver.scene.team();
+    const { id } = await team.domain();
+    await receiver.scene.app.world.db.run("update domains set mta_sts = 'enforce' where id = ?", [id]);
+    const { findings } = await look('certificates', receiver);
+    expect(findings.map(({ code, summary }) => ({ code, summary }))).toContainEqual({
+      code: 'mta_sts_unmet',
+      summary: 'The certificate is self-signed, so senders deliver no mail to a domain that enforces MTA-STS.',
+    });
   });
 });
 

@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { loadConfig, type Config, type DeepPartial } from '../../../src/platform/config/index.ts';
 import { reverseName } from '../../../src/protocol/dnsbl.ts';
 import { noteBackup } from '../../../src/tenancy/instance/index.ts';
+import type { Role } from '../../../src/app.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import type { Told } from './read-findings.ts';
@@ -62,14 +63,14 @@ export interface Machine extends AsyncDisposable {
 
 export async function startMachine(
   config: DeepPartial<Config> = {},
-  { isWithoutCertificate = false } = {},
+  { isWithoutCertificate = false, roles = [] }: { isWithoutCertificate?: boolean; roles?: Role[] } = {},
 ): Promise<Machine> {
   const clock: { now: () => number } = { now: Date.now };
   const time = await startTimeServer(() => clock.now());
   const keys = makeCertificate({ names: [HOST], notAfter: new Date(Date.now() + 90 * DAY_MS) });
   const region = { source_v4: ADDRESS, source_v6: '::1' };
   const scene = await startScene({
-    roles: ['http', 'delivery', 'submission'],
+    roles: ['http', 'delivery', 'submission', ...roles],
     prepare(dataDir) {
       writeFileSync(path.join(dataDir, 'own.pem'), keys.key + keys.cert);
     },

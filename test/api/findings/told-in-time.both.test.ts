@@ -43,7 +43,7 @@ const createDoctorFor = (isOnFullDisk: boolean) => {
   const { world } = machine.scene.app;
   const doctor = { ...world.config.doctor, disk_free_mb: isOnFullDisk ? 1_000_000_000 : 1 };
   const asItIs = { ...world, config: { ...world.config, doctor } };
-  const self = { pid: process.pid, tls: () => undefined };
+  const self = { pid: process.pid, tls: () => undefined, isReceiving: false };
   return createDoctor(asItIs, { self, loadFindings: () => loadFindingsReport(asItIs) });
 };
 const glance = () => createDoctorFor(isFull).glance();

@@ -13,6 +13,8 @@ export interface Self {
   pid: number | undefined;
   /** Certificate that the ports present; undefined if no server with TLS runs. */
   tls(): Pick<ServerTls, 'current' | 'readStatus'> | undefined;
+  /** Whether a port of the process receives mail from other servers. */
+  isReceiving: boolean;
 }
 
 /** Addresses from which our mail appears to come, as far as this machine can know. */

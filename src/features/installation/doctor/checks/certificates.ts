@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { buildFinding } from '../../../../platform/finding.ts';
+import { countEnforcing, policyMx } from '../../../../mail/domains/index.ts';
+import { buildFinding, type Finding } from '../../../../platform/finding.ts';
 import { listed, nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 import { caaIdentities } from '../../../../protocol/acme/index.ts';
 import { permitsIssuer } from '../../../../protocol/dns-diagnosis/index.ts';
@@ -11,15 +12,20 @@ const DAY_MS = 86_400_000;
  * Checks the names of the certificate that our ports present, and how long it is valid. The process reports its expiry
  * and usability at all times.
  */
-export const checkCertificates: Check = ({ world: { clock, config }, self }) => {
+export const checkCertificates: Check = async ({ world, self }) => {
+  const { clock, config } = world;
   const tls = self.tls();
-  if (!tls) return Promise.resolve(skipped('No port of this process speaks TLS'));
+  if (!tls) return skipped('No port of this process speaks TLS');
   const seen = nothingSeen();
   const { endsAt } = tls.readStatus();
-  // A self-signed certificate is a finding of its own, and is replaced automatically.
-  if (endsAt === undefined) return Promise.resolve(skipped('The ports use a self-signed certificate'));
   const shown = new X509Certificate(tls.current().cert);
   const names = [...(shown.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(([, name = '']) => name);
+  if (self.isReceiving) seen.findings.push(...(await findUnmetPolicies(world, { shown, names, endsAt })));
+  // A self-signed certificate is a finding of its own, and is replaced automatically.
+  if (endsAt === undefined) {
+    const says = 'The ports use a self-signed certificate';
+    return seen.findings.length > 0 ? { ...seen, says: [says] } : skipped(says);
+  }
   const { host } = config.instance;
   if (shown.checkHost(host) === undefined) {
     const summary = `The certificate is for ${listed(names) || 'no name'}, not for ${host}.`;
@@ -30,8 +36,26 @@ export const checkCertificates: Check = ({ world: { clock, config }, self }) => 
       `The certificate is for ${listed(names)}, ${days < 0 ? 'and has expired' : `for ${days} more days`}`,
     );
   }
-  return Promise.resolve(seen);
+  return seen;
 };
+
+/** Finds out whether senders keep their mail, because our own domains ask them by MTA-STS to refuse this certificate. */
+async function findUnmetPolicies(
+  { clock, config, db }: Examination['world'],
+  { shown, names, endsAt }: { shown: X509Certificate; names: readonly string[]; endsAt: number | undefined },
+): Promise<Finding[]> {
+  const mx = policyMx(config);
+  let fault: string;
+  if (endsAt === undefined) fault = 'is self-signed';
+  else if (endsAt <= clock.now()) fault = 'has expired';
+  else if (shown.checkHost(mx) === undefined) fault = `is for ${listed(names) || 'no name'}, not for ${mx}`;
+  else return [];
+  const count = await countEnforcing(db);
+  if (count === 0) return [];
+  const domains = count === 1 ? 'a domain that enforces' : `${count} domains that enforce`;
+  const summary = `The certificate ${fault}, so senders deliver no mail to ${domains} MTA-STS.`;
+  return [buildFinding('mta_sts_unmet', { summary, subjects: [mx] })];
+}
 
 const BODY_BYTES_MAX = 256 * 1024;
 
