@@ -17,7 +17,8 @@ const notCounted = (count: number): string =>
     : `${grouped(count)} more reports do not count, because nothing proves who sent them.`;
 
 /** Describes the totals in sentences, before the tables. */
-export function reportTotalsInWords({ start_date, end_date, address, reports, dmarc, tls }: Summary): string {
+export function reportTotalsInWords(summary: Summary): string {
+  const { start_date, end_date, address, reports, dmarc, tls } = summary;
   const { unauthenticated } = reports;
   const days = start_date === end_date ? start_date : `${start_date} to ${end_date}`;
   const lines = [
@@ -34,6 +35,11 @@ export function reportTotalsInWords({ start_date, end_date, address, reports, dm
   }
   if (tls.sessions > 0) {
     lines.push(`${counted(tls.sessions, 'TLS session')}: ${grouped(tls.failed)} failed.`);
+  }
+  if (!summary.is_complete) {
+    lines.push(
+      'There are too many sources or reporters to add up each; the totals are complete, small ones may be missing.',
+    );
   }
   return lines.join('\n');
 }

@@ -22,6 +22,7 @@ const summary = {
   end_date: '2026-11-20',
   address: 'reports@send.example.com',
   reports: { dmarc: 31, tls: 1, unauthenticated: 2 },
+  is_complete: true,
   dmarc: {
     messages: 1204,
     passed: 1200,
@@ -93,6 +94,12 @@ describe('rasket domains reports', () => {
     expect(stdout).toMatch(/^203\.0\.113\.25\tyes\t1200\t100 %/m);
     expect(stdout).toMatch(/^198\.51\.100\.7\tno\t4\t0 %/m);
     expect(stdout).toMatch(/^Google Inc\.\tgoogle\.com\t309\t1\t1× certificate-expired at rasket\.example\.com$/m);
+  });
+
+  it('says that small sources may be missing if there are too many', async () => {
+    const around = await answering({ ...summary, is_complete: false });
+    const { stdout } = await desk.rasket(['domains', 'reports', DOMAIN], around);
+    expect(stdout).toContain('the totals are complete, small ones may be missing.');
   });
 
   it('asks for the days of its options', async () => {

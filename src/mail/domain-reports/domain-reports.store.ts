@@ -8,7 +8,7 @@ import {
   type Value,
 } from '../../platform/db/index.ts';
 import { nextTurn } from '../../platform/clock.ts';
-import type { Disposition, ReportedSessions, ReportedSource, ReportParts } from './read-report.ts';
+import { SUCCESSFUL, type ReportedSessions, type ReportedSource, type ReportParts } from './read-report.ts';
 
 export type ReportType = 'dmarc' | 'tls';
 
@@ -207,29 +207,104 @@ export async function countReports(
   }));
 }
 
-export interface SourceOfDay {
-  source_ip: string;
-  header_from: string;
-  disposition: Disposition;
+/** Messages of DMARC reports, by their results. */
+export interface MessageCounts {
+  messages: number;
+  passed: number;
   dkim_passed: number;
   spf_passed: number;
-  is_own: number;
-  messages: number;
+  quarantined: number;
+  rejected: number;
 }
 
-/** Adds up the sources of one day of a domain, which all its reporters saw. */
-export async function sourcesOfDay(db: Executor, domainId: string, day: number): Promise<SourceOfDay[]> {
+const sumWhere = (condition: string, count: string): string => `sum(case when ${condition} then ${count} else 0 end)`;
+
+const MESSAGE_COUNTS = `sum(messages) as messages,
+  ${sumWhere('dkim_passed = 1 or spf_passed = 1', 'messages')} as passed,
+  ${sumWhere('dkim_passed = 1', 'messages')} as dkim_passed,
+  ${sumWhere('spf_passed = 1', 'messages')} as spf_passed,
+  ${sumWhere("disposition = 'quarantine'", 'messages')} as quarantined,
+  ${sumWhere("disposition = 'reject'", 'messages')} as rejected`;
+
+/** PostgreSQL returns sums as strings, and both databases return null for a sum of nothing. */
+const readCounts = (row: Partial<MessageCounts> | undefined): MessageCounts => ({
+  messages: Number(row?.messages ?? 0),
+  passed: Number(row?.passed ?? 0),
+  dkim_passed: Number(row?.dkim_passed ?? 0),
+  spf_passed: Number(row?.spf_passed ?? 0),
+  quarantined: Number(row?.quarantined ?? 0),
+  rejected: Number(row?.rejected ?? 0),
+});
+
+/** Adds up the messages of one day of a domain, which all its reporters saw. */
+export const messagesOfDay = async (db: Executor, domainId: string, day: number): Promise<MessageCounts> =>
+  readCounts(
+    await db.get<MessageCounts>(`select ${MESSAGE_COUNTS} from domain_report_sources where domain_id = ? and day = ?`, [
+      domainId,
+      day,
+    ]),
+  );
+
+export interface SourceOfDay extends MessageCounts {
+  source_ip: string;
+  header_from: string;
+  is_own: number;
+}
+
+/** Adds up the sources of one day of a domain that sent most, by address and domain in From. */
+export async function sourcesOfDay(db: Executor, domainId: string, day: number, limit: number): Promise<SourceOfDay[]> {
   const rows = await db.all<SourceOfDay>(
-    `select source_ip, header_from, disposition, dkim_passed, spf_passed, is_own, sum(messages) as messages
-      from domain_report_sources where domain_id = ? and day = ?
-      group by source_ip, header_from, disposition, dkim_passed, spf_passed, is_own`,
+    `select source_ip, header_from, max(is_own) as is_own, ${MESSAGE_COUNTS}
+      from domain_report_sources where domain_id = ? and day = ? and source_ip <> ''
+      group by source_ip, header_from order by sum(messages) desc, source_ip, header_from limit ?`,
+    [domainId, day, limit],
+  );
+  return rows.map((row) => ({ ...row, ...readCounts(row) }));
+}
+
+/** TLS sessions. */
+export interface SessionCounts {
+  successful: number;
+  failed: number;
+}
+
+const SESSION_COUNTS = `${sumWhere(`result = '${SUCCESSFUL}'`, 'sessions')} as successful,
+  ${sumWhere(`result <> '${SUCCESSFUL}'`, 'sessions')} as failed`;
+
+/** Adds up the TLS sessions of one day of a domain. */
+export async function sessionsOfDay(db: Executor, domainId: string, day: number): Promise<SessionCounts> {
+  const row = await db.get<SessionCounts>(
+    `select ${SESSION_COUNTS} from domain_report_sessions where domain_id = ? and day = ?`,
     [domainId, day],
   );
-  return rows.map((row) => ({ ...row, messages: Number(row.messages) }));
+  return { successful: Number(row?.successful ?? 0), failed: Number(row?.failed ?? 0) };
 }
 
-export interface SessionsOfDay {
+export interface ReporterOfDay extends SessionCounts {
+  submitter: string;
+  /** One of the names that its reports give it. */
   organization: string;
+}
+
+/** Adds up the TLS sessions of one day of a domain by reporter, those with most failures first. */
+export async function reportersOfDay(
+  db: Executor,
+  domainId: string,
+  day: number,
+  limit: number,
+): Promise<ReporterOfDay[]> {
+  const rows = await db.all<ReporterOfDay>(
+    // By report first, in the order of the index, so that few rows are joined.
+    `select r.submitter, max(r.organization) as organization, sum(s.successful) as successful, sum(s.failed) as failed
+      from (select report_id, ${SESSION_COUNTS} from domain_report_sessions where domain_id = ? and day = ?
+        group by report_id) s join domain_reports r on r.id = s.report_id
+      group by r.submitter order by sum(s.failed) desc, sum(s.successful) desc, r.submitter limit ?`,
+    [domainId, day, limit],
+  );
+  return rows.map((row) => ({ ...row, successful: Number(row.successful), failed: Number(row.failed) }));
+}
+
+export interface FailuresOfDay {
   submitter: string;
   policy_type: string;
   result: string;
@@ -237,14 +312,20 @@ export interface SessionsOfDay {
   sessions: number;
 }
 
-/** Adds up the TLS sessions of one day of a domain, by reporter and result. */
-export async function sessionsOfDay(db: Executor, domainId: string, day: number): Promise<SessionsOfDay[]> {
-  const rows = await db.all<SessionsOfDay>(
-    `select r.organization, r.submitter, s.policy_type, s.result, s.mx_host, sum(s.sessions) as sessions
+/** Adds up the failures of one day of a domain by reporter, kind and host, the most frequent first. */
+export async function failuresOfDay(
+  db: Executor,
+  domainId: string,
+  day: number,
+  limit: number,
+): Promise<FailuresOfDay[]> {
+  const rows = await db.all<FailuresOfDay>(
+    `select r.submitter, s.policy_type, s.result, s.mx_host, sum(s.sessions) as sessions
       from domain_report_sessions s join domain_reports r on r.id = s.report_id
-      where s.domain_id = ? and s.day = ?
-      group by r.organization, r.submitter, s.policy_type, s.result, s.mx_host`,
-    [domainId, day],
+      where s.domain_id = ? and s.day = ? and s.result <> '${SUCCESSFUL}'
+      group by r.submitter, s.policy_type, s.result, s.mx_host
+      order by sum(s.sessions) desc, r.submitter, s.policy_type, s.result, s.mx_host limit ?`,
+    [domainId, day, limit],
   );
   return rows.map((row) => ({ ...row, sessions: Number(row.sessions) }));
 }

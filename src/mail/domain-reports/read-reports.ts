@@ -1,7 +1,7 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { isoTime, nextTurn } from '../../platform/clock.ts';
 import { readCreatedRange } from '../../platform/created-range.ts';
-import type { Page } from '../../platform/db/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids.ts';
 import { notFound, refuse } from '../../platform/refusal.ts';
 import { parseIsoTime } from '../../protocol/iso-time.ts';
@@ -9,25 +9,32 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import { findDomain, reportAddress, type DomainRow } from '../domains/index.ts';
 import {
   countReports,
+  failuresOfDay,
+  messagesOfDay,
   pageReports,
+  reportersOfDay,
   sessionsOfDay,
   sourcesOfDay,
+  type MessageCounts,
   type ReportRow,
-  type SessionsOfDay,
-  type SourceOfDay,
+  type SessionCounts,
 } from './domain-reports.store.ts';
-import { SUCCESSFUL } from './read-report.ts';
+import { createLargest } from './largest.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const DEFAULT_DAYS = 7;
 const DAYS_MAX = 92;
 const LISTED_MAX = 100;
 const FAILURES_MAX = 50;
-/** Kinds of failures of a reporter, of which the most frequent are listed; further ones count in the totals only. */
-const FAILURES_KEPT_MAX = 1000;
 const FROM_DOMAINS_MAX = 5;
-/** Addresses and reporters of a range. Further addresses are counted together, further reporters in the totals only. */
-const DISTINCT_MAX = 50_000;
+/**
+ * What a summary adds up one by one, the largest of each day: anybody can send reports, and one summary must not use up
+ * the memory. Everything counts in the totals.
+ */
+const SOURCES_MAX = 5000;
+const REPORTERS_MAX = 1000;
+/** Failures of all reporters together. */
+const FAILURES_KEPT_MAX = 5000;
 
 async function mustFindDomain({ store, teamId }: Ctx, domainId: string): Promise<DomainRow> {
   const domain = await findDomain(store.db, teamId, domainId);
@@ -80,8 +87,8 @@ export async function summarizeDomainReports(
   const dmarc = createDmarcSummary();
   const tls = createTlsSummary();
   for (let day = fromDay; day <= toDay; day += DAY_MS) {
-    for (const source of await sourcesOfDay(db, domainId, day)) dmarc.add(source);
-    for (const sessions of await sessionsOfDay(db, domainId, day)) tls.add(sessions);
+    await dmarc.addDay(db, domainId, day);
+    await tls.addDay(db, domainId, day);
     await nextTurn();
   }
   const counts = await countReports(db, domainId, { fromDay, toDay });
@@ -97,6 +104,7 @@ export async function summarizeDomainReports(
       tls: countOf(({ type, authenticated }) => type === 'tls' && authenticated),
       unauthenticated: countOf(({ authenticated }) => !authenticated),
     },
+    is_complete: dmarc.isComplete() && tls.isComplete(),
     dmarc: dmarc.present(),
     tls: tls.present(),
   };
@@ -126,16 +134,7 @@ function readDay(name: string, text: string): number {
   });
 }
 
-interface DmarcCounts {
-  messages: number;
-  passed: number;
-  dkim_passed: number;
-  spf_passed: number;
-  quarantined: number;
-  rejected: number;
-}
-
-const noMessages = (): DmarcCounts => ({
+const noMessages = (): MessageCounts => ({
   messages: 0,
   passed: 0,
   dkim_passed: 0,
@@ -144,36 +143,62 @@ const noMessages = (): DmarcCounts => ({
   rejected: 0,
 });
 
-function addMessages(counts: DmarcCounts, { messages, disposition, dkim_passed, spf_passed }: SourceOfDay): void {
-  counts.messages += messages;
-  if (dkim_passed === 1 || spf_passed === 1) counts.passed += messages;
-  if (dkim_passed === 1) counts.dkim_passed += messages;
-  if (spf_passed === 1) counts.spf_passed += messages;
-  if (disposition === 'quarantine') counts.quarantined += messages;
-  if (disposition === 'reject') counts.rejected += messages;
+function addMessages(counts: MessageCounts, more: MessageCounts, sign: 1 | -1 = 1): void {
+  counts.messages += sign * more.messages;
+  counts.passed += sign * more.passed;
+  counts.dkim_passed += sign * more.dkim_passed;
+  counts.spf_passed += sign * more.spf_passed;
+  counts.quarantined += sign * more.quarantined;
+  counts.rejected += sign * more.rejected;
+}
+
+interface DmarcSource {
+  /** Undefined for all addresses that are counted together. */
+  address: string | undefined;
+  isOwn: boolean;
+  fromDomains: Set<string>;
+  counts: MessageCounts;
 }
 
 function createDmarcSummary() {
   const totals = noMessages();
-  const sources = new Map<string, { counts: DmarcCounts; isOwn: boolean; fromDomains: Set<string> }>();
+  const sources = createLargest<DmarcSource>(SOURCES_MAX, (a, b) => b.counts.messages - a.counts.messages);
+  let isCut = false;
+
+  function countOthers(known: readonly DmarcSource[]): DmarcSource[] {
+    const counts = { ...totals };
+    for (const source of known) addMessages(counts, source.counts, -1);
+    return counts.messages > 0 ? [{ address: undefined, isOwn: false, fromDomains: new Set(), counts }] : [];
+  }
+
   return {
-    add(row: SourceOfDay): void {
-      addMessages(totals, row);
-      const isKnown = sources.has(row.source_ip) || sources.size < DISTINCT_MAX;
-      const key = isKnown ? row.source_ip : '';
-      const source = sources.get(key) ?? { counts: noMessages(), isOwn: false, fromDomains: new Set() };
-      sources.set(key, source);
-      addMessages(source.counts, row);
-      if (key === '') return;
-      source.isOwn ||= row.is_own === 1;
-      if (row.header_from !== '' && source.fromDomains.size < FROM_DOMAINS_MAX) source.fromDomains.add(row.header_from);
+    async addDay(db: Executor, domainId: string, day: number): Promise<void> {
+      addMessages(totals, await messagesOfDay(db, domainId, day));
+      await nextTurn();
+      const rows = await sourcesOfDay(db, domainId, day, SOURCES_MAX);
+      isCut ||= rows.length === SOURCES_MAX;
+      for (const row of rows) {
+        const address = row.source_ip;
+        const source = sources.findOrAdd(address, () => ({
+          address,
+          isOwn: false,
+          fromDomains: new Set(),
+          counts: noMessages(),
+        }));
+        addMessages(source.counts, row);
+        source.isOwn ||= row.is_own === 1;
+        const { fromDomains } = source;
+        if (row.header_from !== '' && fromDomains.size < FROM_DOMAINS_MAX) fromDomains.add(row.header_from);
+      }
     },
+    isComplete: () => !isCut && !sources.hasDropped(),
     present() {
-      const sorted = [...sources].sort(([, a], [, b]) => b.counts.messages - a.counts.messages);
+      const known = sources.list();
+      const sorted = [...known, ...countOthers(known)].sort((a, b) => b.counts.messages - a.counts.messages);
       return {
         ...totals,
-        sources: sorted.slice(0, LISTED_MAX).map(([address, { counts, isOwn, fromDomains }]) => ({
-          source_ip: address === '' ? null : address,
+        sources: sorted.slice(0, LISTED_MAX).map(({ address, counts, isOwn, fromDomains }) => ({
+          source_ip: address ?? null,
           is_own: isOwn,
           from_domains: [...fromDomains].sort(),
           ...counts,
@@ -184,68 +209,88 @@ function createDmarcSummary() {
   };
 }
 
+interface TlsReporter extends SessionCounts {
+  organization: string;
+  submitter: string;
+}
+
 interface TlsFailure {
+  submitter: string;
   result_type: string;
   policy_type: string;
   mx_host: string | null;
   sessions: number;
 }
 
-interface TlsReporter {
-  organization: string;
-  submitter: string;
-  successful: number;
-  failed: number;
-  failures: Map<string, TlsFailure>;
-}
-
 function createTlsSummary() {
-  const reporters = new Map<string, TlsReporter>();
-  let successful = 0;
-  let failed = 0;
+  const totals: SessionCounts = { successful: 0, failed: 0 };
+  const reporters = createLargest<TlsReporter>(
+    REPORTERS_MAX,
+    (a, b) => b.failed - a.failed || b.successful - a.successful,
+  );
+  const failures = createLargest<TlsFailure>(FAILURES_KEPT_MAX, (a, b) => b.sessions - a.sessions);
+  let isCut = false;
 
-  function findReporter({ organization, submitter }: SessionsOfDay): TlsReporter | undefined {
-    const key = JSON.stringify([organization, submitter]);
-    const known = reporters.get(key);
-    if (known || reporters.size >= DISTINCT_MAX) return known;
-    const reporter = { organization, submitter, successful: 0, failed: 0, failures: new Map<string, TlsFailure>() };
-    reporters.set(key, reporter);
-    return reporter;
+  async function addReporters(db: Executor, domainId: string, day: number): Promise<void> {
+    const rows = await reportersOfDay(db, domainId, day, REPORTERS_MAX);
+    isCut ||= rows.length === REPORTERS_MAX;
+    for (const { submitter, organization, successful, failed } of rows) {
+      const reporter = reporters.findOrAdd(submitter, () => ({ submitter, organization, successful: 0, failed: 0 }));
+      // A reporter may change its name; the latest one is shown.
+      reporter.organization = organization;
+      reporter.successful += successful;
+      reporter.failed += failed;
+    }
+  }
+
+  async function addFailures(db: Executor, domainId: string, day: number): Promise<void> {
+    const rows = await failuresOfDay(db, domainId, day, FAILURES_KEPT_MAX);
+    isCut ||= rows.length === FAILURES_KEPT_MAX;
+    for (const { submitter, result, policy_type, mx_host, sessions } of rows) {
+      const failure = failures.findOrAdd(JSON.stringify([submitter, result, policy_type, mx_host]), () => ({
+        submitter,
+        result_type: result,
+        policy_type,
+        mx_host: mx_host === '' ? null : mx_host,
+        sessions: 0,
+      }));
+      failure.sessions += sessions;
+    }
   }
 
   return {
-    add(row: SessionsOfDay): void {
-      const { result, policy_type, mx_host, sessions } = row;
-      const reporter = findReporter(row);
-      if (result === SUCCESSFUL) {
-        successful += sessions;
-        if (reporter) reporter.successful += sessions;
-        return;
-      }
-      failed += sessions;
-      if (!reporter) return;
-      reporter.failed += sessions;
-      const key = JSON.stringify([result, policy_type, mx_host]);
-      const known = reporter.failures.get(key);
-      if (known) known.sessions += sessions;
-      else if (reporter.failures.size < FAILURES_KEPT_MAX) {
-        const host = mx_host === '' ? null : mx_host;
-        reporter.failures.set(key, { result_type: result, policy_type, mx_host: host, sessions });
-      }
+    async addDay(db: Executor, domainId: string, day: number): Promise<void> {
+      const { successful, failed } = await sessionsOfDay(db, domainId, day);
+      totals.successful += successful;
+      totals.failed += failed;
+      await nextTurn();
+      await addReporters(db, domainId, day);
+      await nextTurn();
+      await addFailures(db, domainId, day);
     },
+    isComplete: () => !isCut && !reporters.hasDropped() && !failures.hasDropped(),
     present() {
-      const sorted = [...reporters.values()].sort((a, b) => b.failed - a.failed || b.successful - a.successful);
+      const bySubmitter = Map.groupBy(failures.list(), ({ submitter }) => submitter);
       return {
-        sessions: successful + failed,
-        successful,
-        failed,
-        reporters: sorted.slice(0, LISTED_MAX).map((reporter) => ({
-          organization: reporter.organization,
-          submitter: reporter.submitter,
-          successful: reporter.successful,
-          failed: reporter.failed,
-          failures: [...reporter.failures.values()].sort((a, b) => b.sessions - a.sessions).slice(0, FAILURES_MAX),
-        })),
+        sessions: totals.successful + totals.failed,
+        ...totals,
+        reporters: reporters
+          .list()
+          .slice(0, LISTED_MAX)
+          .map(({ organization, submitter, successful, failed }) => ({
+            organization,
+            submitter,
+            successful,
+            failed,
+            failures: (bySubmitter.get(submitter) ?? [])
+              .slice(0, FAILURES_MAX)
+              .map(({ result_type, policy_type, mx_host, sessions }) => ({
+                result_type,
+                policy_type,
+                mx_host,
+                sessions,
+              })),
+          })),
       };
     },
   };

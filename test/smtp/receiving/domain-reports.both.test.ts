@@ -2,7 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { insertReport, type ReportRow } from '../../../src/mail/domain-reports/domain-reports.store.ts';
 import { removeOldReports } from '../../../src/mail/domain-reports/index.ts';
+import type { ReportParts } from '../../../src/mail/domain-reports/read-report.ts';
 import { VENDOR_DMARC_REPORTS } from '../../../src/protocol/dmarc-report/vendor-reports.test-helper.ts';
 import { zip } from '../../../src/protocol/report-archive.test-helper.ts';
 import { VENDOR_TLS_REPORTS } from '../../../src/protocol/tls-report/vendor-reports.test-helper.ts';
@@ -180,6 +182,7 @@ describe('reports about a domain', () => {
       end_date: '2026-02-20',
       address: TO,
       reports: { dmarc: 2, tls: 0, unauthenticated: 0 },
+      is_complete: true,
       dmarc: {
         messages: 107,
         passed: 100,
@@ -408,6 +411,111 @@ describe('reports about a domain', () => {
     const { dmarc } = await get('/summary?start_date=2026-02-20&end_date=2026-02-20', wide);
     expect(dmarc).toMatchObject({ messages: 2500, unlisted_sources: 901 });
     expect(dmarc.sources[0]).toMatchObject({ source_ip: null, messages: 500 });
+  });
+
+  /** Stores reports as many days and submitters would send them. */
+  const store = (
+    id: string,
+    reports: { day: number; submitter?: string; organization?: string; parts: ReportParts }[],
+  ) =>
+    scene.app.world.db.tx(async (tx) => {
+      for (const { day, submitter = 'reporter.example', organization = 'Reporter', parts } of reports) {
+        const reportId = scene.app.world.ids.uuid();
+        const row: ReportRow = {
+          id: reportId,
+          domain_id: id,
+          type: parts.type,
+          organization,
+          submitter,
+          authenticated: 1,
+          fingerprint: reportId,
+          report_id: reportId,
+          policy_domain: 'example.com',
+          begin_at: DAY + day * DAY_MS,
+          end_at: DAY + day * DAY_MS,
+          day: DAY + day * DAY_MS,
+          total: 1,
+          passed: 0,
+          parts: 1,
+          created_at: scene.clock.now(),
+        };
+        await insertReport(tx, row, parts);
+      }
+    });
+  const failures = (hosts: readonly (readonly [host: string, sessions: number])[]): ReportParts => ({
+    type: 'tls',
+    sessions: hosts.map(([mxHost, sessions]) => ({
+      policyType: 'sts',
+      result: 'certificate-expired',
+      mxHost,
+      sendingIp: '',
+      sessions,
+    })),
+  });
+  const manyHosts = (day: number) => Array.from({ length: 3000 }, (_, n) => [`${day}-${n}.example.net`, 1] as const);
+
+  it('a submitter is one TLS reporter, whatever names it gives itself', async () => {
+    const renamed = await team.domain();
+    const parts = failures([['mx.example.com', 2]]);
+    await store(
+      renamed.id,
+      [0, 1, 2].map((day) => ({ day, organization: `Name ${day}`, parts })),
+    );
+    const { tls } = await get('/summary?start_date=2026-02-20&end_date=2026-02-26', renamed);
+    expect(tls.reporters).toEqual([
+      {
+        organization: 'Name 2',
+        submitter: 'reporter.example',
+        successful: 0,
+        failed: 6,
+        failures: [{ result_type: 'certificate-expired', policy_type: 'sts', mx_host: 'mx.example.com', sessions: 6 }],
+      },
+    ]);
+  });
+
+  it('the summary of a flooded domain keeps the most frequent failures, and says that it leaves some out', async () => {
+    const flooded = await team.domain();
+    const days = [0, 1, 2, 3];
+    await store(flooded.id, [
+      ...days.map((day) => ({ day, parts: failures(manyHosts(day)) })),
+      ...days.map((day) => ({ day, submitter: 'other.example', parts: failures([['mx.example.com', 5]]) })),
+      { day: 3, parts: failures([['mx.example.com', 9]]) },
+    ]);
+    const { tls, is_complete: isComplete } = await get('/summary?start_date=2026-02-20&end_date=2026-02-26', flooded);
+    expect(isComplete).toBe(false);
+    expect(tls).toMatchObject({ sessions: 12_029, failed: 12_029 });
+    const [first, second] = tls.reporters;
+    expect(first).toMatchObject({ submitter: 'reporter.example', failed: 12_009 });
+    expect(first.failures).toHaveLength(50);
+    expect(first.failures[0]).toMatchObject({ mx_host: 'mx.example.com', sessions: 9 });
+    expect(second).toMatchObject({ submitter: 'other.example', failures: [{ sessions: 20 }] });
+  });
+
+  it('the summary of a flooded domain keeps the sources with most mail, and counts the others together', async () => {
+    const flooded = await team.domain();
+    const source = (sourceIp: string, messages: number) => ({
+      sourceIp,
+      headerFrom: 'example.com',
+      disposition: 'none' as const,
+      hasPassedDkim: false,
+      hasPassedSpf: true,
+      isOwn: false,
+      messages,
+    });
+    const sources = [0, 1, 2, 3].map((day) => [
+      ...Array.from({ length: 3000 }, (_, n) => source(`10.${day}.${n >> 8}.${n & 255}`, 1)),
+      ...(day === 3 ? [source('192.0.2.1', 2)] : []),
+    ]);
+    await store(
+      flooded.id,
+      sources.map((ofDay, day) => ({ day, parts: { type: 'dmarc', sources: ofDay } })),
+    );
+    const summed = await get('/summary?start_date=2026-02-20&end_date=2026-02-26', flooded);
+    expect(summed).toMatchObject({ is_complete: false, dmarc: { messages: 12_002, spf_passed: 12_002 } });
+    const [others, largest] = summed.dmarc.sources;
+    expect(others).toMatchObject({ source_ip: null, messages: 7001, passed: 7001, dkim_passed: 0 });
+    expect(largest).toMatchObject({ source_ip: '192.0.2.1', messages: 2 });
+    expect(summed.dmarc.unlisted_sources).toBe(4901);
   });
 
   it('reports are removed after the retention, and those of a deleted domain', async () => {
