@@ -386,6 +386,8 @@ create table domain_reports (
   organization text not null,
   -- The domain in From of the message.
   submitter text not null,
+  -- The name above it that somebody registered, as far as that can be told.
+  organizational_domain text not null,
   -- Whether SPF or DKIM proves the submitter. Only then the report has parts.
   authenticated integer not null,
   -- A hash of what two copies of one report have in common.
@@ -406,6 +408,8 @@ create table domain_reports (
 -- What a day of a domain has by now, and which are too old.
 create index domain_reports_day on domain_reports (domain_id, day);
 create index domain_reports_old on domain_reports (day);
+-- Whether a submitter is known.
+create index domain_reports_submitter on domain_reports (domain_id, organizational_domain, authenticated, created_at);
 create unique index domain_reports_fingerprint_once on domain_reports (domain_id, fingerprint);
 -- GET /domains/{domain_id}/reports, with and without a type.
 create index domain_reports_domain_id_id_index on domain_reports (domain_id, id);
@@ -445,6 +449,12 @@ create table domain_report_sessions (
   sessions bigint not null,
   -- As for sources.
   primary key (domain_id, day, report_id, part)
+);
+
+-- The number of rows that a domain has in both tables of parts.
+create table domain_report_counts (
+  domain_id ${id} primary key,
+  parts bigint not null
 );
 
 -- Neither refers to domains: what was published has to be removed after its domain is gone.

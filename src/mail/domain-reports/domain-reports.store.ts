@@ -18,6 +18,7 @@ export interface ReportRow {
   type: ReportType;
   organization: string;
   submitter: string;
+  organizational_domain: string;
   authenticated: number;
   fingerprint: string;
   report_id: string;
@@ -37,6 +38,7 @@ const COLUMNS = [
   'type',
   'organization',
   'submitter',
+  'organizational_domain',
   'authenticated',
   'fingerprint',
   'report_id',
@@ -62,8 +64,46 @@ export async function insertReport(tx: Executor, row: ReportRow, parts: ReportPa
   const place = [row.domain_id, row.day, row.id];
   if (parts.type === 'dmarc') await insertSources(tx, place, parts.sources);
   else await insertSessions(tx, place, parts.sessions);
+  if (row.parts > 0) await addToStoredParts(tx, row.domain_id, row.parts);
   return true;
 }
+
+/** Counts the parts of a domain. It is the last statement of a transaction, so that others wait for it but shortly. */
+const addToStoredParts = (tx: Executor, domainId: string, parts: number): Promise<unknown> =>
+  tx.run(
+    `insert into domain_report_counts (domain_id, parts) values (?, ?)
+      on conflict (domain_id) do update set parts = domain_report_counts.parts + excluded.parts`,
+    [domainId, parts],
+  );
+
+/** Counts the parts that the installation has stored. */
+export async function countStoredParts(db: Executor): Promise<number> {
+  const row = await db.get<{ parts: number | string | null }>('select sum(parts) as parts from domain_report_counts');
+  return Number(row?.parts ?? 0);
+}
+
+/** Reports whether a copy of a report is stored. */
+export const isReportStored = async (
+  db: Executor,
+  { domain_id: domainId, fingerprint }: Pick<ReportRow, 'domain_id' | 'fingerprint'>,
+): Promise<boolean> =>
+  (await db.get('select 1 as found from domain_reports where domain_id = ? and fingerprint = ?', [
+    domainId,
+    fingerprint,
+  ])) !== undefined;
+
+/** Reports whether a proven report of the submitter about a domain arrived before. */
+export const isKnownSubmitter = async (
+  db: Executor,
+  domainId: string,
+  organizationalDomain: string,
+  before: number,
+): Promise<boolean> =>
+  (await db.get(
+    `select 1 as found from domain_reports
+      where domain_id = ? and organizational_domain = ? and authenticated = 1 and created_at <= ? limit 1`,
+    [domainId, organizationalDomain, before],
+  )) !== undefined;
 
 /** A statement on SQLite blocks the process: these rows take some milliseconds. */
 const ROWS_A_STATEMENT = 250;
@@ -136,23 +176,34 @@ async function insertSessions(
   }
 }
 
+const sumWhere = (condition: string, count: string): string => `sum(case when ${condition} then ${count} else 0 end)`;
+
 export interface StoredOfDay {
+  /** Proven ones. */
   reports: number;
   unauthenticated: number;
   parts: number;
+  ofSubmitter: { reports: number; parts: number };
 }
 
-/** Counts what is stored of one day of a domain. */
-export async function countReportsOfDay(db: Executor, domainId: string, day: number): Promise<StoredOfDay> {
-  const row = await db.get<Record<keyof StoredOfDay, number | string | null>>(
-    `select count(*) as reports, sum(1 - authenticated) as unauthenticated, sum(parts) as parts
+/** Counts what is stored of the day of a domain that a report is about, by all submitters and by that of the report. */
+export async function countReportsOfDay(
+  db: Executor,
+  { domain_id: domainId, day, organizational_domain: submitter }: ReportRow,
+): Promise<StoredOfDay> {
+  const isOfSubmitter = 'authenticated = 1 and organizational_domain = ?';
+  type Count = 'reports' | 'unauthenticated' | 'parts' | 'submitter_reports' | 'submitter_parts';
+  const row = await db.get<Record<Count, number | string | null>>(
+    `select sum(authenticated) as reports, sum(1 - authenticated) as unauthenticated, sum(parts) as parts,
+        ${sumWhere(isOfSubmitter, '1')} as submitter_reports, ${sumWhere(isOfSubmitter, 'parts')} as submitter_parts
       from domain_reports where domain_id = ? and day = ?`,
-    [domainId, day],
+    [submitter, submitter, domainId, day],
   );
   return {
     reports: Number(row?.reports ?? 0),
     unauthenticated: Number(row?.unauthenticated ?? 0),
     parts: Number(row?.parts ?? 0),
+    ofSubmitter: { reports: Number(row?.submitter_reports ?? 0), parts: Number(row?.submitter_parts ?? 0) },
   };
 }
 
@@ -216,8 +267,6 @@ export interface MessageCounts {
   quarantined: number;
   rejected: number;
 }
-
-const sumWhere = (condition: string, count: string): string => `sum(case when ${condition} then ${count} else 0 end)`;
 
 const MESSAGE_COUNTS = `sum(messages) as messages,
   ${sumWhere('dkim_passed = 1 or spf_passed = 1', 'messages')} as passed,
@@ -368,4 +417,15 @@ export async function removeReports(tx: Executor, reports: readonly Removable[])
     reports.map(({ id }) => id),
   );
   await tx.run(`delete from domain_reports where ${among.sql}`, [among.value]);
+  const removed = new Map<string, number>();
+  for (const { domain_id: id, parts } of reports) removed.set(id, (removed.get(id) ?? 0) + parts);
+  const counted = [...removed].filter(([, parts]) => parts > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  await tx.runEach(
+    'update domain_report_counts set parts = parts - ? where domain_id = ?',
+    counted.map(([id, parts]) => [parts, id]),
+  );
+  await tx.runEach(
+    'delete from domain_report_counts where domain_id = ? and parts <= 0',
+    counted.map(([id]) => [id]),
+  );
 }

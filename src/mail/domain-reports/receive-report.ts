@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
+import { createMessageRate } from '../../platform/limits/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
-import { parseMailbox } from '../../protocol/address/index.ts';
 import type { MessagePart, MessageReading } from '../../protocol/read-message/index.ts';
 import { unpackReport } from '../../protocol/report-archive.ts';
 import type { Authentication } from '../received-emails/index.ts';
-import { countReportsOfDay, insertReport, type ReportRow } from './domain-reports.store.ts';
+import {
+  countReportsOfDay,
+  countStoredParts,
+  insertReport,
+  isKnownSubmitter,
+  isReportStored,
+  type ReportRow,
+} from './domain-reports.store.ts';
 import {
   readDomainReport,
   withoutAddresses,
@@ -12,6 +20,7 @@ import {
   type DomainReport,
   type ReportParts,
 } from './read-report.ts';
+import { identifySubmitter, type Submitter } from './submitter.ts';
 
 /** The domain whose address got a message. */
 export interface ReportedDomain {
@@ -32,64 +41,107 @@ const DAY_MS = 24 * 3_600_000;
 const UNPACKED_BYTES_MAX = 10 * 1024 * 1024;
 /** A report has one attachment. */
 const ATTACHMENTS_MAX = 5;
+/**
+ * Anybody can register a name and prove it, so each submitter has limits of its own, and half of what a domain may have
+ * is for submitters that are known: their first report about the domain is a day old.
+ */
+const KNOWN_AFTER_MS = DAY_MS;
+/** Reports of one submitter about a day: a service that reports for its customers sends one for each. */
+const REPORTS_OF_SUBMITTER_MAX = 100;
+const PARTS_OF_SUBMITTER_MAX = 2000;
 /** A domain with much mail gets some hundreds in a day. */
 const REPORTS_OF_DAY_MAX = 2000;
-/** Anybody can send these. */
-const UNAUTHENTICATED_OF_DAY_MAX = 100;
 /** Beyond this, sources and hosts are counted together. */
 const PARTS_OF_DAY_MAX = 20_000;
+/** Anybody can send these. */
+const UNAUTHENTICATED_OF_DAY_MAX = 100;
+/**
+ * Reports about one domain by submitters that are not known, proven or unproven: most reports of a day arrive within a few
+ * hours.
+ */
+const UNKNOWN_PER_HOUR = 600;
 /** Clocks of others may be ahead by some hours. */
 const AHEAD_MS = DAY_MS;
 
-/**
- * Stores the report in a message to the report address of a domain; when this resolves, it is synced. A report that
- * cannot be read, is about another domain or too old is logged and discarded: its sender could not do anything about
- * it. Rejects with a Refusal if too many reports wait to be parsed.
- */
-export async function receiveDomainReport(
-  store: Store,
+export type ReceiveDomainReport = (
   domain: ReportedDomain,
   message: { reading: MessageReading; authentication: Authentication; mailFrom: string },
-): Promise<ReportReceipt> {
-  const { reading, authentication, mailFrom } = message;
-  const discard = (because: string): ReportReceipt => {
-    const about = { domainId: domain.id, domain: domain.name, mailFrom, because };
-    store.log.info(about, 'discarded a report about a domain');
+) => Promise<ReportReceipt>;
+
+/**
+ * Creates the function that stores the report in a message to the report address of a domain; when it resolves, the
+ * report is synced. A report that cannot be read, is about another domain or too old is logged and discarded: its sender
+ * could not do anything about it. Rejects with a Refusal if too many reports wait to be parsed.
+ */
+export function createReceiveDomainReport(store: Store): ReceiveDomainReport {
+  const mayBringUnknown = createMessageRate(store.clock, UNKNOWN_PER_HOUR, 3_600_000);
+  return async (domain, { reading, authentication, mailFrom }) => {
+    const discard = (because: string): ReportReceipt => {
+      const about = { domainId: domain.id, domain: domain.name, mailFrom, because };
+      store.log.info(about, 'discarded a report about a domain');
+      return 'accepted';
+    };
+    if (!reading.isRead) return discard(`The message could not be read: ${reading.because}.`);
+    const candidates = findAttachments(reading);
+    if (candidates.length === 0) return 'not_a_report';
+    const submitter = identifySubmitter(reading.from, authentication);
+    const knownSince = store.clock.now() - KNOWN_AFTER_MS;
+    const isKnown =
+      submitter.isAuthenticated &&
+      (await isKnownSubmitter(store.db, domain.id, submitter.organizationalDomain, knownSince));
+    // Those without proof never use up what others may bring.
+    const kind = `${domain.id} ${submitter.isAuthenticated ? 'proven' : 'unproven'}`;
+    if (!isKnown && !mayBringUnknown(kind)) return 'too_many';
+    const found = await unpackFirst(candidates);
+    if ('fault' in found) return discard(found.fault);
+    const report = await store.texts.run(
+      // A tenant of its own, so that reports take no places of its team's requests.
+      { teamId: `reports of ${domain.id}`, chars: found.content.length, task: readDomainReport },
+      { content: found.content, subject: describeSubject(store, domain) },
+    );
+    if ('fault' in report) return discard(report.fault);
+    const now = store.clock.now();
+    if (report.beginAt > now + AHEAD_MS) return discard('The report is about the future.');
+    if (report.beginAt < now - store.config.receiving.reports_retention_days * DAY_MS) {
+      return discard('The report is older than reports are kept.');
+    }
+    const row = composeRow(store, domain, report, submitter);
+    const partsMax = store.config.receiving.report_parts_max;
+    const stored = await store.db.tx((tx) => storeWithinLimits(tx, row, report.parts, { isKnown, partsMax }));
+    if (stored === 'too_many') return stored;
+    const about = {
+      domainId: domain.id,
+      domain: domain.name,
+      type: row.type,
+      submitter: submitter.domain,
+      isAuthenticated: submitter.isAuthenticated,
+    };
+    store.log.info(about, stored === 'new' ? 'received a report about a domain' : 'received a report a second time');
     return 'accepted';
   };
-  if (!reading.isRead) return discard(`The message could not be read: ${reading.because}.`);
-  const candidates = findAttachments(reading);
-  if (candidates.length === 0) return 'not_a_report';
-  const found = await unpackFirst(candidates);
-  if ('fault' in found) return discard(found.fault);
-  const report = await store.texts.run(
-    // A tenant of its own, so that reports take no places of its team's requests.
-    { teamId: `reports of ${domain.id}`, chars: found.content.length, task: readDomainReport },
-    { content: found.content, subject: describeSubject(store, domain) },
-  );
-  if ('fault' in report) return discard(report.fault);
-  const now = store.clock.now();
-  if (report.beginAt > now + AHEAD_MS) return discard('The report is about the future.');
-  if (report.beginAt < now - store.config.receiving.reports_retention_days * DAY_MS) {
-    return discard('The report is older than reports are kept.');
-  }
-  const { submitter, isAuthenticated } = identifySubmitter(reading, authentication);
-  const row = composeRow(store, domain, report, { submitter, isAuthenticated });
-  const stored = await store.db.tx(async (tx) => {
-    const before = await countReportsOfDay(tx, domain.id, row.day);
-    const isFull = isAuthenticated
-      ? before.reports - before.unauthenticated >= REPORTS_OF_DAY_MAX
-      : before.unauthenticated >= UNAUTHENTICATED_OF_DAY_MAX;
-    if (isFull) return 'too_many';
-    // Only what is proven counts in summaries.
-    const parts = isAuthenticated ? fitParts(report.parts, PARTS_OF_DAY_MAX - before.parts) : noParts(report.parts);
-    row.parts = countParts(parts);
-    return (await insertReport(tx, row, parts)) ? 'new' : 'known';
-  });
-  if (stored === 'too_many') return stored;
-  const about = { domainId: domain.id, domain: domain.name, type: row.type, submitter, isAuthenticated };
-  store.log.info(about, stored === 'new' ? 'received a report about a domain' : 'received a report a second time');
-  return 'accepted';
+}
+
+/** Stores a report with as many of its parts as its submitter, the day of the domain, and the installation may have. */
+async function storeWithinLimits(
+  tx: Executor,
+  row: ReportRow,
+  parts: ReportParts,
+  { isKnown, partsMax }: { isKnown: boolean; partsMax: number },
+): Promise<'new' | 'known' | 'too_many'> {
+  // A second copy needs no room, and its sender would try again and again.
+  if (await isReportStored(tx, row)) return 'known';
+  const ofDay = await countReportsOfDay(tx, row);
+  const share = isKnown ? 1 : 0.5;
+  const isFull =
+    row.authenticated === 1
+      ? ofDay.ofSubmitter.reports >= REPORTS_OF_SUBMITTER_MAX || ofDay.reports >= REPORTS_OF_DAY_MAX * share
+      : ofDay.unauthenticated >= UNAUTHENTICATED_OF_DAY_MAX;
+  if (isFull) return 'too_many';
+  // Only what is proven counts in summaries.
+  const mayHaveParts = row.authenticated === 1 && (isKnown || (await countStoredParts(tx)) < partsMax);
+  const room = Math.min(PARTS_OF_SUBMITTER_MAX - ofDay.ofSubmitter.parts, PARTS_OF_DAY_MAX * share - ofDay.parts);
+  const kept = mayHaveParts ? fitParts(parts, room) : noParts(parts);
+  return (await insertReport(tx, { ...row, parts: countParts(kept) }, kept)) ? 'new' : 'known';
 }
 
 const TYPES =
@@ -124,37 +176,11 @@ function describeSubject({ config }: Store, { name, returnPath }: ReportedDomain
   return { domain: name, returnPath, hosts };
 }
 
-/**
- * Identifies who sent a report: the domain in From, proven if SPF or DKIM passed for it (RFC 9990 and RFC 8460 §5.3 ask
- * for that). Whatever the report says about its sender proves nothing.
- */
-function identifySubmitter(
-  { from }: MessageReading,
-  { dmarc, spf, dkim }: Authentication,
-): { submitter: string; isAuthenticated: boolean } {
-  const mailbox = parseMailbox(from);
-  const submitter = mailbox.ok ? mailbox.mailbox.domain.toLowerCase() : '';
-  if (submitter === '') return { submitter, isAuthenticated: false };
-  const isAligned = ({ result, domain }: { result: string; domain: string | null }): boolean =>
-    result === 'pass' && domain !== null && isAlike(domain.toLowerCase(), submitter);
-  return {
-    submitter,
-    isAuthenticated: (dmarc.result === 'pass' && dmarc.domain !== null) || isAligned(spf) || dkim.some(isAligned),
-  };
-}
-
-/** Reports whether one name is the other or a parent of it, and no top-level domain. */
-function isAlike(one: string, other: string): boolean {
-  if (one === other) return true;
-  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
-  return shorter.includes('.') && longer.endsWith(`.${shorter}`);
-}
-
 function composeRow(
   { ids, clock }: Store,
   domain: ReportedDomain,
   report: DomainReport,
-  { submitter, isAuthenticated }: { submitter: string; isAuthenticated: boolean },
+  { domain: submitter, organizationalDomain, isAuthenticated }: Submitter,
 ): ReportRow {
   const { type } = report.parts;
   // A report without proof, or of another sender, is never the second copy of one with proof.
@@ -165,6 +191,7 @@ function composeRow(
     type,
     organization: report.organization || submitter,
     submitter,
+    organizational_domain: organizationalDomain,
     authenticated: isAuthenticated ? 1 : 0,
     fingerprint: createHash('sha256').update(JSON.stringify(copy)).digest('base64url'),
     report_id: report.reportId,
@@ -179,7 +206,7 @@ function composeRow(
   };
 }
 
-/** Counts parts together if a day of the domain would have too many. */
+/** Counts parts together if there are too many. */
 function fitParts(parts: ReportParts, max: number): ReportParts {
   if (countParts(parts) <= max) return parts;
   return parts.type === 'dmarc'

@@ -4,7 +4,7 @@ import type { World } from '../../platform/world.ts';
 import { isReturn, readReport, type MailReport } from '../../protocol/mail-report.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import type { Authentication, NotForwarded } from '../received-emails/index.ts';
-import { receiveDomainReport } from '../domain-reports/index.ts';
+import { createReceiveDomainReport } from '../domain-reports/index.ts';
 import { findDomainByName, sendingNames } from '../domains/index.ts';
 import type { Accept } from '../accept/index.ts';
 import {
@@ -83,6 +83,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
   const storeMessage = createStoreMessage(world);
   const authenticator = createAuthenticator(world);
   const forwarder = createForwarder(world, accept);
+  const receiveDomainReport = createReceiveDomainReport(world);
 
   async function storeAndForward(
     arrival: LoadedArrival,
@@ -137,7 +138,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       return accepted;
     }
     try {
-      const receipt = await receiveDomainReport(world, domain, { reading, authentication, mailFrom });
+      const receipt = await receiveDomainReport(domain, { reading, authentication, mailFrom });
       if (receipt === 'accepted') return accepted;
       if (receipt === 'not_a_report') {
         world.log.info({ domain: domain.name, mailFrom }, 'refused mail to a report address without a report');

@@ -54,6 +54,7 @@ export const smtpSections = {
     judge_seconds: integer({ min: 2, max: 300, ...seconds }),
     read_seconds: integer({ min: 2, max: 300, ...seconds }),
     reports_retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
+    report_parts_max: integer({ min: 0, max: 1_000_000_000, unit: 'sources and failures' }),
   },
 };
 

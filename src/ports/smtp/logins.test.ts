@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { createMessageRate } from '../../platform/limits/index.ts';
 import type { Login } from './handler.ts';
 import { createLoginLimits } from './logins.ts';
-import { createMessageRate } from './receiving.ts';
 
 const clock = { now: () => 0, steady: () => 0, timer: () => () => undefined };
 

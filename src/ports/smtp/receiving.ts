@@ -1,6 +1,6 @@
 import type { Arrival, Receive, ReceiveResult, Route, Deferral } from '../../mail/receive/index.ts';
 import type { World } from '../../platform/world.ts';
-import { stopwatch, type Clock } from '../../platform/clock.ts';
+import { stopwatch } from '../../platform/clock.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from './handler.ts';
 import { createIntake } from './intake.ts';
 import type { ErrorName } from '../../contract/index.ts';
-import { BoundedMap } from '../../platform/limits/index.ts';
+import { createMessageRate } from '../../platform/limits/index.ts';
 
 type Words = readonly [enhanced: string, text: string];
 
@@ -45,24 +45,6 @@ function deferralReply(deferral: Deferral): SmtpReply {
   return new SmtpReply(451, enhanced, `Mail to this address is forwarded, and ${because}`);
 }
 
-const MINUTE_MS = 60_000;
-/** More callers than any installation of this size has within a minute; beyond that, the least recent are forgotten. */
-const CALLERS_MAX = 100_000;
-
-/** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
-export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_MS): (caller: string) => boolean {
-  let window = -1;
-  const counts = new BoundedMap<string, number>(CALLERS_MAX);
-  return (caller) => {
-    const now = Math.floor(clock.now() / windowMs);
-    if (now !== window) counts.clear();
-    window = now;
-    const count = (counts.get(caller) ?? 0) + 1;
-    counts.set(caller, count);
-    return count <= max;
-  };
-}
-
 type Taken = Exclude<Route, { kind: 'none' }>;
 
 /**
@@ -75,7 +57,6 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
   const intake = createIntake(world);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
   const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
-  const mayReport = createMessageRate(clock, REPORTS_PER_HOUR, 3_600_000);
   const mayReportFrom = createMessageRate(clock, REPORTS_OF_CLIENT_PER_HOUR, 3_600_000);
   /** The recipients of the transaction under way, by its envelope. */
   const taken = new WeakMap<object, Map<string, Taken>>();
@@ -129,9 +110,7 @@ export function createReceivingHandler(world: World, flow: Receive): ReceivingHa
         for (const route of routes) {
           if (route.kind === 'domain_reports') {
             mustFitReport(message.bytes);
-            // Each client by itself first, so that one cannot use up what the domain may get.
-            const { id } = route.domain;
-            const isWithin = isOwn(session) || (mayReportFrom(`${id} ${sender.client}`) && mayReport(id));
+            const isWithin = isOwn(session) || mayReportFrom(`${route.domain.id} ${sender.client}`);
             if (!isWithin) throw TOO_MANY_REPORTS;
           }
           if (!isOwn(session)) mustNotFlood(mayReturn, route);
@@ -228,8 +207,6 @@ const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
 /** Bounces to one sender of a day's mail: more than failing mail causes, and little for an attacker who knows the address. */
 const RETURNS_PER_HOUR = 60;
 
-/** Reports about one domain: large senders get some hundreds in a day, most of them within a few hours. */
-const REPORTS_PER_HOUR = 600;
 /** Reports about one domain from one client. A provider sends a few in a day, for each of its names. */
 const REPORTS_OF_CLIENT_PER_HOUR = 60;
 /** Compressed reports are far smaller, and an uncompressed one of this size has more records than are read. */

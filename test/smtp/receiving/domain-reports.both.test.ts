@@ -419,7 +419,8 @@ describe('reports about a domain', () => {
     reports: { day: number; submitter?: string; organization?: string; parts: ReportParts }[],
   ) =>
     scene.app.world.db.tx(async (tx) => {
-      for (const { day, submitter = 'reporter.example', organization = 'Reporter', parts } of reports) {
+      for (const one of reports) {
+        const { day, submitter = 'reporter.example', organization = 'Reporter', parts } = one;
         const reportId = scene.app.world.ids.uuid();
         const row: ReportRow = {
           id: reportId,
@@ -427,6 +428,7 @@ describe('reports about a domain', () => {
           type: parts.type,
           organization,
           submitter,
+          organizational_domain: submitter,
           authenticated: 1,
           fingerprint: reportId,
           report_id: reportId,
@@ -436,7 +438,7 @@ describe('reports about a domain', () => {
           day: DAY + day * DAY_MS,
           total: 1,
           passed: 0,
-          parts: 1,
+          parts: parts.type === 'tls' ? parts.sessions.length : parts.sources.length,
           created_at: scene.clock.now(),
         };
         await insertReport(tx, row, parts);
@@ -518,6 +520,68 @@ describe('reports about a domain', () => {
     expect(summed.dmarc.unlisted_sources).toBe(4901);
   });
 
+  const NONE: ReportParts = { type: 'dmarc', sources: [] };
+  const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
+  const bringSources = (name: string, sources: number, { from = 'noreply@reporter.example', id = '' } = {}) => {
+    const records = times(sources, (n) => ({ ip: `10.2.${n >> 8}.${n & 255}` }));
+    const xml = dmarcXml({ id: `${id} of ${from}`, begin, domain: name, records });
+    return bring({ type: GZIP, content: gzipSync(xml) }, { to: `reports@send.${name}`, from });
+  };
+
+  it('one submitter has one hundred reports about a day, by whatever of its names, and takes no room of others', async () => {
+    const flooded = await team.domain();
+    scene.dns.set('new.reporter.example', 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
+    expect(await bringSources(flooded.name, 1)).toMatch(/^250 /);
+    await store(
+      flooded.id,
+      times(99, () => ({ day: 0, parts: NONE })),
+    );
+    expect(await bringSources(flooded.name, 1, { from: 'noreply@new.reporter.example' })).toMatch(/^451 4\.7\.1 /);
+    expect(await bringSources(flooded.name, 1)).toMatch(/^250 /);
+    expect(await bringSources(flooded.name, 1, { from: 'noreply@other.example' })).toMatch(/^250 /);
+  });
+
+  it('beyond 2,000 sources of a submitter in a day, they are counted together, and those of others are not', async () => {
+    const flooded = await team.domain();
+    await store(
+      flooded.id,
+      times(2, (report) => ({
+        day: 0,
+        parts: failures(times(report === 0 ? 1000 : 990, (n) => [`${n}.example.net`, 1] as const)),
+      })),
+    );
+    await bringSources(flooded.name, 50);
+    await bringSources(flooded.name, 50, { from: 'noreply@other.example' });
+    const { dmarc } = await get('/summary?start_date=2026-02-20&end_date=2026-02-20', flooded);
+    expect(dmarc).toMatchObject({ messages: 100, unlisted_sources: 0 });
+    expect(dmarc.sources).toHaveLength(51);
+    expect(dmarc.sources[0]).toMatchObject({ source_ip: null, messages: 50 });
+  });
+
+  it('submitters that are not known have half of the reports and sources that a domain may have in a day', async () => {
+    const flooded = await team.domain();
+    await store(flooded.id, [{ day: -5, parts: NONE }]);
+    scene.clock.advance(DAY_MS);
+    const flood = (reports: number, sources: number) =>
+      store(
+        flooded.id,
+        times(reports, (n) => ({
+          day: 0,
+          submitter: `flood-${n % 20}.example`,
+          parts: failures(times(sources, (host) => [`${host}.example.net`, 1] as const)),
+        })),
+      );
+    await flood(10, 1000);
+    await bringSources(flooded.name, 30, { from: 'noreply@other.example' });
+    await bringSources(flooded.name, 20);
+    const { dmarc } = await get('/summary?start_date=2026-02-20&end_date=2026-02-20', flooded);
+    expect(dmarc.sources).toHaveLength(21);
+    expect(dmarc.sources[0]).toMatchObject({ source_ip: null, messages: 30 });
+    await flood(990, 0);
+    expect(await bringSources(flooded.name, 1, { from: 'noreply@other.example', id: 'more' })).toMatch(/^451 4\.7\.1 /);
+    expect(await bringSources(flooded.name, 1, { id: 'more' })).toMatch(/^250 /);
+  });
+
   it('reports are removed after the retention, and those of a deleted domain', async () => {
     const gone = await team.domain();
     const xml = dmarcXml({ domain: gone.name, begin, records: [{ ip: '192.0.2.1' }] });
@@ -526,7 +590,7 @@ describe('reports about a domain', () => {
     expect(await get('', gone)).toMatchObject({ statusCode: 404 });
     expect(await removeOldReports(scene.app.world)).toBe(1);
     const countRows = async (): Promise<number[]> => {
-      const tables = ['domain_reports', 'domain_report_sources', 'domain_report_sessions'];
+      const tables = ['domain_reports', 'domain_report_sources', 'domain_report_sessions', 'domain_report_counts'];
       const rows = tables.map((table) => scene.app.world.db.get<{ n: number }>(`select count(*) as n from ${table}`));
       return (await Promise.all(rows)).map((row) => Number(row?.n));
     };
@@ -538,6 +602,30 @@ describe('reports about a domain', () => {
     expect(await removeAt('2031-12-31T00:00:00Z')).toBe(all.filter(isOld).length);
     expect(await list('?limit=100')).toEqual(all.filter((one) => !isOld(one)));
     await removeAt('2041-12-31T00:00:00Z');
-    expect(await countRows()).toEqual([0, 0, 0]);
+    expect(await countRows()).toEqual([0, 0, 0, 0]);
+  });
+
+  it('in a full installation, only reports of known submitters count', async () => {
+    await using full = await startScene({
+      roles: ['http', 'receiving'],
+      startAt: '2026-02-21T12:00:00Z',
+      config: { receiving: { report_parts_max: 3 } },
+    });
+    const owner = await full.team();
+    const { id, name } = await owner.domain();
+    for (const submitter of ['reporter.example', 'other.example'])
+      full.dns.set(submitter, 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
+    const bringOne = (submitter: string, reportId: string) => {
+      const xml = dmarcXml({ id: reportId, begin, domain: name, records: times(3, (n) => ({ ip: `192.0.2.${n}` })) });
+      const raw = composeMessage({ type: GZIP, content: gzipSync(xml) }, { from: `noreply@${submitter}` });
+      return bringMail(full, { from: `bounces@${submitter}`, to: [`reports@send.${name}`], raw });
+    };
+    expect(await bringOne('reporter.example', '1')).toMatch(/^250 /);
+    full.clock.advance(DAY_MS);
+    expect(await bringOne('other.example', '2')).toMatch(/^250 /);
+    expect(await bringOne('reporter.example', '3')).toMatch(/^250 /);
+    const path = `/domains/${id}/reports/summary?start_date=2026-02-20&end_date=2026-02-20`;
+    const { body } = await full.api('GET', path, { key: owner.key });
+    expect(body).toMatchObject({ reports: { dmarc: 3 }, dmarc: { messages: 6 } });
   });
 });
