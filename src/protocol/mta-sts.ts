@@ -36,7 +36,6 @@ export function readStsRecord(texts: readonly string[]): { id: string } | undefi
 }
 
 /** Everything but the tab and the ends of lines. */
-// oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 /**
