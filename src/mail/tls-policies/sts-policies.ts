@@ -32,7 +32,7 @@ const BATCH = 100;
 export interface StsPolicies {
   /**
    * Finds the policy of a domain. One that has not expired holds even if its record or file is gone, since whoever can
-   * suppress those could otherwise switch it off (RFC 8461 §3.3).
+   * suppress those could otherwise turn it off (RFC 8461 §3.3).
    */
   find(domain: string, teamId: string): Promise<StsState>;
   /** Fetches the policies in use again, before they expire, and forgets those of domains that get no mail. */
