@@ -20,7 +20,8 @@ const leaf = makeLeaf('2027-01-01T00:00:00Z');
 const expired = makeLeaf('2026-02-01T00:00:00Z');
 
 const digest = (algorithm: string, bytes: Buffer): Buffer => createHash(algorithm).update(bytes).digest();
-const keyOf = (certificate: X509Certificate): Buffer => certificate.publicKey.export({ type: 'spki', format: 'der' });
+const exportKey = (certificate: X509Certificate): Buffer =>
+  certificate.publicKey.export({ type: 'spki', format: 'der' });
 const record = (usage: number, selector: number, matching: number, association: Buffer): TlsaRecord => ({
   usage,
   selector,
@@ -32,9 +33,9 @@ const FORMS: [number, number, (certificate: X509Certificate) => Buffer][] = [
   [0, 0, ({ raw }) => raw],
   [0, 1, ({ raw }) => digest('sha256', raw)],
   [0, 2, ({ raw }) => digest('sha512', raw)],
-  [1, 0, keyOf],
-  [1, 1, (certificate) => digest('sha256', keyOf(certificate))],
-  [1, 2, (certificate) => digest('sha512', keyOf(certificate))],
+  [1, 0, exportKey],
+  [1, 1, (certificate) => digest('sha256', exportKey(certificate))],
+  [1, 2, (certificate) => digest('sha512', exportKey(certificate))],
 ];
 
 test.each(FORMS)(
@@ -48,7 +49,7 @@ test.each(FORMS)(
 );
 
 test('DANE-EE matches an expired certificate for another name', () => {
-  const records = [record(3, 1, 1, digest('sha256', keyOf(expired)))];
+  const records = [record(3, 1, 1, digest('sha256', exportKey(expired)))];
   expect(verifyDane({ chain: [expired], records, names: ['other.example'], now: NOW })).toEqual({
     kind: 'match',
     usage: 3,
@@ -56,23 +57,23 @@ test('DANE-EE matches an expired certificate for another name', () => {
 });
 
 test('one of two records matches during a key rollover', () => {
-  const records = [leaf, expired].map((certificate) => record(3, 1, 1, digest('sha256', keyOf(certificate))));
+  const records = [leaf, expired].map((certificate) => record(3, 1, 1, digest('sha256', exportKey(certificate))));
   for (const certificate of [leaf, expired]) {
     expect(verifyDane({ chain: [certificate], records, names: [], now: NOW }).kind).toBe('match');
   }
 });
 
 test('a digest with SHA-256 does not count next to one with SHA-512 for the same usage and selector', () => {
-  const weak = record(3, 1, 1, digest('sha256', keyOf(leaf)));
+  const weak = record(3, 1, 1, digest('sha256', exportKey(leaf)));
   const verify = (strong: TlsaRecord) =>
     verifyDane({ chain: [leaf], records: [weak, strong], names: [], now: NOW }).kind;
-  expect(verify(record(3, 1, 2, digest('sha512', keyOf(expired))))).toBe('mismatch');
+  expect(verify(record(3, 1, 2, digest('sha512', exportKey(expired))))).toBe('mismatch');
   expect(verify(record(3, 0, 2, digest('sha512', expired.raw)))).toBe('match');
 });
 
 test.each<[string, TlsaRecord]>([
   ['PKIX-TA', record(0, 1, 1, Buffer.alloc(32))],
-  ['PKIX-EE', record(1, 1, 1, digest('sha256', keyOf(leaf)))],
+  ['PKIX-EE', record(1, 1, 1, digest('sha256', exportKey(leaf)))],
   ['an unknown usage', record(4, 1, 1, Buffer.alloc(32))],
   ['an unknown selector', record(3, 2, 1, Buffer.alloc(32))],
   ['an unknown matching type', record(3, 1, 3, Buffer.alloc(32))],
@@ -83,7 +84,7 @@ test.each<[string, TlsaRecord]>([
   ['a certificate in PEM', record(2, 0, 0, Buffer.from(leaf.toString()))],
   ['a key that is a certificate', record(2, 1, 0, leaf.raw)],
 ])('a record with %s is not usable, and does not count', (_what, unusable) => {
-  const good = record(3, 1, 1, digest('sha256', keyOf(leaf)));
+  const good = record(3, 1, 1, digest('sha256', exportKey(leaf)));
   expect(usableTlsa([unusable, good])).toEqual([good]);
   expect(verifyDane({ chain: [leaf], records: [unusable], names: ['mx.example'], now: NOW })).toEqual({
     kind: 'mismatch',
@@ -92,7 +93,7 @@ test.each<[string, TlsaRecord]>([
 });
 
 test('a server without a certificate is a mismatch', () => {
-  const records = [record(3, 1, 1, digest('sha256', keyOf(leaf)))];
+  const records = [record(3, 1, 1, digest('sha256', exportKey(leaf)))];
   expect(verifyDane({ chain: [], records, names: [], now: NOW }).kind).toBe('mismatch');
 });
 

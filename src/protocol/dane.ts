@@ -61,7 +61,7 @@ export function verifyDane({ chain, records, names, now }: PeerCertificates): Da
   const anchors = usable.filter(({ usage }) => usage === USAGES.trustAnchor);
   if (anchors.length === 0) return mismatch("no TLSA record matches the server's certificate");
   if (!isIssuedByAnchor(leaf, others, anchors, now)) {
-    const dates = isInTime(leaf, now) ? '' : `; the server's certificate is valid from ${datesOf(leaf)}`;
+    const dates = isInTime(leaf, now) ? '' : `; the server's certificate is valid from ${formatDates(leaf)}`;
     return mismatch(`no TLSA record matches a valid chain of certificates${dates}`);
   }
   if (!names.some((name) => isFor(leaf, name))) {
@@ -166,7 +166,7 @@ const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
 const isInTime = (certificate: X509Certificate, now: number): boolean =>
   certificate.validFromDate.getTime() <= now && now <= certificate.validToDate.getTime();
 
-const datesOf = ({ validFromDate, validToDate }: X509Certificate): string =>
+const formatDates = ({ validFromDate, validToDate }: X509Certificate): string =>
   `${validFromDate.toISOString()} to ${validToDate.toISOString()}`;
 
 /** A wildcard stands for one whole label (RFC 6125 §6.4.3). */

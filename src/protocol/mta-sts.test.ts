@@ -33,7 +33,7 @@ describe('the MTA-STS record of a domain', () => {
 });
 
 describe('an MTA-STS policy', () => {
-  it('is read with CRLF and with LF, without a final line end, and with blanks after a value', () => {
+  it('can have CRLF or LF, no final line end, and blanks after a value', () => {
     const lines = [
       'version: STSv1',
       'mode: enforce ',
@@ -103,7 +103,7 @@ describe('an MTA-STS policy', () => {
     expect(readStsPolicy(text)).toEqual({ fault });
   });
 
-  it('that was written is read as it was', () => {
+  it('is the same after it was written and read again', () => {
     const label = fc.string({ unit: fc.constantFrom(...'abcz09'), minLength: 1, maxLength: 8 });
     const host = fc.tuple(fc.constantFrom('', '*.'), label, label).map(([start, a, b]) => `${start}${a}.${b}.example`);
     const policies = fc.record({

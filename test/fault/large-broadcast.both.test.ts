@@ -279,7 +279,7 @@ async function strike(
 ): Promise<void> {
   await share(at);
   const struck = nodes[node];
-  if (!struck) throw new Error('there is no such node');
+  if (!struck) throw new Error(`the plan kills node ${node}, but only ${nodes.length} were started`);
   struck.url = undefined;
   const outage = { from: Date.now(), to: Infinity };
   outages.push(outage);

@@ -19,7 +19,8 @@ it.runIf(driver === 'pg')(
     await using scene = await startScene();
     const { db, ids, clock } = scene.app.world;
     const { id: teamId } = await scene.team();
-    const [domainId, broadcastId] = [ids.uuid(), ids.uuid()];
+    const domainId = ids.uuid();
+    const broadcastId = ids.uuid();
     const build = (more: Partial<NewEvent>): NewEvent => {
       const event = { type: 'email.queued', teamId, subjectId: ids.uuid(), at: clock.now(), domainId, isFirst: true };
       return { ...event, ...more } as NewEvent;

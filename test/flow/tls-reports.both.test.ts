@@ -265,7 +265,8 @@ describe('the reports of a day', () => {
     await run();
     const { message, head, fileName, text } = await theReport('plain.example');
     const submitter = from.slice(2);
-    const [begin, end] = ['2030-03-05T00:00:00Z', '2030-03-05T23:59:59Z'].map((time) => Date.parse(time) / 1000);
+    const begin = Date.parse('2030-03-05T00:00:00Z') / 1000;
+    const end = Date.parse('2030-03-05T23:59:59Z') / 1000;
     expect(fileName).toBe(`${submitter}!plain.example!${begin}!${end}.json.gz`);
     expect(head.split('\r\n')).toEqual(
       expect.arrayContaining([

@@ -143,7 +143,7 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     await bind?.close();
   });
 
-  const sinkOf = (name: string): Sink | undefined => sinks[Object.keys(HOSTS).indexOf(name)];
+  const findSink = (name: string): Sink | undefined => sinks[Object.keys(HOSTS).indexOf(name)];
 
   async function send(domain: string) {
     const body = { from, to: `x@${domain}`, subject: 's', text: 't' };
@@ -164,7 +164,7 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     ['any certificate if there are no records', 'bare.signed.test'],
   ])('mail goes over TLS to a server with %s', async (_, host) => {
     expect((await send(`to-${host}`)).state).toBe('delivered');
-    expect(sinkOf(host)?.messages.map(({ tls }) => tls)).toEqual([true]);
+    expect(findSink(host)?.messages.map(({ tls }) => tls)).toEqual([true]);
   });
 
   test.each([
@@ -178,14 +178,14 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     const { state, reply } = await send(`to-${host}`);
     expect(state).toBe('delivery_delayed');
     expect(reply).toContain(says);
-    expect(sinkOf(host)?.counts.mail).toBe(0);
+    expect(findSink(host)?.counts.mail).toBe(0);
   });
 
   test('mail goes to the second server if the first one fails the check', async () => {
-    const before = sinkOf('ee.signed.test')?.messages.length ?? 0;
+    const before = findSink('ee.signed.test')?.messages.length ?? 0;
     expect((await send('to-two.signed.test')).state).toBe('delivered');
-    expect(sinkOf('ee.signed.test')?.messages.length).toBe(before + 1);
-    expect(sinkOf('mismatch.signed.test')?.counts.mail).toBe(0);
+    expect(findSink('ee.signed.test')?.messages.length).toBe(before + 1);
+    expect(findSink('mismatch.signed.test')?.counts.mail).toBe(0);
   });
 
   test('a server that is an alias is checked by the records of the name behind it', async () => {
@@ -214,6 +214,6 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     client.end();
     await scene.settled();
     expect((await scene.account(team, id)).state).toBe('delivered');
-    expect(sinkOf('strict.signed.test')?.commands.filter((line) => line.endsWith(' REQUIRETLS'))).toHaveLength(1);
+    expect(findSink('strict.signed.test')?.commands.filter((line) => line.endsWith(' REQUIRETLS'))).toHaveLength(1);
   });
 });

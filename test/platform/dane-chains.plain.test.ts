@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { expect, it } from 'vitest';
-import { readPeerChain } from '../../src/platform/peer-chain.ts';
+import { readPeerChain } from '../../src/mail/deliver/smtp-connection.ts';
 import { verifyDane, type DaneResult } from '../../src/protocol/dane.ts';
 import type { TlsaRecord } from '../../src/protocol/dns/index.ts';
 import { issueCertificate, type Issued } from '../rig/issued-certificate.ts';

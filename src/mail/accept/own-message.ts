@@ -16,7 +16,7 @@ export interface OwnMessage extends Pick<SubmittedMessage, 'forwarded' | 'asked'
   composed: {
     subject: string;
     messageId: string;
-    /** What the team sees of it. */
+    /** The body as the team sees it among its emails. */
     text: string;
     /** Headers with their line ends, with Date and Message-ID. */
     head: string;

@@ -475,7 +475,7 @@ function createLocator(
     const servers = shortenServers(found.name);
     onLocated?.(job.domain, { provider: provider?.name, servers });
     const located = { ...adaptToProvider(job, provider?.limits ?? defaults), policies: tls };
-    const tlsOf = tls.forHost;
+    const judgeHost = tls.forHost;
     return {
       source: nameSource(chooseEgress(options, job)),
       servers: found.isOurs ? `${servers} (own)` : servers,
@@ -486,7 +486,7 @@ function createLocator(
       tls: tls.key,
       async route() {
         for (const refused of tls.refusedHosts) onTlsSession?.(describeRefusal(job, tls, refused));
-        return planRoute(found, { resolver, guard, random, smtpPort, tlsOf, ...names, ...chooseFamilies(located) });
+        return planRoute(found, { resolver, guard, random, smtpPort, judgeHost, ...names, ...chooseFamilies(located) });
       },
     };
   };

@@ -7,7 +7,7 @@ export type Family = 'v4' | 'v6';
 export type FamilyOrder = `${Family} first` | `${Family} only`;
 
 /**
- * What the sender demands: "verified" is like "enforced", with a certificate that is valid for the server's name, and "proven" also
+ * The TLS that the sender demands. "verified" is like "enforced", with a certificate that is valid for the server's name, and "proven" also
  * with a name that DNSSEC or MTA-STS prove.
  */
 export type TlsWish = 'opportunistic' | 'enforced' | 'verified' | 'proven';

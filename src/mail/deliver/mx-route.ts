@@ -11,7 +11,7 @@ export interface Target {
   port: number;
   /** One of our own names, which stands for this machine or another node. */
   isHome?: true;
-  /** What the policies of the recipient's domain demand of the host. */
+  /** The demands that the policies of the recipient's domain make of the host. */
   demand?: HostDemand;
 }
 
@@ -38,7 +38,7 @@ export interface RoutePlanOptions extends Pick<ExchangerOptions, 'ownHostNames' 
   /** The family whose addresses come first at each host; IPv4 unless given. */
   first?: Family;
   /** Says what the policies of the recipient's domain demand of a host. */
-  tlsOf?: (host: string) => HostTls;
+  judgeHost?: (host: string) => HostTls;
 }
 
 const HOSTS_MAX = 10;
@@ -189,13 +189,13 @@ function withoutOurselves(records: MxRecord[], ownHostNames: string[]): MxRecord
   return records.filter((mx) => mx.preference < own);
 }
 
-type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first' | 'tlsOf'> & {
+type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first' | 'judgeHost'> & {
   /** Hosts that the operator has named, whose addresses are not guarded. */
   unguarded?: readonly string[];
 };
 
 async function resolveTargets(all: string[], options: TargetOptions): Promise<Route> {
-  const rules = new Map(all.map((host) => [host, options.tlsOf?.(host)]));
+  const rules = new Map(all.map((host) => [host, options.judgeHost?.(host)]));
   const hosts = all.filter((host) => rules.get(host)?.kind !== 'refused');
   if (hosts.length === 0) return forbidden([...rules.values()]);
   const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));

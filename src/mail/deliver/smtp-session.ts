@@ -24,7 +24,7 @@ export interface SessionOptions extends Origin {
     policy: 'opportunistic' | 'enforced';
     /** Jobs with "enforced" also require a certificate that is valid for the host. */
     verifyEnforced: boolean;
-    /** What the policies of the recipient's domain demand. */
+    /** The demands of the policies of the recipient's domain. */
     demand?: HostDemand | undefined;
     /** A TLS handshake with this host failed a moment ago: do not try one again. */
     skip: boolean;

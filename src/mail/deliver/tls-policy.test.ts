@@ -35,63 +35,63 @@ function apply({ dane, policy, domain = 'example.com', tls = 'opportunistic', is
   });
 }
 
-const verifyOf = async (given: Given) => {
+const findDemanded = async (given: Given) => {
   const rule = (await apply(given)).forHost(HOST);
   return rule.kind === 'demand' ? rule.demand.verify : rule.kind;
 };
 
 describe('of the policies of a domain,', () => {
   it('usable TLSA records decide alone, whatever the MTA-STS policy names', async () => {
-    expect(await verifyOf({ dane: records(record(3)), policy: enforce('other.example') })).toMatchObject({
+    expect(await findDemanded({ dane: records(record(3)), policy: enforce('other.example') })).toMatchObject({
       names: [HOST],
     });
   });
 
   it('the MTA-STS policy decides if no TLSA record can be used', async () => {
     const dane: HostDane = { kind: 'unusable', base: HOST };
-    expect(await verifyOf({ dane })).toBe('any');
-    expect(await verifyOf({ dane, policy: enforce(HOST) })).toBe('name');
-    expect(await verifyOf({ dane, policy: enforce('other.example') })).toBe('refused');
+    expect(await findDemanded({ dane })).toBe('any');
+    expect(await findDemanded({ dane, policy: enforce(HOST) })).toBe('name');
+    expect(await findDemanded({ dane, policy: enforce('other.example') })).toBe('refused');
   });
 
   it('a look-up of TLSA records that fails forbids the server, whatever the MTA-STS policy names', async () => {
     const dane: HostDane = { kind: 'failed', detail: 'servfail' };
-    expect(await verifyOf({ dane, policy: enforce(HOST) })).toBe('refused');
+    expect(await findDemanded({ dane, policy: enforce(HOST) })).toBe('refused');
   });
 
   it('TLSA records do not count if the mail servers were not found securely', async () => {
-    expect(await verifyOf({ dane: records(record(3)), isSecure: false })).toBe('free');
+    expect(await findDemanded({ dane: records(record(3)), isSecure: false })).toBe('free');
   });
 
   it('one in the mode testing demands nothing, except of mail that requires a proven server', async () => {
     const policy: StsPolicy = { ...enforce('other.example'), mode: 'testing' };
-    expect(await verifyOf({ policy })).toBe('free');
-    expect(await verifyOf({ policy, tls: 'proven' })).toBe('refused');
+    expect(await findDemanded({ policy })).toBe('free');
+    expect(await findDemanded({ policy, tls: 'proven' })).toBe('refused');
   });
 });
 
-describe('connections', () => {
-  const keyOf = async (given: Given): Promise<string> => (await apply(given)).key;
+describe('the key of a route', () => {
+  const buildKey = async (given: Given): Promise<string> => (await apply(given)).key;
 
-  it('are shared by domains whose policies demand the same', async () => {
-    expect(await keyOf({})).toBe('');
-    expect(await keyOf({ policy: enforce(HOST) })).toBe(
-      await keyOf({ policy: enforce('*.example.net'), domain: 'b.example' }),
+  it('is the same for domains whose policies demand the same, so that they share connections', async () => {
+    expect(await buildKey({})).toBe('');
+    expect(await buildKey({ policy: enforce(HOST) })).toBe(
+      await buildKey({ policy: enforce('*.example.net'), domain: 'b.example' }),
     );
     const dane = records(record(3));
-    expect(await keyOf({ dane })).toBe(await keyOf({ dane, domain: 'b.example' }));
+    expect(await buildKey({ dane })).toBe(await buildKey({ dane, domain: 'b.example' }));
   });
 
-  it('are not shared by domains whose policies demand something else', async () => {
+  it('differs for domains whose policies demand something else, so that they share no connections', async () => {
     const keys = await Promise.all([
-      keyOf({}),
-      keyOf({ policy: enforce(HOST) }),
-      keyOf({ policy: enforce('other.example') }),
-      keyOf({ dane: records(record(3)) }),
-      keyOf({ dane: records(record(3, 2)) }),
+      buildKey({}),
+      buildKey({ policy: enforce(HOST) }),
+      buildKey({ policy: enforce('other.example') }),
+      buildKey({ dane: records(record(3)) }),
+      buildKey({ dane: records(record(3, 2)) }),
       // Certificates of an authority may be for the domain itself.
-      keyOf({ dane: records(record(2)) }),
-      keyOf({ dane: records(record(2)), domain: 'b.example' }),
+      buildKey({ dane: records(record(2)) }),
+      buildKey({ dane: records(record(2)), domain: 'b.example' }),
     ]);
     expect(new Set(keys).size).toBe(keys.length);
   });

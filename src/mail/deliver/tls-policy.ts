@@ -5,7 +5,7 @@ import type { TlsaRecord } from '../../protocol/dns/index.ts';
 import { matchesStsPattern, writeStsPolicy, type StsPolicy } from '../../protocol/mta-sts.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 
-/** What is known of the MTA-STS policy of a recipient's domain (RFC 8461). */
+/** The MTA-STS policy of a recipient's domain (RFC 8461), as far as it is known. */
 export type StsState =
   | { kind: 'none' }
   /** The domain announces a policy that could not be read, and none is stored. */
@@ -21,7 +21,7 @@ export interface DaneLookUps {
   findTlsa(host: string): Promise<HostDane>;
 }
 
-/** Where the TLS policies of recipients' domains come from. */
+/** Finds the TLS policies of recipients' domains. */
 export interface TlsPolicies {
   /** The operator has decided to ignore the policies of this domain. */
   isExempt(domain: string): boolean;
@@ -31,9 +31,9 @@ export interface TlsPolicies {
   findDane(teamId: string): DaneLookUps | undefined;
 }
 
-/** What a mail server must offer before it gets mail. */
+/** The TLS that a mail server must offer before it gets mail. */
 export interface HostDemand {
-  /** What demands it, without the name of a domain: connections are shared by the domains of several teams. */
+  /** Names the policy without its domain, because domains of several teams share connections. */
   because: string;
   /** The name that the certificate must be valid for; "any" certificate will do if none of the TLSA records can be used. */
   verify: 'any' | 'name' | { records: TlsaRecord[]; names: string[] };
@@ -42,7 +42,7 @@ export interface HostDemand {
 }
 
 export type HostTls =
-  /** Nothing but what the sender demands. */
+  /** The policies demand nothing. */
   | { kind: 'free' }
   | { kind: 'demand'; demand: HostDemand }
   /** No mail may go to this host. */
@@ -55,7 +55,7 @@ export interface CountedPolicy {
   strings: string[];
   /** The servers that the policy names. */
   mxHosts: string[];
-  /** What is wrong with the policy, or with the host by its terms, before any connection. */
+  /** The fault that the policy itself has, or that it finds in the host before any connection. */
   fault?: SessionFault;
 }
 
@@ -65,13 +65,13 @@ export interface CertificateFault {
   words: string;
 }
 
-/** What went wrong with TLS on a connection (RFC 8460 §4.3), and more of it in words. */
+/** A fault of TLS on a connection (RFC 8460 §4.3), with details in words. */
 export interface TlsFault {
   kind: CertificateFault['kind'] | 'starttls-not-supported' | 'tlsa-invalid';
   words?: string | undefined;
 }
 
-/** What went wrong with TLS, or with a policy by itself. */
+/** A fault of TLS on a connection, or of a policy by itself. */
 export interface SessionFault {
   kind: TlsFault['kind'] | 'dnssec-invalid' | StsResult;
   words?: string | undefined;
@@ -131,11 +131,11 @@ export async function applyPolicies({ job, found, sts, dane }: PolicyInput): Pro
 
   const nextHops = [job.domain, ...(found.canonicalName === undefined ? [] : [found.canonicalName])];
   const forHost = (host: string): HostTls => {
-    const byDane = judgeByDane(tlsa.get(host) ?? { kind: 'none' }, nextHops);
+    const byDane = applyDane(tlsa.get(host) ?? { kind: 'none' }, nextHops);
     const decides = byDane.kind === 'refused' || (byDane.kind === 'demand' && byDane.demand.verify !== 'any');
     if (decides) return byDane;
     // Records that cannot be used say nothing about the certificate, but an MTA-STS policy does.
-    const bySts = judgeBySts(host, policy, mode);
+    const bySts = applySts(host, policy, mode);
     return bySts.kind === 'free' ? byDane : bySts;
   };
   const rules = new Map(hosts.map((host) => [host, forHost(host)]));
@@ -150,7 +150,7 @@ export async function applyPolicies({ job, found, sts, dane }: PolicyInput): Pro
   };
 }
 
-function judgeBySts(host: string, policy: StsPolicy | undefined, mode: StsPolicy['mode']): HostTls {
+function applySts(host: string, policy: StsPolicy | undefined, mode: StsPolicy['mode']): HostTls {
   if (policy === undefined || mode !== 'enforce') return FREE;
   if (!matchesStsPattern(host, policy.mx))
     return {
@@ -161,7 +161,7 @@ function judgeBySts(host: string, policy: StsPolicy | undefined, mode: StsPolicy
   return { kind: 'demand', demand: { because, verify: 'name' } };
 }
 
-function judgeByDane(dane: HostDane, nextHops: readonly string[]): HostTls {
+function applyDane(dane: HostDane, nextHops: readonly string[]): HostTls {
   switch (dane.kind) {
     case 'none':
       return FREE;

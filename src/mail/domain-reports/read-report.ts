@@ -1,3 +1,4 @@
+import { areRelated } from '../../protocol/organizational-domain.ts';
 import { defineTextTask, type TextTask } from '../../platform/text-thread/index.ts';
 import { readDmarcReport, type DmarcRecord, type DmarcReport } from '../../protocol/dmarc-report/index.ts';
 import {
@@ -82,7 +83,8 @@ export const textTasks: readonly TextTask<never, unknown>[] = [readDomainReport]
 
 function composeDmarcReport(report: DmarcReport, subject: ReportSubject): DomainReport | { fault: string } {
   const { domain: policyDomain } = report.policy;
-  if (!isRelated(policyDomain, subject.domain)) return isAboutAnother(policyDomain);
+  // A DMARC record of a parent covers its subdomains, and one of an own subdomain may name the same address.
+  if (!areRelated(policyDomain, subject.domain)) return isAboutAnother(policyDomain);
   const sources = report.records.map((record) => composeSource(record, subject));
   const merged = mergeParts(sources, describeSource, 'messages');
   const { kept, others } = keepLargest(merged, 'messages', PARTS_MAX);
@@ -92,8 +94,8 @@ function composeDmarcReport(report: DmarcReport, subject: ReportSubject): Domain
     policyDomain,
     beginAt: report.begin.getTime(),
     endAt: report.end.getTime(),
-    total: sumOf(merged, 'messages'),
-    passed: sumOf(merged.filter(hasPassed), 'messages'),
+    total: addUp(merged, 'messages'),
+    passed: addUp(merged.filter(hasPassed), 'messages'),
     parts: { type: 'dmarc', sources: [...kept, ...withoutAddresses(others)] },
   };
 }
@@ -134,7 +136,7 @@ function composeSource(record: DmarcRecord, { returnPath }: ReportSubject): Repo
 function composeTlsReport(report: TlsReport, subject: ReportSubject): DomainReport | { fault: string } {
   const isAboutUs = ({ policyDomain }: TlsPolicyReport): boolean =>
     policyDomain === undefined ||
-    isRelated(policyDomain.replace(/\.$/, ''), subject.domain) ||
+    areRelated(policyDomain.replace(/\.$/, ''), subject.domain) ||
     subject.hosts.includes(policyDomain.replace(/\.$/, ''));
   const policies = report.policies.filter(isAboutUs);
   if (policies.length === 0) return isAboutAnother(report.policies[0]?.policyDomain ?? '');
@@ -146,8 +148,8 @@ function composeTlsReport(report: TlsReport, subject: ReportSubject): DomainRepo
     policyDomain: subject.domain,
     beginAt: report.start.getTime(),
     endAt: report.end.getTime(),
-    total: sumOf(merged, 'sessions'),
-    passed: sumOf(
+    total: addUp(merged, 'sessions'),
+    passed: addUp(
       merged.filter(({ result }) => result === SUCCESSFUL),
       'sessions',
     ),
@@ -189,7 +191,7 @@ function composeSessions(policy: TlsPolicyReport): ReportedSessions[] {
     sendingIp: detail.sendingMtaIp?.toLowerCase() ?? '',
     sessions: Math.min(detail.failedSessionCount, COUNT_MAX),
   }));
-  const without = Math.min(failed, COUNT_MAX) - sumOf(details, 'sessions');
+  const without = Math.min(failed, COUNT_MAX) - addUp(details, 'sessions');
   const whole = { policyType, mxHost: '', sendingIp: '' };
   return [
     { ...whole, result: SUCCESSFUL, sessions: Math.min(successful, COUNT_MAX) },
@@ -201,15 +203,6 @@ function composeSessions(policy: TlsPolicyReport): ReportedSessions[] {
 const isAboutAnother = (policyDomain: string): { fault: string } => ({
   fault: `The report is about another domain: ${policyDomain}.`,
 });
-
-/**
- * Reports whether a domain is the same, a subdomain or a parent: a DMARC record of a parent covers its subdomains, and
- * one of an own subdomain may name the same address.
- */
-function isRelated(policyDomain: string, domain: string): boolean {
-  if (policyDomain === domain || policyDomain.endsWith(`.${domain}`)) return true;
-  return policyDomain.includes('.') && domain.endsWith(`.${policyDomain}`);
-}
 
 /** Adds the parts that are alike. */
 function mergeParts<Count extends string, Part extends Record<Count, number>>(
@@ -236,5 +229,5 @@ function keepLargest<Count extends string, Part extends Record<Count, number>>(
   return { kept: sorted.slice(0, max), others: sorted.slice(max) };
 }
 
-const sumOf = <Count extends string>(parts: readonly Record<Count, number>[], count: Count): number =>
+const addUp = <Count extends string>(parts: readonly Record<Count, number>[], count: Count): number =>
   parts.reduce((sum, part) => sum + part[count], 0);

@@ -92,7 +92,7 @@ export async function summarizeDomainReports(
     await nextTurn();
   }
   const counts = await countReports(db, domainId, { fromDay, toDay });
-  const countOf = (wanted: (one: (typeof counts)[number]) => boolean): number =>
+  const addReports = (wanted: (one: (typeof counts)[number]) => boolean): number =>
     counts.filter(wanted).reduce((sum, { reports }) => sum + reports, 0);
   return {
     object: 'domain_report_summary' as const,
@@ -100,9 +100,9 @@ export async function summarizeDomainReports(
     end_date: isoTime(toDay).slice(0, 10),
     address: reportAddress(domain),
     reports: {
-      dmarc: countOf(({ type, authenticated }) => type === 'dmarc' && authenticated),
-      tls: countOf(({ type, authenticated }) => type === 'tls' && authenticated),
-      unauthenticated: countOf(({ authenticated }) => !authenticated),
+      dmarc: addReports(({ type, authenticated }) => type === 'dmarc' && authenticated),
+      tls: addReports(({ type, authenticated }) => type === 'tls' && authenticated),
+      unauthenticated: addReports(({ authenticated }) => !authenticated),
     },
     is_complete: dmarc.isComplete() && tls.isComplete(),
     dmarc: dmarc.present(),

@@ -80,7 +80,11 @@ export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Prom
   mustBePossible(after, change);
   const records = await recordsToCheck(ctx.store.db, id);
   mustAllowChange(before, after, records);
-  return { change, before, after: { ...after, sts_cached_until: cachedUntilOf(ctx.store, before, after, records) } };
+  return {
+    change,
+    before,
+    after: { ...after, sts_cached_until: computeCachedUntil(ctx.store, before, after, records) },
+  };
 }
 
 /** Returns the records that a domain is about to require in addition. */
@@ -162,7 +166,7 @@ function mustAllowChange(before: DomainRow, after: DomainRow, records: readonly 
   if (after.mta_sts === 'enforce' && before.mta_sts !== 'enforce') mustAllowEnforcing(before.mta_sts, records);
 }
 
-const cachedUntilOf = (
+const computeCachedUntil = (
   store: Store,
   before: DomainRow,
   after: DomainRow,
@@ -178,7 +182,7 @@ async function changeStsMode(
   after: DomainRow,
   records: readonly RecordRow[],
 ): Promise<DomainRow> {
-  const until = cachedUntilOf(store, before, after, records);
+  const until = computeCachedUntil(store, before, after, records);
   if (until !== null && until !== before.sts_cached_until) await saveWithdrawal(tx, before.name, until);
   return { ...after, sts_cached_until: until };
 }

@@ -1,4 +1,4 @@
-import { loadOrganizationFinder } from '../receive/index.ts';
+import { areRelated, estimateOrganizationalDomain } from '../../protocol/organizational-domain.ts';
 
 /** Reports of one day in all. */
 export const REPORTS_MAX = 1000;
@@ -14,35 +14,28 @@ export interface AddressedReport {
   target: string;
 }
 
-/** Returns those of the wanted reports that are within the limits of the day, given the reports that are stored already. */
-export type ReportLimiter = (
+/**
+ * Returns those of the wanted reports that are within the limits of the day, given the reports that are stored already. Domains of
+ * one organization share its limits, so that names below a wildcard count as one.
+ */
+export function chooseWithinLimits(
   stored: readonly AddressedReport[],
   wanted: readonly AddressedReport[],
-) => AddressedReport[];
+): AddressedReport[] {
+  if (stored.length >= REPORTS_MAX) return [];
+  const routes = stored.map(readRoute);
+  return wanted.filter((report) => {
+    const route = readRoute(report);
+    const count = routes.filter(({ to, isToItself }) => to === route.to && isToItself === route.isToItself).length;
+    if (routes.length >= REPORTS_MAX || count >= (route.isToItself ? TO_ITSELF_MAX : ABOUT_OTHERS_MAX)) return false;
+    routes.push(route);
+    return true;
+  });
+}
 
-/**
- * Creates the limiter of reports. Domains of one organization share its limits, so that names below a wildcard count as one.
- * Keep it for many calls, but not for good, because it remembers names.
- */
-export async function loadReportLimiter(): Promise<ReportLimiter> {
-  const findOrganization = await loadOrganizationFinder();
-
-  function readRoute({ domain, target }: AddressedReport) {
-    const to = findOrganization(readTargetDomain(target));
-    return { to, isToItself: to === findOrganization(domain) };
-  }
-
-  return (stored, wanted) => {
-    if (stored.length >= REPORTS_MAX) return [];
-    const routes = stored.map(readRoute);
-    return wanted.filter((report) => {
-      const route = readRoute(report);
-      const count = routes.filter(({ to, isToItself }) => to === route.to && isToItself === route.isToItself).length;
-      if (routes.length >= REPORTS_MAX || count >= (route.isToItself ? TO_ITSELF_MAX : ABOUT_OTHERS_MAX)) return false;
-      routes.push(route);
-      return true;
-    });
-  };
+function readRoute({ domain, target }: AddressedReport): { to: string; isToItself: boolean } {
+  const host = readTargetDomain(target);
+  return { to: estimateOrganizationalDomain(host), isToItself: areRelated(host, domain) };
 }
 
 /** Returns the host of an https URL, or the domain of an address. */

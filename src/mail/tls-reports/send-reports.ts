@@ -18,7 +18,7 @@ import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, prepareOwnMessage } from '../accept/index.ts';
 import { findDomainByName, maySend, type DomainRow } from '../domains/index.ts';
 import { buildReport } from './build-report.ts';
-import { loadReportLimiter, readTargetDomain, REPORTS_MAX, type ReportLimiter } from './report-limits.ts';
+import { chooseWithinLimits, readTargetDomain, REPORTS_MAX } from './report-limits.ts';
 import { DAY_MS } from './session-counts.ts';
 import {
   endLookUps,
@@ -125,11 +125,7 @@ export function createReportSending(
   }
 
   /** Stores who wants the report, within the limits of the day; returns whether all of them are. */
-  async function storeTargets(
-    row: OutgoingReportRow,
-    record: readonly string[],
-    choose: ReportLimiter,
-  ): Promise<boolean> {
+  async function storeTargets(row: OutgoingReportRow, record: readonly string[]): Promise<boolean> {
     const { day, domain } = row;
     const wanted = readTlsReportRecord(record);
     return db.tx(async (tx) => {
@@ -140,7 +136,7 @@ export function createReportSending(
       }
       const stored = await listAddressedReports(tx, day);
       const targets = wanted.rua.map(writeTarget).filter((target) => !isSuppressed(target));
-      const chosen = choose(
+      const chosen = chooseWithinLimits(
         stored,
         targets.map((target) => ({ domain, target })),
       );
@@ -286,14 +282,13 @@ export function createReportSending(
       }),
     );
     if (found.size === 0) return true;
-    const choose = await loadReportLimiter();
     let areWithin = true;
     for (const row of rows) {
       const record = found.get(row);
       if (record === undefined) continue;
       // What was looked up is stored although the process stops, because this attempt counts.
       await attempt(row, undefined, async () => {
-        if (!(await storeTargets(row, record, choose))) areWithin = false;
+        if (!(await storeTargets(row, record))) areWithin = false;
       });
     }
     return areWithin;

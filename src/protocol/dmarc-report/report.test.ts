@@ -8,17 +8,17 @@ function read(xml: string): DmarcReport {
   return result;
 }
 
-const xmlOf = (name: string): string => VENDOR_DMARC_REPORTS.find(({ vendor }) => vendor.startsWith(name))?.xml ?? '';
+const findXml = (name: string): string => VENDOR_DMARC_REPORTS.find(({ vendor }) => vendor.startsWith(name))?.xml ?? '';
 
-function recordOf(name: string): DmarcRecord {
-  const [record] = read(xmlOf(name)).records;
+function readRecord(name: string): DmarcRecord {
+  const [record] = read(findXml(name)).records;
   if (!record) throw new Error(`the report of ${name} has no record`);
   return record;
 }
 
-const google = xmlOf('Google');
+const google = findXml('Google');
 
-describe('an aggregate report', () => {
+describe('a DMARC aggregate report', () => {
   it.each(VENDOR_DMARC_REPORTS)('of $vendor is read', ({ xml }) => {
     const report = read(xml);
     expect(report.reportId).not.toBe('');
@@ -65,50 +65,50 @@ describe('an aggregate report', () => {
     });
   });
 
-  it('of Microsoft has the envelope sender, and a partial policy with strict alignment', () => {
-    expect(read(xmlOf('Microsoft')).policy).toMatchObject({
+  it('keeps the envelope sender and the partial policy with strict alignment that Microsoft reports', () => {
+    expect(read(findXml('Microsoft')).policy).toMatchObject({
       p: 'quarantine',
       pct: 50,
       adkim: 'strict',
       aspf: 'relaxed',
     });
-    expect(recordOf('Microsoft')).toMatchObject({
+    expect(readRecord('Microsoft')).toMatchObject({
       disposition: 'quarantine',
       envelopeFrom: 'bounce.example.net',
       spfResults: [{ domain: 'bounce.example.net', scope: 'mfrom', result: 'softfail' }],
     });
   });
 
-  it('of Yahoo has an end with a blank after it, and no policy for subdomains', () => {
-    const { end, policy } = read(xmlOf('Yahoo'));
+  it('is read from Yahoo although a blank follows the end, and has no policy for subdomains', () => {
+    const { end, policy } = read(findXml('Yahoo'));
     expect(end.toISOString()).toBe('2019-06-03T23:59:59.000Z');
     expect(policy.sp).toBeUndefined();
   });
 
-  it('of Mail.ru has no DKIM results', () => {
-    expect(recordOf('Mail.ru')).toMatchObject({ disposition: 'reject', dkim: 'fail', dkimResults: [] });
+  it('is read from Mail.ru without DKIM results', () => {
+    expect(readRecord('Mail.ru')).toMatchObject({ disposition: 'reject', dkim: 'fail', dkimResults: [] });
   });
 
-  it('of Amazon SES has both DKIM results', () => {
-    expect(recordOf('Amazon').dkimResults.map(({ domain }) => domain)).toEqual(['example.net', 'example.org']);
+  it('keeps both DKIM results that Amazon SES reports', () => {
+    expect(readRecord('Amazon').dkimResults.map(({ domain }) => domain)).toEqual(['example.net', 'example.org']);
   });
 
-  it('of KDDI has no reason, because the one it gives is empty', () => {
-    expect(recordOf('KDDI').reasons).toEqual([]);
+  it('leaves out the empty reason that KDDI gives', () => {
+    expect(readRecord('KDDI').reasons).toEqual([]);
   });
 
-  it('with hardfail, an empty domain and an empty name has the result fail', () => {
-    expect(read(xmlOf('a receiver')).orgName).toBe('');
-    expect(recordOf('a receiver')).toMatchObject({
+  it('turns hardfail into fail, and is read with an empty domain and an empty name', () => {
+    expect(read(findXml('a receiver')).orgName).toBe('');
+    expect(readRecord('a receiver')).toMatchObject({
       dkimResults: [{ domain: undefined, selector: undefined, result: 'fail' }],
       spfResults: [{ domain: 'example.com', result: 'fail' }],
     });
   });
 
-  it('of RFC 9990 says that the policy is tested, and that mail passed', () => {
-    const { policy } = read(xmlOf('the form'));
+  it('in the form of RFC 9990 says that the policy is tested, and that mail passed', () => {
+    const { policy } = read(findXml('the form'));
     expect(policy).toMatchObject({ np: 'reject', isTesting: true, pct: undefined, adkim: undefined });
-    expect(recordOf('the form').disposition).toBe('pass');
+    expect(readRecord('the form').disposition).toBe('pass');
   });
 
   it('may have elements with a prefix', () => {

@@ -49,16 +49,16 @@ test.each([
   expect(compare(wanted, text)).toEqual({ verdict: 'wrong', sentence: expect.stringContaining(says) });
 });
 
-describe("an owner's own record for reports is valid", () => {
+describe("an owner's own record for reports", () => {
   it.each([
     `v=DMARC1; p=reject; rua=mailto:x@y.test,${ADDRESS}!10m`,
     `v=DMARC1;p=none;RUA= MAILTO:Reports@Send.M.example.com`,
-  ])('with our address in it: %s', (text) => {
+  ])('is valid with our address in it: %s', (text) => {
     expect(compare(DMARC, text)).toEqual(RIGHT);
   });
 
   it.each(['v=DMARC1; p=reject', 'v=DMARC1; p=quarantine; rua=mailto:x@y.test', `v=DMARC1; p=none; ruf=${ADDRESS}`])(
-    'with the hint that DMARC reports do not come here: %s',
+    'is valid, with the hint that DMARC reports do not come here: %s',
     (text) => {
       expect(compare(DMARC, text)).toEqual({
         verdict: 'right',
@@ -67,26 +67,26 @@ describe("an owner's own record for reports is valid", () => {
     },
   );
 
-  it('without a hint if the settings ask for no reports', () => {
+  it('is valid without a hint if the settings ask for no reports', () => {
     expect(compare({ ...DMARC, value: 'v=DMARC1; p=none' }, 'v=DMARC1; p=reject')).toEqual(RIGHT);
   });
 
   it.each([`v=TLSRPTv1;rua=https://x.test/r,${ADDRESS}`, 'v=TLSRPTv1; rua=mailto:REPORTS@send.M.example.com'])(
-    'for TLS reports that come here: %s',
+    'is valid for TLS reports that come here: %s',
     (text) => {
       expect(compare(TLS_REPORTS, text)).toEqual(RIGHT);
     },
   );
 
   it.each(['v=TLSRPTv1; rua=mailto:x@y.test', 'v=TLSRPTv1; rua=https://x.test/r'])(
-    'with the hint that TLS reports do not come here: %s',
+    'is valid, with the hint that TLS reports do not come here: %s',
     (text) => {
       const { verdict, sentence } = compare(TLS_REPORTS, text);
       expect([verdict, sentence]).toEqual(['right', expect.stringContaining(`add ${ADDRESS} to its rua= field`)]);
     },
   );
 
-  it('but not without any address for TLS reports', () => {
+  it('is wrong if it names no address for TLS reports', () => {
     const { verdict, sentence } = compare(TLS_REPORTS, 'v=TLSRPTv1; rua=');
     expect([verdict, sentence]).toEqual(['wrong', expect.stringContaining('names no address for reports')]);
   });

@@ -88,7 +88,7 @@ describe('a TLS report', () => {
     });
   });
 
-  it('that was written is read as it was', () => {
+  it('is the same after it was written and read again', () => {
     expect(read(writeTlsReport(report))).toEqual(report);
   });
 
@@ -99,22 +99,22 @@ describe('a TLS report', () => {
     expect(read(writeTlsReport(result))).toEqual(result);
   });
 
-  it('of Microsoft with times that have no zone is about a day in UTC', () => {
+  it('is about a day in UTC if Microsoft gives times without a zone', () => {
     const { start, end } = readVendor('Microsoft, with times');
     expect([start.toISOString(), end.toISOString()]).toEqual(['2023-01-10T00:00:00.000Z', '2023-01-10T23:59:59.000Z']);
   });
 
-  it('of Microsoft has each of the TLSA records that are JSON in one string', () => {
+  it('keeps each TLSA record that Microsoft writes as JSON in one string', () => {
     expect(readVendor('Microsoft, with TLSA').policies[0]?.policyStrings).toEqual(['3 1 1 6007EE55', '3 1 1 837C773D']);
   });
 
-  it('of Microsoft about a policy that could not be fetched has failures without addresses', () => {
+  it('has failures without addresses if Microsoft could not fetch the policy', () => {
     expect(readVendor('Microsoft, about').policies[0]?.failureDetails).toEqual([
       { resultType: 'sts-policy-fetch-error', failedSessionCount: 3 },
     ]);
   });
 
-  it('of Mail.ru has the reason of each failure', () => {
+  it('keeps the reason of each failure that Mail.ru reports', () => {
     const [policy] = readVendor('Mail.ru').policies;
     expect(policy?.totalFailureSessionCount).toBe(1);
     expect(policy?.failureDetails.map(({ failureReasonCode }) => failureReasonCode)).toEqual([

@@ -18,7 +18,8 @@ function readPolicy({ ca, scene }: AuthorityScene, name: string) {
   });
 }
 
-const listOf = async (at: AuthorityScene) => (await at.listed()).map(({ kind, name, status }) => [kind, name, status]);
+const listCertificates = async (at: AuthorityScene) =>
+  (await at.listed()).map(({ kind, name, status }) => [kind, name, status]);
 
 it('a policy host gets its own certificate once it points here, and keeps it while the policy is withdrawn', async () => {
   await using at = await startWithAuthority();
@@ -36,7 +37,7 @@ it('a policy host gets its own certificate once it points here, and keeps it whi
   await scene.api('POST', `/domains/${created.id}/verify`, { key: team.key });
   await at.look();
   expect(ca.ordered).toEqual(['rasket.test', host]);
-  expect(await listOf(at)).toEqual([
+  expect(await listCertificates(at)).toEqual([
     ['host', 'rasket.test', 'issued'],
     ['mta_sts', host, 'issued'],
   ]);
@@ -60,7 +61,7 @@ it('a policy host gets its own certificate once it points here, and keeps it whi
   expect((await readPolicy(at, name)).status).toBe(404);
   await at.renew({ name: host });
   await at.look();
-  expect(await listOf(at)).toEqual([['host', 'rasket.test', 'issued']]);
+  expect(await listCertificates(at)).toEqual([['host', 'rasket.test', 'issued']]);
   expect(ca.ordered).toHaveLength(3);
 });
 

@@ -18,9 +18,9 @@ const change = (team: Team, id: string, body: object) => scene.api('PATCH', `/do
 const read = async (team: Team, id: string): Promise<AnyBody> =>
   (await scene.api('GET', `/domains/${id}`, { key: team.key })).body;
 const sweep = () => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
-const recordsOf = (body: AnyBody): { type: string; name: string; value: string; status: string }[] =>
+const findRecords = (body: AnyBody): { type: string; name: string; value: string; status: string }[] =>
   body.records.filter(({ record }: { record: string }) => record === 'MTA-STS');
-const textOf = (body: AnyBody) => recordsOf(body).find(({ type }) => type === 'TXT');
+const findText = (body: AnyBody) => findRecords(body).find(({ type }) => type === 'TXT');
 
 async function verify(team: Team, id: string): Promise<void> {
   scene.clock.advance(60_000);
@@ -78,13 +78,13 @@ describe('MTA-STS of a domain that receives', () => {
   it('is off at first, starts in testing, and is enforced on request once its records are verified', async () => {
     const team = await scene.team();
     const { id, name } = await receivingDomain(team);
-    expect([(await read(team, id)).mta_sts, recordsOf(await read(team, id))]).toEqual(['off', []]);
+    expect([(await read(team, id)).mta_sts, findRecords(await read(team, id))]).toEqual(['off', []]);
     expect(await servedAt(name)).toBe(404);
 
     expect((await change(team, id, { mta_sts: 'testing' })).body).toEqual({ object: 'domain', id });
     const asked = await read(team, id);
     expect([asked.status, asked.mta_sts]).toEqual(['verified', 'testing']);
-    expect(recordsOf(asked)).toMatchObject([
+    expect(findRecords(asked)).toMatchObject([
       { type: 'CNAME', name: `mta-sts.${name}`, value: 'rasket.test', status: 'pending', required: false },
       { type: 'TXT', name: `_mta-sts.${name}`, status: 'pending', required: false },
     ]);
@@ -96,24 +96,24 @@ describe('MTA-STS of a domain that receives', () => {
     ]);
 
     const seen = await publishAndVerify(team, id);
-    expect(recordsOf(seen).map(({ status }) => status)).toEqual(['verified', 'verified']);
+    expect(findRecords(seen).map(({ status }) => status)).toEqual(['verified', 'verified']);
     expect(await servedAt(name)).toEqual({ mode: 'testing', maxAgeSeconds: 86_400, mx: ['rasket.test'] });
     const { body } = await fetchPolicy(`mta-sts.${name}`);
-    expect(readStsRecord([textOf(seen)?.value ?? ''])).toEqual({ id: stsPolicyId(body) });
+    expect(readStsRecord([findText(seen)?.value ?? ''])).toEqual({ id: stsPolicyId(body) });
 
     expect((await change(team, id, { mta_sts: 'enforce' })).body).toEqual({ object: 'domain', id });
     expect(await servedAt(name)).toEqual({ mode: 'enforce', maxAgeSeconds: 604_800, mx: ['rasket.test'] });
-    const next = textOf(await read(team, id));
-    expect(next?.value).not.toBe(textOf(seen)?.value);
+    const next = findText(await read(team, id));
+    expect(next?.value).not.toBe(findText(seen)?.value);
     expect(next).toMatchObject({ status: 'failed', diagnosis: expect.any(String) });
-    expect(recordsOf(await publishAndVerify(team, id)).map(({ status }) => status)).toEqual(['verified', 'verified']);
+    expect(findRecords(await publishAndVerify(team, id)).map(({ status }) => status)).toEqual(['verified', 'verified']);
     expect((await change(team, id, { mta_sts: 'enforce', tls: 'enforced' })).status).toBe(200);
   });
 
   it('may be turned on with the domain, and never starts with enforce', async () => {
     const team = await scene.team();
     const { id, name } = await receivingDomain(team, { mta_sts: 'testing' });
-    expect(recordsOf(await read(team, id)).map(({ status }) => status)).toEqual(['verified', 'verified']);
+    expect(findRecords(await read(team, id)).map(({ status }) => status)).toEqual(['verified', 'verified']);
     expect(await servedAt(name)).toMatchObject({ mode: 'testing' });
     const other = await receivingDomain(team);
     scene.dns.set('never.example.com', 'MX', ['10 rasket.test']);
@@ -215,17 +215,17 @@ describe('the end of MTA-STS', () => {
     expect(await read(team, id)).toMatchObject({ mta_sts: 'off', mta_sts_ends_at: endsAt, status: 'verified' });
     expect(await servedAt(name)).toEqual(NONE);
     const { body } = await fetchPolicy(`mta-sts.${name}`);
-    expect(textOf(await read(team, id))?.value).toBe(`v=STSv1; id=${stsPolicyId(body)}`);
+    expect(findText(await read(team, id))?.value).toBe(`v=STSv1; id=${stsPolicyId(body)}`);
     await publishAndVerify(team, id);
 
     scene.clock.advance(until - scene.clock.now() - 1);
     await sweep();
-    expect([await servedAt(name), recordsOf(await read(team, id)).length]).toEqual([NONE, 2]);
+    expect([await servedAt(name), findRecords(await read(team, id)).length]).toEqual([NONE, 2]);
     scene.clock.advance(1);
     expect(await servedAt(name)).toBe(404);
     await sweep();
     const after = await read(team, id);
-    expect([recordsOf(after), after.mta_sts_ends_at]).toEqual([[], undefined]);
+    expect([findRecords(after), after.mta_sts_ends_at]).toEqual([[], undefined]);
     expect(await scene.app.world.db.all('select * from sts_withdrawals where name = ?', [name])).toEqual([]);
   });
 
@@ -236,7 +236,7 @@ describe('the end of MTA-STS', () => {
     expect(answer.body.mta_sts_ends_at).toBe(new Date(scene.clock.now() + DAY_MS).toISOString());
     expect(await servedAt(name)).toEqual(NONE);
     expect(await read(team, id)).toMatchObject({ mta_sts: 'off', capabilities: { receiving: 'disabled' } });
-    expect(recordsOf(await read(team, id))).toHaveLength(2);
+    expect(findRecords(await read(team, id))).toHaveLength(2);
   });
 
   it('needs no withdrawal if no sender ever read a policy', async () => {
@@ -244,7 +244,7 @@ describe('the end of MTA-STS', () => {
     const { id, name } = await receivingDomain(team);
     await change(team, id, { mta_sts: 'testing' });
     expect((await change(team, id, { mta_sts: 'off' })).body).toEqual({ object: 'domain', id });
-    expect([await servedAt(name), recordsOf(await read(team, id))]).toEqual([404, []]);
+    expect([await servedAt(name), findRecords(await read(team, id))]).toEqual([404, []]);
   });
 
   it('may be taken back: the policy is served again, and the former one is remembered', async () => {
@@ -275,7 +275,7 @@ describe('the end of MTA-STS', () => {
     const again = await scene.api('POST', '/domains', { key: team.key, body: { name } });
     const seen = await publishAndVerify(team, again.body.id);
     expect(seen).toMatchObject({ status: 'verified', mta_sts: 'off', mta_sts_ends_at: new Date(until).toISOString() });
-    expect(recordsOf(seen)).toHaveLength(2);
+    expect(findRecords(seen)).toHaveLength(2);
     expect(await servedAt(name)).toEqual(NONE);
     scene.clock.advance(until - scene.clock.now());
     expect(await servedAt(name)).toBe(404);
@@ -298,10 +298,10 @@ describe('the end of MTA-STS', () => {
     const endsAt = new Date(scene.clock.now() + DAY_MS).toISOString();
     expect(await servedAt(name)).toEqual(NONE);
     const former = await read(owner, id);
-    expect([former.mta_sts, former.mta_sts_ends_at, recordsOf(former)]).toEqual(['off', undefined, []]);
+    expect([former.mta_sts, former.mta_sts_ends_at, findRecords(former)]).toEqual(['off', undefined, []]);
     const taken = await read(claimant, copy);
     expect([taken.mta_sts, taken.mta_sts_ends_at]).toEqual(['off', endsAt]);
-    expect(recordsOf(taken)).toHaveLength(2);
+    expect(findRecords(taken)).toHaveLength(2);
 
     expect((await change(owner, id, { mta_sts: 'off' })).body).toEqual({ object: 'domain', id });
     await scene.api('DELETE', `/domains/${id}`, { key: owner.key });

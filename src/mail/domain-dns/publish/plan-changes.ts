@@ -104,7 +104,7 @@ type Compatibility =
 function checkOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
-  // Who sends the name of a report record elsewhere has a policy there, which takes precedence over ours.
+  // An owner who points the name of a report record elsewhere has a policy there, which takes precedence over ours.
   if (alias && wanted.type === 'TXT' && isOwnersChoice(textKind(wanted.value))) return { kind: 'served' };
   // RFC 1034 §3.6.2: a CNAME excludes other records at its name.
   if (alias) return inTheWay(wanted, alias, 'no other record may exist at the name of a CNAME');
