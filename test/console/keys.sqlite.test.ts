@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { Screen } from './screen.ts';
@@ -254,20 +254,21 @@ describe('the keys of the console', () => {
 
   it('work in a form and a menu without room, which show the current line and its number', async () => {
     await seat.resize(60, 12);
+    // Also after a failure the next tests need the whole screen.
+    onTestFinished(() => seat.resize(100, 30));
     await go('domains', /^› .*news\.exam/m);
     await seat.press('x');
     await seat.sees('1 of 1', /› c +create/);
     await seat.press('Up', 'Escape');
-    await go('update', /› open tracking/, '1 of 8');
-    for (let fields = 0; fields < 6; fields++) await seat.press('Down');
-    await seat.sees(/› receiving/, '7 of 8');
+    await go('update', /› open tracking/, '1 of 9');
+    for (let fields = 0; fields < 7; fields++) await seat.press('Down');
+    await seat.sees(/› receiving/, '8 of 9');
     await seat.press('Escape');
     await seat.press('?');
     // The description of a key stays in its column, also when it takes two lines.
     await seat.press('j');
     await seat.sees(/space {21}mark, to act on several {2}│\n {2}│ {29}items/);
     await seat.press('Escape');
-    await seat.resize(100, 30);
   });
 
   it('confirm a reversible action with y and n', async () => {
