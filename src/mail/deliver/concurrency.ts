@@ -8,8 +8,8 @@ export class Concurrency {
   #max: number;
   #allowed: number;
   #hasRefused = false;
-  /** Deliveries that have ended since the last cut. Those under way at a cut were begun before it, and do not cut again. */
-  #endedSinceCut = Number.POSITIVE_INFINITY;
+  /** Deliveries that may have been under way at the last cut and have not ended: they were begun before it, and do not cut again. */
+  #beforeCut = 0;
 
   constructor(max: number) {
     this.#max = max;
@@ -26,17 +26,17 @@ export class Concurrency {
   }
 
   succeeded(): void {
-    this.#endedSinceCut += 1;
+    this.#beforeCut = Math.max(0, this.#beforeCut - 1);
     this.#allowed = Math.min(this.#max, this.#allowed + (this.#hasRefused ? 1 / this.#allowed : 1));
   }
 
   /** Records a refusal; `others` is the number of connections that there were when one more was refused. */
   refused(others = Number.POSITIVE_INFINITY): void {
-    const isNews = this.#endedSinceCut >= this.#allowed;
-    this.#endedSinceCut += 1;
-    if (isNews) {
+    if (this.#beforeCut === 0) {
+      this.#beforeCut = this.allowed - 1;
       this.#allowed = Math.max(1, this.#allowed / 2);
-      this.#endedSinceCut = 0;
+    } else {
+      this.#beforeCut -= 1;
     }
     this.#allowed = Math.max(1, Math.min(this.#allowed, others));
     this.#hasRefused = true;
