@@ -71,6 +71,7 @@ const RECORD_COLUMNS = [
   'status',
   'required',
   'key_status',
+  'named_host',
 ] as const;
 
 async function insertRecords(tx: Executor, records: readonly RecordRow[]): Promise<void> {
@@ -97,6 +98,9 @@ export async function listRecords(db: Executor, domainId: string): Promise<Recor
 export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
   records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
 
+/** Columns that hold what is known of a record, and do not identify it. */
+const KNOWN_COLUMNS = ['status', 'required', 'key_status', 'named_host'] as const;
+
 /** Replaces the stored records by these; unchanged ones are not written. */
 export async function saveRecords(
   tx: Executor,
@@ -109,12 +113,13 @@ export async function saveRecords(
     await tx.run('delete from domain_records where domain_id = ?', [domainId]);
     return insertRecords(tx, after);
   }
-  for (const [i, { status, required, key_status: keyStatus, position }] of after.entries()) {
+  for (const [i, record] of after.entries()) {
     const old = before[i];
-    if (old?.status === status && old.required === required && old.key_status === keyStatus) continue;
-    const sql =
-      'update domain_records set status = ?, required = ?, key_status = ? where domain_id = ? and position = ?';
-    await tx.run(sql, [status, required, keyStatus, domainId, position]);
+    if (KNOWN_COLUMNS.every((column) => old?.[column] === record[column])) continue;
+    const sets = KNOWN_COLUMNS.map((column) => `${column} = ?`).join(', ');
+    const values = KNOWN_COLUMNS.map((column) => record[column]);
+    const sql = `update domain_records set ${sets} where domain_id = ? and position = ?`;
+    await tx.run(sql, [...values, domainId, record.position]);
   }
 }
 

@@ -22,6 +22,8 @@ export {
   openDkimKey,
   SEALED_DKIM_KEYS,
   expectedRecords,
+  readCurrentRecords,
+  valueWithHost,
   reportAddress,
 } from './domain-records.ts';
 export { regenerateDkim, beginRotation, isRotationDue, rotateDkim, mustWaitItsTurn } from './dkim-rotation.ts';
@@ -51,6 +53,7 @@ export {
   type TrackingOwner,
   findOwner,
   lockOwner,
+  listedRecords,
   listRecords,
   recordsToCheck,
 } from './domains.store.ts';
