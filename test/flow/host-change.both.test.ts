@@ -56,13 +56,17 @@ async function changeHost(): Promise<void> {
 }
 
 /** Returns the records that contain the host name. */
-const hosted = ({ records }: AnyBody): { type: string; name: string; value: string; status: string; diagnosis: string | null }[] =>
+const hosted = ({
+  records,
+}: AnyBody): { type: string; name: string; value: string; status: string; diagnosis: string | null }[] =>
   records.filter(({ value }: { value: string }) => value.includes(OLD) || value.includes(NEW));
 
 async function findingsOf({ team }: Owned): Promise<{ code: string; summary: string }[]> {
   const { body } = await scene.api('GET', '/findings', { key: team.key });
   // The certificate of a scene is self-signed.
-  return (body.findings as { code: string; summary: string }[]).filter(({ code }) => code !== 'certificate_self_signed');
+  return (body.findings as { code: string; summary: string }[]).filter(
+    ({ code }) => code !== 'certificate_self_signed',
+  );
 }
 
 /** Returns the mail servers of the policy that is served for a domain. */
@@ -159,7 +163,7 @@ describe('in the grace period of a change of the host name', () => {
     const former = await openWorld({ config, dataDir: scene.dataDir, clock, log });
     try {
       for (const world of [former, scene.app.world, former, scene.app.world]) {
-        clock.advance(60_000);
+        scene.clock.advance(60_000);
         await sweepDomains(world);
         for (const domain of owned) {
           const body = await read(domain);

@@ -13,7 +13,11 @@ import { RelayFault, type Relay, type RelayChoice } from './relay.ts';
 /** Returns how mail is delivered according to the configuration. */
 export function buildDeliverOptions(
   world: World,
-  { trustedCa, capture, hosts }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined; hosts: OwnHosts },
+  {
+    trustedCa,
+    capture,
+    hosts,
+  }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined; hosts: OwnHosts },
 ): DeliverOptions {
   const { config, resolver, log, ownConnections } = world;
   const { delivery, domains, instance, network, regions } = config;

@@ -66,7 +66,10 @@ export async function wantedRecords(
     const proof = await openProof(store, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }
-  const records = [...listedRecords(await readCurrentRecords(store, domain.id)), ...(await recordsOfAbsent(store, domain))];
+  const records = [
+    ...listedRecords(await readCurrentRecords(store, domain.id)),
+    ...(await recordsOfAbsent(store, domain)),
+  ];
   return records.map(({ name, type, value, priority = null }) => ({ name, type, value, priority }));
 }
 

@@ -143,7 +143,7 @@ export async function readCurrentRecords(
 }
 
 /** Puts the present host name into a record that was stored with the other one. */
-function toPresentHost(config: Config, { other }: OwnHosts, record: RecordRow): RecordRow {
+export function toPresentHost(config: Config, { other }: OwnHosts, record: RecordRow): RecordRow {
   const value = valueWithHost(config, record, config.instance.host);
   if (other === undefined || value === undefined || value === record.value) return record;
   if (record.value !== valueWithHost(config, record, other)) return record;

@@ -95,6 +95,23 @@ export async function listRecords(db: Executor, domainId: string): Promise<Recor
   return listedRecords(await recordsToCheck(db, domainId));
 }
 
+export interface TeamRecordRow extends RecordRow {
+  team_id: string;
+  team: string;
+  domain: string;
+}
+
+/** Lists the records of all owned domains that may contain the host name, by team and domain. */
+export const recordsWithHost = (db: Executor): Promise<TeamRecordRow[]> =>
+  db.all<TeamRecordRow>(
+    `select r.*, d.team_id, t.slug as team, d.name as domain from domain_records r
+      join domains d on d.id = r.domain_id join teams t on t.id = d.team_id
+      where d.held_at is not null and (r.record in ('SPF', 'Receiving', 'Tracking')
+        or (r.record = 'MTA-STS' and r.type = 'CNAME'))
+      order by t.slug, d.name, r.position`,
+    [],
+  );
+
 export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
   records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
 

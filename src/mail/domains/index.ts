@@ -27,6 +27,7 @@ export {
   reportAddress,
 } from './domain-records.ts';
 export { regenerateDkim, beginRotation, isRotationDue, rotateDkim, mustWaitItsTurn } from './dkim-rotation.ts';
+export { listHostRecords, type HostRecord } from './host-records.ts';
 export { nameTaken, saveChecks } from './save-checks.ts';
 export { isDnsAsked, isVerifiedWithoutDns, maySend, recordStatusAfter } from './domain-state.ts';
 export {

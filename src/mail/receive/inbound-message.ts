@@ -114,7 +114,9 @@ async function standIn(world: World, given: string): Promise<string> {
 }
 
 const isReportAddress = ({ config }: World, address: string, host: string): boolean =>
-  config.receiving.report_addresses.some((one) => one.replaceAll('{host}', host).toLowerCase() === address.toLowerCase());
+  config.receiving.report_addresses.some(
+    (one) => one.replaceAll('{host}', host).toLowerCase() === address.toLowerCase(),
+  );
 
 /**
  * Routes mail to a return path. The signed local part identifies the email that bounced; the domain only has to be one

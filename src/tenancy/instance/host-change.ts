@@ -54,7 +54,10 @@ export interface OwnHosts {
   all: readonly string[];
 }
 
-export async function readOwnHosts({ config, clock }: Pick<Store, 'config' | 'clock'>, db: Executor): Promise<OwnHosts> {
+export async function readOwnHosts(
+  { config, clock }: Pick<Store, 'config' | 'clock'>,
+  db: Executor,
+): Promise<OwnHosts> {
   return pickOwnHosts(config, await readHostChange(db), clock.now());
 }
 

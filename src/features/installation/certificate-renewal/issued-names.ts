@@ -47,7 +47,10 @@ export function createIssued(world: World): Issued {
       names = new Map(rows.flatMap((row) => row.names.split(' ').map((name) => [name, row] as const)));
       // Right after a change of the host name, the certificate of the other name is used until there is a new one.
       const { all } = await readOwnHosts(world, db);
-      const known = own.concat(all).map((name) => names.get(name)).find((row) => row !== undefined);
+      const known = own
+        .concat(all)
+        .map((name) => names.get(name))
+        .find((row) => row !== undefined);
       if (!known || (current?.id === known.id && current.version === known.version)) return;
       const shown = await readShown(world, known.id);
       if (!shown) return;

@@ -80,7 +80,11 @@ interface HostedRecord extends CheckedRecord {
 /** Accepts a record with the other host name during the grace period of a change of the name. */
 function acceptOtherHost({ config }: World, { other }: OwnHosts, checked: CheckedRecord): HostedRecord {
   const { wanted, answer, spf } = checked;
-  if (other === undefined || answer.kind !== 'found' || wanted.value !== valueWithHost(config, wanted, config.instance.host))
+  if (
+    other === undefined ||
+    answer.kind !== 'found' ||
+    wanted.value !== valueWithHost(config, wanted, config.instance.host)
+  )
     return checked;
   const otherValue = valueWithHost(config, wanted, other);
   if (otherValue === undefined || otherValue === wanted.value) return checked;
