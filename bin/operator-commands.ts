@@ -61,6 +61,7 @@ export function addOperatorCommands(program: Command, version: string): void {
   addUsers(program.command('users').summary('manage the people who sign in on this installation'));
   addSending(program);
   addRelays(program.command('relays').summary('list and test the relays that mail is sent through'));
+  addHost(program.command('host').summary('show and change the host name of this installation'));
   addConfig(program.command('config').summary('check and show the configuration'));
 }
 
@@ -450,6 +451,40 @@ function addRelays(relays: Command): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket relays test ses')
     .action(async (name, options) => (await import('./commands/test-relay.ts')).testRelay(name, options));
+}
+
+function addHost(host: Command): void {
+  host
+    .command('show', { isDefault: true })
+    .summary('show the host name, and which records still contain the former one (default)')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket host')
+    .action(async (options) => (await import('./commands/host.ts')).showHost(options));
+  host
+    .command('change')
+    .argument('<name>', 'the new host name')
+    .summary('change the host name in the settings')
+    .description(
+      'Show which records have to be published for the new host name and which are in DNS already, then change the settings and keep your comments. The former name counts for instance.host_grace_days as well: in records of domains, MTA-STS policies and certificates. Restart the service afterwards, and run the same command on each other node. Going back to the former name is a change too.',
+    )
+    .option('--dry-run', 'show what has to be published, and change nothing')
+    .option('--yes', 'change the name although DNS does not have its addresses')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket host change mx.example.com --dry-run')
+    .action(async (name, options) => (await import('./commands/host.ts')).changeHost(name, options));
+  host
+    .command('finish')
+    .summary('end the time in which the former host name counts as well')
+    .option('--yes', 'finish although records of domains contain the former name')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket host finish')
+    .action(async (options) => (await import('./commands/host.ts')).finishHost(options));
 }
 
 function addConfig(config: Command): void {

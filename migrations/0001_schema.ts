@@ -309,8 +309,12 @@ create table domain_records (
   required integer not null default 1,
   -- DKIM records: what the key they publish is for at present.
   key_status text,
+  -- The other host name of a change of the host, if the record in DNS contains that one.
+  named_host text,
   primary key (domain_id, position)
 );
+-- Of domains whose records contain the other host name: the finding about them.
+create index domain_records_named_host on domain_records (domain_id) where named_host is not null;
 
 create table dkim_keys (
   id ${id} primary key,

@@ -37,6 +37,7 @@ import {
   type ThrottledPlace,
 } from './mail/throttles/index.ts';
 import { createProviderPolicies } from './platform/providers/index.ts';
+import { readOwnHosts } from './tenancy/instance/index.ts';
 import { createTlsPolicies } from './mail/tls-policies/index.ts';
 import { createSessionCounts } from './mail/tls-reports/index.ts';
 import { createComposer } from './mail/compose/index.ts';
@@ -497,7 +498,11 @@ async function startDelivery(
   await parts.start();
   await policies.start();
   const delivery = createDeliver({
-    ...buildDeliverOptions(world, { trustedCa, capture: createCaptureDelivery(world) }),
+    ...buildDeliverOptions(world, {
+      trustedCa,
+      capture: createCaptureDelivery(world),
+      hosts: await readOwnHosts(world, world.db),
+    }),
     clock: networkClock,
     providers,
     throttles,

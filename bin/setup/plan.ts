@@ -133,7 +133,7 @@ const readValue = (config: Config, key: string): unknown =>
   key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown> | undefined)?.[name], config);
 
 /** The environment wins over the file, so that a line there would be of no effect. */
-function mustBeOurs({ key, value }: Edit, sources: Sources): void {
+export function mustBeOurs({ key, value }: Edit, sources: Sources): void {
   if (sources.get(key) !== 'env') return;
   const variable = `RASKET_${key.toUpperCase().replaceAll(/[.-]/g, '_')}`;
   throw new OperatorFault(

@@ -254,6 +254,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See what is wrong with its records',
     'rasket domains list',
   ),
+  former_host_named: team(
+    'warning',
+    'DNS records of a domain contain the former host name of this server, which soon no longer counts.',
+    'Publish the records with the new name. See them',
+    'rasket domains list',
+  ),
   webhook_failing: team(
     'warning',
     'All attempts to deliver to a webhook fail.',

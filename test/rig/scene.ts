@@ -74,8 +74,8 @@ export interface Scene extends AsyncDisposable {
   settled(): Promise<void>;
   events(subjectId: string): Promise<SeenEvent[]>;
   account(team: Team, emailId: string): Promise<Account>;
-  /** Stops the app as SIGTERM would and starts it again on the same data. */
-  restart(): Promise<void>;
+  /** Stops the app as SIGTERM would and starts it again on the same data, with these settings changed. */
+  restart(change?: DeepPartial<Config>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     options.clock ?? createManualClock(options.startAt === undefined ? undefined : Date.parse(options.startAt));
   const log: string[] = [];
   const url = await (options.through?.(database.settings.url) ?? database.settings.url);
-  const { config } = loadConfig({
+  let { config } = loadConfig({
     env: {},
     profile: options.profile,
     overrides: merge(
@@ -155,7 +155,8 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       const events = await listEvents(app.world.db, emailId);
       return { state: body.last_event as string, events: events.map((event) => event.type) };
     },
-    async restart() {
+    async restart(change = {}) {
+      config = merge(config, change) as Config;
       await waitFor('stopped, to be started again', app.close(0));
       app = await start();
       api = createApi(app.http?.url ?? '');

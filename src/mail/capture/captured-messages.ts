@@ -194,7 +194,7 @@ async function loadRecords(store: Store, teamId: string, names: readonly string[
   const found = await Promise.all(names.slice(0, 10).map((name) => findDomainByName(store.db, teamId, name)));
   const domains = found.filter((domain) => domain !== undefined);
   const records = domains.map(async (domain) =>
-    expectedRecords(store, domain, await listDkimKeys(store.db, domain.id)),
+    expectedRecords(store, store.db, domain, await listDkimKeys(store.db, domain.id)),
   );
   return (await Promise.all(records)).flat();
 }

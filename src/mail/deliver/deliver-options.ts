@@ -1,5 +1,6 @@
 import { listSimulatorDomains, type Config, type RelaySettings } from '../../platform/config/index.ts';
 import type { World } from '../../platform/world.ts';
+import type { OwnHosts } from '../../tenancy/instance/index.ts';
 import { takesMailHere } from '../domains/index.ts';
 import { createSourceChoice, type DeliverOptions, type Egress, type RelayedBy } from './create-deliver.ts';
 import type { Deliver, Family, Login } from './delivery-job.ts';
@@ -12,7 +13,11 @@ import { RelayFault, type Relay, type RelayChoice } from './relay.ts';
 /** Returns how mail is delivered according to the configuration. */
 export function buildDeliverOptions(
   world: World,
-  { trustedCa, capture }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined },
+  {
+    trustedCa,
+    capture,
+    hosts,
+  }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined; hosts: OwnHosts },
 ): DeliverOptions {
   const { config, resolver, log, ownConnections } = world;
   const { delivery, domains, instance, network, regions } = config;
@@ -24,8 +29,10 @@ export function buildDeliverOptions(
     ownConnections,
     smtpPort: delivery.smtp_port,
     allowPrivate: [...network.mail_allow_private],
-    ownHostNames: [instance.host],
-    ownExchangers: [domains.return_path_mx, domains.receiving_mx].map((name) => name.replace('{host}', instance.host)),
+    ownHostNames: [...hosts.all],
+    ownExchangers: [domains.return_path_mx, domains.receiving_mx].flatMap((name) =>
+      hosts.all.map((host) => name.replace('{host}', host)),
+    ),
     takesMailFor: (domain) => takesMailFor(world, domain),
     simulatorDomains: listSimulatorDomains(config),
     ...(capture ? { capture } : {}),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Store } from '../../platform/store.ts';
 import { CLASSES, toRecordData, zoneEntry, type PlainRecord } from '../../protocol/dns/index.ts';
 import { openProof } from '../domain-claims/index.ts';
-import { isOwnedElsewhere, listRecords, findDomain, recordsOfAbsent } from '../domains/index.ts';
+import { isOwnedElsewhere, listedRecords, readCurrentRecords, findDomain, recordsOfAbsent } from '../domains/index.ts';
 import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
@@ -20,7 +20,7 @@ export async function readZone(ctx: Ctx, id: string): Promise<string> {
   const { db } = ctx.store;
   const domain = await findDomain(db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
-  const records = await listRecords(db, id);
+  const records = listedRecords(await readCurrentRecords(ctx.store, id));
   const lines = records.flatMap((record) => [
     `; ${record.record}${record.required === 1 ? '' : ', advised'}${KEYS[record.key_status ?? 'active'] ?? ''}`,
     zoneEntry({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: toRecordData(record) }),
@@ -66,7 +66,10 @@ export async function wantedRecords(
     const proof = await openProof(store, domain);
     return proof ? [{ ...proof, type: 'TXT', priority: null }] : [];
   }
-  const records = [...(await listRecords(store.db, domain.id)), ...(await recordsOfAbsent(store, domain))];
+  const records = [
+    ...listedRecords(await readCurrentRecords(store, domain.id)),
+    ...(await recordsOfAbsent(store, domain)),
+  ];
   return records.map(({ name, type, value, priority = null }) => ({ name, type, value, priority }));
 }
 

@@ -8,4 +8,5 @@ export { recheckClaims, verifyClaim } from './claims/check-claims.ts';
 export { configureDomainDns, publishConfigured } from './publish/publish.ts';
 export { missingProof, putProof, removeProof, type ProofRecord } from './publish/proof-records.ts';
 export { ProviderFault } from './publish/provider.ts';
+export { checkRecords } from './verify/check-records.ts';
 export { createDomain, getDomain, sweepDomains, updateDomain, verifyDomain } from './verify/verify-domain.ts';

@@ -18,7 +18,7 @@ import {
   type DomainChange,
 } from './domains.store.ts';
 import { isSameRecord, type DomainRow, type RecordRow } from './domain-rows.ts';
-import { keepKnownStatus, expectedRecords, findCheck, returnPathClash, type RecordCheck } from './domain-records.ts';
+import { rebuildRecords, expectedRecords, findCheck, returnPathClash, type RecordCheck } from './domain-records.ts';
 import { mustFitDns, type DomainPatch } from './register-domain.ts';
 import { presentDomainEvent, presentWithdrawal } from './present.ts';
 import { cachedUntilAfter, mustAllowEnforcing, mustAllowMode, withdrawnUntil } from './mta-sts.ts';
@@ -90,7 +90,7 @@ export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Prom
 /** Returns the records that a domain is about to require in addition. */
 export async function recordsAdded(store: Store, domain: DomainRow): Promise<RecordRow[]> {
   const stored = await recordsToCheck(store.db, domain.id);
-  const wanted = expectedRecords(store, domain, await listDkimKeys(store.db, domain.id));
+  const wanted = await expectedRecords(store, store.db, domain, await listDkimKeys(store.db, domain.id));
   const added = wanted.filter((record) => !stored.some((other) => isSameRecord(other, record)));
   mustFitDns(
     added.filter((record) => record.record === 'Tracking'),
@@ -204,9 +204,10 @@ async function applyChange(
   const now = store.clock.now();
   const domain: DomainRow = { ...locked, ...change, ...receivingAnew(locked, change, now) };
   const stored = await recordsToCheck(tx, domain.id);
-  const records = keepKnownStatus(expectedRecords(store, domain, await listDkimKeys(tx, domain.id)), stored);
+  const keys = await listDkimKeys(tx, domain.id);
+  const records = await rebuildRecords(store, tx, { domain, keys, stored });
   // Another request may have changed the domain meanwhile: results for another name do not count.
-  const judged = stateAfter(store, domain, records, (record) => findCheck(checks, record)?.verdict, now);
+  const judged = stateAfter(store, domain, records, (record) => findCheck(checks, record), now);
   // A check of some of its records is no check of the domain, so `checked_at` stays.
   const after: DomainRow = {
     ...judged.domain,

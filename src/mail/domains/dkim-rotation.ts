@@ -13,7 +13,7 @@ import {
   saveState,
   claimAsk,
 } from './domains.store.ts';
-import { newDkimKeys, RSA_BITS, keepKnownStatus, expectedRecords, type RsaBits } from './domain-records.ts';
+import { newDkimKeys, RSA_BITS, rebuildRecords, type RsaBits } from './domain-records.ts';
 import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
 import { presentDomain, presentDomainEvent } from './present.ts';
 import type { Executor } from '../../platform/db/index.ts';
@@ -49,7 +49,7 @@ export async function beginRotation(
     // Of two requests at the same moment, one starts the rotation and both return it.
     if (isUnderWay(keys) || incoming.length === 0) return { row, records: stored };
     await insertKeys(tx, incoming);
-    const wanted = keepKnownStatus(expectedRecords(store, row, [...keys, ...incoming]), stored);
+    const wanted = await rebuildRecords(store, tx, { domain: row, keys: [...keys, ...incoming], stored });
     // The domain of the development profile is verified without DNS, and so are its records.
     const isDecreed = store.config.delivery.capture;
     const records = isDecreed ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
@@ -128,7 +128,7 @@ async function replaceKeys(
   };
   row.status = deriveDomainStatus(row);
   const stored = await recordsToCheck(tx, domain.id);
-  const wanted = keepKnownStatus(expectedRecords(store, row, keys), stored);
+  const wanted = await rebuildRecords(store, tx, { domain: row, keys, stored });
   const records = staysVerified ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
   const old = await listDkimKeys(tx, domain.id);
   await deleteKeys(

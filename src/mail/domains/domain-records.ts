@@ -1,3 +1,4 @@
+import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import {
   isSameRecord,
@@ -8,11 +9,13 @@ import {
   type KeyStatus,
 } from './domain-rows.ts';
 import type { Config } from '../../platform/config/index.ts';
+import { readOwnHosts, type OwnHosts } from '../../tenancy/instance/index.ts';
 import { invalidFields, type Refusal } from '../../platform/refusal.ts';
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import { dkimPublicRecord } from '../../protocol/dkim/index.ts';
+import { recordsToCheck } from './domains.store.ts';
 import { stsRecords } from './mta-sts.ts';
 
 export const RSA_BITS = 2048;
@@ -74,7 +77,16 @@ const publishedKey = (store: Store, row: DkimKeyRow): string =>
  * Builds the records that a team publishes: its DKIM key, MX and SPF at the return path, to which bounces are sent, and
  * those of the features it has switched on. The main signing key comes first, records that are only recommended last.
  */
-export function expectedRecords(store: Store, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
+export async function expectedRecords(
+  store: Store,
+  db: Executor,
+  domain: DomainRow,
+  keys: readonly DkimKeyRow[],
+): Promise<RecordRow[]> {
+  return buildRecords(store, await readOwnHosts(store, db), domain, keys);
+}
+
+function buildRecords(store: Store, hosts: OwnHosts, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
   const isMain = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
   const records: WantedRecord[] = [
     ...keys.filter(isMain).map((key) => dkimRecord(store, domain, key)),
@@ -86,11 +98,12 @@ export function expectedRecords(store: Store, domain: DomainRow, keys: readonly 
       dkimRecord(store, domain, key),
     ),
     ...reportRecords(store.config, domain),
-    ...stsRecords(store, domain),
+    ...stsRecords(store, domain, hosts),
   ];
   return records.map((record, position) => ({
     priority: null,
     key_status: null,
+    named_host: null,
     ...record,
     domain_id: domain.id,
     position,
@@ -100,15 +113,57 @@ export function expectedRecords(store: Store, domain: DomainRow, keys: readonly 
 
 const BESIDE = ['active', 'incoming', 'retiring'] as const;
 
-/** Returns the wanted records with the known status of those that existed before. */
-export function keepKnownStatus(wanted: readonly RecordRow[], known: readonly RecordRow[]): RecordRow[] {
-  return wanted.map((record) => {
-    const before = known.find((other) => isSameRecord(other, record));
+/**
+ * Builds the records of a domain anew, with the known status of those that are stored. While a change of the host name
+ * is in its grace period, a record with the other name is the same record.
+ */
+export async function rebuildRecords(
+  store: Store,
+  tx: Executor,
+  { domain, keys, stored: known }: { domain: DomainRow; keys: readonly DkimKeyRow[]; stored: readonly RecordRow[] },
+): Promise<RecordRow[]> {
+  const hosts = await readOwnHosts(store, tx);
+  const current = known.map((record) => toPresentHost(store.config, hosts, record));
+  return buildRecords(store, hosts, domain, keys).map((record) => {
+    const before = current.find((other) => isSameRecord(other, record));
     if (!before) return record;
     // The need for a CAA record is found by a check, not computed.
     const required = record.record === 'TrackingCAA' ? before.required : record.required;
-    return { ...record, status: before.status, required };
+    return { ...record, status: before.status, required, named_host: before.named_host };
   });
+}
+
+/** Returns the stored records of a domain as they have to be published now, also right after a change of the host name. */
+export async function readCurrentRecords(
+  store: Pick<Store, 'config' | 'clock' | 'db'>,
+  domainId: string,
+): Promise<RecordRow[]> {
+  const hosts = await readOwnHosts(store, store.db);
+  return (await recordsToCheck(store.db, domainId)).map((record) => toPresentHost(store.config, hosts, record));
+}
+
+/** Puts the present host name into a record that was stored with the other one. */
+export function toPresentHost(config: Config, { other }: OwnHosts, record: RecordRow): RecordRow {
+  const value = valueWithHost(config, record, config.instance.host);
+  if (other === undefined || value === undefined || value === record.value) return record;
+  if (record.value !== valueWithHost(config, record, other)) return record;
+  return { ...record, value, named_host: record.status === 'verified' ? other : null };
+}
+
+/**
+ * Returns the value of a record if this host name were that of the installation; undefined for a record that does not
+ * depend on the name.
+ */
+export function valueWithHost(
+  { domains, tracking, mta_sts: sts }: Config,
+  { record, type }: { record: string; type: RecordRow['type'] },
+  host: string,
+): string | undefined {
+  const insert = (template: string): string => template.replaceAll('{host}', host);
+  if (record === 'SPF') return insert(type === 'MX' ? domains.return_path_mx : domains.spf);
+  if (record === 'Receiving') return insert(domains.receiving_mx);
+  if (record === 'Tracking') return insert(tracking.host).toLowerCase();
+  return record === 'MTA-STS' && type === 'CNAME' ? insert(sts.host).toLowerCase() : undefined;
 }
 
 function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): WantedRecord {
@@ -133,20 +188,24 @@ const returnPathName = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>):
 export const reportAddress = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>): string =>
   `reports@${returnPathName(domain)}`;
 
+/** Adds the value with the present host name. */
+const withHost = <Kind extends Pick<RecordRow, 'record' | 'type'>>(config: Config, kind: Kind) => ({
+  ...kind,
+  value: valueWithHost(config, kind, config.instance.host) ?? '',
+});
+
 function returnPathRecords({ config }: Store, domain: DomainRow): WantedRecord[] {
   const name = returnPathName(domain);
-  const { return_path_mx: mx, mx_priority: priority, spf } = config.domains;
-  const { host } = config.instance;
+  const { mx_priority: priority } = config.domains;
   return [
-    { record: 'SPF', name, type: 'MX', value: mx.replaceAll('{host}', host), priority, required: 1 },
-    { record: 'SPF', name, type: 'TXT', value: spf.replaceAll('{host}', host), required: 1 },
+    { ...withHost(config, { record: 'SPF', type: 'MX' }), name, priority, required: 1 },
+    { ...withHost(config, { record: 'SPF', type: 'TXT' }), name, required: 1 },
   ];
 }
 
 function receivingRecord({ config }: Store, domain: DomainRow): WantedRecord {
-  const { receiving_mx: mx, mx_priority: priority } = config.domains;
-  const value = mx.replaceAll('{host}', config.instance.host);
-  return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };
+  const { mx_priority: priority } = config.domains;
+  return { ...withHost(config, { record: 'Receiving', type: 'MX' }), name: domain.name, priority, required: 1 };
 }
 
 /**
@@ -181,6 +240,8 @@ export interface RecordCheck {
   diagnosis: string | null;
   /** Null if DNS was not queried for this. */
   found: Found | null;
+  /** The other host name of a change of the host, if the record is right but contains that one. */
+  namedHost?: string;
 }
 
 /** Returns undefined for a record that was not checked. */
@@ -193,9 +254,8 @@ export const findCheck = (checks: readonly RecordCheck[], record: RecordRow): Re
  */
 function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   if (!domain.open_tracking && !domain.click_tracking) return [];
-  const value = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
   const name = `${domain.tracking_subdomain}.${domain.name}`;
-  return [{ record: 'Tracking', name, type: 'CNAME', value, required: 0 }];
+  return [{ ...withHost(config, { record: 'Tracking', type: 'CNAME' }), name, required: 0 }];
 }
 
 /** Permission for an authority to certify the tracking host and the host of the MTA-STS policy. */

@@ -75,6 +75,8 @@ export interface RecordRow {
   required: number;
   /** DKIM records only. */
   key_status: KeyStatus | null;
+  /** The other host name of a change of the host, if the record in DNS contains that one; null otherwise. */
+  named_host: string | null;
 }
 
 /** A record before it has a position and a status. */

@@ -71,6 +71,7 @@ const RECORD_COLUMNS = [
   'status',
   'required',
   'key_status',
+  'named_host',
 ] as const;
 
 async function insertRecords(tx: Executor, records: readonly RecordRow[]): Promise<void> {
@@ -94,8 +95,28 @@ export async function listRecords(db: Executor, domainId: string): Promise<Recor
   return listedRecords(await recordsToCheck(db, domainId));
 }
 
+export interface TeamRecordRow extends RecordRow {
+  team_id: string;
+  team: string;
+  domain: string;
+}
+
+/** Lists the records of all owned domains that may contain the host name, by team and domain. */
+export const recordsWithHost = (db: Executor): Promise<TeamRecordRow[]> =>
+  db.all<TeamRecordRow>(
+    `select r.*, d.team_id, t.slug as team, d.name as domain from domain_records r
+      join domains d on d.id = r.domain_id join teams t on t.id = d.team_id
+      where d.held_at is not null and (r.record in ('SPF', 'Receiving', 'Tracking')
+        or (r.record = 'MTA-STS' and r.type = 'CNAME'))
+      order by t.slug, d.name, r.position`,
+    [],
+  );
+
 export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
   records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
+
+/** Columns that hold what is known of a record, and do not identify it. */
+const KNOWN_COLUMNS = ['status', 'required', 'key_status', 'named_host'] as const;
 
 /** Replaces the stored records by these; unchanged ones are not written. */
 export async function saveRecords(
@@ -109,12 +130,13 @@ export async function saveRecords(
     await tx.run('delete from domain_records where domain_id = ?', [domainId]);
     return insertRecords(tx, after);
   }
-  for (const [i, { status, required, key_status: keyStatus, position }] of after.entries()) {
+  for (const [i, record] of after.entries()) {
     const old = before[i];
-    if (old?.status === status && old.required === required && old.key_status === keyStatus) continue;
-    const sql =
-      'update domain_records set status = ?, required = ?, key_status = ? where domain_id = ? and position = ?';
-    await tx.run(sql, [status, required, keyStatus, domainId, position]);
+    if (KNOWN_COLUMNS.every((column) => old?.[column] === record[column])) continue;
+    const sets = KNOWN_COLUMNS.map((column) => `${column} = ?`).join(', ');
+    const values = KNOWN_COLUMNS.map((column) => record[column]);
+    const sql = `update domain_records set ${sets} where domain_id = ? and position = ?`;
+    await tx.run(sql, [...values, domainId, record.position]);
   }
 }
 

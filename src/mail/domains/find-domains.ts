@@ -1,5 +1,6 @@
 import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
+import { readOwnHosts } from '../../tenancy/instance/index.ts';
 import { maySend } from './domain-state.ts';
 import { createVerifiedDomain } from './register-domain.ts';
 import type { DomainRow } from './domain-rows.ts';
@@ -59,9 +60,10 @@ export async function listDomains(ctx: Ctx, page: Page) {
  * of a domain.
  */
 export async function takesMailHere(
-  { config, db }: { config: Store['config']; db: Executor },
+  store: Pick<Store, 'config' | 'clock'> & { db: Executor },
   name: string,
 ): Promise<boolean> {
-  if (name === config.instance.host.toLowerCase()) return true;
+  const { db } = store;
+  if ((await readOwnHosts(store, db)).all.includes(name)) return true;
   return (await receivingDomain(db, name)) !== undefined || (await returnPathOwner(db, name)) !== undefined;
 }

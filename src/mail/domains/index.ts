@@ -22,9 +22,12 @@ export {
   openDkimKey,
   SEALED_DKIM_KEYS,
   expectedRecords,
+  readCurrentRecords,
+  valueWithHost,
   reportAddress,
 } from './domain-records.ts';
 export { regenerateDkim, beginRotation, isRotationDue, rotateDkim, mustWaitItsTurn } from './dkim-rotation.ts';
+export { listHostRecords, type HostRecord } from './host-records.ts';
 export { nameTaken, saveChecks } from './save-checks.ts';
 export { isDnsAsked, isVerifiedWithoutDns, maySend, recordStatusAfter } from './domain-state.ts';
 export {
@@ -51,6 +54,7 @@ export {
   type TrackingOwner,
   findOwner,
   lockOwner,
+  listedRecords,
   listRecords,
   recordsToCheck,
 } from './domains.store.ts';

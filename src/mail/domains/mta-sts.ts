@@ -1,6 +1,7 @@
 import type { Config } from '../../platform/config/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
+import { readOwnHosts, type OwnHosts } from '../../tenancy/instance/index.ts';
 import { stsPolicyId, writeStsPolicy, type StsMode } from '../../protocol/mta-sts.ts';
 import type { DomainRow, RecordRow, WantedRecord } from './domain-rows.ts';
 import { findServedName, withdrawalOfAbsent } from './mta-sts.store.ts';
@@ -20,13 +21,14 @@ function maxAgeSeconds({ mta_sts: sts }: Config, mode: StsMode): number {
   return mode === 'testing' ? sts.testing_max_age : sts.enforce_max_age;
 }
 
-/** Returns the only mail server that policies name. */
-export const policyMx = ({ domains, instance }: Config): string =>
-  domains.receiving_mx.replaceAll('{host}', instance.host).toLowerCase();
+/** Returns the names of the only mail server: both during the grace period of a change of the host name. */
+export const policyMx = ({ domains }: Config, { all }: OwnHosts): string[] => [
+  ...new Set(all.map((host) => domains.receiving_mx.replaceAll('{host}', host).toLowerCase())),
+];
 
 /** Writes the policy of every domain with this mode: all are received by the same server. */
-function policyText(config: Config, mode: StsMode): string {
-  const mx = mode === 'none' ? [] : [policyMx(config)];
+function policyText(config: Config, mode: StsMode, hosts: OwnHosts): string {
+  const mx = mode === 'none' ? [] : policyMx(config, hosts);
   return writeStsPolicy({ mode, maxAgeSeconds: maxAgeSeconds(config, mode), mx });
 }
 
@@ -42,13 +44,21 @@ export const withdrawnUntil = (
  * Builds the records of MTA-STS: the policy host, and the id of the policy, which changes with it. They are wanted until
  * a withdrawal has ended, because senders that know an earlier policy look for a newer one there.
  */
-export function stsRecords({ config, clock }: Pick<Store, 'config' | 'clock'>, domain: StsDomain): WantedRecord[] {
-  if (domain.mta_sts !== 'off') return recordsFor(config, domain.name, domain.mta_sts);
-  return withdrawnUntil(domain, clock.now()) === undefined ? [] : recordsFor(config, domain.name, 'none');
+export function stsRecords(
+  { config, clock }: Pick<Store, 'config' | 'clock'>,
+  domain: StsDomain,
+  hosts: OwnHosts,
+): WantedRecord[] {
+  if (domain.mta_sts !== 'off') return recordsFor(config, { name: domain.name, mode: domain.mta_sts, hosts });
+  const isOver = withdrawnUntil(domain, clock.now()) === undefined;
+  return isOver ? [] : recordsFor(config, { name: domain.name, mode: 'none', hosts });
 }
 
-function recordsFor(config: Config, name: string, mode: StsMode): WantedRecord[] {
-  const id = stsPolicyId(policyText(config, mode));
+function recordsFor(
+  config: Config,
+  { name, mode, hosts }: { name: string; mode: StsMode; hosts: OwnHosts },
+): WantedRecord[] {
+  const id = stsPolicyId(policyText(config, mode, hosts));
   return [
     { record: 'MTA-STS', name: `${LABEL}.${name}`, type: 'CNAME', value: policyHostTarget(config), required: 0 },
     { record: 'MTA-STS', name: `_mta-sts.${name}`, type: 'TXT', value: `v=STSv1; id=${id}`, required: 0 },
@@ -57,22 +67,26 @@ function recordsFor(config: Config, name: string, mode: StsMode): WantedRecord[]
 
 /** Returns the records that a removed domain still needs, until its policy is withdrawn. */
 export async function recordsOfAbsent(
-  { config, clock, db }: Store,
+  store: Store,
   domain: Pick<DomainRow, 'name' | 'team_id'>,
 ): Promise<WantedRecord[]> {
+  const { config, clock, db } = store;
   const until = await withdrawalOfAbsent(db, domain, clock.now());
-  return until === undefined ? [] : recordsFor(config, domain.name, 'none');
+  if (until === undefined) return [];
+  return recordsFor(config, { name: domain.name, mode: 'none', hosts: await readOwnHosts(store, db) });
 }
 
 /** Returns the policy that is served at a host; undefined for a host that is not, or not any more, a policy host. */
 export async function findServedPolicy(
-  { config, clock, db }: Pick<Store, 'config' | 'clock' | 'db'>,
+  store: Pick<Store, 'config' | 'clock' | 'db'>,
   host: string,
 ): Promise<string | undefined> {
+  const { config, clock, db } = store;
   if (!host.startsWith(`${LABEL}.`)) return undefined;
   const { mode, status, cached_until: until } = await findServedName(db, host.slice(LABEL.length + 1));
-  if (mode !== null && mode !== 'off') return status === 'verified' ? policyText(config, mode) : undefined;
-  return until !== null && until > clock.now() ? policyText(config, 'none') : undefined;
+  const hosts = await readOwnHosts(store, db);
+  if (mode !== null && mode !== 'off') return status === 'verified' ? policyText(config, mode, hosts) : undefined;
+  return until !== null && until > clock.now() ? policyText(config, 'none', hosts) : undefined;
 }
 
 /**

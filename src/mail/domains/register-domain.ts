@@ -170,7 +170,7 @@ export async function composeDomain(
     sts_cached_until: null,
   };
   const keys = await newDkimKeys(store, id);
-  return { row, records: expectedRecords(store, row, keys), keys };
+  return { row, records: await expectedRecords(store, store.db, row, keys), keys };
 }
 
 /** Writes a composed domain and its event; the caller has checked that the team may have it. */

@@ -25,7 +25,7 @@ import {
   nextState,
   deriveDomainStatus,
 } from './domain-state.ts';
-import { keepKnownStatus, expectedRecords, findCheck, type RecordCheck } from './domain-records.ts';
+import { rebuildRecords, findCheck, type RecordCheck } from './domain-records.ts';
 import { presentDomainEvent } from './present.ts';
 import { turnKeys, type TurnedKeys } from './dkim-rotation.ts';
 
@@ -59,7 +59,7 @@ async function decide(
   const domain = await lockDomain(tx, asked.team_id, asked.id);
   if (!domain) return undefined;
   const stored = await recordsToCheck(tx, domain.id);
-  const findVerdict = (record: RecordRow): Verdict | undefined => findCheck(checks, record)?.verdict;
+  const find = (record: RecordRow): RecordCheck | undefined => findCheck(checks, record);
   const turned = turnKeys(
     await listDkimKeys(tx, domain.id),
     (key) =>
@@ -67,12 +67,12 @@ async function decide(
         (record) =>
           record.record === 'DKIM' &&
           record.name === `${key.selector}._domainkey.${domain.name}` &&
-          findVerdict(record) === 'right',
+          find(record)?.verdict === 'right',
       ),
     { now, retireMs: store.config.domains.retire_days * DAY_MS },
   );
-  const records = keepKnownStatus(expectedRecords(store, domain, turned.keys), stored);
-  const after = stateAfter(store, domain, records, findVerdict, now);
+  const records = await rebuildRecords(store, tx, { domain, keys: turned.keys, stored });
+  const after = stateAfter(store, domain, records, find, now);
   await saveTurn(tx, turned, now);
   await saveState(tx, after.domain);
   await saveRecords(tx, domain.id, stored, after.records);
@@ -99,12 +99,12 @@ export function stateAfter(
   store: Store,
   domain: DomainRow,
   records: readonly RecordRow[],
-  findVerdict: (record: RecordRow) => Verdict | undefined,
+  find: (record: RecordRow) => RecordCheck | undefined,
   now: number,
 ): { domain: DomainRow; records: RecordRow[] } {
   const patience = { graceMs: store.config.domains.grace_hours * HOUR_MS };
   const verdicts = (isFor: (record: RecordRow) => boolean): Verdict[] =>
-    records.filter(isFor).map((record) => findVerdict(record) ?? 'unknown');
+    records.filter(isFor).map((record) => find(record)?.verdict ?? 'unknown');
   // A domain without a key of its own, such as one that changed hands, cannot have a correct record.
   const isSigned = records.some((record) => record.record === 'DKIM' && isForSending(record));
   const forSending: Verdict[] = isSigned ? verdicts(isForSending) : ['absent'];
@@ -127,15 +127,22 @@ export function stateAfter(
     receiving_lost_at: lostAtAfter(readReceivingState(domain), receiving, domain.receiving_lost_at, now),
   };
   after.status = deriveDomainStatus(after);
-  return { domain: after, records: records.map((record) => recordAfter(after, record, findVerdict(record))) };
+  return { domain: after, records: records.map((record) => recordAfter(after, record, find(record))) };
 }
 
-function recordAfter(domain: DomainRow, record: RecordRow, verdict: Verdict | undefined): RecordRow {
-  if (verdict === undefined) return record;
+function recordAfter(domain: DomainRow, record: RecordRow, check: RecordCheck | undefined): RecordRow {
+  if (check === undefined) return record;
+  const { verdict } = check;
   const isForbidden = record.record === 'TrackingCAA' && (verdict === 'absent' || verdict === 'wrong');
   // Once needed, the record stays required: without it, it would be needed again.
   const required = isForbidden ? 1 : record.required;
-  return { ...record, required, status: recordStatusAfter(domain, { ...record, required }, verdict) };
+  const named = verdict === 'unknown' ? record.named_host : (check.namedHost ?? null);
+  return {
+    ...record,
+    required,
+    named_host: named,
+    status: recordStatusAfter(domain, { ...record, required }, verdict),
+  };
 }
 
 async function saveTurn(tx: Executor, { activated, retired, dropped }: TurnedKeys, now: number): Promise<void> {

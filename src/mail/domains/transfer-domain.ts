@@ -2,7 +2,7 @@ import { recordEvents } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import { composeDomain, mustFitDns, type MadeDomain, type NewDomain } from './register-domain.ts';
-import { newDkimKeys, keepKnownStatus, expectedRecords, returnPathClash } from './domain-records.ts';
+import { newDkimKeys, rebuildRecords, returnPathClash } from './domain-records.ts';
 import {
   deleteKeys,
   insertKeys,
@@ -76,7 +76,7 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
   const before = await recordsToCheck(tx, owner.id);
   const cachedUntil = cachedUntilAfter(store, owner, before);
   if (cachedUntil !== null) await saveWithdrawal(tx, owner.name, cachedUntil);
-  const records = keepKnownStatus(expectedRecords(store, after, off.keys), before);
+  const records = await rebuildRecords(store, tx, { domain: after, keys: off.keys, stored: before });
   const keys = await listDkimKeys(tx, owner.id);
   await deleteKeys(
     tx,
@@ -105,7 +105,8 @@ export async function takeName(store: Store, tx: Executor, domain: DomainRow): P
   const stored = await recordsToCheck(tx, domain.id);
   // The owner before may have left a policy to withdraw.
   const current = (await lockDomain(tx, domain.team_id, domain.id)) ?? after;
-  const records = keepKnownStatus(expectedRecords(store, current, await listDkimKeys(tx, domain.id)), stored);
+  const keys = await listDkimKeys(tx, domain.id);
+  const records = await rebuildRecords(store, tx, { domain: current, keys, stored });
   await saveRecords(tx, domain.id, stored, records);
   if (after.status === domain.status && records.length === stored.length) return;
   const data = presentDomainEvent(after, records);

@@ -135,7 +135,7 @@ export async function updateInboundRule({ store, teamId }: Ctx, id: string, inpu
     if (!row) throw notFound('Inbound rule');
     const { action = row.action } = input;
     const stays = action === 'forward' && row.action === 'forward' ? readStoredTargets(row) : undefined;
-    const targets = await readTargets({ config: store.config, db: tx }, action, input.forward_to ?? stays);
+    const targets = await readTargets({ ...store, db: tx }, action, input.forward_to ?? stays);
     await updateRuleRow(tx, { id, action, forward_to: JSON.stringify(targets) });
   });
   return { object: 'inbound_rule' as const, id };

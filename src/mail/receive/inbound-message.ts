@@ -6,6 +6,7 @@ import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from
 import { reverseSrs } from '../../protocol/srs.ts';
 import type { ReportedDomain } from '../domain-reports/index.ts';
 import { receivingDomain, reportAddress, returnPathOwner, sendingNames } from '../domains/index.ts';
+import { readOwnHosts } from '../../tenancy/instance/index.ts';
 import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
 import { ruleFor, listRules, readStoredTargets, type InboundRuleRow } from '../inbound-rules/index.ts';
@@ -85,13 +86,17 @@ export async function routeRecipient(world: World, given: string): Promise<Route
   const parsed = parseAddress(await standIn(world, given), { allowSingleLabel: true });
   if (!parsed.ok) return { kind: 'none', because: 'malformed' };
   const { address, local, domain } = parsed.mailbox;
-  if (reportAddresses(world).has(address.toLowerCase())) return { kind: 'reports' };
+  if (isReportAddress(world, address, world.config.instance.host)) return { kind: 'reports' };
   const returned = await returnRoute(world, local, domain);
   if (returned) return returned;
   const rewritten = await rewrittenRoute(world, parsed.mailbox);
   if (rewritten) return rewritten;
   const owner = await receivingDomain(world.db, domain);
-  if (!owner) return (await domainReportRoute(world, parsed.mailbox)) ?? { kind: 'none', because: 'elsewhere' };
+  if (!owner) {
+    const { other } = await readOwnHosts(world, world.db);
+    if (other !== undefined && isReportAddress(world, address, other)) return { kind: 'reports' };
+    return (await domainReportRoute(world, parsed.mailbox)) ?? { kind: 'none', because: 'elsewhere' };
+  }
   const isClosed = (await suspendedAmong(world.db, [owner.team_id])).length > 0;
   return isClosed ? { kind: 'none', because: 'closed' } : { kind: 'team', teamId: owner.team_id, address };
 }
@@ -103,16 +108,14 @@ async function standIn(world: World, given: string): Promise<string> {
   const { host } = world.config.instance;
   const isOurs =
     domain === undefined ||
-    domain.toLowerCase() === host ||
+    (await readOwnHosts(world, world.db)).all.includes(domain.toLowerCase()) ||
     (await returnPathOwner(world.db, domain.toLowerCase())) !== undefined;
   return isOurs ? world.config.receiving.postmaster.replaceAll('{host}', host) : given;
 }
 
-const reportAddresses = ({ config }: World): Set<string> =>
-  new Set(
-    config.receiving.report_addresses.map((address) =>
-      address.replaceAll('{host}', config.instance.host).toLowerCase(),
-    ),
+const isReportAddress = ({ config }: World, address: string, host: string): boolean =>
+  config.receiving.report_addresses.some(
+    (one) => one.replaceAll('{host}', host).toLowerCase() === address.toLowerCase(),
   );
 
 /**

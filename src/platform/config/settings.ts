@@ -65,6 +65,7 @@ const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.incl
 const sections = {
   instance: {
     host: network.hostName,
+    host_grace_days: integer({ min: 1, max: 365, unit: 'days' }),
     env: text('a word of 1 to 32 lower-case letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
   },
   http: {

@@ -4,7 +4,7 @@
  * DNS, it ends soon, never throws, and quotes only short and harmless text. It sends no queries itself.
  */
 export { diagnose, furtherQuestions, parents } from './diagnose.ts';
-export { compareAnswer, permitsIssuer } from './compare-records.ts';
+export { compareAnswer, parseMx, permitsIssuer } from './compare-records.ts';
 export { countSpfLookups, isSpf } from './spf-rules.ts';
 export {
   shown,

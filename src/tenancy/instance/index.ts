@@ -25,6 +25,14 @@ export {
   sealAnew,
   type SealedAnew,
 } from './installation.ts';
+export {
+  beginHostChange,
+  finishHostChange,
+  readHostChange,
+  readOwnHosts,
+  type HostChange,
+  type OwnHosts,
+} from './host-change.ts';
 export { tryCommit } from './try-commit.ts';
 export { isAway, settleHere, createCopyCheck, isUnconfirmedCopy, keptByCopies } from './restored-copy.ts';
 export {

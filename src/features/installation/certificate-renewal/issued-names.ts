@@ -5,6 +5,7 @@ import { ACME_TLS, alpnCertificate } from '../../../protocol/acme/index.ts';
 import { asksForCertificates, hostNames, readShown, type ShownCertificate } from '../certificates/certificates.ts';
 import { challengeByName, challengeByToken, issuedVersions } from '../certificates/certificates.store.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
+import { readOwnHosts } from '../../../tenancy/instance/index.ts';
 
 /** Issued certificates that this process presents. */
 export interface Issued {
@@ -31,7 +32,7 @@ interface Known {
 export function createIssued(world: World): Issued {
   const { clock, config, db, log } = world;
   const listeners = new Set<() => void>();
-  const own = hostNames(config)[0];
+  const own = hostNames(config).slice(0, 1);
   let names = new Map<string, Known>();
   let current: (Known & { shown: ShownCertificate }) | undefined;
   const contexts = new BoundedMap<string, { version: number; context: Promise<ShownContext | undefined> }>(
@@ -44,7 +45,12 @@ export function createIssued(world: World): Issued {
     try {
       const rows = await issuedVersions(db);
       names = new Map(rows.flatMap((row) => row.names.split(' ').map((name) => [name, row] as const)));
-      const known = own === undefined ? undefined : names.get(own);
+      // Right after a change of the host name, the certificate of the other name is used until there is a new one.
+      const { all } = await readOwnHosts(world, db);
+      const known = own
+        .concat(all)
+        .map((name) => names.get(name))
+        .find((row) => row !== undefined);
       if (!known || (current?.id === known.id && current.version === known.version)) return;
       const shown = await readShown(world, known.id);
       if (!shown) return;

@@ -14,8 +14,8 @@ import {
   renewSooner,
   type CertificateRow,
 } from '../certificates/certificates.store.ts';
-import { policyHostTarget } from '../../../mail/domains/index.ts';
-import { createSendSwitch } from '../../../tenancy/instance/index.ts';
+import { valueWithHost } from '../../../mail/domains/index.ts';
+import { createSendSwitch, readOwnHosts } from '../../../tenancy/instance/index.ts';
 import { forgetAccount, openAccount, createAuthority, type Account, type Authority } from './certificate-authority.ts';
 import {
   removeProofs,
@@ -172,14 +172,14 @@ const backOff = ({ random }: World, failures: number): number =>
   Math.round(Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 20)) * (1 + random() / 4));
 
 /** Throws if a name of a customer, such as a tracking host, no longer points here; it is then not ordered. */
-async function mustLeadHere({ config, resolver }: World, { kind, name }: CertificateRow): Promise<void> {
+async function mustLeadHere(world: World, { kind, name }: CertificateRow): Promise<void> {
   if (kind === 'host') return;
-  const wanted =
-    kind === 'mta_sts'
-      ? policyHostTarget(config)
-      : config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
+  const { config, resolver } = world;
+  const record = kind === 'mta_sts' ? ('MTA-STS' as const) : ('Tracking' as const);
+  const { all } = await readOwnHosts(world, world.db);
+  const wanted = [config.instance.host, ...all].map((host) => valueWithHost(config, { record, type: 'CNAME' }, host));
   const answer = await resolver.cname(name);
   if (answer.kind === 'failed') throw new AcmeFault(`where ${name} leads could not be looked up: ${answer.reason}`);
-  if (answer.kind !== 'found' || !answer.records.includes(wanted))
-    throw new AcmeFault(`${name} does not lead to ${wanted} any more; nothing is asked for`);
+  if (answer.kind !== 'found' || !answer.records.some((target) => wanted.includes(target)))
+    throw new AcmeFault(`${name} does not lead to ${wanted[0]} any more; nothing is asked for`);
 }

@@ -5,6 +5,7 @@ import * as store from './certificates.store.ts';
 import { allCertificates, makeDue, certificateById, type CertificateRow } from './certificates.store.ts';
 import type { Config } from '../../../platform/config/index.ts';
 import { policyHosts, trackingHosts } from '../../../mail/domains/index.ts';
+import { readOwnHosts } from '../../../tenancy/instance/index.ts';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Secrets, SealedColumn } from '../../../platform/secrets/index.ts';
 
@@ -138,7 +139,8 @@ const isName = (host: string): boolean => host.includes('.') && !/^[\d.]+$|:/.te
 export async function keepWanted(ctx: Store): Promise<void> {
   const { clock, config, db, ids } = ctx;
   const now = clock.now();
-  const own = hostNames(config);
+  const { all } = await readOwnHosts(ctx, db);
+  const own = [...new Set([...hostNames(config), ...all])];
   const wanted: Wanted[] = [{ name: own[0] ?? '', kind: 'host', names: own.toSorted() }];
   if (config.acme.tracking_hosts) {
     const pointed = [

@@ -54,6 +54,14 @@ export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTr
     toValues(whose),
   );
 
+/** Lists domains whose records in DNS contain the other host name of a change of the host. The condition matches the index. */
+export const domainsNamingOtherHost = (db: Executor, whose: Whose): Promise<{ name: string }[]> =>
+  db.all(
+    `select name from domains where held_at is not null ${ofTeam(whose)} and exists (select 1 from domain_records r
+        where r.domain_id = domains.id and r.named_host is not null) limit ${COUNTED_MAX}`,
+    toValues(whose),
+  );
+
 /** Reads the names of domains by their ids. */
 export async function readDomainNames(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
   const among = uuidsIn(db.dialect, 'id', ids);

@@ -1,13 +1,14 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
-import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
+import { createSendSwitch, readHostChange, readOwnHosts, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { declaredFor, withoutLost } from '../../audience/index.ts';
 import { COUNTED_MAX, buildFinding, type Finding } from '../../../platform/finding.ts';
 import {
   broadcastsDue,
   broadcastsToFilters,
   domainsInTrouble,
+  domainsNamingOtherHost,
   emailsOfTeam,
   failedBroadcasts,
   heldBroadcasts,
@@ -59,6 +60,7 @@ const WEBHOOK_FAILING_MS = 60_000;
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
   return [
     ...(await ofDomains(store, teamId)),
+    ...(await findFormerHosts(store, teamId)),
     ...(await ssoFindings(store, teamId)),
     ...(await ofWebhooks(store, teamId)),
     ...(await ofHolds(store, teamId)),
@@ -90,6 +92,26 @@ async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Fin
       advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
     })),
   ];
+}
+
+/** Reports records with the other host name while a change of the host name is in its grace period. */
+async function findFormerHosts(store: Store, teamId: string | undefined): Promise<Finding[]> {
+  const change = await readHostChange(store.db);
+  const { host, other, endsAt } = await readOwnHosts(store, store.db);
+  if (change === undefined || other === undefined) return [];
+  const rows = await domainsNamingOtherHost(store.db, { teamId });
+  const until = isoTime(endsAt).slice(0, 10);
+  return together(
+    'former_host_named',
+    rows.map(({ name }) => ({ name, since: change.changedAt })),
+    (name) => ({
+      summary: `DNS records of the domain ${name} contain ${other}, which counts until ${until}; they should contain ${host}.`,
+      advice: { words: 'See the records, and publish them with the new name', command: `rasket domains get ${name}` },
+    }),
+    (count) => ({
+      summary: `DNS records of ${count} domains contain ${other}, which counts until ${until}; they should contain ${host}.`,
+    }),
+  );
 }
 
 /** Returns since when the domain is lost, considering only the functions that the team has enabled. */

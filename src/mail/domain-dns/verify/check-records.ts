@@ -1,19 +1,23 @@
-import { stopwatch } from '../../../platform/clock.ts';
+import { isoTime, stopwatch } from '../../../platform/clock.ts';
 import type { Lookup } from '../../../platform/resolver/index.ts';
 import type { World } from '../../../platform/world.ts';
+import { readOwnHosts, type OwnHosts } from '../../../tenancy/instance/index.ts';
 import {
   countSpfLookups,
   isSpf,
   compareAnswer,
   parents,
+  parseMx,
   permitsIssuer,
   type Answer,
+  type Comparison,
   type SpfCost,
   type Wanted,
 } from '../../../protocol/dns-diagnosis/index.ts';
 import {
   isDnsAsked,
   isVerifiedWithoutDns,
+  valueWithHost,
   type DomainRow,
   type RecordCheck,
   type RecordRow,
@@ -47,18 +51,64 @@ export async function checkRecords(
   const patience = AbortSignal.timeout(isExplained ? Math.ceil(budgetMs / 2) : world.config.dns.look_ms);
   const elapsedMs = stopwatch();
   const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => inTime(answer, patience);
+  const hosts = await readOwnHosts(world, world.db);
   const judged = await Promise.all(
-    records.map((record) =>
-      checkRecord(world, { ...toWanted(record), domain: domain.name }, records, options, hurried),
-    ),
+    records.map(async (record) => {
+      const wanted = { ...toWanted(record), domain: domain.name };
+      return acceptOtherHost(world, hosts, await checkRecord(world, wanted, records, options, hurried));
+    }),
   );
   const explained = isExplained ? await explainRecords(world, domain.id, judged, budgetMs - elapsedMs()) : undefined;
-  return records.map((record, i) => ({
-    record,
-    verdict: judged[i]?.judgement.verdict ?? 'unknown',
-    diagnosis: explained?.[i]?.diagnosis ?? null,
-    found: explained?.[i]?.found ?? null,
-  }));
+  return records.map((record, i) => {
+    const namedHost = judged[i]?.namedHost;
+    const advice = namedHost === undefined ? null : adviseNewHost(record, namedHost, hosts);
+    return {
+      record,
+      verdict: judged[i]?.judgement.verdict ?? 'unknown',
+      diagnosis: explained ? (advice ?? explained[i]?.diagnosis ?? null) : null,
+      found: explained?.[i]?.found ?? null,
+      ...(namedHost === undefined ? {} : { namedHost }),
+    };
+  });
+}
+
+interface HostedRecord extends CheckedRecord {
+  /** The other host name of a change of the host, if the record in DNS contains it. */
+  namedHost?: string;
+}
+
+/** Accepts a record with the other host name during the grace period of a change of the name. */
+function acceptOtherHost({ config }: World, { other }: OwnHosts, checked: CheckedRecord): HostedRecord {
+  const { wanted, answer, spf } = checked;
+  if (
+    other === undefined ||
+    answer.kind !== 'found' ||
+    wanted.value !== valueWithHost(config, wanted, config.instance.host)
+  )
+    return checked;
+  const otherValue = valueWithHost(config, wanted, other);
+  if (otherValue === undefined || otherValue === wanted.value) return checked;
+  const compareWith = (value: string, without: string): Comparison =>
+    compareAnswer({ ...wanted, value }, withoutMx(wanted, answer, without), { spf });
+  const judgement = compareWith(wanted.value, otherValue);
+  if (judgement.verdict === 'right') {
+    const hasBoth = wanted.type === 'MX' && compareWith(otherValue, wanted.value).verdict === 'right';
+    return { ...checked, judgement, ...(hasBoth ? { namedHost: other } : {}) };
+  }
+  if (compareWith(otherValue, wanted.value).verdict !== 'right') return checked;
+  return { ...checked, judgement: { verdict: 'right', sentence: null }, namedHost: other };
+}
+
+/** Leaves out one host of an MX answer: whichever of our two names comes first, mail arrives here. */
+function withoutMx({ type }: Wanted, answer: Answer, host: string): Answer {
+  if (type !== 'MX' || answer.kind !== 'found') return answer;
+  return { ...answer, records: answer.records.filter((record) => parseMx(record).host !== host.toLowerCase()) };
+}
+
+function adviseNewHost({ type, name, value, priority }: RecordRow, named: string, { endsAt }: OwnHosts): string {
+  const until = isoTime(endsAt).slice(0, 10);
+  const wanted = priority === null ? value : `${priority} ${value}`;
+  return `The ${type} record at ${name} contains ${named}, the other host name of this server, which counts until ${until}; publish ${wanted} in its place before then.`;
 }
 
 const toWanted = ({ record, name, type, value, priority }: RecordRow) => ({ record, name, type, value, priority });

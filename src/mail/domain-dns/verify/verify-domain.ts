@@ -11,7 +11,6 @@ import {
   domainsToSweep,
   isRotationDue,
   noteChecked,
-  recordsToCheck,
   saveChecks,
   isDnsAsked,
   mustBeAddable,
@@ -24,7 +23,8 @@ import {
   withdrawnUntil,
   forgetWithdrawals,
   recordStatusAfter,
-  listRecords,
+  listedRecords,
+  readCurrentRecords,
   changeDomain,
   planChange,
   recordsAdded,
@@ -136,7 +136,7 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   const { store: world } = ctx;
   const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
-  const records = await listRecords(world.db, id);
+  const records = listedRecords(await readCurrentRecords(world, id));
   // A look-up before anything is published makes resolvers cache that it does not exist: the first look-up is that of
   // verify.
   if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
@@ -198,6 +198,6 @@ export async function verifyDomain(ctx: Ctx<World>, id: string): Promise<{ objec
 
 /** Queries DNS for all records of a domain and saves the resulting state; undefined if the domain is gone. */
 export async function checkDomain(world: World, domain: DomainRow): Promise<DomainStatus | undefined> {
-  const records = await recordsToCheck(world.db, domain.id);
+  const records = await readCurrentRecords(world, domain.id);
   return saveChecks(world, domain, await checkRecords(world, domain, records, { cache: false }));
 }

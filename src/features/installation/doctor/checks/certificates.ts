@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { countEnforcing, policyMx } from '../../../../mail/domains/index.ts';
+import { readOwnHosts } from '../../../../tenancy/instance/index.ts';
 import { buildFinding, type Finding } from '../../../../platform/finding.ts';
 import { listed, nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 import { caaIdentities } from '../../../../protocol/acme/index.ts';
@@ -41,10 +42,12 @@ export const checkCertificates: Check = async ({ world, self }) => {
 
 /** Finds out whether senders keep their mail, because our own domains ask them by MTA-STS to refuse this certificate. */
 async function findUnmetPolicies(
-  { clock, config, db }: Examination['world'],
+  world: Examination['world'],
   { shown, names, endsAt }: { shown: X509Certificate; names: readonly string[]; endsAt: number | undefined },
 ): Promise<Finding[]> {
-  const mx = policyMx(config);
+  const { clock, config, db } = world;
+  const hosts = policyMx(config, await readOwnHosts(world, db));
+  const mx = hosts.find((host) => shown.checkHost(host) === undefined) ?? hosts[0] ?? '';
   let fault: string;
   if (endsAt === undefined) fault = 'is self-signed';
   else if (endsAt <= clock.now()) fault = 'has expired';
