@@ -16,6 +16,7 @@ it.each<[command: Advised, place: string]>([
   [['explain', ID], `:emails ${ID}`],
   [['listAttachments', ID], `:emails ${ID} → attachments`],
   [['listWebhookEvents', WEBHOOK, '--status', 'attempting'], `:webhooks ${WEBHOOK} → events`],
+  [['listDomainReports', ID], `:domains ${ID} → reports`],
   [['ready'], ':overview'],
   [['login', '--url', 'https://mail.example.com'], 'rasket login --url https://mail.example.com'],
 ])('the console shows the command %j as %s', (command, place) => {

@@ -77,9 +77,9 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
   return undefined;
 }
 
-/** `attachments list` are the attachments, `emails events` the events. */
+/** Returns the name of a list: `attachments list` are the attachments, `emails events` the events, unless the family has another one. */
 export const nameList = ({ family, list }: { family: Family; list: List }): string =>
-  list.verb === 'list' ? family.command : list.verb;
+  family.screens?.list ?? (list.verb === 'list' ? family.command : list.verb);
 
 /**
  * Returns the family's own section, that of the items which a list belongs to, or that of the family it is shown with.

@@ -125,6 +125,7 @@ function summaryInWords(summary: Summary): string {
 export const domainReports = declareFamily({
   summary: 'show what other mail servers report about a domain',
   noun: 'a report',
+  screens: { list: 'reports' },
   list: declareList('listDomainReports', {
     fields: {
       type: { kind: 'whole' },

@@ -55,10 +55,13 @@ function foundIn({ diagnosis, found }: DomainRecord): string {
   return [...new Set([...(found?.authoritative ?? []), ...(found?.resolver ?? [])])].join(' | ');
 }
 
-function describeRecords({ name: domain, status: state, records: all }: AnswerOf<'getDomain'>): string {
-  if (state === 'verified') return `${domain} is verified.`;
+function describeRecords(checked: AnswerOf<'getDomain'>): string {
+  const { name: domain, status: state, records: all } = checked;
+  const logo = bimiInWords(checked);
+  const after = logo === '' ? '' : ` BIMI: ${logo}`;
+  if (state === 'verified') return `${domain} is verified.${after}`;
   const missing = all.filter((record) => record.status !== 'verified').length;
-  return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it and press → to see what is wrong with each.`;
+  return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it and press → to see what is wrong with each.${after}`;
 }
 
 /** The response contains the progress; a request only contains on or off. */
@@ -87,9 +90,10 @@ export const domains = withRemaining({
       tls: { value: tlsInWords },
       tls_verify: 'Certificates checked',
       mta_sts: { label: 'MTA-STS', value: stsInWords },
+      bimi: { label: 'BIMI', value: bimiInWords },
       records: { kind: 'body' },
     },
-    columns: ['name', 'id', 'status', 'region', ...switches, 'tracking_subdomain', 'tls', 'mta_sts'],
+    columns: ['name', 'id', 'status', 'region', ...switches, 'tracking_subdomain', 'tls', 'mta_sts', 'bimi'],
     asked: ['tls_verify', 'created_at', 'records'],
     // Records are often published by hand, so each value can be copied.
     parts: declareParts({
@@ -147,6 +151,12 @@ function stsInWords({ mta_sts: mode, mta_sts_ends_at: endsAt }: AnswerOf<'getDom
   if (mode === 'testing') return 'testing: senders report failures and deliver anyway';
   if (mode === 'enforce') return 'enforce: senders deliver over verified TLS only';
   return endsAt === undefined ? 'off' : `off; keep its records until ${endsAt}`;
+}
+
+/** Says nothing about a domain without a logo: few have one. */
+function bimiInWords({ bimi }: AnswerOf<'getDomain'>): string {
+  if (!bimi) return '';
+  return bimi.diagnosis ?? `published at ${bimi.name}.`;
 }
 
 /** Describes what is checked of the recipients' servers. */

@@ -314,6 +314,34 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   });
 
   it.each([
+    ['The BIMI record names no mark certificate (a=).', 'The BIMI record names no mark certificate (a=).'],
+    [null, 'published at default._bimi.example.com.'],
+  ])(
+    'a domain with a BIMI record is shown with its diagnosis, or where it is published: %j',
+    async (diagnosis, says) => {
+      const domain = {
+        object: 'domain',
+        id: 'x',
+        name: 'example.com',
+        status: 'verified',
+        region: 'eu-west-1',
+        records: [],
+        bimi: { name: 'default._bimi.example.com', value: 'v=BIMI1', diagnosis },
+        capabilities: { sending: 'verified', receiving: 'unsupported' },
+      };
+      const around = await answering(({ method }) => ({ status: 200, body: method === 'POST' ? { id: 'x' } : domain }));
+      for (const verb of ['get', 'verify']) {
+        const { stdout } = await shown(
+          `NO_COLOR=1 rasket domains ${verb} 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77`,
+          around,
+        );
+        expect(stdout.split('\r\n').find((line) => line.startsWith('BIMI'))).toMatch(/^BIMI +/);
+        expect(stdout).toContain(says);
+      }
+    },
+  );
+
+  it.each([
     ['pending', 1],
     ['verified', 0],
   ])('a verified domain that is then %s gives the exit code %i, and each line says why', async (status, code) => {

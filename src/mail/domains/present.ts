@@ -1,6 +1,7 @@
 import type { Store } from '../../platform/store.ts';
 import type { DomainData } from '../events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
+import type { BimiRecord } from '../../protocol/dns-diagnosis/index.ts';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
 import type { RecordCheck } from './domain-records.ts';
 import { listedRecords } from './domains.store.ts';
@@ -23,12 +24,18 @@ export function presentDomainItem(row: Omit<DomainRow, 'sts_cached_until'>) {
 export const presentWithdrawal = (until: number | undefined): { mta_sts_ends_at?: string } =>
   until === undefined ? {} : { mta_sts_ends_at: isoTime(until) };
 
+/** What DNS says of a domain now. */
+export interface DomainCheck {
+  findCheck: (record: RecordRow) => RecordCheck | undefined;
+  bimi: BimiRecord | undefined;
+}
+
 /** Presents a domain. Only a check that was made for this response has diagnoses. */
 export function presentDomain(
   { clock }: Pick<Store, 'clock'>,
   row: DomainRow,
   records: readonly RecordRow[],
-  findCheck?: (record: RecordRow) => RecordCheck | undefined,
+  check?: DomainCheck,
 ) {
   return {
     object: 'domain' as const,
@@ -40,9 +47,10 @@ export function presentDomain(
     ...presentWithdrawal(withdrawnUntil(row, clock.now())),
     records: listedRecords(records).map((record) => ({
       ...presentRecord(record),
-      diagnosis: findCheck?.(record)?.diagnosis ?? null,
-      found: findCheck?.(record)?.found ?? null,
+      diagnosis: check?.findCheck(record)?.diagnosis ?? null,
+      found: check?.findCheck(record)?.found ?? null,
     })),
+    bimi: check?.bimi ?? null,
   };
 }
 

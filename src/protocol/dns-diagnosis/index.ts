@@ -4,6 +4,7 @@
  * DNS, it ends soon, never throws, and quotes only short and harmless text. It sends no queries itself.
  */
 export { diagnose, furtherQuestions, parents } from './diagnose.ts';
+export { readBimi, type BimiRecord } from './bimi.ts';
 export { compareAnswer, parseMx, permitsIssuer } from './compare-records.ts';
 export { countSpfLookups, isSpf } from './spf-rules.ts';
 export {

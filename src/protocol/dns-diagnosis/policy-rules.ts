@@ -6,7 +6,7 @@ const wrong = (sentence: string): Comparison => ({ verdict: 'wrong', sentence })
 
 /** How a record of one kind is recognized, and one that was meant to be of it. */
 interface PolicyForm {
-  kind: 'DMARC' | 'MTA-STS' | 'TLS-RPT';
+  kind: 'BIMI' | 'DMARC' | 'MTA-STS' | 'TLS-RPT';
   version: string;
   isOne: (text: string) => boolean;
   similar: RegExp;
@@ -22,13 +22,17 @@ const STS: PolicyForm = { kind: 'MTA-STS', version: 'v=STSv1;', isOne: isSts, si
 const TLS_REPORTS: PolicyForm = { kind: 'TLS-RPT', version: 'v=TLSRPTv1;', isOne: isTlsReports, similar: /tls-?rpt/i };
 
 /** Explains why a name has no record of a kind: one is malformed, or there is none. */
-function withoutPolicy(wanted: Wanted, texts: readonly string[], { kind, version, isOne, similar }: PolicyForm) {
+export function withoutPolicy(
+  wanted: Pick<Wanted, 'name'>,
+  texts: readonly string[],
+  { kind, version, isOne, similar }: PolicyForm,
+): Comparison {
   for (const text of texts) {
     const fault = shapeFault(text, isOne);
     if (fault) return wrong(`The ${kind} record at ${wanted.name} ${fault}.`);
   }
   const meant = texts.find((text) => similar.test(text));
-  if (meant === undefined) return { verdict: 'absent' as const, sentence: null };
+  if (meant === undefined) return { verdict: 'absent', sentence: null };
   return wrong(
     `The TXT record at ${wanted.name} says ${quoted(meant)}, which is no ${kind} record because it does not begin with "${version}".`,
   );

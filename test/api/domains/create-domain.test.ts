@@ -77,6 +77,7 @@ describe('POST /domains', () => {
           required: false,
         },
       ],
+      bimi: null,
     });
     expect(dkim.name).toMatch(/^rk[0-9a-f]{8}\._domainkey\.mail\.example\.com$/);
     expect(dkim.value).toMatch(/^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/);
@@ -280,7 +281,7 @@ it('when two teams verify one name at the same moment, one gets it and the other
   for (const { body } of made) publish(scene.dns, body);
   const open = scene.dns.hold();
   const verifying = teams.map((team, i) => scene.api('POST', `/domains/${made[i]?.body.id}/verify`, { key: team.key }));
-  await expect.poll(() => scene.dns.queries.filter(({ name }) => name.endsWith('contested.example')).length).toBe(7);
+  await expect.poll(() => scene.dns.queries.filter(({ name }) => name.endsWith('contested.example')).length).toBe(8);
   open();
   const answers = await Promise.all(verifying);
   expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);

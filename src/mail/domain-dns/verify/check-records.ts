@@ -148,7 +148,8 @@ async function answerTo({ resolver }: World, wanted: Wanted, options: CheckOptio
   }
 }
 
-function toAnswer<T>(lookup: Lookup<T>, toTexts: (records: T) => string[]): Answer {
+/** Returns a look-up as the diagnosis reads it. */
+export function toAnswer<T>(lookup: Lookup<T>, toTexts: (records: T) => string[]): Answer {
   if (lookup.kind === 'failed') return lookup;
   if (lookup.kind === 'none') return { ...lookup, aliases: [] };
   return { kind: 'found', records: toTexts(lookup.records), aliases: [] };
@@ -211,7 +212,7 @@ async function spfCost(
 }
 
 /** Limits the wait for a look-up. The look-up itself goes on, and its result is cached for the next query. */
-function inTime<T>(answer: Promise<Lookup<T>>, patience: AbortSignal): Promise<Lookup<T>> {
+export function inTime<T>(answer: Promise<Lookup<T>>, patience: AbortSignal): Promise<Lookup<T>> {
   const late: Lookup<T> = { kind: 'failed', reason: 'timeout' };
   if (patience.aborted) return Promise.resolve(late);
   return new Promise((resolve, reject) => {

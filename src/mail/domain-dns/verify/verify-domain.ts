@@ -34,6 +34,7 @@ import {
   type DomainPatch,
 } from '../../domains/index.ts';
 import { checkRecords } from './check-records.ts';
+import { findBimi } from './find-bimi.ts';
 import { mayBeRepeated } from './explain-records.ts';
 
 const BATCH = 50;
@@ -142,7 +143,10 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
     return presentDomain(world, domain, records);
   }
-  const checks = await checkRecords(world, domain, records, { cache: true, diagnose: true });
+  const [checks, bimi] = await Promise.all([
+    checkRecords(world, domain, records, { cache: true, diagnose: true }),
+    findBimi(world, domain.name, { cache: true }),
+  ]);
   return presentDomain(
     world,
     domain,
@@ -150,7 +154,7 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
       const verdict = findCheck(checks, record)?.verdict ?? 'unknown';
       return { ...record, status: recordStatusAfter(domain, record, verdict) };
     }),
-    (record) => findCheck(checks, record),
+    { findCheck: (record) => findCheck(checks, record), bimi },
   );
 }
 
@@ -192,7 +196,9 @@ export async function verifyDomain(ctx: Ctx<World>, id: string): Promise<{ objec
   if (!domain) throw notFound('Domain');
   if (await isOwnedElsewhere(world.db, teamId, domain.name)) throw nameTaken(domain.name);
   await mustWaitItsTurn(world, domain);
-  if ((await checkDomain(world, domain)) === undefined) throw notFound('Domain');
+  // The BIMI record is looked up for the resolver's cache, which the next response shows.
+  const [status] = await Promise.all([checkDomain(world, domain), findBimi(world, domain.name, { cache: false })]);
+  if (status === undefined) throw notFound('Domain');
   return { object: 'domain', id };
 }
 
