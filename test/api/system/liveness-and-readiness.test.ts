@@ -35,7 +35,8 @@ describe('GET /health and GET /ready', () => {
     ['/api/v1/readyz', '/ready'],
   ])('answer at %s as at %s', async (alias, path) => {
     const { status, body } = await scene.api('GET', path);
-    const fetchAlias = (method: string) => fetch(`${scene.url}${alias}`, { method, headers: { 'user-agent': 'probe' } });
+    const fetchAlias = (method: string) =>
+      fetch(`${scene.url}${alias}`, { method, headers: { 'user-agent': 'probe' } });
     const named = await fetchAlias('GET');
     expect([named.status, Object.keys((await named.json()) as object)]).toEqual([status, Object.keys(body)]);
     expect((await fetchAlias('HEAD')).status).toBe(200);
