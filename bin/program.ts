@@ -66,6 +66,8 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
   const program = await makeProgram(version, commandWord(argv.slice(2)), its);
   const words = typedWords(program, argv.slice(2));
   const blame = blameOn(its);
+  const [first, topic = '', ...more] = words;
+  if (first === 'help' && topic.includes('_') && more.length === 0) return helpWithFinding(topic, its);
   try {
     await program.parseAsync(words, { from: 'user' });
     return Number(its.exitCode ?? 0);
@@ -82,6 +84,21 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
     for (const line of explain(error)) blame(`rasket: ${line}\n`);
     return toExitCode(error);
   }
+}
+
+/** Explains a finding; the names of commands contain no underscore. */
+async function helpWithFinding(name: string, its: CommandProcess): Promise<number> {
+  const { isFindingCode, renderFindingHelp, suggestFinding } = await import('../src/platform/finding-help.ts');
+  if (isFindingCode(name)) {
+    const text = renderFindingHelp(name);
+    its.stdout.write(its.stdout.isTTY ? fitHelp(text, its.stdout.columns || HELP_COLUMNS) : text);
+    return 0;
+  }
+  const { EXIT } = await import('../cli/index.ts');
+  const meant = suggestFinding(name);
+  const advice = meant === undefined ? 'docs/findings.md lists all of them.' : `Did you mean ${meant}?`;
+  blameOn(its)(`rasket: there is no finding ${JSON.stringify(name)}. ${advice}\n`);
+  return EXIT.usage;
 }
 
 /**

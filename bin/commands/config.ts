@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import {
   ConfigFault,
   holdsSecret,
@@ -11,7 +11,7 @@ import {
 } from '../../src/platform/config/index.ts';
 import { describeExposure, OTHERS_WRITE } from '../../src/platform/secrets/index.ts';
 import { becomeFolderOwner } from '../installation.ts';
-import { dataFolder, readSettings } from './open.ts';
+import { dataFolder, readFaultySettings, readSettings } from './open.ts';
 import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import { isoTime } from '../../src/platform/clock.ts';
@@ -19,17 +19,18 @@ import { locateCertificateFiles, examineCertificate, unreadable } from '../../sr
 
 /** Checks the settings as the server would read them at a start, with the files that they name. */
 export async function checkConfig(given: string | undefined): Promise<void> {
-  const { config, sources, file } = readSettings(given === undefined ? {} : { config: given }, { isServing: true });
-  const text = file === undefined ? '' : readFileSync(file, 'utf8');
+  const read = readFaultySettings(given === undefined ? {} : { config: given }, { isServing: true });
+  const { config, sources, file } = read;
+  const text = file === undefined || !existsSync(file) ? '' : readFileSync(file, 'utf8');
   const dataDir = dataFolder({});
   // Root may read files that the account of the service may not.
   becomeFolderOwner(dataDir);
-  if (file !== undefined) {
+  if (text !== '' && file !== undefined) {
     const exposure = describeExposure(file, holdsSecret(config, sources) ? undefined : OTHERS_WRITE);
     if (exposure !== undefined) process.stderr.write(`rasket: warning: ${file} ${exposure}\n`);
   }
-  const faults: string[] = [];
-  for (const { key, text: says, isWarning } of examineNamedFiles(config, dataDir)) {
+  const faults = [...read.faults];
+  for (const { key, text: says, isWarning } of [...examineNamedFiles(config, dataDir), ...examineHosts(config)]) {
     const line = `${locateSetting(key, { sources, file, text })}: ${says}`;
     if (isWarning) process.stderr.write(`rasket: warning: ${line}\n`);
     else faults.push(line);
@@ -51,6 +52,14 @@ interface NamedFileFault {
   isWarning?: true;
 }
 
+/** Warns of an API whose public name is another one than that of the mail server: one of them may be a former name. */
+function examineHosts({ http: { public_url: url }, instance: { host } }: Config): NamedFileFault[] {
+  const named = url === '' ? host : new URL(url).hostname;
+  if (named === host || host === 'localhost') return [];
+  const text = `http.public_url names ${named}, and instance.host is ${host}; that is right if both names lead to this server`;
+  return [{ key: 'http.public_url', text, isWarning: true }];
+}
+
 /** Reads the files that settings name as the server would, and returns their faults. */
 const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] => [
   ...examineTls(config, dataDir),
@@ -61,10 +70,18 @@ const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] =>
 function examineTls(config: Config, dataDir: string): NamedFileFault[] {
   const files = locateCertificateFiles(config, dataDir);
   if (!files) return [];
-  const { faults, endsAt } = examineCertificate(files);
-  const found: NamedFileFault[] = faults.map(({ setting, text }) => ({ key: setting, text }));
-  if (endsAt === undefined || endsAt > Date.now()) return found;
+  const { faults, endsAt, keys } = examineCertificate(files);
   const key = 'tls.certificate_file';
+  const { host } = config.instance;
+  const leaf = keys && new X509Certificate(keys.cert);
+  const isForOther = leaf !== undefined && host !== 'localhost' && leaf.checkHost(host) === undefined;
+  const names = [...(leaf?.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(([, name = '']) => name);
+  const ofName = `${files.cert} (${key}) is for ${names.join(', ') || 'no name'}, not for ${host} (instance.host)`;
+  const found: NamedFileFault[] = [
+    ...faults.map(({ setting, text }) => ({ key: setting, text })),
+    ...(isForOther ? [{ key, text: ofName, isWarning: true } as const] : []),
+  ];
+  if (endsAt === undefined || endsAt > Date.now()) return found;
   return [
     ...found,
     { key, text: `${files.cert} (${key}) expired on ${isoTime(endsAt).slice(0, 10)}; renew it`, isWarning: true },

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { closeStore, migrateStore, openStore } from '../../src/open-store.ts';
 import { audited, type AuditNote } from '../../src/tenancy/audit/index.ts';
-import { loadConfig, type Config, type ConfigInput } from '../../src/platform/config/index.ts';
+import { ConfigFault, loadConfig, type Config, type ConfigInput } from '../../src/platform/config/index.ts';
 import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
 import { MARK_FILE, RESTORING_KEY } from '../../src/platform/installation-mark/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
@@ -89,13 +89,33 @@ export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing' | 'overrides
 export const readConfig = (options: DataOptions, reading: ReadOptions = {}): Config =>
   readSettings(options, reading).config;
 
+const nameSettingsFile = ({ config }: DataOptions, ofService: string | undefined): string | undefined =>
+  config ?? process.env.RASKET_CONFIG ?? ofService;
+
+/**
+ * Reads the settings as `readSettings` does, and returns their faults in place of throwing them; defaults stand for the
+ * settings at fault. Throws if too little can be read.
+ */
+export function readFaultySettings(
+  options: DataOptions,
+  reading: ReadOptions,
+): ReturnType<typeof readSettings> & { faults: readonly string[] } {
+  try {
+    return { ...readSettings(options, reading), faults: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigFault) || error.remaining === undefined) throw error;
+    const file = nameSettingsFile(options, findServiceSettings(dataFolder(options)).file);
+    return { ...error.remaining, ...(file === undefined ? {} : { file }), faults: error.faults };
+  }
+}
+
 /** Returns every setting with its origin, and the file that was read, if there was one. */
 export function readSettings(
   options: DataOptions,
   reading: ReadOptions = {},
 ): ReturnType<typeof loadConfig> & { file?: string } {
   const found = findServiceSettings(dataFolder(options));
-  const file = options.config ?? process.env.RASKET_CONFIG ?? found.file;
+  const file = nameSettingsFile(options, found.file);
   const given = file === undefined ? {} : { file };
   const read = loadConfig({ ...given, ...reading, env: found.env });
   for (const warning of read.warnings) process.stderr.write(`rasket: warning: ${warning}\n`);

@@ -188,6 +188,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Find out what was sent, stop it, then ask the list to remove the address. See the waiting mail',
     'rasket queue',
   ),
+  key_exposed: installation(
+    'error',
+    'Other accounts of a machine can read the instance key, which opens all secrets in the database.',
+    `${HERE}give the file the mode 600; if somebody may have read it, replace the key with rasket rekey`,
+    'chmod 600 /var/lib/rasket/instance.key',
+  ),
   clock_wrong: installation(
     'error',
     'The clock of a machine is wrong: signatures and one-time passwords are refused.',

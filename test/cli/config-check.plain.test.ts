@@ -44,6 +44,27 @@ describe('rasket config check', () => {
     );
   });
 
+  it('reports faulty files together with faulty settings', async () => {
+    const ended = await check('[http]\nport = "3170"\n[tls]\ncertificate_file = "none.pem"\n[log]\nlevl = "info"\n');
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toMatch(/http\.port/);
+    expect(ended.stderr).toMatch(/log\.levl is not a setting; did you mean log\.level\?/);
+    expect(ended.stderr).toMatch(/rasket\.toml:6: \S+none\.pem \(tls\.certificate_file\) cannot be read \(ENOENT\)/);
+  });
+
+  it('warns about a certificate for another name, and about a public address with another name', async () => {
+    const { cert, key } = makeCertificate({ names: ['www.example.com'] });
+    desk.write('own.pem', key + cert);
+    const ended = await check(
+      `[http]\npublic_url = "https://old.example.com"\n[tls]\ncertificate_file = "${desk.at('own.pem')}"\n`,
+    );
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is valid.\n' });
+    expect(ended.stderr.trim().split('\n')).toEqual([
+      `rasket: warning: rasket.toml:6: ${desk.at('own.pem')} (tls.certificate_file) is for www.example.com, not for mail.rasket.test (instance.host)`,
+      'rasket: warning: rasket.toml:4: http.public_url names old.example.com, and instance.host is mail.rasket.test; that is right if both names lead to this server',
+    ]);
+  });
+
   it('reports every faulty file at once, each where it is named', async () => {
     desk.write('installed/dns/half.key', 'key "x" {');
     desk.write('installed/dns/token', 'two words\n');
@@ -144,6 +165,7 @@ describe('rasket config check', () => {
 
   it('warns about an expired certificate, which stops no server', async () => {
     const { cert, key } = makeCertificate({
+      names: ['mail.rasket.test'],
       notBefore: new Date('2001-01-01T00:00:00Z'),
       notAfter: new Date('2002-01-01T00:00:00Z'),
     });

@@ -181,6 +181,16 @@ it('a clock step is logged once and is a finding for a day, and NTP slewing is n
   expect([steps().length, await fetchFinding(scene)]).toEqual([2, undefined]);
 });
 
+it('a clock that was set back is a finding for as long as entries may be dated in the future', async () => {
+  await using scene = await startScene({ roles: ['http', 'delivery'] });
+  scene.clock.step(-3 * DAY);
+  scene.clock.advance(MINUTE);
+  scene.clock.advance(3 * DAY - 5 * MINUTE);
+  expect((await fetchFinding(scene))?.summary).toContain('Entries from before may have times in the future');
+  scene.clock.advance(10 * MINUTE);
+  expect(await fetchFinding(scene)).toBeUndefined();
+});
+
 it('a corrected clock is reported again at each start, also after new mail, until the time has caught up', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);

@@ -14,6 +14,7 @@ export const CHECKS = [
   'clock',
   'disk',
   'files',
+  'secrets',
   'event_loop',
   'certificates',
   'caa',

@@ -21,15 +21,24 @@ import { rememberSources } from './show-config.ts';
 import { findNearest } from '../../contract/index.ts';
 import { parse, TomlError } from 'smol-toml';
 
+interface Loaded {
+  config: Config;
+  sources: Sources;
+  warnings: string[];
+}
+
 /** Thrown before anything is started; `faults` has one line for each thing to correct. */
 export class ConfigFault extends Error {
   override readonly name = 'ConfigFault';
   readonly faults: readonly string[];
+  /** The settings with the defaults in place of those at fault; undefined if that is not possible. */
+  readonly remaining: Loaded | undefined;
 
-  constructor(faults: readonly string[]) {
+  constructor(faults: readonly string[], remaining?: Loaded) {
     const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
     super(`The configuration has ${count}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
     this.faults = faults;
+    this.remaining = remaining;
   }
 }
 
@@ -173,7 +182,7 @@ export interface ConfigInput {
 }
 
 /** Merges the layers, later ones over earlier ones; throws a ConfigFault with every fault of every layer. */
-export function loadConfig(input: ConfigInput): { config: Config; sources: Sources; warnings: string[] } {
+export function loadConfig(input: ConfigInput): Loaded {
   const draft = copyDraft((shippedDefaults ??= readDefaults()));
   const defaults = new Map(draft.values);
   if (input.profile === 'development') applyFile(draft, shipped('development.toml'), 'profile');
@@ -189,9 +198,10 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   addConflicts(draft, config);
   // If the file cannot be read, its value of the name is unknown.
   if (input.isServing && isRead) addNameFault(draft, config, input.file);
-  if (draft.faults.size > 0) throw new ConfigFault([...draft.faults]);
+  const loaded = { config, sources: draft.sources, warnings: [...draft.warnings] };
+  if (draft.faults.size > 0) throw new ConfigFault([...draft.faults], loaded);
   rememberSources(config, draft.sources);
-  return { config, sources: draft.sources, warnings: [...draft.warnings] };
+  return loaded;
 }
 
 /** Cached, because this largest layer is the same for every call of a process. */

@@ -141,7 +141,7 @@ export function contractTarget(target: string, isPage: (target: string) => boole
 
 function contractPath(target: string, isPage: (target: string) => boolean): string {
   const below = target.startsWith(`${DEPLOYMENT_BASE}/`) ? target.slice(DEPLOYMENT_BASE.length) : undefined;
-  return withClaim(withSegments(decodableTarget(below === undefined || isPage(below) ? target : below)));
+  return withProbe(withClaim(withSegments(decodableTarget(below === undefined || isPage(below) ? target : below))));
 }
 
 /** Reads `/domains/claims` and `/domains/{id}/claims`, as the client of PHP writes them, in the singular. */
@@ -160,6 +160,13 @@ function withSegments(target: string): string {
     ? target.replace(/^\/audiences(?=(?:\/[^/?#]+)?(?:[?#]|$))/, '/segments')
     : target;
 }
+
+/** The names by which Kubernetes and load balancers probe, each with its route. */
+const PROBES: Readonly<Record<string, string>> = { healthz: '/health', livez: '/health', readyz: '/ready' };
+
+/** Reads the names of probes as the routes of liveness and readiness. */
+const withProbe = (target: string): string =>
+  target.replace(/^\/(healthz|livez|readyz)(?=$|\?)/, (_, name: string) => PROBES[name] ?? target);
 
 /**
  * Makes every path decodable, so that a broken escape is reported as a fault of its parameter, when that is checked: a

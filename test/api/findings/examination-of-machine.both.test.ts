@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -99,6 +99,30 @@ describe('the check of the clock', () => {
     await new Promise<void>((done) => server.close(done));
   });
 
+  it('compares it with the date in the greeting of a mail server if no source is set', async () => {
+    await using plain = await startMachine({ doctor: { clock_source: '' } });
+    const { app, clock, dns } = plain.scene;
+    expect(await look('clock', plain)).toMatchObject({ state: 'skipped', findings: [] });
+    const server = { aheadMs: 0 };
+    const dated = net.createServer((socket) => {
+      const date = new Date(clock.now() + server.aheadMs).toUTCString().replace('GMT', '+0000');
+      socket.resume().on('error', () => undefined);
+      socket.end(`220 mx.large.example Mail Service ready at ${date}\r\n`);
+    });
+    await new Promise<void>((done) => dated.listen(app.world.config.delivery.smtp_port, '127.66.0.4', done));
+    dns.set('large.example', 'MX', ['10 mx.large.example']);
+    dns.set('mx.large.example', 'A', ['127.66.0.4']);
+    expect(await look('clock', plain)).toMatchObject({ state: 'passed', findings: [] });
+    server.aheadMs = -2 * DAY_MS;
+    expect((await look('clock', plain)).findings).toMatchObject([
+      {
+        code: 'clock_wrong',
+        summary: expect.stringMatching(/is 1728\d\d seconds ahead of that of a mail server of large\.example/),
+      },
+    ]);
+    dated.close();
+  });
+
   it('is unknown if nobody tells the time', async () => {
     await using alone = await startMachine({ doctor: { clock_source: 'http://127.66.0.3:9/' } });
     expect(await look('clock', alone)).toMatchObject({ state: 'unknown', findings: [] });
@@ -192,7 +216,34 @@ describe('the check of open files', () => {
   });
 });
 
+describe('the check of the secrets', () => {
+  it('finds an instance key that other accounts may read, until its mode is 600', async () => {
+    const key = path.join(machine.scene.dataDir, 'instance.key');
+    chmodSync(key, 0o640);
+    expect((await look('secrets')).findings).toMatchObject([
+      {
+        code: 'key_exposed',
+        severity: 'error',
+        subjects: [key],
+        summary: expect.stringContaining('has the mode 640'),
+        advice: { command: `chmod 600 ${key}` },
+      },
+    ]);
+    chmodSync(key, 0o600);
+    expect(await look('secrets')).toMatchObject({ state: 'passed', findings: [] });
+  });
+});
+
 describe('the check of the certificate', () => {
+  it('fails for an expired certificate, and the finding is there once', async () => {
+    await using expired = await startMachine();
+    expired.scene.clock.advance(91 * DAY_MS);
+    await expired.backedUp(1000);
+    const { state, summary, findings } = await look('certificates', expired);
+    expect([state, summary]).toEqual(['failed', 'The certificate is for rasket.test, and has expired.']);
+    expect(findings.filter(({ code }) => code === 'certificate_expired')).toHaveLength(1);
+  });
+
   it('finds a certificate for another name than instance.host', async () => {
     const { app, dataDir } = machine.scene;
     const of = (names: string[]): void => {

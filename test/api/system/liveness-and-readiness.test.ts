@@ -28,6 +28,21 @@ describe('GET /health and GET /ready', () => {
     ]);
   });
 
+  it.each([
+    ['/healthz', '/health'],
+    ['/livez', '/health'],
+    ['/readyz', '/ready'],
+    ['/api/v1/readyz', '/ready'],
+  ])('answer at %s as at %s', async (alias, path) => {
+    const { status, body } = await scene.api('GET', path);
+    const fetchAlias = (method: string) =>
+      fetch(`${scene.url}${alias}`, { method, headers: { 'user-agent': 'probe' } });
+    const named = await fetchAlias('GET');
+    expect([named.status, Object.keys((await named.json()) as object)]).toEqual([status, Object.keys(body)]);
+    expect((await fetchAlias('HEAD')).status).toBe(200);
+    expect((await fetchAlias('POST')).status).toBe(405);
+  });
+
   it('return 503 for readiness but not for liveness while no blob can be written, and recover by themselves', async () => {
     // Permissions do not apply to root, but a file in place of the folder stops everybody.
     const folder = path.join(scene.dataDir, 'blobs');

@@ -16,7 +16,15 @@ import {
   type Self,
   type OwnAddresses,
 } from './check.ts';
-import { checkBackups, checkClock, checkDisk, checkEventLoop, freeBytes, checkFiles } from './checks/machine.ts';
+import {
+  checkBackups,
+  checkClock,
+  checkDisk,
+  checkEventLoop,
+  freeBytes,
+  checkFiles,
+  checkSecrets,
+} from './checks/machine.ts';
 import { checkCaa, checkCertificates } from './checks/certificates.ts';
 import { checkDnsbl, checkHelo, checkResolver, checkReverseDns } from './checks/dns-names.ts';
 import { examinePort25 } from './checks/port25.ts';
@@ -35,6 +43,7 @@ const CHECKS: Record<CheckName, Check> = {
   clock: checkClock,
   disk: checkDisk,
   files: checkFiles,
+  secrets: checkSecrets,
   event_loop: checkEventLoop,
   certificates: checkCertificates,
   caa: checkCaa,
@@ -43,7 +52,7 @@ const CHECKS: Record<CheckName, Check> = {
 
 const NAMES = Object.keys(CHECKS) as CheckName[];
 /** Checks that contact no other machine and cost next to nothing. */
-const OF_ITSELF: readonly CheckName[] = ['disk', 'files', 'event_loop', 'certificates', 'backups'];
+const OF_ITSELF: readonly CheckName[] = ['disk', 'files', 'secrets', 'event_loop', 'certificates', 'backups'];
 
 export interface Doctor {
   /**

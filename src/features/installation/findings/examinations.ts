@@ -22,6 +22,8 @@ export interface CheckResult {
   findings: readonly Finding[];
   unknown: readonly Unknown[];
   isSkipped?: boolean;
+  /** What is wrong is reported elsewhere, as a finding of a node. */
+  isFailed?: boolean;
 }
 
 export interface Checked {
@@ -104,9 +106,9 @@ function stillUnknown(before: readonly Finding[], { findings, unknown }: CheckRe
   );
 }
 
-function deriveState({ unknown, isSkipped }: CheckResult, findings: readonly Finding[]): Checked['state'] {
+function deriveState({ unknown, isSkipped, isFailed }: CheckResult, findings: readonly Finding[]): Checked['state'] {
   if (isSkipped) return 'skipped';
-  if (findings.length > 0) return 'failed';
+  if (findings.length > 0 || isFailed) return 'failed';
   return unknown.length > 0 ? 'unknown' : 'passed';
 }
 

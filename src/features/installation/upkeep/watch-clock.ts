@@ -15,7 +15,7 @@ const KEPT_MS = 24 * 3_600_000;
 const UNIT_MS = { day: 24 * 3_600_000, hour: 3_600_000, minute: 60_000, second: 1000 };
 
 export interface ClockWatch {
-  /** Findings about steps of the clock within the last day. */
+  /** Findings about steps of the clock within the last day, or while entries are dated in the future because of one. */
   findings(): readonly Finding[];
   stop(): Promise<void>;
 }
@@ -27,6 +27,8 @@ interface Step {
   /** Monotonic time, so that the finding ends whatever the clock does next. */
   seenAt: number;
   summary: string;
+  /** The time that the clock showed when it was ahead; entries may have it. */
+  aheadUntil: number;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
 
   function note(byMs: number, summary: string): void {
     const at = clock.now();
-    last = { byMs, at, seenAt: clock.steady(), summary };
+    last = { byMs, at, seenAt: clock.steady(), summary, aheadUntil: byMs < 0 ? at - byMs : at };
     log.warn({ by_seconds: Math.round(byMs / 1000), now: isoTime(at) }, summary);
     if (byMs > 0) return;
     mending = setBack().catch((error: unknown) =>
@@ -85,7 +87,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
   scheduleCheck();
   return {
     findings() {
-      if (!last || clock.steady() - last.seenAt >= KEPT_MS) return [];
+      if (!last || (clock.steady() - last.seenAt >= KEPT_MS && clock.now() >= last.aheadUntil)) return [];
       return [buildFinding('clock_stepped', { summary: last.summary, since: last.at })];
     },
     async stop() {

@@ -32,10 +32,9 @@ export const checkCertificates: Check = async ({ world, self }) => {
     const summary = `The certificate is for ${listed(names) || 'no name'}, not for ${host}.`;
     seen.findings.push(buildFinding('certificate_wrong_name', { summary, subjects: [host] }));
   } else {
-    const days = Math.floor((endsAt - clock.now()) / DAY_MS);
-    seen.says.push(
-      `The certificate is for ${listed(names)}, ${days < 0 ? 'and has expired' : `for ${days} more days`}`,
-    );
+    const words = `The certificate is for ${listed(names)}`;
+    if (endsAt <= clock.now()) return { ...seen, says: [`${words}, and has expired`], isFailed: true };
+    seen.says.push(`${words}, for ${Math.floor((endsAt - clock.now()) / DAY_MS)} more days`);
   }
   return seen;
 };

@@ -1,7 +1,9 @@
+import os from 'node:os';
 import { statfs, readdir, readFile, stat } from 'node:fs/promises';
-import { buildFinding } from '../../../../platform/finding.ts';
+import { buildFinding, KNOWN } from '../../../../platform/finding.ts';
 import { freeBytesOfLate, type DiskSample } from '../../findings/examinations.ts';
-import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
+import { findNoSendingReason, nothingSeen, skipped, type Check, type Examination, type Seen } from '../check.ts';
+import { greetMailServers } from './port25.ts';
 import type { Config } from '../../../../platform/config/index.ts';
 import { askTime } from '../../../../platform/probe.ts';
 import { isoTime } from '../../../../platform/clock.ts';
@@ -110,6 +112,27 @@ async function softLimit(pid: number): Promise<number | undefined> {
   return found === 'unlimited' ? Infinity : Number(found);
 }
 
+/** Permissions that any account but the owner has. */
+const OF_OTHERS = 0o077;
+
+/** Checks that no other account may use the instance key. */
+export const checkSecrets: Check = async ({ world: { dataDir } }) => {
+  const seen = nothingSeen();
+  const file = instanceKeyPath(dataDir);
+  const { mode } = await stat(file);
+  const words = `${file} has the mode ${(mode & 0o777).toString(8)}`;
+  if ((mode & OF_OTHERS) === 0) return { ...seen, says: [words] };
+  const { words: advice } = KNOWN.key_exposed.advice;
+  seen.findings.push(
+    buildFinding('key_exposed', {
+      summary: `${words}, so that other accounts can use the key that opens all secrets in the database.`,
+      subjects: [file],
+      advice: { words: advice, command: `chmod 600 ${file}` },
+    }),
+  );
+  return seen;
+};
+
 /** Checks how late the server ran what was due in the last minute. */
 export const checkEventLoop: Check = ({ world }) => {
   const delay = world.loopDelay.lastMinute();
@@ -131,26 +154,79 @@ const BODY_BYTES_MAX = 256 * 1024;
 /** A Date header has whole seconds. */
 const HALF_SECOND_MS = 500;
 
-/** Compares the clock with that of another machine, which the settings name. */
+/**
+ * Compares the clock with that of another machine, which the settings name; without one, with the times that other
+ * servers tell without being asked for them.
+ */
 export const checkClock: Check = async (examination) => {
   const { config } = examination.world;
   const source = config.doctor.clock_source || config.acme.directory;
-  if (source === '') return skipped('doctor.clock_source names no source to compare the clock with');
-  const seen = nothingSeen();
+  if (source === '') {
+    const told = (await askDatabase(examination)) ?? (await findGreetedTime(examination));
+    return told === undefined
+      ? skipped('No other machine told the time; doctor.clock_source can name one')
+      : judgeClock(examination, told.host, told.aheadMs);
+  }
   const url = new URL(source);
   const told = url.protocol === 'sntp:' ? await askServer(examination, url) : await askHeader(examination, url);
-  if (typeof told === 'string') {
-    seen.unknown.push({ says: `whether the clock is correct: ${url.host} ${told}` });
-    return seen;
-  }
-  const offSeconds = Math.round(told.aheadMs / 1000);
-  const words = `${Math.abs(offSeconds)} seconds ${offSeconds > 0 ? 'ahead of' : 'behind'} that of ${url.host}`;
+  if (typeof told !== 'string') return judgeClock(examination, url.host, told.aheadMs);
+  const seen = nothingSeen();
+  seen.unknown.push({ says: `whether the clock is correct: ${url.host} ${told}` });
+  return seen;
+};
+
+function judgeClock({ world: { config } }: Examination, host: string, aheadMs: number): Seen {
+  const seen = nothingSeen();
+  const offSeconds = Math.round(aheadMs / 1000);
+  const words = `${Math.abs(offSeconds)} seconds ${offSeconds > 0 ? 'ahead of' : 'behind'} that of ${host}`;
   if (Math.abs(offSeconds) > config.doctor.clock_seconds) {
     const summary = `The clock of this machine is ${words}: signatures and one-time passwords are refused.`;
     seen.findings.push(buildFinding('clock_wrong', { summary }));
-  } else seen.says.push(offSeconds === 0 ? `The clock agrees with ${url.host}` : `The clock is ${words}`);
+  } else seen.says.push(offSeconds === 0 ? `The clock agrees with ${host}` : `The clock is ${words}`);
   return seen;
-};
+}
+
+interface ToldTime {
+  host: string;
+  aheadMs: number;
+}
+
+/** Compares the clock with that of PostgreSQL, unless it runs on this machine, whose clock proves nothing. */
+async function askDatabase({ world: { clock, db } }: Examination): Promise<ToldTime | undefined> {
+  if (db.dialect !== 'pg') return undefined;
+  const before = clock.now();
+  const row = await db.get<{ now: number; address: string | null }>(
+    'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now, host(inet_server_addr()) as address',
+  );
+  if (!row || row.address === null || isOwnAddress(row.address)) return undefined;
+  return { host: `PostgreSQL (${row.address})`, aheadMs: (before + clock.now()) / 2 - Number(row.now) };
+}
+
+function isOwnAddress(address: string): boolean {
+  const all = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);
+  return /^(?:127\.|::1$)/.test(address) || all.some((one) => one.address === address);
+}
+
+/** Compares the clock with the dates in greetings of mail servers; the one that agrees best counts. */
+async function findGreetedTime(examination: Examination): Promise<ToldTime | undefined> {
+  if (findNoSendingReason(examination.world) !== undefined) return undefined;
+  const told = (await greetMailServers(examination)).flatMap(
+    ({ domain, greeting, elapsedMs = () => 0 }): ToldTime[] => {
+      const date = greeting.kind === 'greeted' ? readGreetedDate(greeting.line) : undefined;
+      if (date === undefined) return [];
+      const aheadMs = examination.world.clock.now() - elapsedMs() - (date + HALF_SECOND_MS);
+      return [{ host: `a mail server of ${domain}`, aheadMs }];
+    },
+  );
+  return told.toSorted((a, b) => Math.abs(a.aheadMs) - Math.abs(b.aheadMs))[0];
+}
+
+/** Reads a date such as "Mon, 30 Nov 2026 13:35:00 +0000" in a greeting. */
+function readGreetedDate(line: string): number | undefined {
+  const [date] = /\b\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:[+-]\d{4}|GMT|UTC)/.exec(line) ?? [];
+  const at = date === undefined ? Number.NaN : Date.parse(date);
+  return Number.isNaN(at) ? undefined : at;
+}
 
 type ClockOffset = { aheadMs: number } | string;
 
@@ -194,9 +270,10 @@ export const checkBackups: Check = async ({ world }) => {
   if (config.delivery.capture) return skipped('No backup is needed (delivery.capture)');
   const seen = nothingSeen();
   const { madeAt, failing } = await readBackupNotes(db);
-  const age = clock.now() - (await begunAt(dataDir));
+  const dueAt = (await begunAt(dataDir)) + config.backup.max_age_hours * HOUR_MS;
   if (madeAt !== null) seen.says.push(`The last backup was made at ${isoTime(madeAt)}`);
-  else if (age <= config.backup.max_age_hours * HOUR_MS) seen.says.push('There is no backup yet');
+  else if (clock.now() <= dueAt)
+    seen.says.push(`There is no backup yet; if none is made until ${isoTime(dueAt)}, this is a finding`);
   else seen.findings.push(buildFinding('backup_old', { summary: 'There is no backup of this installation.' }));
   const why = failing === null ? await loadNoDumpReason(world) : undefined;
   if (why !== undefined)

@@ -1,3 +1,4 @@
+import { stopwatch } from '../../../../platform/clock.ts';
 import { readGreeting, mayConnect, type Greeting } from '../../../../platform/probe.ts';
 import { buildFinding } from '../../../../platform/finding.ts';
 import {
@@ -14,6 +15,20 @@ import {
 interface Tried {
   domain: string;
   greeting: Greeting | { kind: 'unknown'; why: string };
+  /** Returns how long ago the greeting was complete; absent without one. */
+  elapsedMs?: () => number;
+}
+
+const greeted = new WeakMap<OutsideCheck, Promise<Tried[]>>();
+
+/** Greets the mail servers of the settings; the checks of one examination share the greetings. */
+export function greetMailServers(examination: OutsideCheck): Promise<Tried[]> {
+  const known = greeted.get(examination);
+  if (known) return known;
+  const { mail_servers: domains } = examination.world.config.doctor;
+  const asked = Promise.all(domains.map((domain) => tryDomain(examination, domain)));
+  greeted.set(examination, asked);
+  return asked;
 }
 
 /**
@@ -24,13 +39,12 @@ export async function examinePort25(examination: OutsideCheck): ReturnType<Check
   const { world } = examination;
   const why = findNoSendingReason(world);
   if (why !== undefined) return skipped(why);
-  const { mail_servers: domains } = world.config.doctor;
-  if (domains.length === 0) return skipped('doctor.mail_servers is empty');
-  const tried = await Promise.all(domains.map((domain) => tryDomain(examination, domain)));
+  if (world.config.doctor.mail_servers.length === 0) return skipped('doctor.mail_servers is empty');
+  const tried = await greetMailServers(examination);
   const seen = nothingSeen();
-  const greeted = tried.filter(({ greeting }) => greeting.kind === 'greeted' && greeting.line.startsWith('220'));
-  if (greeted.length > 0) {
-    seen.says.push(`Mail servers answer: ${greeted.map(({ domain }) => domain).join(', ')}`);
+  const answering = tried.filter(({ greeting }) => greeting.kind === 'greeted' && greeting.line.startsWith('220'));
+  if (answering.length > 0) {
+    seen.says.push(`Mail servers answer: ${answering.map(({ domain }) => domain).join(', ')}`);
     return seen;
   }
   const asked = tried.filter(({ greeting }) => greeting.kind !== 'unknown');
@@ -77,10 +91,17 @@ async function tryDomain(examination: OutsideCheck, domain: string): Promise<Tri
     .slice(0, HOSTS_MAX);
   const addresses = (await Promise.all(hosts.map((host) => lookUpAddresses(examination, host)))).flat();
   if (addresses.length === 0) return { domain, greeting: { kind: 'unknown', why: 'its mail servers have no address' } };
-  const greetings = await Promise.all(addresses.map((address) => greet(examination, address)));
+  const greetings = await Promise.all(
+    addresses.map(async (address) => {
+      const greeting = await greet(examination, address);
+      return { ...greeting, elapsedMs: stopwatch() };
+    }),
+  );
   const rank = (greeting: Greeting): number => ['greeted', 'silent', 'failed'].indexOf(greeting.kind);
-  const [best = { kind: 'failed', code: 'unknown' } as const] = greetings.toSorted((a, b) => rank(a) - rank(b));
-  return { domain, greeting: best };
+  const [best] = greetings.toSorted((a, b) => rank(a) - rank(b));
+  if (!best) return { domain, greeting: { kind: 'failed', code: 'unknown' } };
+  const { elapsedMs, ...greeting } = best;
+  return { domain, greeting, elapsedMs };
 }
 
 async function lookUpAddresses(examination: OutsideCheck, host: string): Promise<string[]> {
