@@ -9,6 +9,9 @@ import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { HOUR } from './mail.ts';
 
 const DAY = 24 * HOUR;
+const MINUTE = 60_000;
+/** The program itself takes these rows up, or counts in them. */
+const WORKED_ON: ReadonlySet<string> = new Set(['failed_sign_ins', 'rate_limits']);
 
 let scene: Scene;
 beforeAll(async () => void (scene = await startScene()));
@@ -49,9 +52,17 @@ describe('the deletion of a team', () => {
     const image = gone.planted.ids.get('images') ?? '';
     await blobs.putAll([owner, image].map((id) => ({ key: `${id}/file`, content: Buffer.from(gone.word) })));
     await blobs.linkAll([{ from: `${owner}/file`, to: `${other.planted.ids.get('emails')}/shared` }]);
-    const before = await findTraces(db, other.planted.traces);
     expect(gone.planted.tables.length).toBeGreaterThan(110);
+    const before = await findTraces(db, other.planted.traces);
     await remove(gone.team, true);
+    await runJob();
+    // Records that were published at a DNS provider are removed there for a week; this one knows no such provider.
+    const waiting = await findTraces(db, gone.planted.traces);
+    expect(Object.keys(waiting)).toEqual(expect.arrayContaining(['dns_published', 'dns_setups', 'teams']));
+    expect(waiting).not.toHaveProperty('emails');
+    scene.clock.advance(7 * DAY);
+    await runJob();
+    scene.clock.advance(MINUTE);
     await runJob();
     const found = await findTraces(db, [...gone.planted.traces, gone.team.key]);
     expect(Object.keys(found).sort()).toEqual(['audit_log', 'invoices']);
@@ -61,8 +72,11 @@ describe('the deletion of a team', () => {
     expect(findTracesInFiles(folder, gone.planted.traces)).toEqual([
       path.join(folder, other.planted.ids.get('emails')?.slice(-2) ?? '', other.planted.ids.get('emails') ?? '', 'shared'),
     ]);
-    expect(await findTraces(db, other.planted.traces)).toEqual(before);
-    expect((await both.call('GET', '/session')).body.user.email).toBe('both@people.example');
+    const after = await findTraces(db, other.planted.traces);
+    const lost = Object.keys(before).filter((name) => before[name]?.some((row) => !after[name]?.includes(row)));
+    expect(lost.filter((name) => !WORKED_ON.has(name))).toEqual([]);
+    const teams = (await both.call('GET', '/teams')).body.data as { id: string }[];
+    expect(teams.map(({ id }) => id)).toEqual([other.teamId]);
   });
 
   it('names no table that the database lacks, and knows every table that it has', async () => {
@@ -92,6 +106,7 @@ describe('the deletion of a team', () => {
     await remove(team);
     scene.clock.advance(7 * DAY);
     await runJob();
+    await expect(keepTeam(scene.app.world, team.id)).rejects.toThrow('is being removed since');
     expect((await scene.api('GET', '/team', { key: team.key })).status).toBe(401);
     // The name and the domain are free again.
     expect((await scene.team('Wavering Ltd')).id).not.toBe(team.id);

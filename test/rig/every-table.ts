@@ -55,8 +55,10 @@ const QUIET: Readonly<Record<string, Row>> = {
   contact_imports: { lease_owner: null },
   deliveries: { lease_owner: null },
   events: { type: 'contact.created' },
-  team_deletions: { removed: '{}' },
 };
+
+/** Tables that have their rows by other means: a deletion that is requested is a row of team_deletions. */
+const THERE: ReadonlySet<string> = new Set(['domains', 'oauth_clients', 'team_deletions', 'teams']);
 
 const NOT_SET = /^(deleted_at|due_at|lease_owner|lease_until|retry_at|next_at|failing_since|lost_at|grams)$/;
 
@@ -104,10 +106,8 @@ export async function plantInEveryTable(db: Db, team: Planting): Promise<Planted
     name in BY_VALUE || columns.some((column) => column.name in OWNERS);
   for (const shape of shapes) {
     const { name, columns } = shape;
-    if (['teams', 'domains', 'oauth_clients'].includes(name) || !isOwned(shape)) {
-      if (name === 'oauth_clients') await plantRow(db, shape, { ...team, word: 'an app' }, ids);
-      continue;
-    }
+    if (name === 'oauth_clients') await plantRow(db, shape, { ...team, word: 'an app' }, ids);
+    if (THERE.has(name) || !isOwned(shape)) continue;
     await plantRow(db, shape, team, ids);
     tables.push(name);
     const serial = columns.find((column) => column.isFilled && column.name === 'id');
@@ -129,10 +129,10 @@ async function plantRow(db: Db, shape: TableShape, team: Planting, ids: Readonly
     if (name === 'id' || (name === 'client_id' && shape.name.startsWith('oauth')))
       return ids.get(name === 'id' ? shape.name : 'oauth_clients') ?? null;
     if (name in OWNERS) return ids.get(OWNERS[name] ?? '') ?? null;
-    if (name.endsWith('_id')) return ids.get(shape.name) ?? null;
+    if (type === 'uuid' || name.endsWith('_id')) return ids.get(shape.name) ?? null;
     if (type === 'integer[]') return '{1,2}';
     if (NOT_SET.test(name) && name !== 'due_at') return null;
-    if (kind === 'integer' || kind === 'real') return /_at$|_until$/.test(name) ? 4_102_444_800_000 : 1;
+    if (kind === 'integer' || kind === 'real') return integerFor(shape, name);
     if (kind === 'bytes') return Buffer.from(team.word);
     if (kind === 'json') return JSON.stringify({ of: team.word });
     return `${team.word} ${name}`;
@@ -141,7 +141,15 @@ async function plantRow(db: Db, shape: TableShape, team: Planting, ids: Readonly
     shape.name,
     columns.map(({ name }) => name),
     [row],
+    // The program has a row of its own for the rate of a team.
+    'on conflict do nothing',
   );
+}
+
+/** Returns a number that is in no key yet, and a time that nothing waits for. */
+function integerFor({ key }: TableShape, name: string): number {
+  if (/_at$|_until$/.test(name)) return 4_102_444_800_000;
+  return key.includes(name) ? 7777 : 1;
 }
 
 /** Returns the rows of the whole database that contain any of the texts, as JSON by table. */
