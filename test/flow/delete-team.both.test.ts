@@ -70,7 +70,12 @@ describe('the deletion of a team', () => {
     expect(found.audit_log?.[0]).toContain('The contract ended');
     const folder = path.join(scene.dataDir, 'blobs');
     expect(findTracesInFiles(folder, gone.planted.traces)).toEqual([
-      path.join(folder, other.planted.ids.get('emails')?.slice(-2) ?? '', other.planted.ids.get('emails') ?? '', 'shared'),
+      path.join(
+        folder,
+        other.planted.ids.get('emails')?.slice(-2) ?? '',
+        other.planted.ids.get('emails') ?? '',
+        'shared',
+      ),
     ]);
     const after = await findTraces(db, other.planted.traces);
     const lost = Object.keys(before).filter((name) => before[name]?.some((row) => !after[name]?.includes(row)));
@@ -84,7 +89,10 @@ describe('the deletion of a team', () => {
     expect(listUnknownTables(shapes)).toEqual([]);
     const names = new Set(shapes.map(({ name }) => name));
     const onSqlite = scene.app.world.db.dialect === 'sqlite';
-    const known = [...TEAM_PATHS.filter(({ only }) => only === undefined || onSqlite).map(({ table }) => table), ...Object.keys(KEPT_TABLES)];
+    const known = [
+      ...TEAM_PATHS.filter(({ only }) => only === undefined || onSqlite).map(({ table }) => table),
+      ...Object.keys(KEPT_TABLES),
+    ];
     expect(known.filter((name) => !names.has(name) && !(onSqlite && name === 'table_changes'))).toEqual([]);
     const added = [...shapes, { name: 'a_new_table', columns: [], key: [], parents: [] }];
     expect(listUnknownTables(added)).toEqual(['a_new_table']);

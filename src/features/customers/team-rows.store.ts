@@ -1,4 +1,12 @@
-import { tableShapes, type Dialect, type Executor, type Row, type TableShape, type Value } from '../../platform/db/index.ts';
+import {
+  tableShapes,
+  uuidsIn,
+  type Dialect,
+  type Executor,
+  type Row,
+  type TableShape,
+  type Value,
+} from '../../platform/db/index.ts';
 import type { TeamPath } from './team-tables.ts';
 
 /** The tables of a database by name. */
@@ -17,6 +25,9 @@ const quoted = (name: string): string => `"${name}"`;
 
 /** Renders "the column has one of these values" with one parameter. */
 function among(dialect: Dialect, shape: TableShape, column: string, values: readonly Value[]) {
+  const [only = null] = values;
+  // Read in the order of an index, which a list of values prevents.
+  if (values.length === 1) return { sql: `${quoted(column)} = ?`, value: only };
   const list = { sql: `${quoted(column)} in (select value from json_each(?))`, value: JSON.stringify(values) };
   if (dialect === 'sqlite') return list;
   const type = shape.columns.find(({ name }) => name === column)?.type ?? 'text';
@@ -52,10 +63,11 @@ export async function readOwnedRows(
     return isJson ? `${quoted(name)}::text as ${quoted(name)}` : quoted(name);
   });
   const beyond = after === undefined ? '' : ` and (${key}) > (${shape.key.map(() => '?').join(', ')})`;
-  return db.all(
-    `select ${read.join(', ')} from ${quoted(shape.name)} where ${sql}${beyond} order by ${key} limit ?`,
-    [value, ...(after === undefined ? [] : shape.key.map((name) => after[name] ?? null)), limit],
-  );
+  return db.all(`select ${read.join(', ')} from ${quoted(shape.name)} where ${sql}${beyond} order by ${key} limit ?`, [
+    value,
+    ...(after === undefined ? [] : shape.key.map((name) => after[name] ?? null)),
+    limit,
+  ]);
 }
 
 /** Reads any of the rows that these values own; reading in an order would need an index for it. */
@@ -134,3 +146,15 @@ export async function countSetups(db: Executor, teamId: string): Promise<number>
 export async function hasSetup(db: Executor, domainId: string): Promise<boolean> {
   return (await db.get('select 1 as found from dns_setups where domain_id = ?', [domainId])) !== undefined;
 }
+
+/** Lists the names and sizes of the contents that these owners have in rows. */
+export const contentsInRows = (
+  db: Executor,
+  owners: readonly string[],
+): Promise<{ owner_id: string; name: string; size: number }[]> => {
+  const theirs = uuidsIn(db.dialect, 'owner_id', owners);
+  return db.all(
+    `select owner_id, name, length(content) as size from contents where ${theirs.sql} order by owner_id, name`,
+    [theirs.value],
+  );
+};

@@ -146,7 +146,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'email_search_blocks', by: 'team_id', notExported: COPY },
   ...searchGrams('email_search'),
   { table: 'shared_bodies', by: 'team_id' },
-  { table: 'playground_messages', by: 'team_id', files: 'unrecorded' },
+  { table: 'playground_messages', by: 'team_id', files: 'unrecorded', notExported: 'mail that development captured' },
   ...filesOf('playground_messages'),
   { table: 'suppressions', by: 'team_id' },
   // As the index of these events has it: all others are below emails.
@@ -173,6 +173,12 @@ export const BILLED_PATHS: readonly TeamPath[] = [
   { table: 'billing_team_months', by: 'team_id' },
   { table: 'team_deletions', by: 'team_id', notExported: 'the state of a deletion' },
   { table: 'teams', by: 'id' },
+];
+
+/** Exported with a team, and kept, or removed by other steps. */
+export const ALSO_EXPORTED: readonly TeamPath[] = [
+  { table: 'invoices', by: 'team_id' },
+  { table: 'users', by: 'id', parent: 'team_members', from: 'user_id' },
 ];
 
 /** What hangs on a person. It goes with the account of a person who is in no other team. */
@@ -251,6 +257,37 @@ export const SECRET_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['secret_sealed', 'previous_secret_sealed'],
   webhook_listeners: ['secret_sealed'],
 };
+
+/** Columns of text that contain JSON, in the tables that have them. */
+export const JSON_COLUMNS: ReadonlySet<string> = new Set([
+  'ab_decision',
+  'ab_test',
+  'admin_emails',
+  'agent_actions',
+  'asked',
+  'authentication',
+  'bcc_list',
+  'cc_list',
+  'data',
+  'details',
+  'diagnosis',
+  'fallback_value',
+  'fallbacks',
+  'filter',
+  'former_tracking_subdomains',
+  'forward_to',
+  'graph',
+  'limits',
+  'merge_values',
+  'options',
+  'payload_schema',
+  'postal_address',
+  'recipients',
+  'reply_to_list',
+  'tags',
+  'to_list',
+  'variables',
+]);
 
 /** Lists the paths on a database. */
 export const pathsOn = (dialect: 'sqlite' | 'pg', paths: readonly TeamPath[]): TeamPath[] =>

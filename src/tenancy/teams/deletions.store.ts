@@ -44,12 +44,7 @@ export type NewDeletion = Pick<DeletionRow, (typeof COLUMNS)[number]>;
 
 /** Inserts a deletion; returns 0 if there is one already. */
 export const insertDeletion = (tx: Executor, row: NewDeletion): Promise<number> =>
-  tx.insertMany(
-    'team_deletions',
-    COLUMNS,
-    [COLUMNS.map((column) => row[column])],
-    'on conflict (team_id) do nothing',
-  );
+  tx.insertMany('team_deletions', COLUMNS, [COLUMNS.map((column) => row[column])], 'on conflict (team_id) do nothing');
 
 export async function findDeletion(db: Executor, teamId: string): Promise<DeletionRow | undefined> {
   const row = await db.get<DeletionRow>('select * from team_deletions where team_id = ?', [teamId]);
@@ -113,9 +108,7 @@ export const noteRemoved = (
   { owner, until }: Pick<DeletionLease, 'owner' | 'until'>,
 ): Promise<number> =>
   tx.run(
-    withoutCommitNotice(
-      'update team_deletions set removed = ?, lease_until = ? where team_id = ? and lease_owner = ?',
-    ),
+    withoutCommitNotice('update team_deletions set removed = ?, lease_until = ? where team_id = ? and lease_owner = ?'),
     [removed, until, teamId, owner],
   );
 

@@ -2,13 +2,7 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
-import {
-  cancelDeletion,
-  findDeletion,
-  hastenDeletion,
-  insertDeletion,
-  type DeletionRow,
-} from './deletions.store.ts';
+import { cancelDeletion, findDeletion, hastenDeletion, insertDeletion, type DeletionRow } from './deletions.store.ts';
 import { changeTeam, findNamedTeam, type TeamRow } from './teams.store.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -80,9 +74,7 @@ export async function keepTeam(store: Store, name: string): Promise<TeamRow> {
 export async function mustNotBeDeleted(tx: Executor, team: TeamRow): Promise<void> {
   const deletion = await findDeletion(tx, team.id);
   if (!deletion) return;
-  const next = isKeepable(deletion)
-    ? ` To keep it, run: rasket teams keep ${team.slug}`
-    : ' It can no longer be kept.';
+  const next = isKeepable(deletion) ? ` To keep it, run: rasket teams keep ${team.slug}` : ' It can no longer be kept.';
   throw refuse('validation_error', {
     status: 422,
     say: `${team.name} is to be deleted on ${isoTime(deletion.due_at)}.${next}`,

@@ -12,12 +12,7 @@ export {
   knownPlan,
   type TeamChange,
 } from './administer-team.ts';
-export {
-  isKeepable,
-  keepTeam,
-  requestDeletion,
-  type DeletionRequest,
-} from './deletions.ts';
+export { isKeepable, keepTeam, requestDeletion, type DeletionRequest } from './deletions.ts';
 export {
   beginDeletion,
   claimDeletion,
