@@ -54,7 +54,10 @@ export function addOperatorCommands(program: Command, version: string): void {
   addSetup(program, [DATA, CONFIG]);
   addServer(program, version);
   addStorage(program);
-  addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
+  addTeams(
+    program.command('teams').summary('list, create, change, suspend, export and delete teams on this installation'),
+    version,
+  );
   addOperators(
     program.command('operators').summary('manage the operators, who may see and change the queue of this installation'),
   );
@@ -271,7 +274,7 @@ function addStorage(program: Command): void {
     .action(async (options) => (await import('./commands/sweep.ts')).sweep(options));
 }
 
-function addTeams(teams: Command): void {
+function addTeams(teams: Command, version: string): void {
   teams
     .command('create')
     .argument('<name>', 'the name of the team')
@@ -292,6 +295,7 @@ function addTeams(teams: Command): void {
     .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
   addTeamChanges(teams);
+  addTeamEnds(teams, version);
 }
 
 function addUsers(users: Command): void {
@@ -392,9 +396,16 @@ function addTeamChanges(teams: Command): void {
     .option(...ADMIN)
     .option('--no-admin', 'remove all admin addresses')
     .action(async (team, options) => (await import('./commands/teams.ts')).updateNamedTeam(team, options));
-  declare('suspend', 'refuse all keys of a team, and pause its mail until it is resumed', 'suspend marketing').action(
-    async (team, options) => (await import('./commands/teams.ts')).suspendTeam(team, options),
+  declare('get', 'show a team, its state and the reason for it', 'get marketing').action(async (team, options) =>
+    (await import('./commands/teams.ts')).printOneTeam(team, options),
   );
+  declare(
+    'suspend',
+    'refuse all keys of a team, and pause its mail until it is resumed',
+    "suspend marketing --reason 'Complaints about its newsletter'",
+  )
+    .option('--reason <text>', 'the reason, on one line, for the audit log and rasket teams list')
+    .action(async (team, options) => (await import('./commands/teams.ts')).suspendTeam(team, options));
   declare('resume', 'accept the keys of a suspended team again, and send its paused mail', 'resume marketing').action(
     async (team, options) => (await import('./commands/teams.ts')).resumeTeam(team, options),
   );
@@ -406,6 +417,46 @@ function addTeamChanges(teams: Command): void {
     .option('--domain <name>', 'remove only this domain: its addresses no longer sign in through the team')
     .requiredOption('--reason <text>', 'the reason for the audit log of the team, on one line')
     .action(async (team, options) => (await import('./commands/teams.ts')).stopSso(team, options));
+}
+
+/** Declares what is done when a customer leaves. */
+function addTeamEnds(teams: Command, version: string): void {
+  const declare = (verb: string, summary: string, says: string, example: string): Command =>
+    teams
+      .command(verb)
+      .argument('<team>', 'its slug or its id')
+      .summary(summary)
+      .description(says)
+      .option(...DATA)
+      .option(...CONFIG)
+      .option(...JSON_OUTPUT)
+      .addHelpText('after', `\nExample:\n  rasket teams ${example} --data /var/lib/rasket`);
+  declare(
+    'export',
+    'write everything of a team to a folder',
+    'Write everything of a team to a new folder: each table as a file of JSON lines, and attachments, sources and images as files, with a manifest of counts and checksums. Secrets are left out: keys, passwords, private DKIM keys. The server may run meanwhile.',
+    'export marketing --to /srv/marketing',
+  )
+    .requiredOption('--to <folder>', 'a new or an empty folder')
+    .action(async (team, options) =>
+      (await import('./commands/teams.ts')).exportNamedTeam(team, { ...options, version }),
+    );
+  declare(
+    'delete',
+    'suspend a team, and delete everything of it after a grace period',
+    'Suspend a team at once, and delete it with its mail, contacts and files after team.deletion_grace_days. Accounts of people who are in no other team are deleted as well. Its invoices and one entry of the audit log are kept.',
+    "delete marketing --reason 'The contract ended'",
+  )
+    .requiredOption('--reason <text>', 'the reason, on one line, for the audit log')
+    .option('--now', 'delete at once, without a grace period')
+    .option('--yes', 'do not ask for confirmation')
+    .action(async (team, options) => (await import('./commands/teams.ts')).deleteTeam(team, options));
+  declare(
+    'keep',
+    'take the deletion of a team back, within its grace period',
+    'Take the deletion of a team back. It is in the state in which it was before. Once its data is being removed, it cannot be kept.',
+    'keep marketing',
+  ).action(async (team, options) => (await import('./commands/teams.ts')).keepNamedTeam(team, options));
 }
 
 function addSending(program: Command): void {

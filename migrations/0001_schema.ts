@@ -108,9 +108,34 @@ create table teams (
   postal_address text,
   ai_assist_enabled integer not null default 0,
   -- JSON, because it is written and read as a whole: who is told of what concerns the team.
-  admin_emails text
+  admin_emails text,
+  -- Why the team is suspended, as its operator wrote; null without a reason.
+  risk_reason text
 );
 create unique index teams_slug_unique on teams (slug);
+
+-- Teams that are to be deleted, and those that are being deleted. The row goes with the team.
+create table team_deletions (
+  team_id ${id} primary key,
+  reason text not null,
+  -- The account on the machine that asked for it.
+  requested_by text,
+  -- The state and its reason that the team has again if it is kept.
+  risk_state text not null,
+  risk_reason text,
+  requested_at bigint not null,
+  due_at bigint not null,
+  -- From then on the team cannot be kept.
+  started_at bigint,
+  -- When everything was removed but what the open month is billed by.
+  removed_at bigint,
+  -- JSON: how many rows of each table were removed, how many owners of files, and how many accounts.
+  removed text not null,
+  lease_owner text,
+  lease_until bigint
+);
+-- Serves the job that deletes what is due.
+create index team_deletions_due on team_deletions (due_at) where removed_at is null;
 
 create table api_keys (
   id ${id} primary key,
@@ -2307,7 +2332,8 @@ create table invoice_series (
 -- Kept for ever: books are.
 create table invoices (
   id ${id} primary key,
-  team_id ${id} not null references teams (id),
+  -- No reference: invoices outlive their team.
+  team_id ${id} not null,
   number text not null,
   month text not null,
   -- All of it, as it was issued: a JSON object.

@@ -23,6 +23,7 @@ import {
   removeOldAudit,
   type DamageWatch,
 } from './features/installation/start.ts';
+import { removeDueTeams } from './features/customers/start.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { removeOldReports } from './mail/domain-reports/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
@@ -119,6 +120,7 @@ export function cronTable(
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
     { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
     { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
+    { name: 'delete-teams', schedule: '* * * * *', run: (stopping) => removeDueTeams(world, stopping) },
     { name: 'check-database', schedule: '37 2 * * *', run: (stopping) => database.examine(stopping) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
     { name: 'watch-backups', schedule: '49 * * * *', run: () => watchBackups(world) },

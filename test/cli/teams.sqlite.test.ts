@@ -75,8 +75,8 @@ describe('rasket teams next to a running server', () => {
     });
     const listed = await rasket('teams', 'list');
     const [titles, ...rows] = listed.stdout.split('\n');
-    expect(titles?.split('\t')).toEqual(['ID', 'SLUG', 'NAME', 'PLAN', 'STATE', 'ADMINS', 'CREATED']);
-    expect(rows).toEqual([expect.stringMatching(/^[0-9a-f-]{36}\tmy-team\tOurs\tsmall\tnormal\t\t\d{4}-.*Z$/), '']);
+    expect(titles?.split('\t')).toEqual(['ID', 'SLUG', 'NAME', 'PLAN', 'STATE', 'ADMINS', 'REASON', 'CREATED']);
+    expect(rows).toEqual([expect.stringMatching(/^[0-9a-f-]{36}\tmy-team\tOurs\tsmall\tnormal\t\t\t\d{4}-.*Z$/), '']);
   }
 });
 

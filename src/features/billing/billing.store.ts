@@ -53,6 +53,11 @@ export async function claimTeamMonth(
   return (await tx.run(sql, [teamId, month, closedAt])) === 1;
 }
 
+export async function isMonthClosed(db: Executor, teamId: string, month: string): Promise<boolean> {
+  const sql = 'select 1 as found from billing_team_months where team_id = ? and month = ?';
+  return (await db.get(sql, [teamId, month])) !== undefined;
+}
+
 /**
  * Returns the next number and locks the series until the end of the transaction: a number that is rolled back is used
  * again.

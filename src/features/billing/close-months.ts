@@ -1,5 +1,5 @@
 import type { Store } from '../../platform/store.ts';
-import { allTerms, closedMonths, insertClosedMonth, teamsToClose } from './billing.store.ts';
+import { allTerms, closedMonths, isMonthClosed, insertClosedMonth, teamsToClose } from './billing.store.ts';
 import { billingZone, closableAt, closeTeamMonth, listDays, monthAfter, monthAt } from './monthly-invoice.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 
@@ -33,4 +33,14 @@ async function closeMonth(store: Store, month: string, end: number): Promise<num
     if (teams.length === 0) return closed;
     for (const teamId of teams) if (await closeTeamMonth(store, teamId, month)) closed += 1;
   }
+}
+
+/**
+ * Reports whether a team may still get an invoice for the month of `at`: anything has a price, and the month is not
+ * closed yet.
+ */
+export async function awaitsInvoice({ db, ...store }: Store, teamId: string, at: number): Promise<boolean> {
+  const terms = (await allTerms(db)).map((one) => one.terms);
+  if (!terms.some((one) => one.monthly_price_cents > 0 || one.overage_per_1000_cents !== null)) return false;
+  return !(await isMonthClosed(db, teamId, monthAt(billingZone(store), at)));
 }

@@ -4,3 +4,4 @@
  */
 export { keepPlanTerms } from './plans.ts';
 export { getInvoice, invoiceCsv } from './read-billing.ts';
+export { awaitsInvoice } from './close-months.ts';

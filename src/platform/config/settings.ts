@@ -297,6 +297,7 @@ const sections = {
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),
+    deletion_grace_days: integer({ min: 0, max: 365, unit: 'days' }),
   },
 } satisfies Record<string, Record<string, Kind<unknown>>>;
 

@@ -16,6 +16,7 @@ export {
   findLiveSession,
   insertSession,
   kindOfSession,
+  leaveTeam,
   MAY_REACH,
   moveSession,
   noteSessionUsed,

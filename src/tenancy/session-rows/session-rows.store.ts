@@ -223,3 +223,7 @@ export async function moveSession(
     select 1 from team_members where team_members.user_id = sessions.user_id and team_members.team_id = ? and ${MAY_REACH})`;
   return (await tx.run(sql, [teamId, sessionId, userId, teamId])) === 1;
 }
+
+/** Leaves the sessions that are in a team without one; their people are in other teams. */
+export const leaveTeam = (tx: Executor, teamId: string): Promise<number> =>
+  tx.run('update sessions set current_team_id = null where current_team_id = ?', [teamId]);

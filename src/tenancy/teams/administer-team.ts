@@ -11,6 +11,7 @@ import {
   type TeamColumns,
   type TeamRow,
 } from './teams.store.ts';
+import { mustNotBeDeleted } from './deletions.ts';
 import { isPlan } from '../../platform/config/index.ts';
 import { lockTeam } from '../access/index.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
@@ -93,6 +94,8 @@ export interface TeamChange {
   name?: string | undefined;
   plan?: string | undefined;
   riskState?: RiskState | undefined;
+  /** The reason for a suspension. A team that is resumed has none. */
+  riskReason?: string | undefined;
   /** Replaces those named before. */
   adminEmails?: readonly string[] | undefined;
 }
@@ -102,11 +105,15 @@ export async function administerTeam(store: Store, slugOrId: string, input: Team
   const change: TeamColumns = {};
   if (input.name !== undefined) change.name = readTeamName(input.name);
   if (input.plan !== undefined) change.plan_code = knownPlan(store, input.plan);
-  if (input.riskState !== undefined) change.risk_state = input.riskState;
+  if (input.riskState !== undefined) {
+    change.risk_state = input.riskState;
+    change.risk_reason = input.riskReason ?? null;
+  }
   if (input.adminEmails !== undefined) change.admin_emails = JSON.stringify(readAdminEmails(input.adminEmails));
   return store.db.tx(async (tx) => {
     const team = await findNamedTeam(tx, slugOrId);
     if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
+    if (input.riskState !== undefined) await mustNotBeDeleted(tx, team);
     const { plan_code: code, ...rest } = change;
     if (Object.keys(rest).length > 0) await changeTeam(tx, team.id, rest);
     if (code !== undefined) await changePlan(store, tx, team.id, code);

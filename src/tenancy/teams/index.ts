@@ -12,6 +12,18 @@ export {
   knownPlan,
   type TeamChange,
 } from './administer-team.ts';
+export { isKeepable, keepTeam, requestDeletion, type DeletionRequest } from './deletions.ts';
+export {
+  beginDeletion,
+  claimDeletion,
+  dueDeletions,
+  findDeletion,
+  finishDeletion,
+  listDeletions,
+  noteRemoved,
+  releaseDeletion,
+  type DeletionRow,
+} from './deletions.store.ts';
 export {
   getTeam,
   presentTeam,
@@ -29,6 +41,8 @@ export {
   hasOneTeam,
   listTeams,
   plansOfTeam,
+  changeTeam,
+  insertTeamPlan,
   loadSlugs,
   type TeamPlan,
   suspendedAmong,

@@ -24,6 +24,8 @@ export interface TeamRow {
   ai_assist_enabled: number;
   /** A JSON array; null if none was named. */
   admin_emails: string | null;
+  /** The operator's reason for a suspension. */
+  risk_reason: string | null;
 }
 
 /** The columns of a new team; the others are set later. */
@@ -115,7 +117,7 @@ export async function findNamedTeam(db: Executor, slugOrId: string): Promise<Tea
   return identified ?? db.get<TeamRow>('select * from teams where slug = ?', [slugOrId]);
 }
 
-export type TeamColumns = Partial<Omit<TeamRow, 'id' | 'slug' | 'created_at'>>;
+export type TeamColumns = Partial<Omit<TeamRow, 'id' | 'created_at'>>;
 
 /** Gives a team a postal address unless it has one. */
 export async function setMissingAddress(db: Executor, id: string, address: string): Promise<void> {

@@ -1,0 +1,1 @@
+export { removeDueTeams } from './remove-team.ts';
