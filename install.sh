@@ -4,7 +4,9 @@
 #   sudo sh install.sh                 install or upgrade
 #   sudo sh install.sh --uninstall     remove the program and the service; mail, keys and settings stay
 #
-#   --file FILE     install this executable, which `npm run package` makes: no Node.js and no npm are needed
+#   --file FILE     install this executable of a release, or of `npm run package`: nothing else is needed beside this script
+#   --manifest FILE verify the executable by the manifest of its release and the signature beside that, FILE.sig, before it is run
+#   --key FILE      the public key of the releases (default: that of the installed program)
 #   --dry-run       show what would be done, and do nothing
 #   --help          show this
 #   --prefix DIR    folder of the program (default: /opt/rasket)
@@ -25,9 +27,12 @@ prefix=/opt/rasket
 destdir=
 uninstall=no
 file=
+manifest=
+key=
+version=
 dry=no
 
-synopsis='usage: sh install.sh [--file FILE] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]'
+synopsis='usage: sh install.sh [--file FILE [--manifest FILE [--key FILE]]] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]'
 usage() {
   printf '%s\n' "$synopsis" >&2
   exit 64
@@ -58,6 +63,18 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --file=*) file=${1#*=} ;;
+    --manifest)
+      [ $# -ge 2 ] || usage
+      manifest=$2
+      shift
+      ;;
+    --manifest=*) manifest=${1#*=} ;;
+    --key)
+      [ $# -ge 2 ] || usage
+      key=$2
+      shift
+      ;;
+    --key=*) key=${1#*=} ;;
     --dry-run) dry=yes ;;
     --help | -h)
       cat <<HELP
@@ -66,9 +83,11 @@ $synopsis
 Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program. As root.
 
   sudo sh install.sh                 install the checkout that contains this script
-  sudo sh install.sh --file FILE     install one executable, made by npm run package; needs no Node.js and no npm
+  sudo sh install.sh --file FILE     install the executable of a release; needs this script and the file alone
   sudo sh install.sh --uninstall     remove the program and the service; mail, keys and settings stay
 
+  --manifest FILE verify the executable first, by the manifest of its release and the signature in FILE.sig
+  --key FILE      public key of the releases (default: that of the installed program)
   --prefix DIR    folder of the program (default: /opt/rasket)
   --destdir DIR   lay out the files under DIR and touch nothing else
   --dry-run       show what would be done, and do nothing
@@ -100,8 +119,12 @@ case $destdir in
   *) destdir=$PWD/$destdir ;;
 esac
 
+[ -z "$manifest" ] || [ -n "$file" ] || usage
+[ -z "$key" ] || [ -n "$manifest" ] || usage
+
 if [ -n "$file" ]; then
-  [ -f "$file" ] && [ -x "$file" ] || fail "--file $file is not an executable file; make one with: npm run package"
+  [ -f "$file" ] || fail "--file $file is not an executable file; take that of a release, or make one with: npm run package"
+  [ -x "$file" ] || fail "--file $file is not an executable file; after a download: chmod +x $file"
   # A name without a slash would be looked for in PATH.
   case $file in
     /*) ;;
@@ -147,6 +170,51 @@ remove_own() {
 is_own_note() { [ -f "$1" ] && [ ! -h "$1" ] && [ ! -s "$1" ]; }
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
 
+# Who signed the manifest, and whether it lists the executable: before anything of that is run.
+check_release() {
+  for one in "$manifest" "$manifest.sig"; do
+    [ -f "$one" ] || fail "--manifest: $one is missing; download it from where the executable came."
+  done
+  trusted=$key
+  [ -n "$trusted" ] || trusted=$program/release.pub
+  [ -s "$trusted" ] || fail 'no public key of the releases is known here; name its file with --key FILE.'
+  for tool in ssh-keygen sha256sum; do
+    command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to verify a release (Debian: openssh-client, coreutils)."
+  done
+  signers=$(mktemp)
+  printf 'rasket namespaces="rasket-release" %s\n' "$(head -n 1 "$trusted")" >"$signers"
+  verified=yes
+  ssh-keygen -Y verify -f "$signers" -I rasket -n rasket-release -s "$manifest.sig" <"$manifest" >/dev/null 2>&1 || verified=no
+  rm -f "$signers"
+  [ $verified = yes ] || fail "$manifest is not signed with the key in $trusted; nothing was installed."
+}
+check_listed() {
+  sum=$(sha256sum <"$1")
+  grep -qF "\"sha256\": \"${sum%% *}\"" "$manifest" ||
+    fail "$1 is not a file of the release in $manifest: it was changed or is of another release. Nothing was installed."
+}
+
+# The copy of a checkout has no .git, so the commit that its version names is noted beside it.
+find_commit() {
+  if [ -f "$source/.commit" ]; then
+    cat "$source/.commit"
+    return
+  fi
+  git=$source/.git
+  if [ -f "$git" ]; then git=$(sed 's/^gitdir: //' "$git"); fi
+  case $git in /*) ;; *) git=$source/$git ;; esac
+  head=$(cat "$git/HEAD" 2>/dev/null) || return 0
+  ref=${head#ref: }
+  if [ "$ref" = "$head" ]; then
+    echo "$head"
+    return
+  fi
+  common=.
+  if [ -f "$git/commondir" ]; then common=$(cat "$git/commondir"); fi
+  case $common in /*) ;; *) common=$git/$common ;; esac
+  cat "$common/$ref" 2>/dev/null || sed -n "s# $ref\$##p" "$common/packed-refs" 2>/dev/null || :
+}
+
 # All that can stand in the way of an installation; a dry run finds the same.
 check_installation() {
   case $0 in
@@ -154,9 +222,12 @@ check_installation() {
     *) source=. ;;
   esac
   source=$(cd "$source" && pwd -P)
-  for part in bin/rasket package-lock.json systemd/rasket.service config/default.toml; do
+  parts='bin/rasket package-lock.json systemd/rasket.service config/default.toml'
+  # An executable carries all of that.
+  [ -z "$file" ] || parts=
+  for part in $parts; do
     [ -f "$source/$part" ] ||
-      fail "$source is not a copy of rasket: $part is missing.${file:+ The executable does not replace it: copy the whole checkout, including install.sh, to this machine.}"
+      fail "$source is not a copy of rasket: $part is missing. Install the executable of a release with: sh install.sh --file FILE"
   done
   if [ $staged = no ]; then
     [ "$(uname -s)" = Linux ] || fail "rasket can only be installed on Linux; this is $(uname -s)."
@@ -168,15 +239,22 @@ check_installation() {
       command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to install."
     done
   fi
+  if [ -n "$manifest" ]; then
+    check_release
+    check_listed "$file"
+  fi
   if [ -n "$file" ]; then
     version=$(env -i "$file" --version) || fail "$file does not start on this machine."
     case $version in
       [0-9]*.[0-9]*.[0-9]*) ;;
-      *) fail "--file $file is not rasket: --version prints no version; make the executable with: npm run package" ;;
+      *) fail "--file $file is not rasket: --version prints no version; take the executable of a release, or make one with: npm run package" ;;
     esac
+    env -i "$file" --unpack 2>/dev/null | grep -qx systemd/rasket.service ||
+      fail "--file $file does not contain the files of an installation; take the executable of a release, or make one with: npm run package"
   fi
   in_place=no
-  if [ "$source" = "$program" ]; then
+  # Beside an installed executable lies a copy of this script, too.
+  if [ "$source" = "$program" ] && { [ -z "$file" ] || [ -f "$source/package-lock.json" ]; }; then
     # The checkout would be moved away under this script, and be removed at the end.
     [ -z "$file" ] || fail "this checkout is in $program, where the file would be installed; choose another --prefix, or move the checkout first."
     in_place=yes
@@ -206,7 +284,7 @@ if [ $dry = yes ]; then
   if [ $uninstall = yes ]; then
     say "would stop the service and remove $program, $unit, $link, the manual and the completions; $settings and $state would stay"
   else
-    say "would install ${file:-the checkout of this script} to $program, with $unit, $link, the manual and the completions"
+    say "would install ${file:-the checkout of this script}${version:+ ($version)} to $program, with $unit, $link, the manual and the completions"
     if [ -e "$settings" ]; then say "would keep $settings"; else say "would write $settings"; fi
     if [ $staged = no ] && ! id rasket >/dev/null 2>&1; then say 'would create the system account rasket'; fi
     if has_systemd && systemctl is-active --quiet rasket.service; then say 'would stop the service for a few seconds and start it again'; fi
@@ -265,15 +343,19 @@ if [ $in_place = no ]; then
   remove_own "$fresh"
   mkdir -p "$fresh"
   : >"$fresh/$mark"
-  items='package.json package-lock.json .npmrc bin src cli console migrations config docs monitoring LICENSE README.md CHANGELOG.md'
+  items='package.json package-lock.json .npmrc bin src cli console migrations config systemd docs monitoring LICENSE README.md CHANGELOG.md'
   if [ -n "$file" ]; then
-    items='config docs monitoring LICENSE README.md CHANGELOG.md'
     mkdir -p "$fresh/bin"
     cp "$file" "$fresh/bin/rasket"
+    # What was verified may have been replaced since.
+    [ -z "$manifest" ] || check_listed "$fresh/bin/rasket"
+    env -i "$fresh/bin/rasket" --unpack "$fresh" || fail "$file could not write its files to $fresh."
+  else
+    for item in $items; do
+      [ ! -e "$source/$item" ] || cp -R "$source/$item" "$fresh/"
+    done
+    find_commit >"$fresh/.commit"
   fi
-  for item in $items; do
-    [ ! -e "$source/$item" ] || cp -R "$source/$item" "$fresh/"
-  done
   find "$fresh" \( -name '*.test.ts' -o -name '*.test.tsx' \) -exec rm -f {} +
   # A checkout may have been made under a private umask; the service reads its code as another account.
   chmod -R u=rwX,go=rX "$fresh"
@@ -369,7 +451,7 @@ fi
 chmod 750 "$destdir/etc/rasket"
 chmod 700 "$state"
 ln -sfn "$prefix/bin/rasket" "$link"
-sed "s#/opt/rasket#$prefix#g" "$source/systemd/rasket.service" >"$unit"
+sed "s#/opt/rasket#$prefix#g" "$program/systemd/rasket.service" >"$unit"
 chmod 644 "$unit"
 if [ ! -e "$settings" ]; then
   cat >"$settings" <<TOML

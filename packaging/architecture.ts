@@ -1,4 +1,4 @@
-/** The architecture of a package: that of this machine, or the other one by `RASKET_PACKAGE_ARCH`. */
+/** The architectures that packages are made for, and the Node of each. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -8,11 +8,15 @@ import { root } from './modules.ts';
 /** Architecture names of Node and of Debian. */
 export const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-export const architecture: string = process.env['RASKET_PACKAGE_ARCH'] || process.arch;
-if (ARCHITECTURES[architecture] === undefined)
-  throw new Error(
-    `RASKET_PACKAGE_ARCH is ${architecture}; packages are made for ${Object.keys(ARCHITECTURES).join(' and ')}`,
-  );
+/** Returns the architecture of this machine, or the other one by `RASKET_PACKAGE_ARCH`. */
+export function readArchitecture(): string {
+  const architecture = process.env['RASKET_PACKAGE_ARCH'] || process.arch;
+  if (ARCHITECTURES[architecture] === undefined)
+    throw new Error(
+      `RASKET_PACKAGE_ARCH is ${architecture}; packages are made for ${Object.keys(ARCHITECTURES).join(' and ')}`,
+    );
+  return architecture;
+}
 
 /** Returns the path of the executable for an architecture. */
 export const locateExecutable = (arch: string): string =>

@@ -1,8 +1,8 @@
 /**
- * Makes a Debian package of `dist/rasket`, or with `RASKET_PACKAGE_ARCH=arm64` (or x64) of the executable for the other architecture: `node packaging/build-deb.ts [--compress gzip] [--version 0.1.0+1]`. It needs
- * dpkg-deb and no root.
+ * Makes a Debian package of `dist/rasket`, or with `RASKET_PACKAGE_ARCH=arm64` (or x64) of the executable for the other
+ * architecture: `node packaging/build-deb.ts [--compress gzip] [--version 0.1.0+1]`. It needs dpkg-deb and no root.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -11,6 +11,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -19,9 +20,11 @@ import {
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { architecture, ARCHITECTURES, locateExecutable } from './architecture.ts';
+import { readVersion } from '../src/program-files/index.ts';
+import { ARCHITECTURES, locateExecutable, readArchitecture } from './architecture.ts';
 import { licensesText } from './licenses.ts';
-import { root, readVersion } from './modules.ts';
+import { root } from './modules.ts';
+import { endWithCleanUp } from './work-folder.ts';
 
 const HOME = '/usr/lib/rasket';
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
@@ -31,37 +34,59 @@ const PROGRAM = 0o755;
 
 type Put = (name: string, content: string | Uint8Array, mode?: number) => void;
 
-interface Build {
+export interface DebianPackage {
   program: string;
+  architecture: string;
   compress: string;
   version: string;
+  folder: string;
 }
 
-export function buildDeb({ program, compress, version }: Build): string {
+export function buildDeb({ program, architecture, compress, version, folder }: DebianPackage): string {
   // Folders of a package are for everyone to read, whatever the umask of the builder.
   process.umask(0o022);
   const debian = ARCHITECTURES[architecture] ?? architecture;
-  const target = path.join(path.dirname(program), `rasket_${version}_${debian}.deb`);
-  const tree = mkdtempSync(`${target}.work-`);
-  try {
-    chmodSync(tree, PROGRAM);
-    const put: Put = (name, content, mode = FILE) => {
-      const file = path.join(tree, name);
-      mkdirSync(path.dirname(file), { recursive: true });
-      writeFileSync(file, content);
-      chmodSync(file, mode);
-    };
-    putProgram(tree, program, put);
-    // Manuals come from the same sources, because a program for other processors cannot run here.
-    putManuals(tree, architecture === process.arch ? program : path.join(root, 'bin/rasket'), put);
-    put('usr/share/doc/rasket/changelog.gz', gzipSync(changelog(version), { level: 9 }));
-    putControl(tree, { architecture: debian, version }, put);
-    const words = ['--root-owner-group', `-Z${compress}`, '--build', tree, target];
-    execFileSync('dpkg-deb', words, { stdio: ['ignore', 'ignore', 'inherit'] });
-    return target;
-  } finally {
-    rmSync(tree, { recursive: true, force: true });
-  }
+  const target = path.join(folder, `rasket_${version}_${debian}.deb`);
+  const work = mkdtempSync(`${target}.work-`);
+  using _cleaned = endWithCleanUp(() => rmSync(work, { recursive: true, force: true }));
+  const tree = path.join(work, 'tree');
+  mkdirSync(tree);
+  const put: Put = (name, content, mode = FILE) => {
+    const file = path.join(tree, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+  };
+  putProgram(tree, program, put);
+  // Manuals come from the same sources, because a program for other processors cannot run here.
+  putManuals(tree, architecture === process.arch ? program : path.join(root, 'bin/rasket'), put);
+  put('usr/share/doc/rasket/changelog.gz', gzipSync(changelog(version), { level: 9 }));
+  putControl(tree, { architecture: debian, version }, put);
+  const made = path.join(work, 'made.deb');
+  const words = ['--root-owner-group', `-Z${compress}`, '--build', tree, made];
+  execFileSync('dpkg-deb', words, { stdio: ['ignore', 'ignore', 'inherit'] });
+  renameSync(made, target);
+  return target;
+}
+
+/**
+ * Returns the version of Debian packages, such as `0.1.0+20261129.1412.ee850824`. The time of the commit makes a later
+ * build of the same version an upgrade for apt.
+ */
+export function readPackageVersion(): string {
+  const version = readVersion();
+  const at = readCommitTime();
+  if (at === undefined) return version;
+  const digits = new Date(at * 1000).toISOString().replaceAll(/\D/g, '');
+  return version.replace('+', `+${digits.slice(0, 8)}.${digits.slice(8, 12)}.`);
+}
+
+/** Returns the time of the commit in seconds, or undefined if there is no git that knows it. */
+export function readCommitTime(): number | undefined {
+  const { SOURCE_DATE_EPOCH: epoch } = process.env;
+  if (epoch) return Number(epoch);
+  const { status, stdout } = spawnSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' });
+  return status === 0 ? Number(stdout) : undefined;
 }
 
 function putProgram(tree: string, program: string, put: Put): void {
@@ -148,8 +173,8 @@ const maintainer = `${builder} <${address}>`;
 
 /** Writes the changelog in the form that Debian's tools read; the list of changes is a separate file. */
 function changelog(version: string): string {
-  const { SOURCE_DATE_EPOCH: epoch } = process.env;
-  const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
+  const at = readCommitTime();
+  const date = at === undefined ? new Date() : new Date(at * 1000);
   const told = `rasket (${version}) unstable; urgency=medium\n\n  * What has changed: CHANGELOG.md.gz\n\n`;
   return `${told} -- ${maintainer}  ${date.toUTCString().replace('GMT', '+0000')}\n`;
 }
@@ -179,7 +204,14 @@ Comment: Node.js and the packages inside the program have licences of their own,
  LICENSES.txt.gz and are printed by rasket --licenses.
 `;
 
-const { values } = parseArgs({
-  options: { compress: { type: 'string', default: 'xz' }, version: { type: 'string', default: readVersion() } },
-});
-console.log(buildDeb({ program: locateExecutable(architecture), ...values }));
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      compress: { type: 'string', default: 'xz' },
+      version: { type: 'string', default: readPackageVersion() },
+    },
+  });
+  const architecture = readArchitecture();
+  const program = locateExecutable(architecture);
+  console.log(buildDeb({ program, architecture, folder: path.dirname(program), ...values }));
+}

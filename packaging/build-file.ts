@@ -19,9 +19,11 @@ import {
 import path from 'node:path';
 import { inject } from 'postject';
 import { loadContract } from '../src/contract/index.ts';
-import { architecture, locateExecutable, fetchRuntime } from './architecture.ts';
+import { readCommit, readVersion } from '../src/program-files/index.ts';
+import { fetchRuntime, locateExecutable, readArchitecture } from './architecture.ts';
 import { licensesText } from './licenses.ts';
-import { compileModules, compileStart, root, readVersion } from './modules.ts';
+import { compileModules, compileStart, root } from './modules.ts';
+import { endWithCleanUp } from './work-folder.ts';
 
 /** Node looks for this mark in its own executable to learn that it contains a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
@@ -30,61 +32,66 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
  * ignored.
  */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
-const FILES = [
-  'package.json',
-  'config/default.toml',
-  'config/development.toml',
-  'config/providers.toml',
-  'config/replies.toml',
-  'LICENSE',
-];
-/** Folders whose names the program lists; the files of the second are read as well. */
+/** Files that the program reads. */
+const FILES = ['package.json'];
+/** Folders whose names the program lists. */
 const FOLDERS = ['migrations', 'config/rehearsals'];
+/** Files that `rasket --unpack` writes, and folders of such files. The program reads those of `config` as well. */
+const UNPACKED = ['install.sh', 'systemd', 'config', 'docs', 'monitoring', 'LICENSE', 'README.md', 'CHANGELOG.md'];
 
-export async function buildFile(target: string): Promise<void> {
-  const version = readVersion();
+/** The parts that executables for all architectures share. */
+export type Parts = ReadonlyMap<string, Uint8Array>;
+
+export interface Executable {
+  target: string;
+  architecture: string;
+  parts: Parts;
+}
+
+export async function buildExecutable({ target, architecture, parts }: Executable): Promise<void> {
   const runtime = fetchRuntime(architecture);
   mkdirSync(path.dirname(target), { recursive: true });
   const work = mkdtempSync(`${target}.work-`);
-  try {
-    const assets = new Map<string, Uint8Array>([...(await buildAssets(version)), ...listEmbedded()]);
-    const config = writeParts(work, assets, await compileStart('packaging/boot.ts', version));
-    execFileSync(process.execPath, ['--experimental-sea-config', config], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      cwd: work,
-    });
-    const made = path.join(work, 'rasket');
-    copyFileSync(runtime, made);
-    chmodSync(made, 0o755);
-    await inject(made, 'NODE_SEA_BLOB', readFileSync(path.join(work, 'blob')), { sentinelFuse: FUSE });
-    renameSync(made, target);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-}
-
-async function buildAssets(version: string): Promise<Map<string, Uint8Array>> {
-  const assets = new Map<string, Uint8Array>();
-  for (const [name, bytes] of await compileModules()) assets.set(`app/${name}`, bytes);
-  assets.set('thread.cjs', await compileStart('packaging/thread.ts', version));
-  assets.set('src/contract/openapi.json', Buffer.from(JSON.stringify(loadContract())));
-  const folders = Object.fromEntries(FOLDERS.map((folder) => [folder, readdirSync(path.join(root, folder))]));
-  assets.set('folders.json', Buffer.from(JSON.stringify(folders)));
-  return assets;
-}
-
-function* listEmbedded(): Iterable<[string, Uint8Array]> {
-  for (const name of FILES) yield [name, readFileSync(path.join(root, name))];
-  for (const file of readdirSync(path.join(root, 'config/rehearsals'))) {
-    const name = `config/rehearsals/${file}`;
-    yield [name, readFileSync(path.join(root, name))];
-  }
-  yield ['LICENSES.txt', Buffer.from(licensesText())];
+  const removeWork = (): void => rmSync(work, { recursive: true, force: true });
+  using _cleaned = endWithCleanUp(removeWork);
   const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${architecture}.node`);
-  yield ['better_sqlite3.node', readFileSync(addon)];
+  const assets = new Map([...parts, ['better_sqlite3.node', readFileSync(addon)] as const]);
+  const config = writeParts(work, assets, await compileStart('packaging/boot.ts', readVersion()));
+  execFileSync(process.execPath, ['--experimental-sea-config', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    cwd: work,
+  });
+  const made = path.join(work, 'rasket');
+  copyFileSync(runtime, made);
+  chmodSync(made, 0o755);
+  await injectBlob(made, readFileSync(path.join(work, 'blob')));
+  renameSync(made, target);
 }
 
-function writeParts(work: string, assets: ReadonlyMap<string, Uint8Array>, main: Uint8Array): string {
+/** The public key of a release is kept in its executables, which check later releases with it. */
+export async function makeParts(releaseKey = ''): Promise<Parts> {
+  const parts = new Map<string, Uint8Array>();
+  for (const [name, bytes] of await compileModules()) parts.set(`app/${name}`, bytes);
+  parts.set('thread.cjs', await compileStart('packaging/thread.ts', readVersion()));
+  parts.set('src/contract/openapi.json', Buffer.from(JSON.stringify(loadContract())));
+  const folders = Object.fromEntries(FOLDERS.map((folder) => [folder, readdirSync(path.join(root, folder))]));
+  parts.set('folders.json', Buffer.from(JSON.stringify(folders)));
+  const unpacked = UNPACKED.flatMap(listFiles);
+  for (const name of [...FILES, ...unpacked]) parts.set(name, readFileSync(path.join(root, name)));
+  parts.set('LICENSES.txt', Buffer.from(licensesText()));
+  parts.set('.commit', Buffer.from(readCommit(root)));
+  parts.set('release.pub', Buffer.from(releaseKey));
+  const names = [...unpacked, 'LICENSES.txt', ...(releaseKey === '' ? [] : ['release.pub'])];
+  parts.set('unpacked.json', Buffer.from(JSON.stringify(names)));
+  return parts;
+}
+
+function listFiles(name: string): string[] {
+  if (statSync(path.join(root, name)).isFile()) return [name];
+  return readdirSync(path.join(root, name)).flatMap((entry) => listFiles(`${name}/${entry}`));
+}
+
+function writeParts(work: string, assets: Parts, main: Uint8Array): string {
   const places: Record<string, string> = {};
   for (const [at, [name, bytes]] of [...assets].entries()) {
     const file = path.join(work, `asset-${at}`);
@@ -105,6 +112,22 @@ function writeParts(work: string, assets: ReadonlyMap<string, Uint8Array>, main:
   return path.join(work, 'config.json');
 }
 
-const target = locateExecutable(architecture);
-await buildFile(target);
-console.log(`${target}: ${Math.round(statSync(target).size / 1_000_000)} MB`);
+/** The postject package warns of notes in Node's executable that have no name, which is of no consequence. */
+async function injectBlob(file: string, blob: Buffer): Promise<void> {
+  const { warn } = console;
+  console.warn = (...words: unknown[]) => {
+    if (!String(words[0]).includes("Can't find string offset for section name '.note")) warn(...words);
+  };
+  try {
+    await inject(file, 'NODE_SEA_BLOB', blob, { sentinelFuse: FUSE });
+  } finally {
+    console.warn = warn;
+  }
+}
+
+if (import.meta.main) {
+  const architecture = readArchitecture();
+  const target = locateExecutable(architecture);
+  await buildExecutable({ target, architecture, parts: await makeParts() });
+  console.log(`${target}: ${Math.round(statSync(target).size / 1_000_000)} MB`);
+}

@@ -1,5 +1,4 @@
 /** Compiles the program and its packages into the modules of the single file. */
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { APART, builtins, COMMON, MODULES, PLUGINS } from '../bin/build-plugins.ts';
@@ -103,6 +102,3 @@ exports.getBinding = (given) => given ?? (addon ??= require('./src/program-files
     }));
   },
 };
-
-export const readVersion = (): string =>
-  (JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string }).version;

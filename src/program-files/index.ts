@@ -7,6 +7,7 @@ export {
   executable,
   programFile,
   isSingleFile,
+  listUnpacked,
   programRoot,
   tryOutFolder,
   namesIn,
@@ -15,3 +16,4 @@ export {
 } from './places.ts';
 export { moduleUrl, readModuleMap, serveModules } from './modules.ts';
 export { startThread } from './thread.ts';
+export { readCommit, readVersion } from './version.ts';

@@ -39,6 +39,9 @@ export function readProgramFile(name: string): Buffer {
 
 export const readProgramText = (name: string): string => readProgramFile(name).toString('utf8');
 
+/** Lists the files that `rasket --unpack` writes, such as `systemd/rasket.service`. */
+export const listUnpacked = (): string[] => JSON.parse(readProgramText('unpacked.json')) as string[];
+
 /** Lists the names in a folder of the program. */
 export function namesIn(folder: string): string[] {
   if (!isSingleFile) return readdirSync(path.join(programRoot, folder));

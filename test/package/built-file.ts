@@ -5,7 +5,7 @@ import { locateExecutable } from '../../packaging/architecture.ts';
 import { root } from './bare-root.ts';
 
 // Files of tests run at the same time: the second one waits, and takes what is there.
-const BUILD = `[ -e "$1" ] && [ -z "$(find package-lock.json package.json bin src cli console packaging migrations config -newer "$1" | head -n 1)" ] ||
+const BUILD = `[ -e "$1" ] && [ -z "$(find package-lock.json package.json bin src cli console packaging migrations config docs monitoring systemd install.sh README.md CHANGELOG.md -newer "$1" | head -n 1)" ] ||
   exec "$0" packaging/build-file.ts`;
 
 /** Makes dist/rasket, or the one for another architecture, unless it is newer than everything that it is made of; answers where it is. */

@@ -90,7 +90,7 @@ describePeers('in a clean Debian,', ['systemd-nspawn', 'debian-root', 'pebble'],
       ]);
       expect(typed('getent passwd rasket')).toMatch(/:\/var\/lib\/rasket:\/usr\/sbin\/nologin$/m);
       expect(machine.type('systemctl is-enabled rasket').stdout).toBe('disabled\n');
-      expect(typed('rasket --version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+      expect(typed('rasket --version')).toMatch(/^\d+\.\d+\.\d+\+[0-9a-f]{8}\n$/);
     });
 
     it('can be set up: the service runs as its own account, responds, and sends a first email', async () => {
