@@ -13,7 +13,7 @@ import type { World } from '../../platform/world.ts';
 
 export const webhooks = {
   createWebhook: (ctx, { body }) => createWebhook(ctx, body),
-  listWebhooks: (ctx, { query }) => listWebhooks(ctx, readPage(query)),
+  listWebhooks: (ctx, { query }) => listWebhooks(ctx, readPage(query), query),
   getWebhook: (ctx, { path }) => getWebhook(ctx, path.webhook_id),
   updateWebhook: (ctx, { path, body }) => updateWebhook(ctx, path.webhook_id, body),
   deleteWebhook: (ctx, { path }) => deleteWebhook(ctx, path.webhook_id),

@@ -162,5 +162,16 @@ export function readSelection({ destination, team_id: team, email_id: email }: S
   });
 }
 
+/** Reads the selection of a retry, which may take everything: what was due too early only waits again. */
+export function readRetrySelection({ all, ...input }: SelectionInput & { all?: true | undefined }): Selection | 'all' {
+  const isNamed = Object.values(input).some((value) => value !== undefined);
+  if (all && !isNamed) return 'all';
+  if (!all && isNamed) return readSelection(input);
+  throw refuse('validation_error', {
+    status: 422,
+    say: `Send exactly one of destination, team_id, email_id and all; got ${all ? 'all and another' : 'none'}.`,
+  });
+}
+
 /** Returns the stored form of a domain: lower case and ASCII. Text that is not a domain matches no destination. */
 export const asStored = (destination: string): string => domainToASCII(destination) || destination.toLowerCase();

@@ -19,7 +19,7 @@ import {
 } from '../queue/index.ts';
 import { explainWaiting } from '../throttles/index.ts';
 import { lastAttempts } from './read-queue.ts';
-import { asStored, presentHold, readSelection } from './holds.ts';
+import { asStored, presentHold, readRetrySelection, readSelection } from './holds.ts';
 import type { BodyOf } from '../../contract/index.ts';
 import type { World } from '../../platform/world.ts';
 import type { OperatorCtx } from '../../tenancy/access/index.ts';
@@ -99,7 +99,7 @@ const BATCH_ROWS = 200;
 const HOLDS_NAMED_MAX = 100;
 
 export async function retryWaiting({ store: { db, clock } }: OperatorCtx<World>, input: BodyOf<'retryQueue'>) {
-  const selection = readSelection(input);
+  const selection = readRetrySelection(input);
   const deliveries = await retryNow(db, selection, clock.now());
   const byHold = await heldIn(db, selection);
   const held = [...byHold.values()].reduce((sum, count) => sum + count, 0);

@@ -79,10 +79,13 @@ async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): Asy
 }
 
 /** Divides a selection into batches. The deliveries of one email are found by an index, so that they are one batch. */
-const divideIntoBatches = (db: Executor, selection: Selection): AsyncIterable<Batch> | Batch[] =>
-  selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
+const divideIntoBatches = (db: Executor, selection: Selection | 'all'): AsyncIterable<Batch> | Batch[] =>
+  selection !== 'all' && selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
 
 const IN_BATCH = 'id > ? and id <= ?';
+
+const narrowTo = (selection: Selection | 'all'): { sql: string; values: string[] } =>
+  selection === 'all' ? { sql: '', values: [] } : { sql: `and ${selection.kind} = ?`, values: [selection.value] };
 
 export interface StateCount {
   destination: string;
@@ -166,12 +169,13 @@ const HOLD = `coalesce(hold_id, (select queue_holds.id from queue_holds where
   or (kind = 'email_id' and value = cast(email_id as text)) order by queue_holds.id limit 1))`;
 
 /** Makes deliveries due that wait for another attempt and are not held; returns how many there are. */
-export async function retryNow(db: Executor, selection: Selection, now: number): Promise<number> {
-  const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} and ${selection.kind} = ?
+export async function retryNow(db: Executor, selection: Selection | 'all', now: number): Promise<number> {
+  const selected = narrowTo(selection);
+  const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} ${selected.sql}
     and ${UNTOUCHED} and ${HOLD} is null and attempt > 0 and due_at > ?`;
   let changed = 0;
   for await (const { after, upTo } of divideIntoBatches(db, selection)) {
-    changed += await db.run(sql, [now, after, upTo, selection.value, now]);
+    changed += await db.run(sql, [now, after, upTo, ...selected.values, now]);
   }
   return changed;
 }
@@ -222,13 +226,14 @@ export async function bringBackDeliveries(
 }
 
 /** Counts the deliveries of a selection that each hold keeps: those that have been tried, and those that it took. */
-export async function heldIn(db: Executor, selection: Selection): Promise<Map<string, number>> {
+export async function heldIn(db: Executor, selection: Selection | 'all'): Promise<Map<string, number>> {
+  const selected = narrowTo(selection);
   const sql = `select hold, count(*) as n from (select ${HOLD} as hold from deliveries where ${IN_BATCH}
-    and ${selection.kind} = ? and ${UNTOUCHED} and (hold_id is not null or attempt > 0)) as d
+    ${selected.sql} and ${UNTOUCHED} and (hold_id is not null or attempt > 0)) as d
     where hold is not null group by hold`;
   const held = new Map<string, number>();
   for await (const { after, upTo } of divideIntoBatches(db, selection)) {
-    const found = await db.all<{ hold: string; n: number }>(sql, [after, upTo, selection.value]);
+    const found = await db.all<{ hold: string; n: number }>(sql, [after, upTo, ...selected.values]);
     for (const { hold, n } of found) held.set(hold, (held.get(hold) ?? 0) + n);
   }
   return held;

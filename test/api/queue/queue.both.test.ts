@@ -237,8 +237,12 @@ describe('hold and release', () => {
       body: { message: expect.stringContaining('got destination and team_id') },
     });
     expect((await ask('POST', '/retry', {})).body.message).toContain(
-      'exactly one of destination, team_id and email_id',
+      'exactly one of destination, team_id, email_id and all; got none.',
     );
+    expect((await ask('POST', '/retry', { all: true, destination: 'a.example' })).body.message).toContain(
+      'got all and another.',
+    );
+    expect((await ask('POST', '/drop', { all: true, reason: 'x' })).status).toBe(400);
     expect((await ask('POST', '/drop', { destination: 'a.example' })).status).toBe(422);
     expect((await ask('POST', '/drop', { destination: 'a.example', reason: 'two\nlines' })).status).toBe(400);
   });
@@ -260,6 +264,20 @@ describe('an immediate retry', () => {
     expect((await listed(`email_id=${id}`))[0]).toMatchObject({ attempts: 2, state: 'retrying' });
     expect((await listed(`email_id=${later}`))[0]).toMatchObject({ attempts: 0, state: 'scheduled' });
     expect((await ask('POST', '/retry', { email_id: later })).body.deliveries).toBe(0);
+  });
+
+  it('retries the mail of every destination with all, and names every hold in the way', async () => {
+    const ids = [await deferred(freshName()), await deferred(freshName())];
+    const held = freshName();
+    await deferred(held);
+    const { body: hold } = await ask('POST', '/holds', { destination: held, reason: 'Moves' });
+    const { body } = await ask('POST', '/retry', { all: true });
+    expect(body.deliveries).toBeGreaterThanOrEqual(2);
+    expect(body.held).toBeGreaterThanOrEqual(1);
+    expect(body.holds).toContainEqual(hold);
+    await scene.settled();
+    for (const id of ids) expect((await listed(`email_id=${id}`))[0]).toMatchObject({ attempts: 2 });
+    await ask('DELETE', `/holds/${hold.id}`);
   });
 
   it('names the holds that keep mail from being tried, before and after they took it', async () => {

@@ -73,6 +73,22 @@ describe('GET /webhooks', () => {
     }
   });
 
+  it('lists only the endpoints with the status that is asked for', async () => {
+    const team = await scene.team();
+    const [first, second] = [await create(team), await create(team)];
+    await call(team, 'PATCH', `/webhooks/${first.id}`, { status: 'disabled' });
+    const listIds = async (query: string): Promise<string[]> => {
+      const { body } = await call(team, 'GET', `/webhooks?${query}`);
+      return (body.data as { id: string }[]).map(({ id }) => id);
+    };
+    expect(await listIds('status=disabled')).toEqual([first.id]);
+    expect(await listIds('status=enabled&limit=1')).toEqual([second.id]);
+    expect(await listIds('limit=10')).toEqual([second.id, first.id]);
+    expect((await call(team, 'GET', '/webhooks?status=broken')).body.message).toContain(
+      'status must be enabled or disabled',
+    );
+  });
+
   it('returns the same for an endpoint of another team, a deleted and an unknown one', async () => {
     const team = await scene.team();
     const stranger = await scene.team();

@@ -59,11 +59,12 @@ export async function countWebhooks(db: Executor, teamId: string): Promise<numbe
 
 export async function listWebhookRows(
   db: Executor,
-  teamId: string,
+  { teamId, status }: { teamId: string; status?: WebhookRow['status'] | undefined },
   page: Page,
 ): Promise<{ rows: WebhookRow[]; hasMore: boolean }> {
-  const sql = pageSql('webhooks', 'team_id = ? and deleted_at is null', page, SELECTED);
-  return cutPage(await db.all<WebhookRow>(sql, [teamId, ...pageValues(page)]), page);
+  const narrowed = status === undefined ? { sql: '', values: [] } : { sql: 'and status = ?', values: [status] };
+  const sql = pageSql('webhooks', `team_id = ? and deleted_at is null ${narrowed.sql}`, page, SELECTED);
+  return cutPage(await db.all<WebhookRow>(sql, [teamId, ...narrowed.values, ...pageValues(page)]), page);
 }
 
 const OWN = `select ${SELECTED} from webhooks where team_id = ? and id = ? and deleted_at is null`;

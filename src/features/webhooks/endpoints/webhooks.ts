@@ -156,10 +156,11 @@ export async function getWebhook(ctx: Ctx, id: string) {
   return presentOne(ctx, row, await countOutstanding(ctx.store.db, [id]));
 }
 
-export async function listWebhooks(ctx: Ctx, page: Page) {
-  const { rows, hasMore } = await listWebhookRows(ctx.store.db, ctx.teamId, page);
+export async function listWebhooks(ctx: Ctx, page: Page, filter: { status?: WebhookRow['status'] | undefined } = {}) {
+  const { store, teamId } = ctx;
+  const { rows, hasMore } = await listWebhookRows(store.db, { teamId, status: filter.status }, page);
   const outstanding = await countOutstanding(
-    ctx.store.db,
+    store.db,
     rows.map(({ id }) => id),
   );
   const data = rows.map((row) => presentOne(ctx, row, outstanding));
