@@ -84,7 +84,8 @@ export async function showHost(options: Options): Promise<void> {
       `It is being changed from ${change.from} to ${change.to}. Both names count until ${state.ends_at?.slice(0, 10)}.${restart}`,
     );
   }
-  printRemaining(state);
+  // The former settings want the former name, which is not what is left to do.
+  if (state.other_host === null || state.host === change.to) printRemaining(state);
 }
 
 function printRemaining({ records, other_host: other }: Pick<HostState, 'records' | 'other_host'>): void {
