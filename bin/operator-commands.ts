@@ -526,7 +526,7 @@ function addHost(host: Command): void {
     .option(...CONFIG)
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket host change mx.example.com --dry-run')
-    .action(async (name, options) => (await import('./commands/host.ts')).changeHost(name, options));
+    .action(async (name, options) => (await import('./commands/change-host.ts')).changeHost(name, options));
   host
     .command('finish')
     .summary('end the time in which the former host name counts as well')

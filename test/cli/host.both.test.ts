@@ -96,7 +96,9 @@ describe('rasket host change', () => {
     publishHost();
     const text = await works('change', NEW);
     expect(text).toContain('Restart the service');
-    expect(settings()).toContain(`# Ours\n[instance]\nhost = "${NEW}" # the first one\n[http]\npublic_url = "https://${NEW}"`);
+    expect(settings()).toContain(
+      `# Ours\n[instance]\nhost = "${NEW}" # the first one\n[http]\npublic_url = "https://${NEW}"`,
+    );
     const audit = await scene.app.world.db.all('select action, details from audit_log order by id desc limit 1', []);
     expect(audit).toMatchObject([{ action: 'instance.host_changed', details: JSON.stringify({ from: OLD, to: NEW }) }]);
     // As on a second node, whose settings are changed already.
@@ -123,7 +125,9 @@ describe('rasket host change', () => {
     await scene.app.jobs.find(({ name }) => name === 'sweep-domains')?.run();
     expect(await works()).toContain(`No record of a domain contains ${OLD}.`);
     expect(await works('finish')).toContain(`Only ${NEW} counts now.`);
-    expect(await works()).toContain(`and ${OLD} no longer counts.\nAll records that contain the host name are verified.`);
+    expect(await works()).toContain(
+      `and ${OLD} no longer counts.\nAll records that contain the host name are verified.`,
+    );
   });
 
   it('goes back to the former name within the grace period', async () => {
