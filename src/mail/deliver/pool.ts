@@ -10,7 +10,7 @@ import type { Route, Target } from './mx-route.ts';
 import { asDown } from './opening-outcome.ts';
 import { MessageRate } from './rate.ts';
 import { relayKey, type RoutedJob } from './relay.ts';
-import { Site, STOPPING, type Lease, type PooledSession } from './site.ts';
+import { Site, STOPPING, type Lease as SiteLease, type PooledSession } from './site.ts';
 import type { Opened } from './smtp-session.ts';
 import type { Throttle, ThrottleTarget, Throttles } from './throttles.ts';
 import { describeThrottle, NO_THROTTLES } from './throttles.ts';
@@ -40,11 +40,21 @@ export interface Parts {
   onChange(notify: () => void): () => void;
 }
 
+/** A domain that mail goes to, with its TLS policies. Domains with the same mail servers share a site. */
+export type Destination = Pick<RoutedJob, 'domain' | 'policies'>;
+
+/** A connection for one transaction, and the destination as it was located; or why there is none. */
+export type Lease = { kind: 'lease'; session: PooledSession; destination: Destination } | JobOutcome;
+
 export interface PoolOptions {
   limits: { connectionsTotalMax: number; connectionsPerAddressMax: number; openMs: number };
   /** Finds the mail servers of a job, or says why there are none. */
   locate: (job: RoutedJob) => Promise<Location | JobOutcome>;
   open: (job: RoutedJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
+  /** Called before a connection is opened, with the destinations whose mail waits for it. */
+  onOpening?: ((waiting: readonly Destination[]) => void) | undefined;
+  /** Called when a mail server could not be connected to, with the destinations whose mail waited for it. */
+  onOpeningFailed?: ((waiting: readonly Destination[], target: Target, opened: Opened) => void) | undefined;
   /** Returns the provider that a mail server belongs to by its name. */
   findProvider?: ((host: string) => Provider | undefined) | undefined;
   throttles?: Throttles | undefined;
@@ -110,6 +120,7 @@ interface Wanted {
 /** The result of the last look-up of a place. */
 interface Known {
   site: Located | undefined;
+  destination: Destination;
   until: number;
   failures: BackOff<JobOutcome>;
 }
@@ -138,7 +149,12 @@ interface Located {
   target: SiteTarget;
   title: string;
   location: Location;
+  /** Counts the deliveries that wait for a connection. */
+  waiting: Map<Destination, number>;
 }
+
+/** A place that was looked up. */
+type Found = Known & { site: Located };
 
 /**
  * The connections of a process. Domains with the same mail servers share a site; sites of one provider share its limits. A
@@ -176,8 +192,9 @@ export class Pool {
 
   /** Leases a connection for one transaction of the job, or says why there is none. `fresh` passes over idle connections. */
   async acquire(job: RoutedJob, signal: AbortSignal, fresh: boolean): Promise<Lease> {
-    const found = this.#recall(job) ?? (await this.#locate(job));
-    if ('kind' in found) return found;
+    const place = this.#recall(job) ?? (await this.#locate(job));
+    if ('kind' in place) return place;
+    const { site: found, destination } = place;
     const tenant = toTenant(job);
     const { senderDomain } = job;
     for (;;) {
@@ -189,12 +206,13 @@ export class Pool {
         return this.#throttled(found, senderDomain, NO_CONNECTION_MS);
       const lease =
         rates.length === 0
-          ? await found.site.acquire(tenant, signal, fresh)
-          : await this.#acquireInTurn(found, rates, { tenant, signal, fresh, senderDomain });
+          ? await this.#await(place, { tenant, signal, fresh, senderDomain })
+          : await this.#acquireInTurn(place, rates, { tenant, signal, fresh, senderDomain });
       if (lease.kind !== 'lease') return lease;
       // A limit that began while the message waited for a connection holds for it too.
       const isSuspended = this.#findThrottle(found, senderDomain) !== undefined;
-      if (!isSuspended && this.#listRates(found, senderDomain).every((rate) => rates.includes(rate))) return lease;
+      if (!isSuspended && this.#listRates(found, senderDomain).every((rate) => rates.includes(rate)))
+        return { ...lease, destination };
       found.site.release(tenant, lease.session, undefined);
     }
   }
@@ -207,13 +225,14 @@ export class Pool {
   }
 
   /** Waits for the turns that the rates give, and then for a connection; a turn that passed meanwhile is taken again. */
-  async #acquireInTurn(found: Located, rates: readonly MessageRate[], wanted: Wanted): Promise<Lease> {
+  async #acquireInTurn(place: Found, rates: readonly MessageRate[], wanted: Wanted): Promise<SiteLease> {
     const { now } = this.#options;
-    const { tenant, signal, fresh, senderDomain } = wanted;
+    const { site: found } = place;
+    const { tenant, signal, senderDomain } = wanted;
     const from = now();
     const turns = await this.#takeTurns(found, rates, wanted);
     if ('kind' in turns) return turns;
-    const lease = await found.site.acquire(tenant, signal, fresh);
+    const lease = await this.#await(place, wanted);
     if (lease.kind !== 'lease' || now() - from <= TURN_MS) return lease;
     for (const [rate, number] of turns) {
       const turn = await rate.takeAgain(tenant, number, signal);
@@ -222,6 +241,19 @@ export class Pool {
       return turn.kind === 'later' ? this.#throttled(found, senderDomain, turn.afterMs) : STOPPING;
     }
     return lease;
+  }
+
+  /** Waits for a connection. */
+  async #await({ site: found, destination }: Found, { tenant, signal, fresh }: Wanted): Promise<SiteLease> {
+    const { waiting } = found;
+    waiting.set(destination, (waiting.get(destination) ?? 0) + 1);
+    try {
+      return await found.site.acquire(tenant, signal, fresh);
+    } finally {
+      const left = (waiting.get(destination) ?? 0) - 1;
+      if (left > 0) waiting.set(destination, left);
+      else waiting.delete(destination);
+    }
   }
 
   async #takeTurns(
@@ -292,20 +324,21 @@ export class Pool {
     return found.site.findDeferral(toTenant(place)) ? { kind: 'down' } : undefined;
   }
 
-  #recall(job: RoutedJob): Located | JobOutcome | undefined {
+  #recall(job: RoutedJob): Found | JobOutcome | undefined {
     const known = this.#known.get(toKey(job));
     if (!known) return undefined;
-    if (known.site && known.until > this.#options.now()) return known.site;
+    if (isFound(known) && known.until > this.#options.now()) return known;
     return known.site === undefined && known.failures.why ? asDown(known.failures.why) : undefined;
   }
 
-  async #locate(job: RoutedJob): Promise<Located | JobOutcome> {
+  async #locate(job: RoutedJob): Promise<Found | JobOutcome> {
     const key = toKey(job);
     const location = await this.#options.locate(job);
     if (this.#isClosing) return STOPPING;
     if (this.#known.size % SWEEP_EVERY === SWEEP_EVERY - 1) this.#sweep();
     const known = this.#known.get(key) ?? {
       site: undefined,
+      destination: { domain: job.domain },
       until: 0,
       failures: new BackOff<JobOutcome>(this.#options),
     };
@@ -318,9 +351,10 @@ export class Pool {
     }
     known.failures.answered();
     known.failures.worked();
-    known.site = this.#findSite(location);
+    const site = this.#findSite(location);
     known.until = this.#options.now() + LOCATION_MS;
-    return known.site;
+    known.destination = { domain: job.domain, policies: location.job.policies };
+    return Object.assign(known, { site });
   }
 
   #findSite(location: Location): Located {
@@ -335,10 +369,12 @@ export class Pool {
     const shared = this.#findShared(location, false);
     const ofProvider = provider && this.#findShared(location, true);
     const { openMs } = this.#options.limits;
-    const { clock, now, random, quitMs } = this.#options;
+    const { clock, now, random, quitMs, onOpening, onOpeningFailed } = this.#options;
     const target = { source, provider: provider?.name, servers };
+    const waiting = new Map<Destination, number>();
     const located: Located = {
       location,
+      waiting,
       servers: shared,
       provider: ofProvider,
       target,
@@ -348,9 +384,15 @@ export class Pool {
         findPlaces: (where) => this.#findPlaces(location, where),
         concurrency: shared.concurrency,
         onConcurrency: () => this.#applyConnections(shared),
-        route: () => located.location.route(),
-        open: (where, skipTls, leftMs, signal) =>
-          this.#options.open(located.location.job, where, skipTls, leftMs, signal),
+        route: () => {
+          onOpening?.([...waiting.keys()]);
+          return located.location.route();
+        },
+        open: async (where, skipTls, leftMs, signal) => {
+          const opened = await this.#options.open(located.location.job, where, skipTls, leftMs, signal);
+          if (opened.kind === 'failed') onOpeningFailed?.([...waiting.keys()], where, opened);
+          return opened;
+        },
         onRefusal: (reply, cause) => this.#throttles.note({ ...target, senderDomain: undefined }, reply, cause),
         messagesPerConnectionMax: () =>
           Math.min(shared.messagesPerConnectionMax, ofProvider?.messagesPerConnectionMax ?? Infinity),
@@ -682,6 +724,8 @@ function describeServers(servers: string): string {
   const hosts = servers.split(' ');
   return hosts.length > 2 ? `${hosts.slice(0, 2).join(', ')} and ${hosts.length - 2} more` : hosts.join(', ');
 }
+
+const isFound = (known: Known): known is Found => known.site !== undefined;
 
 const isRateQuiet = (shared: Shared | undefined): boolean => shared?.rate?.isQuiet ?? true;
 

@@ -1,7 +1,7 @@
 import type { Target } from './mx-route.ts';
-import type { RoutedJob } from './relay.ts';
+import type { Destination } from './pool.ts';
 import type { Opened } from './smtp-session.ts';
-import { WITHOUT_POLICIES, type CountedPolicy, type DomainTls, type SessionFault } from './tls-policy.ts';
+import { WITHOUT_POLICIES, type CountedPolicy, type SessionFault } from './tls-policy.ts';
 
 /** How TLS went with one mail server, under each policy of the recipient's domain. */
 export interface TlsSession {
@@ -16,9 +16,9 @@ export interface TlsSession {
   results: { policy: CountedPolicy; fault: SessionFault | undefined }[];
 }
 
-/** Describes how TLS went on a connection that was opened, or was to be. */
+/** Describes how TLS went on a connection that was opened, or was to be, for mail to one of the domains that use it. */
 export function describeSession(
-  { domain, policies = WITHOUT_POLICIES }: RoutedJob,
+  { domain, policies = WITHOUT_POLICIES }: Destination,
   { host, address, demand }: Target,
   opened: Opened,
 ): TlsSession {
@@ -41,12 +41,11 @@ function findFault(type: CountedPolicy['type'], opened: Opened): SessionFault | 
   return certificateFault;
 }
 
-/** Describes that a policy forbids a mail server. */
-export function describeRefusal(
-  { domain }: Pick<RoutedJob, 'domain'>,
-  { countedFor }: DomainTls,
-  { host, detail }: DomainTls['refusedHosts'][number],
-): TlsSession {
-  const results = countedFor(host).flatMap((policy) => (policy.fault ? [{ policy, fault: policy.fault }] : []));
-  return { domain, host, unmet: detail, results };
+/** Describes the mail servers that the policies of a domain forbid. */
+export function describeRefusals({ domain, policies = WITHOUT_POLICIES }: Destination): TlsSession[] {
+  return policies.refusedHosts.map(({ host, detail }) => {
+    const counted = policies.countedFor(host);
+    const results = counted.flatMap((policy) => (policy.fault ? [{ policy, fault: policy.fault }] : []));
+    return { domain, host, unmet: detail, results };
+  });
 }
