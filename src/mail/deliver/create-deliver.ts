@@ -13,6 +13,7 @@ import { deriveEnding, type Ending } from './ending.ts';
 import { findExchangers, planRelay, planRoute, type Target } from './mx-route.ts';
 import {
   Pool,
+  type Destination,
   type Location,
   type Obstacle,
   type Parts,
@@ -33,12 +34,12 @@ import type {
 import { forEachRecipient, ownBounce } from './delivery-job.ts';
 import { relayKey, type Relay, type RelayChoice, type RoutedJob } from './relay.ts';
 import { simulate } from './simulate.ts';
-import { openSession, type SmtpSession } from './smtp-session.ts';
+import { openSession, type Opened, type SmtpSession } from './smtp-session.ts';
 import type { Throttles } from './throttles.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 import { applyPolicies, WITHOUT_POLICIES, type TlsPolicies } from './tls-policy.ts';
-import { describeRefusal, describeSession, type TlsSession } from './tls-session.ts';
+import { describeRefusals, describeSession, type TlsSession } from './tls-session.ts';
 import { transmit } from './transmit.ts';
 
 /** Describes how the mail of a region leaves this installation; undefined fields are taken from the options. */
@@ -188,6 +189,8 @@ function createNetwork(options: DeliverOptions): Delivery {
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
   const families = new FamilyChoice({ now, preferred: (region) => options.findRegion?.(region).prefers?.() ?? 'v4' });
   const locate = createLocator(options, limits, random);
+  /** Remembers how each connection was opened, and the domains that it was counted for. */
+  const openings = new WeakMap<SmtpSession, { target: Target; opened: Opened; domains: Set<string> }>();
   const pool = new Pool({
     limits,
     clock,
@@ -212,11 +215,27 @@ function createNetwork(options: DeliverOptions): Delivery {
         relay: job.relay,
         tls: { ...options.tls, ...toTlsPolicy(job, target, options.tls?.verifyEnforced ?? false), skip },
       }).then((opened) => {
-        if (!job.relay) options.onTlsSession?.(describeSession(job, target, opened));
+        if (!job.relay && opened.kind === 'open')
+          openings.set(opened.session, { target, opened, domains: new Set() });
         return opened;
       });
     },
+    onOpening(waiting) {
+      for (const session of waiting.flatMap(describeRefusals)) options.onTlsSession?.(session);
+    },
+    onOpeningFailed(waiting, target, opened) {
+      for (const destination of waiting) options.onTlsSession?.(describeSession(destination, target, opened));
+    },
   });
+
+  /** Counts a connection for a domain whose mail uses it: once, however many messages there are (RFC 8460 §4.3). */
+  const noteUse = (session: SmtpSession, destination: Destination): void => {
+    const opening = openings.get(session);
+    // Mail that ignores the policies of its domain is not counted.
+    if (!opening || destination.policies === WITHOUT_POLICIES || opening.domains.has(destination.domain)) return;
+    opening.domains.add(destination.domain);
+    options.onTlsSession?.(describeSession(destination, opening.target, opening.opened));
+  };
 
   const troubles = new Map<string, RelayTrouble>();
   const recordRelayFault = (relay: Relay, outcomes: readonly RecipientOutcome[]): void => {
@@ -233,7 +252,7 @@ function createNetwork(options: DeliverOptions): Delivery {
       if (job.relay && lease.reason === 'relay_misconfigured') recordRelayFault(job.relay, outcomes);
       return { outcomes, family: undefined, isUnreachable: isUnreachable(lease) };
     }
-    const { session } = lease;
+    const { session, destination } = lease;
     let ending: Ending | undefined;
     count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
     try {
@@ -246,6 +265,7 @@ function createNetwork(options: DeliverOptions): Delivery {
           pool.noteReply(job, session, reply, classifyReply({ reply, stage: 'MAIL FROM', mx: session.mx }).cause);
         return 'stale';
       }
+      noteUse(session, destination);
       ctx.onConversation?.(toConversation(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...toConversation(session) });
@@ -405,7 +425,7 @@ function createLocator(
   limits: DeliverLimits,
   random: () => number,
 ): (job: RoutedJob) => Promise<Location | JobOutcome> {
-  const { resolver, smtpPort = 25, providers, onLocated, tlsPolicies, onTlsSession } = options;
+  const { resolver, smtpPort = 25, providers, onLocated, tlsPolicies } = options;
   const guard = createAddressGuard(options.allowPrivate ?? []);
   const names = {
     ownHostNames: (options.ownHostNames ?? []).map((name) => name.toLowerCase()),
@@ -484,10 +504,8 @@ function createLocator(
       limits: provider?.limits ?? defaults,
       job: located,
       tls: tls.key,
-      async route() {
-        for (const refused of tls.refusedHosts) onTlsSession?.(describeRefusal(job, tls, refused));
-        return planRoute(found, { resolver, guard, random, smtpPort, judgeHost, ...names, ...chooseFamilies(located) });
-      },
+      route: () =>
+        planRoute(found, { resolver, guard, random, smtpPort, judgeHost, ...names, ...chooseFamilies(located) }),
     };
   };
 }
