@@ -190,7 +190,7 @@ describe('rasket dev', () => {
   it('does not change the port that was asked for', async () => {
     const blocker = await listen(0);
     const ended = await desk.rasket(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: `${blocker.port}` } });
-    expectOneLine(ended, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use`));
+    expectOneLine(ended, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use by `));
     blocker.close();
   });
 
