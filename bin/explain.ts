@@ -1,4 +1,5 @@
 import os from 'node:os';
+import { findHolders } from '../src/platform/listeners.ts';
 import { EXIT, type Ending } from '../cli/output/command-process.ts';
 
 /** A mistake in the typed command: printed as one line, without a stack. */
@@ -99,7 +100,7 @@ function explainSystem(fault: SystemFault): string | undefined {
   const { code = '', syscall, path, address, port, hostname, setting = 'http.port' } = fault;
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} on ${address} is in use; stop the other program, or set ${setting} (${toVariable(setting)}) to another`;
+      return `port ${port} on ${address} is in use by ${findHolders(port ?? 0)}; stop it, or set ${setting} (${toVariable(setting)}) to another`;
     case 'EADDRNOTAVAIL':
       return `${address} is not an address of this machine; set RASKET_HTTP_HOST, or the host under [https], to one that is`;
     case 'EACCES':

@@ -45,9 +45,23 @@ export function findMachine(
     mayLook,
     ...(mayLook ? whereIs(data, settings) : { url: undefined }),
     running: () => runningHere(data),
+    startCommand: findInstallation()?.data === data ? SERVICE_START : undefined,
+    isSelfSigned: () => isSelfSigned(settings),
     isServedAt: (url) => isServedAt(new URL(url), data, settings),
     readState: (examination) => readMachineState(options, { settings, examination }),
   };
+}
+
+const SERVICE_START = 'systemctl start rasket';
+
+function isSelfSigned(settings: () => Config): boolean {
+  try {
+    const { acme, tls } = settings();
+    return acme.directory === '' && tls.certificate_file === '';
+  } catch {
+    // The examination itself reports which settings cannot be read.
+    return false;
+  }
 }
 
 /** Reports whether a development server was created there, or has run there. */
@@ -215,7 +229,7 @@ function withCopy(dataDir: string, found: FindingsReport): FindingsReport {
 }
 
 const chooseStartCommand = async (options: Named): Promise<string> =>
-  findInstallation()?.data === options.data ? 'systemctl start rasket' : onSameFolder('rasket serve', options);
+  findInstallation()?.data === options.data ? SERVICE_START : onSameFolder('rasket serve', options);
 
 const notRunning = (data: string, command: string): Finding =>
   buildFinding('delivery_not_running', {

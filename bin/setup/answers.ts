@@ -20,10 +20,10 @@ import {
   type Found,
   type LookUps,
   type OwnAddress,
-  type Listener,
 } from './this-machine.ts';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { formatHolders, type Listener } from '../../src/platform/listeners.ts';
 import { examinePort25 } from '../../src/features/installation/start.ts';
 import { createInspector } from '../../src/platform/resolver/index.ts';
 import { runAsFolderOwner } from '../installation.ts';
@@ -219,22 +219,12 @@ async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promis
   );
   for (const port of leftOut)
     around.asker.print(
-      `Port ${port}, for applications, is used by ${holder(around.listeners, port)}, so rasket does not open it.`,
+      `Port ${port}, for applications, is used by ${formatHolders(around.listeners, port)}, so rasket does not open it.`,
     );
   return { https, apiPort, ...mail, leftOut };
 }
 
 const at = (listeners: readonly Listener[], port: number): Listener[] => listeners.filter((one) => one.port === port);
-
-/** Returns "nginx (process 812)", as a part of a sentence. */
-function holder(listeners: readonly Listener[], port: number): string {
-  const names = at(listeners, port).map(({ program, pid }) =>
-    pid === undefined
-      ? 'a program that only root can see'
-      : `${program ?? 'a program without a name'} (process ${pid})`,
-  );
-  return [...new Set(names)].join(' and ');
-}
 
 const HTTPS_PORT = 443;
 const OTHER_HTTPS_PORT = 8443;
@@ -244,12 +234,15 @@ async function askHttps({ options, asker, config, findOrigin, listeners }: Surro
   const webServer = at(listeners, HTTPS_PORT).find(({ program = '' }) => WEB_SERVERS.includes(program))?.program;
   const written = writtenHttps(config, findOrigin);
   const free = { value: 'own', from: 'port 443 is free' };
-  const foundWebServer = webServer && { value: 'proxy', from: `port 443 is taken by ${holder(listeners, HTTPS_PORT)}` };
+  const foundWebServer = webServer && {
+    value: 'proxy',
+    from: `port 443 is taken by ${formatHolders(listeners, HTTPS_PORT)}`,
+  };
   const answer = await asker.ask({
     flag: '--https',
     label: 'HTTPS: own, proxy, none, or another port',
     says: taken
-      ? `Port 443 is taken by ${holder(listeners, HTTPS_PORT)}. Choose proxy (the web server forwards requests; its configuration is printed below), another port such as ${OTHER_HTTPS_PORT}, or none (the API is reachable on this machine only). To use port 443 for rasket, ${howToFree(taken.program)}, and start again.`
+      ? `Port 443 is taken by ${formatHolders(listeners, HTTPS_PORT)}. Choose proxy (the web server forwards requests; its configuration is printed below), another port such as ${OTHER_HTTPS_PORT}, or none (the API is reachable on this machine only). To use port 443 for rasket, ${howToFree(taken.program)}, and start again.`
       : 'The API and its pages over HTTPS: own (rasket opens 443 and 80 itself), proxy (a web server in front of it), none (the API is reachable on this machine only), or another port.',
     given: options.https,
     found: written ?? (taken ? foundWebServer || undefined : free),
@@ -263,7 +256,7 @@ async function askHttps({ options, asker, config, findOrigin, listeners }: Surro
 function mustBeFree(answer: ReturnType<typeof readHttps>, listeners: readonly Listener[]): typeof answer {
   const port = answer === 'own' ? HTTPS_PORT : answer;
   if (typeof port === 'number' && at(listeners, port).length > 0)
-    throw new Unfit(`port ${port} is taken by ${holder(listeners, port)}`);
+    throw new Unfit(`port ${port} is taken by ${formatHolders(listeners, port)}`);
   return answer;
 }
 
@@ -292,18 +285,19 @@ async function askApiPort({
   return asker.ask({
     flag: '--api-port',
     label: 'Port of the API on this machine',
-    says: `Port ${port}${findOrigin('http.port') === undefined ? ', the default,' : ''} is taken by ${holder(listeners, port)}; the API needs another one.`,
+    says: `Port ${port}${findOrigin('http.port') === undefined ? ', the default,' : ''} is taken by ${formatHolders(listeners, port)}; the API needs another one.`,
     given: options.apiPort,
     found:
       free === undefined
         ? undefined
         : {
             value: String(free),
-            from: `the next free one, as ${port} is taken by ${holder(listeners, port)}`,
+            from: `the next free one, as ${port} is taken by ${formatHolders(listeners, port)}`,
           },
     read(text) {
       const answer = readPort(text);
-      if (at(listeners, answer).length > 0) throw new Unfit(`port ${answer} is taken by ${holder(listeners, answer)}`);
+      if (at(listeners, answer).length > 0)
+        throw new Unfit(`port ${answer} is taken by ${formatHolders(listeners, answer)}`);
       return answer;
     },
   });
@@ -325,7 +319,7 @@ async function askMail(
     );
     return { receives, smtpHost: undefined };
   }
-  const who = holder(listeners, SMTP_PORT);
+  const who = formatHolders(listeners, SMTP_PORT);
   const [first] = own;
   // Debian's Postfix and Exim accept mail only from this machine unless they are configured otherwise.
   if (taken.every(({ isLoopback }) => isLoopback) && first && options.receive !== false) {

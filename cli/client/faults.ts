@@ -40,12 +40,21 @@ export class NoAnswer extends Error {
   readonly advice: readonly Advice[];
   /** True when the request may have been executed although its response was lost. */
   readonly isInDoubt: boolean;
+  /** True when the server has a certificate that it made itself. */
+  readonly isSelfSigned: boolean;
 
-  constructor(fault: { url: string; cause: string; advice: Advice | readonly Advice[]; isInDoubt?: boolean }) {
+  constructor(fault: {
+    url: string;
+    cause: string;
+    advice: Advice | readonly Advice[];
+    isInDoubt?: boolean;
+    isSelfSigned?: boolean;
+  }) {
     super(fault.cause);
     this.url = fault.url;
     this.advice = listOfAdvice(fault.advice);
     this.isInDoubt = fault.isInDoubt ?? false;
+    this.isSelfSigned = fault.isSelfSigned ?? false;
   }
 }
 
@@ -136,6 +145,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
       url,
       cause: `The certificate of ${url} is not trusted (${code}); set NODE_EXTRA_CA_CERTS to the certificate of its authority.`,
       advice: { words: 'Then check again with', command: ['doctor'] },
+      isSelfSigned: code === 'DEPTH_ZERO_SELF_SIGNED_CERT',
     });
   }
   const what = code || (cause.message ?? String(error));

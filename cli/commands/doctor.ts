@@ -167,7 +167,9 @@ async function examineServer(
   const note: Examining['note'] = (error) => {
     // The machine's own finding says how to start a server here.
     const fault =
-      isHere && error instanceof NoAnswer ? new NoAnswer({ ...error, cause: error.message, advice: [] }) : error;
+      isHere && error instanceof NoAnswer
+        ? new NoAnswer({ ...error, cause: error.message, advice: adviseStart(machine) })
+        : error;
     const explanation = explainFault(fault, { key: target, formatAdvices });
     if (!explanation) throw error;
     add(explanation.lines.join('\n'), explanation.exitCode);
@@ -177,7 +179,7 @@ async function examineServer(
   // Runs before anything is asked, so that problems which are fixed by now are not reported.
   const examination = isHere ? await examineHere(looking, machine) : undefined;
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
-  else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
+  else examined.findings = await askServer(looking, url, isHere ? machine : undefined);
   if (isHere && examination !== undefined)
     examined.findings = withMachine(examined.findings, await examineThisMachine(looking, machine, examination));
   else if (machine?.mayLook) {
@@ -217,18 +219,33 @@ const notKnown = (machine: Machine | undefined): string[] =>
     ? []
     : [`Not checked: the server of this folder, because its address is unknown: ${machine.whyNoUrl}.`];
 
-/** Returns the server's faults, in as much detail as the key allows. */
-async function askServer(looking: Examining, url: string, needsNoKey: boolean): Promise<Examined['findings']> {
+/** Advises an account that may not examine the machine; for others the finding names the command. */
+const adviseStart = ({ mayLook, startCommand }: Machine): { words: string }[] =>
+  mayLook || startCommand === undefined ? [] : [{ words: `Start it with: sudo ${startCommand}` }];
+
+/** Returns the server's faults, in as much detail as the key allows. `machine` is the one of that server, if it is here. */
+async function askServer(looking: Examining, url: string, machine: Machine | undefined): Promise<Examined['findings']> {
   const { session, examined, add, note } = looking;
   const { target, version, formatAdvices } = session;
   const client = url === target.url ? session.client : createClient({ ...target, url, version });
-  examined.ready = await askReady(client).catch(note);
+  try {
+    examined.ready = await askReady(client);
+  } catch (error) {
+    const local = error instanceof NoAnswer && error.isSelfSigned ? findLocalUrl(machine) : undefined;
+    if (local !== undefined && local !== url) {
+      examined.not_asked.push(
+        `${url} has the self-signed certificate that the settings ask for, which other machines do not trust; the server was asked at ${local}.`,
+      );
+      return askServer(looking, local, machine);
+    }
+    note(error);
+  }
   if (examined.ready && 'message' in examined.ready) add(examined.ready.message, EXIT.server);
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
     const says = `No API key is set. ${formatAdvices(setOne({ ...target, url }))}`;
     // Examining the installation of this machine takes no key if the folder may be read.
-    if (needsNoKey)
+    if (machine?.mayLook)
       examined.not_asked.push(
         `Not checked, without a key: whether a key is accepted, and what is wrong for its team. ${says}`,
       );
@@ -244,6 +261,10 @@ async function askServer(looking: Examining, url: string, needsNoKey: boolean): 
     add(`${url} is not encrypted: every host on the network path can read the key. Use https.`, EXIT.failed);
   return findings;
 }
+
+/** Returns where the server of this machine listens without TLS, if its settings ask for a self-signed certificate. */
+const findLocalUrl = (machine: Machine | undefined): string | undefined =>
+  machine?.mayLook && machine.isSelfSigned() ? machine.running()?.url : undefined;
 
 const OF_TEAM = 'accepted';
 const OF_OPERATOR = 'accepted, for an operator';

@@ -22,6 +22,10 @@ export interface Machine {
   whyNoUrl?: string;
   /** False if the data folder is readable only by root and the account of its service. */
   mayLook: boolean;
+  /** The command that starts the service of the installation; undefined for a folder without a service. */
+  startCommand: string | undefined;
+  /** Returns whether the settings ask for a certificate that the server makes itself. */
+  isSelfSigned(): boolean;
   /** Returns whether an address leads to the server of this machine, also under another name than its own. */
   isServedAt(url: string): boolean;
   /** Returns the server that runs here, and a pass that authenticates an operator for a minute. */

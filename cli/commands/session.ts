@@ -362,10 +362,13 @@ async function findPass(
   return writePass(machine);
 }
 
+const CHECK_IT = { words: 'Check it with', command: ['doctor'] } as const;
+
 function writePass(machine: Machine): Target {
   const running = machine.running();
   if (!running) {
-    const advice = { words: 'Check it with', command: ['doctor'] } as const;
+    const { startCommand: start } = machine;
+    const advice = start === undefined ? CHECK_IT : { words: `Start it with: ${start}` };
     throw new NoAnswer({ url: machine.url ?? '', cause: `No server is running on ${machine.data}.`, advice });
   }
   const { url, pass } = running;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { reverseName } from '../../src/protocol/dnsbl.ts';
 import { Screen } from '../console/screen.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
+import { freePort } from '../rig/free-port.ts';
 import { Desk } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -129,6 +130,21 @@ it('a server is examined before its public address leads to it, and no credentia
   dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
   await server.stop();
   elsewhere.close();
+});
+
+it('a self-signed certificate that the settings ask for is a warning, not a server that does not answer', async () => {
+  const port = await freePort();
+  const https = { ...env, RASKET_HTTPS_PORTS: `${port}`, RASKET_HTTP_PUBLIC_URL: `https://127.0.0.1:${port}` };
+  const server = await desk.serve(['serve', '--data', 'data'], { env: https });
+  const ended = await desk.run(['doctor', '--json'], {
+    env: { ...https, RASKET_URL: https.RASKET_HTTP_PUBLIC_URL, RASKET_API_KEY: env.KEY },
+  });
+  expect(ended.code, ended.stdout).toBe(0);
+  const { not_asked: notAsked, findings, ...told } = JSON.parse(ended.stdout) as Examined & { key_state: string };
+  expect(told.key_state).toBe('accepted');
+  expect(notAsked.join()).toContain('has the self-signed certificate that the settings ask for');
+  expect(findings).toMatchObject([{ code: 'certificate_self_signed', severity: 'warning' }]);
+  await server.stop();
 });
 
 it('rasket doctor says when no server runs, and then examines by itself', async () => {

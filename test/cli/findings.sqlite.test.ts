@@ -117,7 +117,7 @@ describe('ready, doctor, findings and the console show', () => {
       expect(places[name], name).toContain('port_not_open');
       expect(places[name], name).toContain('certificate_expired');
     }
-    expect(places.operator).toContain(`port ${bad.takenPort} has another program`);
+    expect(places.operator).toContain(`port ${bad.takenPort} is in use by `);
     expect(places.overview).toMatch(/^✗ An SMTP port is not open\. And 1 more: :findings/);
     await bad.switchSendingOff();
     expect((await lookEverywhere(bad)).overview).toMatch(/^✗ Sending is switched off\. And 2 more: :findings/);
@@ -178,7 +178,7 @@ describe('rasket doctor on the machine of an installation', () => {
     const running = await desk.run(['doctor'], without);
     expect(running.code, running.stderr).toBe(1);
     expect(running.stdout).toMatch(/Sending is switched off: Moving\./);
-    expect(running.stdout).toContain(`port ${port} has another program`);
+    expect(running.stdout).toContain(`port ${port} is in use by `);
     expect(running.stdout).toMatch(/The certificate .*expired\.pem expired at/);
     expect(running.stdout).toMatch(/This machine +\S*data, /);
     expect(running.stdout).not.toContain('rasket doctor');

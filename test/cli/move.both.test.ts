@@ -249,7 +249,11 @@ describe.skipIf(driver !== 'pg')('a move between databases', () => {
     await init();
     const url = await emptyDatabase();
     const server = await desk.serve(['serve', '--data', 'data']);
-    await isRefused(['migrate-to-postgres', '--to', url], {}, /another rasket process is using .*; stop it first/);
+    await isRefused(
+      ['migrate-to-postgres', '--to', url],
+      {},
+      /another rasket process \(\d+\) is using .*; stop it first/,
+    );
     expect(await works(['migrate-to-postgres', '--to', url, '--dry-run'])).toMatch(
       /\d+ rows, \d+ MB, from .* about \d+ s\. The server needs \d+ MB.* Nothing was changed\.\n$/,
     );

@@ -108,7 +108,7 @@ describe('rasket serve', () => {
       const first = await desk.serve(['serve', '--data', 'data'], { env });
       expect(first.ready.listeners.http?.port).toBeGreaterThan(0);
       const second = await desk.rasket(['serve', '--data', 'data'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
-      expectOneLine(second, /another rasket process is using .*data; stop it first/);
+      expectOneLine(second, /another rasket process \(\d+\) is using .*data; stop it first/);
       expect(JSON.parse(fs.readFileSync(first.readyFile, 'utf8'))).toMatchObject({ pid: first.pid });
       const health = await desk.rasket(['health', '--url', first.url]);
       expect(health.code).toBe(0);
@@ -139,7 +139,7 @@ describe('rasket serve', () => {
     });
     expectOneLine(
       refused,
-      new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use; .*http\\.port \\(RASKET_HTTP_PORT\\)`),
+      new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use by .*; .*http\\.port \\(RASKET_HTTP_PORT\\)`),
     );
     expect(fs.existsSync(killed.readyFile)).toBe(false);
     blocker.close();

@@ -96,9 +96,8 @@ describe('rasket serve', () => {
     const taken = { ...env, RASKET_HTTP_PORT: '0', RASKET_METRICS_PORT: `${blocker.port}` };
     const { code, stderr } = await desk.rasket(['serve', '--data', 'data'], { env: taken });
     expect(code).toBe(1);
-    expect(stderr).toContain(
-      `rasket: port ${blocker.port} on 127.0.0.1 is in use; stop the other program, or set metrics.port (RASKET_METRICS_PORT)`,
-    );
+    expect(stderr).toContain(`rasket: port ${blocker.port} on 127.0.0.1 is in use by `);
+    expect(stderr).toContain(`(process ${process.pid}); stop it, or set metrics.port (RASKET_METRICS_PORT)`);
   });
 
   // runs only as root, who alone can become another account
@@ -191,7 +190,7 @@ describe('rasket dev', () => {
   it('does not change the port that was asked for', async () => {
     const blocker = await listen(0);
     const ended = await desk.rasket(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: `${blocker.port}` } });
-    expectOneLine(ended, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use`));
+    expectOneLine(ended, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use by `));
     blocker.close();
   });
 

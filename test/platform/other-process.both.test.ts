@@ -37,10 +37,10 @@ describe('a data folder', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   it('that another process uses is refused with its name and a solution', async () => {
-    await start('hold', folder);
+    const { pid } = await start('hold', folder);
     expect(() => lockDataFolder(folder)).toThrow(DataFolderInUse);
     expect(() => lockDataFolder(folder)).toThrow(
-      `another rasket process is using ${folder}; stop it first, or name another folder with --data`,
+      `another rasket process (${pid}) is using ${folder}; stop it first, or name another folder with --data`,
     );
   });
 

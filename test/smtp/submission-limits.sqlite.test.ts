@@ -379,9 +379,8 @@ describe('the submission port', () => {
     expect(second.app.smtp?.listening).toHaveLength(1);
     const lines = second.log.filter((line) => line.includes('an SMTP port cannot be opened'));
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain(
-      `port ${taken} has another program, such as a Postfix or Exim; stop it, or take ${taken} out of submission.tls_ports`,
-    );
+    expect(lines[0]).toContain(`port ${taken} is in use by `);
+    expect(lines[0]).toContain(`(process ${process.pid}); stop it, or take ${taken} out of submission.tls_ports`);
   });
 });
 

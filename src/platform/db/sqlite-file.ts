@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime, nextTurn, stopwatch } from '../clock.ts';
+import { findLocker } from '../listeners.ts';
 import Sqlite from 'better-sqlite3';
 import { offerFolder } from '../../program-files/index.ts';
 import { isLocked } from './faults.ts';
@@ -127,10 +128,12 @@ export class DataFolderInUse extends Error {
  */
 export function lockDataFolder(dataDir: string): () => void {
   offerFolder(path.join(dataDir, 'run'));
-  const release = holdFile(path.join(dataDir, 'run', 'lock.db'));
+  const file = path.join(dataDir, 'run', 'lock.db');
+  const release = holdFile(file);
   if (release) return release;
+  const pid = findLocker(file);
   throw new DataFolderInUse(
-    `another rasket process is using ${dataDir}; stop it first, or name another folder with --data`,
+    `another rasket process${pid === undefined ? '' : ` (${pid})`} is using ${dataDir}; stop it first, or name another folder with --data`,
   );
 }
 

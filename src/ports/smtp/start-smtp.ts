@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '../../platform/clock.ts';
+import { findHolders } from '../../platform/listeners.ts';
 import type { ServerTls } from '../../platform/server-tls.ts';
 import type { World } from '../../platform/world.ts';
 import { createRangeCheck } from '../../platform/network/index.ts';
@@ -183,7 +184,7 @@ function listenFault(error: NodeJS.ErrnoException, plan: PortPlan, host: string)
   const { port } = plan;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `port ${port} has another program, such as a Postfix or Exim; stop it, or take ${port} out of ${settings}`;
+      return `port ${port} is in use by ${findHolders(port)}; stop it, or take ${port} out of ${settings}`;
     case 'EACCES':
     case 'EPERM':
       return `port ${port} needs root or CAP_NET_BIND_SERVICE, which the systemd unit gives; or name ports above 1023 as ${settings}`;

@@ -227,7 +227,7 @@ describe('a finding about ports and certificate', () => {
       { code: 'port_not_open', severity: 'error', subjects: [`${bad.takenPort}`] },
       { code: 'certificate_expired', severity: 'error', subjects: ['expired.pem'], since: expect.any(String) },
     ]);
-    expect(body.findings[0].summary).toMatch(/^An SMTP port is not open: port \d+ has another program/);
+    expect(body.findings[0].summary).toMatch(/^An SMTP port is not open: port \d+ is in use by .+ \(process \d+\)/);
     const team = (await bad.scene.api('GET', '/findings', { key: bad.team.key })).body;
     expect(team.findings).toMatchObject([{ code: 'port_not_open', subjects: [] }, { code: 'certificate_expired' }]);
     const anybody = await bad.scene.api('GET', '/ready');
