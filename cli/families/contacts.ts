@@ -39,6 +39,14 @@ export const contacts = withRemaining({
       current: readIn('getContact', (contact) => ({ ...contact, properties: writeProperties(contact.properties) })),
     }),
     declareAction('deleteContact', { done: 'Erased' }),
+    declareAction('eraseAddress', {
+      describe: ({ emails, received_emails: received, canceled, skipped, is_suppressed: isSuppressed }) =>
+        [
+          `Erased: ${emails} sent and ${received} received emails, of which ${canceled} were not sent yet.`,
+          ...(skipped > 0 ? [`${skipped} are being delivered right now; repeat the command in a few minutes.`] : []),
+          ...(isSuppressed ? ['The suppression of the address stays, and prevents further mail.'] : []),
+        ].join(' '),
+    }),
   ],
   elsewhere: { listContactActivity: true },
 });

@@ -84,6 +84,8 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
 const writesAnyTable: Record<string, string> = {
   'src/platform/work-loop/leases.store.ts': 'the two columns of a lease, in the tables that its type LeasedTable names',
   'src/tenancy/instance/instance.store.ts': 'a new instance key seals the sealed columns of every table anew',
+  'src/features/customers/erased-mail.store.ts':
+    'an address is erased from every table of mail, in transactions that contain all rows of an email',
   'src/features/customers/team-rows.store.ts':
     'the deletion of a team removes its rows from every table, which team-tables.ts lists and a test compares with the database',
   'src/features/audience/contacts/values.store.ts':

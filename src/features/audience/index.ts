@@ -17,7 +17,7 @@ export { findPropertyUsers, getContactProperty } from './contact-properties/cont
  * record, and a deletion leaves no personal data. Segment membership is evaluated here on every read.
  */
 export { countAudience } from './contacts/audience.store.ts';
-export { clearDeleted, createContact, eraseContactElsewhere } from './contacts/change-contact.ts';
+export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
   chooseByApi,
