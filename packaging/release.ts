@@ -140,8 +140,14 @@ function archiveSource({ number, commit }: Release): Buffer {
   return gzipSync(tar, { level: 9 });
 }
 
-const readPublicKey = (key: string): string =>
-  `${execFileSync('ssh-keygen', ['-y', '-f', key], { encoding: 'utf8', stdio: ['inherit', 'pipe', 'inherit'] }).trim()}\n`;
+/** Returns the key without its comment, which names the account that made it. */
+function readPublicKey(key: string): string {
+  const line = execFileSync('ssh-keygen', ['-y', '-f', key], {
+    encoding: 'utf8',
+    stdio: ['inherit', 'pipe', 'inherit'],
+  });
+  return `${line.split(/\s+/).slice(0, 2).join(' ')}\n`;
+}
 
 function signManifest(folder: string, key: string, publicKey: string): void {
   const words = ['-Y', 'sign', '-f', key, '-n', NAMESPACE, path.join(folder, 'manifest.json')];
