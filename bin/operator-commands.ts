@@ -53,6 +53,7 @@ export function addOperatorCommands(program: Command, version: string): void {
   addSimulate(program, version);
   addSetup(program, [DATA, CONFIG]);
   addServer(program, version);
+  addUpgrade(program, version);
   addStorage(program);
   addTeams(
     program.command('teams').summary('list, create, change, suspend, export and delete teams on this installation'),
@@ -217,6 +218,27 @@ function addServer(program: Command, version: string): void {
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  rasket migrate --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/migrate.ts')).migrateDatabase(options));
+}
+
+function addUpgrade(program: Command, version: string): void {
+  program
+    .command('upgrade')
+    .summary('check whether a newer release is available, or download it')
+    .description(
+      'Compare this program with the manifest of a release, and show what is new. The manifest must be signed with the key of the releases; files are verified by its checksums. If this program is of that release, its own executable is verified. Nothing is installed. The network is used only if the manifest has an http or https address.',
+    )
+    .option('--check', 'compare, and show what is new')
+    .option('--download <folder>', 'download the executable for this machine and install.sh as well, and verify them')
+    .option('--from <place>', 'the manifest.json of the release, as an address or a file (default: upgrade.url)')
+    .option(
+      '--key <file>',
+      'the public key of the releases (default: upgrade.public_key, or the key in the executable of a release)',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket upgrade --check --from ./manifest.json')
+    .action(async (options) => (await import('./commands/upgrade.ts')).upgrade({ ...options, version }));
 }
 
 function addStorage(program: Command): void {

@@ -40,9 +40,11 @@ export interface DebianPackage {
   compress: string;
   version: string;
   folder: string;
+  /** A program of the same version that runs on this machine, if `program` does not. */
+  runnable?: string;
 }
 
-export function buildDeb({ program, architecture, compress, version, folder }: DebianPackage): string {
+export function buildDeb({ program, architecture, compress, version, folder, runnable }: DebianPackage): string {
   // Folders of a package are for everyone to read, whatever the umask of the builder.
   process.umask(0o022);
   const debian = ARCHITECTURES[architecture] ?? architecture;
@@ -59,7 +61,7 @@ export function buildDeb({ program, architecture, compress, version, folder }: D
   };
   putProgram(tree, program, put);
   // Manuals come from the same sources, because a program for other processors cannot run here.
-  putManuals(tree, architecture === process.arch ? program : path.join(root, 'bin/rasket'), put);
+  putManuals(tree, runnable ?? (architecture === process.arch ? program : path.join(root, 'bin/rasket')), put);
   put('usr/share/doc/rasket/changelog.gz', gzipSync(changelog(version), { level: 9 }));
   putControl(tree, { architecture: debian, version }, put);
   const made = path.join(work, 'made.deb');

@@ -13,6 +13,7 @@ export {
   namesIn,
   readProgramFile,
   readProgramText,
+  readReleaseKey,
 } from './places.ts';
 export { moduleUrl, readModuleMap, serveModules } from './modules.ts';
 export { startThread } from './thread.ts';

@@ -39,6 +39,9 @@ export function readProgramFile(name: string): Buffer {
 
 export const readProgramText = (name: string): string => readProgramFile(name).toString('utf8');
 
+/** Returns the public key of the releases that this executable is one of; empty if it belongs to none. */
+export const readReleaseKey = (): string => (isSingleFile ? readProgramText('release.pub').trim() : '');
+
 /** Lists the files that `rasket --unpack` writes, such as `systemd/rasket.service`. */
 export const listUnpacked = (): string[] => JSON.parse(readProgramText('unpacked.json')) as string[];
 

@@ -69,5 +69,7 @@ it('a signature that is cut off, empty or no signature at all is refused', () =>
 
 it('keys of another type, and text that is no key, are refused', () => {
   for (const publicKey of [read('ecdsa.pub'), 'ssh-ed25519 AAAA', '', 'ssh-ed25519'])
-    expect(verify({ publicKey })).toMatchObject({ fault: expect.stringContaining('the public key is not of the form') });
+    expect(verify({ publicKey })).toMatchObject({
+      fault: expect.stringContaining('the public key is not of the form'),
+    });
 });

@@ -67,7 +67,7 @@ function readSignature(armored: string) {
 /** Reads strings of RFC 4251 up to the end; returns undefined if the last one is cut off. */
 function readStrings(bytes: Buffer): Buffer[] | undefined {
   const strings: Buffer[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     if (at + 4 > bytes.length) return undefined;
     const end = at + 4 + bytes.readUInt32BE(at);
     if (end > bytes.length) return undefined;

@@ -40,6 +40,10 @@ export type Peer =
   | 'caddy'
   | 'qemu-aarch64-static'
   | 'arm64-libraries'
+  | 'git'
+  | 'ssh-keygen'
+  | 'gpg'
+  | 'dpkg-deb'
   | 'systemd-nspawn'
   | 'debian-root';
 

@@ -7,6 +7,8 @@ import { providerFields } from './provider-settings.ts';
 import { hasOnlyHostPlaceholder, isHostTemplate, smtpSections, tlsSections } from './port-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone.ts';
 
+const isWebAddress = (value: string): boolean => /^https?:$/.test(URL.parse(value)?.protocol ?? '');
+
 /** Backups of the installation, and the confirmation before a newer program changes it. */
 const backupSections = {
   backup: {
@@ -24,6 +26,10 @@ const backupSections = {
     backup_age_hours: integerOrNone({ max: 8760, unit: 'hours; 0 for any age' }),
     room_percent: integer({ min: 0, max: 1000, unit: 'per cent of the size of the database; 0 turns the check off' }),
     beside_old_nodes: flag(),
+    url: textOrEmpty('the http or https address of the manifest.json of a release', isWebAddress),
+    public_key: textOrEmpty('a public key of the form "ssh-ed25519 AAAA…"', (value) =>
+      /^ssh-ed25519 [\w+/]{68}={0,2}( .*)?$/.test(value),
+    ),
   },
 };
 
