@@ -316,6 +316,15 @@ function addTeams(teams: Command, version: string): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
+  teams
+    .command('plans')
+    .summary('list the plans in the settings, which update --plan takes')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...WIDE)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket teams plans')
+    .action(async (options) => (await import('./commands/teams.ts')).printPlans(options));
   addTeamChanges(teams);
   addTeamEnds(teams, version);
 }
@@ -569,13 +578,14 @@ function addConfig(config: Command): void {
     .action(async (file) => (await import('./commands/config.ts')).checkConfig(file));
   config
     .command('show')
-    .summary('print all settings in use, with secrets masked')
+    .argument('[setting]', 'only this section or setting, such as http or http.port')
+    .summary('print the settings in use, with secrets masked')
     .option(...CONFIG)
     .addOption(
       new Option('--profile <name>', 'the profile').choices(['production', 'development']).default('production'),
     )
-    .addHelpText('after', '\nExample:\n  rasket config show --config /etc/rasket.toml')
-    .action(async (options) => (await import('./commands/config.ts')).printConfig(options));
+    .addHelpText('after', '\nExamples:\n  rasket config show --config /etc/rasket.toml\n  rasket config show http.port')
+    .action(async (setting, options) => (await import('./commands/config.ts')).printConfig(setting, options));
 }
 
 /** Adds the commands that describe all others to shells and `man`; called last. */

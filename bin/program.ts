@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { commandWord, typedWords } from '../cli/commands/typed-words.ts';
-import { runIn, type CommandProcess } from '../cli/output/command-process.ts';
+import { commandWord, meantWords, typedWords } from '../cli/commands/typed-words.ts';
+import { toPlural } from '../cli/commands/synonyms.ts';
+import { EXIT, runIn, type CommandProcess } from '../cli/output/command-process.ts';
 import { fitProse } from '../cli/output/prose.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 
@@ -61,10 +62,42 @@ function shellWords(line: string, width: number): Word[] {
   );
 }
 
+/** Fits one screen of 80 columns and 24 lines with the prompt below it. */
+export const DAILY_HELP = `rasket: a self-hosted email service, with REST, SMTP and its own delivery.
+
+Start here:
+  rasket dev                 try everything out on this machine
+  rasket setup               set up this machine for real mail
+
+Each day:
+  rasket doctor              check this machine and the server, show what is wrong
+  rasket queue               show the mail that waits, and why
+  rasket emails list         list sent emails; --status bounced, --search WORDS
+  rasket explain latest      show what happened to an email, and what comes next
+  rasket send                send an email
+  rasket domains list        list the domains you send from
+  rasket suppressions list   list the addresses that no mail is sent to
+  rasket logs tail           follow the API requests of your programs
+  rasket audit               show who changed what
+  rasket console             open the full-screen console
+  rasket sending off         stop all sending of this installation
+  rasket backup FOLDER       back up the database, keys and content
+  rasket teams list          list the teams of this installation
+
+All commands: rasket help --all. A command: rasket help queue
+`;
+
 /** Runs a command line: commands on the local data folder, and those that call a server over its API. */
 export async function runProgram(argv: string[], version: string, its: CommandProcess): Promise<number> {
-  const program = await makeProgram(version, commandWord(argv.slice(2)), its);
-  const words = typedWords(program, argv.slice(2));
+  const given = argv.slice(2);
+  if (given.length === 0 || (given.length === 1 && given[0] === 'help')) {
+    const isAsked = given.length > 0;
+    (isAsked ? its.stdout : its.stderr).write(DAILY_HELP);
+    return isAsked ? 0 : EXIT.usage;
+  }
+  const meant = meantWords(given[0] === 'help' && given[1] === '--all' ? ['--help'] : given);
+  const program = await makeProgram(version, commandWord(meant), its);
+  const words = typedWords(program, meant);
   const blame = blameOn(its);
   const [first, topic = '', ...more] = words;
   if (first === 'help' && topic.includes('_') && more.length === 0) return helpWithFinding(topic, its);
@@ -75,7 +108,7 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
     // Commander has already reported words that make no command.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      const { adviceFor, EXIT } = await import('../cli/index.ts');
+      const { adviceFor } = await import('../cli/index.ts');
       const advice = adviceFor(program, words, error);
       if (advice !== undefined) blame(`${advice}\n`);
       return EXIT.usage;
@@ -116,14 +149,17 @@ export async function makeProgram(version: string, called?: string, its: Command
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
-      outputError: (text) => blame(text.replace(/^error: /, 'rasket: ')),
+      // The advice after it has only those suggestions that are near.
+      outputError: (text) =>
+        blame(text.replace(/^error: /, 'rasket: ').replace(/^(.*unknown command .*)\n\(Did you mean.*\)/, '$1')),
       writeErr: (text) => void stderr.write(fitHelp(text, stderr.columns || HELP_COLUMNS)),
       writeOut: (text) => void stdout.write(fitHelp(text, stdout.columns || HELP_COLUMNS)),
     });
   runIn(program, its);
   addOperatorCommands(program, version);
   // The name of a server or of a command on the data folder shows that the API's half is not needed.
-  if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
+  const names = called === undefined ? [] : [called, toPlural(called)];
+  if (!program.commands.some((command) => names.includes(command.name()))) await addClientHalf(program, called);
   addDescriptions(program, version);
   return program;
 }

@@ -14,6 +14,7 @@ import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
 import { keepMachineFinder, type FindMachine } from './commands/machine.ts';
+import { toPlural } from './commands/synonyms.ts';
 import { registerRemaining } from './commands/typed-command.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
@@ -122,7 +123,8 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
 export function addClientCommands(program: Command, first?: string, findMachine?: FindMachine): void {
   program.commandsGroup('Over the API:');
   if (findMachine) keepMachineFinder(program, findMachine);
-  const isNamed = ([words]: (typeof PARTS)[number]): boolean => words.split(' ').includes(first ?? '');
+  const isNamed = ([words]: (typeof PARTS)[number]): boolean =>
+    first !== undefined && words.split(' ').some((word) => word === first || word === toPlural(first));
   const named = PARTS.some(isNamed) ? PARTS.filter(isNamed) : PARTS;
   for (const [, add] of named) add(program, findMachine);
   registerRemaining(program, () => {

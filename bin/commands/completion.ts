@@ -34,7 +34,7 @@ function placesIn(command: Command, path: string, { values, path: named }: Known
   const place: Place = {
     path,
     args,
-    others: path === '' ? [] : otherWords(command),
+    others: otherWords(command),
     commands: children.flatMap((child) => listNames(child).map((name) => ({ name, summary: child.summary() }))),
     flags: help.visibleOptions(command).flatMap(({ long, description, required, optional }) => {
       const known = values.get(`${named.trim()} ${long}`) ?? [];

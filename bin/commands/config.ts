@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { OperatorFault } from '../explain.ts';
 import {
   ConfigFault,
   holdsSecret,
@@ -39,9 +40,26 @@ export async function checkConfig(given: string | undefined): Promise<void> {
   console.log(file === undefined ? 'The settings in the environment are valid.' : `${file} is valid.`);
 }
 
-export async function printConfig(options: { config?: string; profile: 'production' | 'development' }): Promise<void> {
+/** Prints all settings, or only a section with those below it, or one setting. */
+export async function printConfig(
+  setting: string | undefined,
+  options: { config?: string; profile: 'production' | 'development' },
+): Promise<void> {
   const { config, sources } = readSettings(options, { profile: options.profile });
-  console.log(showConfig(config, sources));
+  const shown = showConfig(config, sources);
+  console.log(setting === undefined ? shown : selectSettings(shown, setting));
+}
+
+function selectSettings(shown: string, wanted: string): string {
+  const selected = shown.split('\n\n').flatMap((text) => {
+    const [title = '', ...lines] = text.trim().split('\n');
+    const section = title.slice(1, -1);
+    const isWhole = section === wanted || section.startsWith(`${wanted}.`);
+    const found = isWhole ? lines : lines.filter((line) => `${section}.${line.split(' = ', 1)[0]}` === wanted);
+    return found.length === 0 ? [] : [[title, ...found].join('\n')];
+  });
+  if (selected.length > 0) return selected.join('\n\n');
+  throw new OperatorFault(`${wanted} is not a setting. List all with: rasket config show`, 'notFound');
 }
 
 /** Describes a fault of a file that a setting names. */

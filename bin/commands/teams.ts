@@ -16,6 +16,7 @@ import { stopEnforcingSso, takeSsoDomain } from '../../src/features/identity/ind
 import { isoTime } from '../../src/platform/clock.ts';
 import { notFound } from '../../src/platform/refusal.ts';
 import { exportTeam, removeTeam, type RemovalCounts, type RemovalEnd } from '../../src/features/customers/index.ts';
+import type { Config } from '../../src/platform/config/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import {
   clean,
@@ -90,6 +91,26 @@ export async function printOneTeam(name: string, options: Options): Promise<void
     ]),
   );
 }
+
+/** Lists the plans in the settings, whose names `teams update --plan` takes. */
+export function printPlans(options: Options): void {
+  const { plans, team } = readConfig(options);
+  const rows = Object.entries(plans).map(([code, plan]) => ({ code, is_default: code === team.default_plan, ...plan }));
+  printRows(rows, planColumns, { ...options, none: 'There are no plans in the settings.' });
+}
+
+type PlanRow = Config['plans'][string] & { code: string; is_default: boolean };
+
+const planColumns = (): Column<PlanRow>[] => [
+  { title: 'PLAN', value: ({ code }) => code, fit: 'whole' },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'NEW TEAMS', value: (plan) => (plan.is_default ? 'yes' : 'no'), fit: 'whole' },
+  { title: 'EMAILS A MONTH', value: (plan) => plan.included_emails, fit: 'whole', isRight: true },
+  { title: 'A DAY', value: ({ daily_cap: cap }) => (cap === 0 ? 'no limit' : cap), fit: 'whole', isRight: true },
+  { title: 'KEPT FOR', value: (plan) => `${plan.retention_days} d`, fit: 'whole', isRight: true },
+  { title: 'DOMAINS', value: (plan) => plan.domain_limit, fit: 'whole', isRight: true },
+  { title: 'CONTACTS', value: (plan) => plan.contact_limit, fit: 'whole', isRight: true },
+];
 
 /**
  * Suspends a team: its keys are refused from the next request on, and mail that was accepted before waits until the
@@ -304,8 +325,11 @@ function formatState({ risk_state: state, deletion }: Row): string {
 
 const formatAdmins = ({ admin_emails: admins }: Row): string => admins.join(', ');
 
-const changedInWords = (row: Row): string =>
-  `${row.name} (${row.slug}) has the plan ${row.plan}, and ${formatAdmins(row) || 'nobody'} as its admin addresses.`;
+function changedInWords(row: Row): string {
+  const admins = formatAdmins(row);
+  const addresses = admins === '' ? 'It has no admin addresses.' : `Its admin addresses are ${admins}.`;
+  return `${row.name} (${row.slug}) has the plan ${row.plan}. ${addresses}`;
+}
 
 const columnsFor = (terminal: Terminal): Column<Row>[] => [
   { title: 'ID', value: ({ id }) => id, fit: 'whole' },

@@ -8,7 +8,10 @@ import {
   type Chosen,
   type CommandProcess,
 } from '../output/index.ts';
+import { nearestTo } from '../output/cli-fault.ts';
 import { collect, findOptionNames } from './command-options.ts';
+import { findHint } from './synonyms.ts';
+import { otherWords } from './typed-words.ts';
 
 const rests = new WeakMap<Command, () => void>();
 
@@ -92,7 +95,7 @@ type Advise = (command: Command, path: string) => string | undefined;
 const nameVerbs: Advise = ({ commands }, path) => {
   if (commands.length === 0) return undefined;
   return path === 'rasket'
-    ? 'List them with: rasket --help'
+    ? 'List them with: rasket help --all'
     : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
 };
 
@@ -126,5 +129,25 @@ export function adviceFor(
   // Commander's guess of what was meant helps more.
   if (code === 'commander.unknownOption' && message.includes('Did you mean')) return undefined;
   const [command, depth] = commandAt(program, words);
-  return ADVICE[code]?.(command, ['rasket', ...words.slice(0, depth)].join(' '));
+  const advice = ADVICE[code]?.(command, ['rasket', ...words.slice(0, depth)].join(' '));
+  if (code !== 'commander.unknownCommand') return advice;
+  const unknown = words[depth] ?? '';
+  const hint = depth === 0 ? findHint(unknown) : undefined;
+  return [hint ?? suggestCommand(command, unknown, message), hint === undefined ? advice : undefined]
+    .filter((line) => line !== undefined)
+    .join('\n');
+}
+
+/** Suggests the near ones of the commands that Commander found, and a command by a synonym only if there is none. */
+function suggestCommand(command: Command, unknown: string, message: string): string | undefined {
+  const [, found = ''] = /\(Did you mean (?:one of )?(.*)\?\)/.exec(message) ?? [];
+  const near = found.split(', ').filter((word) => nearestTo(unknown, [word]) !== undefined);
+  const others = otherWords(command);
+  const synonym = nearestTo(
+    unknown,
+    others.map(([word]) => word),
+  );
+  const meant = near.length > 0 ? near : others.flatMap(([word, name]) => (word === synonym ? [name] : []));
+  if (meant.length === 0) return undefined;
+  return `(Did you mean ${meant.length > 1 ? 'one of ' : ''}${meant.join(', ')}?)`;
 }

@@ -1,6 +1,7 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { hasDefault } from './declare.ts';
 import { findOptionNames } from './command-options.ts';
+import { listSynonyms, replaceOptions, replaceSynonym, toPlural } from './synonyms.ts';
 
 /** Options of all commands of the API, and whether a value follows: they may stand before the command. */
 const GLOBAL: Readonly<Record<string, boolean>> = {
@@ -23,8 +24,19 @@ const VERBS: readonly (readonly [typed: readonly string[], meant: readonly strin
     ['add', 'create', 'new'],
     ['create', 'add', 'upload'],
   ],
-  [['ls'], ['list']],
-  [['show', 'view', 'inspect'], ['get']],
+  [
+    ['ls', 'list'],
+    ['list', 'status'],
+  ],
+  [
+    ['show', 'view', 'inspect', 'describe', 'info', 'get'],
+    ['get', 'show', 'status'],
+  ],
+  [
+    ['check', 'verify', 'validate'],
+    ['verify', 'check'],
+  ],
+  [['test'], ['test', 'trigger', 'check', 'verify']],
 ];
 
 /** The options at the beginning of some words, with their values. */
@@ -39,6 +51,15 @@ function readGlobals(words: readonly string[]): string[] {
 
 /** The first word that is no option: which command it is. */
 export const commandWord = (words: readonly string[]): string | undefined => words[readGlobals(words).length];
+
+/** Replaces a synonym at the beginning of a line by the command that it stands for; options stay in front. */
+export function meantWords(words: readonly string[]): string[] {
+  const globals = readGlobals(words);
+  const [first, ...rest] = words.slice(globals.length);
+  if (first === undefined) return [...words];
+  const between = readGlobals(rest);
+  return [...globals, ...between, ...replaceSynonym([first, ...rest.slice(between.length)])];
+}
 
 /**
  * Returns the words as the commands are declared: common options move after the command, another word for a verb
@@ -61,9 +82,44 @@ export function typedWords(program: Command, words: readonly string[]): string[]
     path.push(next.name());
     command = next;
     rest = rest.slice(1);
+    if (word === 'search' && next.name() !== word) rest = searchFor(rest);
   }
-  const usual = isAlone(program, command, rest) ? findDefaultVerb(command) : [];
-  return [...path, ...usual, ...early, ...(takesName(command) ? nameLast(rest) : rest)];
+  const usual = isAlone(program, command, rest) ? findDefaultVerb(command) : undefined;
+  if (usual) {
+    path.push(usual.name());
+    command = usual;
+  }
+  const tail = findTail(command, rest);
+  if (tail) {
+    path.splice(-1, 1, tail.name());
+    command = tail;
+    rest = rest.filter((word) => !FOLLOW.has(word));
+  }
+  acceptYes(command);
+  const options = replaceOptions(path.join(' '), rest);
+  return [...path, ...early, ...(takesName(command) ? nameLast(options) : options)];
+}
+
+/** Makes one text of the words up to the next option. */
+function searchFor(words: readonly string[]): string[] {
+  const end = words.findIndex((word) => word.startsWith('-'));
+  const text = end === -1 ? words : words.slice(0, end);
+  return [...(text.length === 0 ? [] : ['--search', text.join(' ')]), ...words.slice(text.length)];
+}
+
+const FOLLOW: ReadonlySet<string> = new Set(['-f', '--follow']);
+
+/** Returns the command that follows a list, if `-f` asks for it. */
+function findTail(command: Command, words: readonly string[]): Command | undefined {
+  const end = words.indexOf('--');
+  const isAsked = words.slice(0, end === -1 ? words.length : end).some((word) => FOLLOW.has(word));
+  return isAsked && command.name() === 'list' && command.parent ? named(command.parent, 'tail') : undefined;
+}
+
+/** Accepts `--yes` for a command that asks nothing, so that a script can pass it to every command. */
+function acceptYes(command: Command): void {
+  if (command.options.some(({ long }) => long === '--yes') || command.parent === null) return;
+  command.addOption(new Option('--yes', 'accepted, although nothing is asked').hideHelp());
 }
 
 /** Reports whether the name is a positional argument of the command. */
@@ -87,19 +143,31 @@ const named = ({ commands }: Command, name: string): Command | undefined =>
 
 function findChild(command: Command, word: string): Command | undefined {
   const declared = named(command, word);
-  if (declared || command.parent === null) return declared;
+  if (declared) return declared;
+  if (command.parent === null) return named(command, toPlural(word));
+  if (word === 'search') return [named(command, 'list')].find((list) => list && hasOption(list, '--search'));
   // A verb for a part of the item, as in delete-label.
   const [, verb = '', part = ''] = /^([a-z]+)(-[a-z-]+)?$/.exec(word) ?? [];
   const [, meant = []] = VERBS.find(([typed]) => typed.includes(verb)) ?? [];
   return meant.flatMap((one) => named(command, one + part) ?? []).at(0);
 }
 
-/** Every other word for a verb of a noun, and the verb. */
-export const otherWords = (command: Command): [word: string, verb: string][] =>
-  VERBS.flatMap(([typed]) => typed).flatMap((word) => {
+const hasOption = ({ options }: Command, name: string): boolean => options.some(({ long }) => long === name);
+
+/** Every other word for a command below this one, and the command. */
+export function otherWords(command: Command): [word: string, meant: string][] {
+  const isTop = command.parent === null;
+  const nouns = command.commands.flatMap((one) => [one.name(), ...one.aliases()].map(toSingular));
+  const typed = isTop ? nouns : [...VERBS.flatMap(([words]) => words), 'search'];
+  const replaced = listSynonyms(isTop ? [] : [command.name()]);
+  const found = [...new Set(typed)].flatMap((word) => {
     const child = named(command, word) ? undefined : findChild(command, word);
-    return child ? [[word, child.name()] as [string, string]] : [];
+    return child && !replaced.some(([synonym]) => synonym === word) ? [[word, child.name()] as [string, string]] : [];
   });
+  return [...found, ...replaced.filter(([word]) => !named(command, word))];
+}
+
+const toSingular = (noun: string): string => noun.replace(/ies$/, 'y').replace(/s$/, '');
 
 /** Reports whether a noun is followed only by options; a request for help is for its page. */
 const isAlone = (program: Command, command: Command, [first]: readonly string[]): boolean =>
@@ -109,10 +177,7 @@ const isAlone = (program: Command, command: Command, [first]: readonly string[])
   (first === undefined || (first.startsWith('-') && first !== '-h' && first !== '--help'));
 
 /** Returns the default verb of a noun. */
-function findDefaultVerb(command: Command): string[] {
-  const usual = ['get', 'list'].find((name) => {
-    const child = named(command, name);
-    return child && child.registeredArguments.every(({ required }) => !required);
-  });
-  return usual === undefined ? [] : [usual];
-}
+const findDefaultVerb = (command: Command): Command | undefined =>
+  ['get', 'list']
+    .flatMap((name) => named(command, name) ?? [])
+    .find((child) => child.registeredArguments.every(({ required }) => !required));

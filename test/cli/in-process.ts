@@ -2,6 +2,8 @@ import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { runProgram } from '../../bin/program.ts';
+import { toPlural } from '../../cli/commands/synonyms.ts';
+import { meantWords } from '../../cli/commands/typed-words.ts';
 import type { CommandProcess } from '../../cli/output/command-process.ts';
 
 export interface Ended {
@@ -73,8 +75,10 @@ const VERSION = new Set(['--version', '-V', '-v', 'version']);
 /** Returns true for what `bin/main.ts` answers before it loads the program. */
 const asksVersion = ([first = '', ...rest]: readonly string[]): boolean => VERSION.has(first) && rest.length === 0;
 
-export const canRunInProcess = (words: readonly string[]): boolean =>
-  !NEEDS_PROCESS.has(words[0] ?? '') && !asksVersion(words);
+export function canRunInProcess(words: readonly string[]): boolean {
+  const [first = ''] = meantWords(words);
+  return !NEEDS_PROCESS.has(first) && !NEEDS_PROCESS.has(toPlural(first)) && !asksVersion(words);
+}
 
 /** Returns whether the command can run in a process that runs others too: what it is handed is the first thing that the program does. */
 export const canBeHosted = (words: readonly string[]): boolean => !asksVersion(words);

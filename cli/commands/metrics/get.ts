@@ -2,9 +2,11 @@ import type { QueryOf } from '../../client/index.ts';
 import { buildColumns, SHORT, totalColumns, buildTotals } from '../../families/metrics.ts';
 import { formatTable, formatTime, tableColumns } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
+import { readSince } from '../read-since.ts';
 
 export interface MetricsOptions {
   startDate?: string;
+  since?: string;
   endDate?: string;
   timezone?: string;
   granularity?: QueryOf<'getEmailMetrics'>['granularity'];
@@ -22,7 +24,7 @@ export async function getEmailMetrics(session: Session, options: MetricsOptions)
   const isTable = dimensions !== undefined && !isJson;
   const answer = await client.call('getEmailMetrics', {
     query: {
-      start_date: options.startDate,
+      start_date: options.since === undefined ? options.startDate : readSince(options.since, Date.now()),
       end_date: options.endDate,
       timezone,
       granularity,

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { act, declareCommand } from '../declare.ts';
 
 export function addMetricsCommands(program: Command): void {
@@ -9,6 +9,11 @@ export function addMetricsCommands(program: Command): void {
     example: 'metrics --start-date 2026-11-01 --dimensions period,domain --metrics sent,delivered,bounce_rate',
   })
     .option('--start-date <time>', 'the start of the range: an ISO 8601 date or time')
+    .addOption(
+      new Option('--since <time>', 'the range since 30m, 2h or 7d ago; the same as --start-date').conflicts(
+        'startDate',
+      ),
+    )
     .option('--end-date <time>', 'the end of the range; a date without a time includes the whole day')
     .option('--timezone <name>', 'the time zone of days and dates, such as Europe/Berlin (default: UTC)')
     .option('--granularity <length>', 'the length of a period: hourly, daily, weekly or monthly')

@@ -80,7 +80,9 @@ async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): Asy
 
 /** Divides a selection into batches. The deliveries of one email are found by an index, so that they are one batch. */
 const divideIntoBatches = (db: Executor, selection: Selection | 'all'): AsyncIterable<Batch> | Batch[] =>
-  selection !== 'all' && selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
+  selection !== 'all' && selection.kind === 'email_id'
+    ? [{ after: FIRST, upTo: LAST }]
+    : batches(db, 'asc', { after: FIRST, upTo: LAST });
 
 const IN_BATCH = 'id > ? and id <= ?';
 
