@@ -273,6 +273,10 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     cause: 'The certificate was made for another name, such as that of a web site, or `instance.host` has changed.',
     ends: GLANCED,
   },
+  former_host_named: {
+    cause: 'The host name of the server was changed with `rasket host change`, and the records of the domain still have the former one.',
+    ends: 'when a check of DNS finds the records with the new name, which is within half an hour, or with `rasket domains verify`',
+  },
   caa_forbids: {
     cause: 'The CAA records of the domain name only other authorities than the one of `acme.directory`.',
     ends: EXAMINED,

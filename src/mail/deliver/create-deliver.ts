@@ -215,8 +215,7 @@ function createNetwork(options: DeliverOptions): Delivery {
         relay: job.relay,
         tls: { ...options.tls, ...toTlsPolicy(job, target, options.tls?.verifyEnforced ?? false), skip },
       }).then((opened) => {
-        if (!job.relay && opened.kind === 'open')
-          openings.set(opened.session, { target, opened, domains: new Set() });
+        if (!job.relay && opened.kind === 'open') openings.set(opened.session, { target, opened, domains: new Set() });
         return opened;
       });
     },

@@ -23,5 +23,11 @@ export type {
 export type { Obstacle, SiteTarget, Traffic } from './pool.ts';
 export type { CountedPolicy, DaneLookUps, SessionFault, StsResult, StsState, TlsPolicies } from './tls-policy.ts';
 export type { TlsSession } from './tls-session.ts';
-export { describeThrottle, type Throttle, type Throttles, type ThrottleTarget } from './throttles.ts';
+export {
+  describeThrottle,
+  type Throttle,
+  type ThrottledServers,
+  type Throttles,
+  type ThrottleTarget,
+} from './throttles.ts';
 export type { SmtpTimeouts } from './timeouts.ts';

@@ -12,7 +12,7 @@ import { MessageRate } from './rate.ts';
 import { relayKey, type RoutedJob } from './relay.ts';
 import { Site, STOPPING, type Lease as SiteLease, type PooledSession } from './site.ts';
 import type { Opened } from './smtp-session.ts';
-import type { Throttle, ThrottleTarget, Throttles } from './throttles.ts';
+import type { Throttle, ThrottledServers, ThrottleTarget, Throttles } from './throttles.ts';
 import { describeThrottle, NO_THROTTLES } from './throttles.ts';
 import { toTenant } from './waiters-by-tenant.ts';
 
@@ -146,6 +146,8 @@ interface Located {
   site: Site;
   servers: Shared;
   provider: Shared | undefined;
+  /** The providers of single servers, where the set as a whole belongs to none. */
+  owners: readonly Shared[];
   target: SiteTarget;
   title: string;
   location: Location;
@@ -186,7 +188,10 @@ export class Pool {
       openingsMax: Math.ceil(connectionsTotalMax / 2),
       timesFree: 1,
     });
-    const stops = [this.#throttles, options.parts].map((one) => one?.onChange(() => this.#applyLimits()));
+    const stops = [
+      this.#throttles.onChange((changed) => this.#applyLimits(changed)),
+      options.parts?.onChange(() => this.#applyLimits()),
+    ];
     this.#stopListening = () => stops.forEach((stop) => stop?.());
   }
 
@@ -219,9 +224,12 @@ export class Pool {
 
   /** Lists the rates that hold for this mail now. */
   #listRates(found: Located, senderDomain: string | undefined): MessageRate[] {
-    return [this.#senderRate(found, senderDomain), found.provider?.rate, found.servers.rate].filter(
-      (rate) => rate !== undefined,
-    );
+    return [
+      this.#senderRate(found, senderDomain),
+      found.provider?.rate,
+      ...found.owners.map(({ rate }) => rate),
+      found.servers.rate,
+    ].filter((rate) => rate !== undefined);
   }
 
   /** Waits for the turns that the rates give, and then for a connection; a turn that passed meanwhile is taken again. */
@@ -368,6 +376,7 @@ export class Pool {
     if (this.#sites.size % SWEEP_EVERY === SWEEP_EVERY - 1) this.#sweep();
     const shared = this.#findShared(location, false);
     const ofProvider = provider && this.#findShared(location, true);
+    const owners = provider || job.relay ? [] : this.#findOwners(location);
     const { openMs } = this.#options.limits;
     const { clock, now, random, quitMs, onOpening, onOpeningFailed } = this.#options;
     const target = { source, provider: provider?.name, servers };
@@ -377,6 +386,7 @@ export class Pool {
       waiting,
       servers: shared,
       provider: ofProvider,
+      owners,
       target,
       title: provider?.title ?? describeServers(servers),
       site: new Site({
@@ -395,7 +405,10 @@ export class Pool {
         },
         onRefusal: (reply, cause) => this.#throttles.note({ ...target, senderDomain: undefined }, reply, cause),
         messagesPerConnectionMax: () =>
-          Math.min(shared.messagesPerConnectionMax, ofProvider?.messagesPerConnectionMax ?? Infinity),
+          Math.min(
+            shared.messagesPerConnectionMax,
+            ...[ofProvider, ...owners].map((one) => one?.messagesPerConnectionMax ?? Infinity),
+          ),
         idleMs: () => limits.idleMs,
         openMs,
         quitMs,
@@ -410,7 +423,10 @@ export class Pool {
     return located;
   }
 
-  #findShared({ source, servers, provider, limits }: Omit<Location, 'route'>, isProvider: boolean): Shared {
+  #findShared(
+    { source, servers, provider, limits }: Pick<Location, 'source' | 'servers' | 'provider' | 'limits'>,
+    isProvider: boolean,
+  ): Shared {
     const key = isProvider
       ? `provider ${source}\n${provider?.name}`
       : `servers ${source}\n${servers}\n${provider?.name ?? ''}`;
@@ -446,13 +462,20 @@ export class Pool {
     if (job.relay) return [own];
     const owner = this.#findOwner(host, address);
     if (provider || !owner) return [own];
-    const location = { source, servers: host, order: '', provider: owner, limits: owner.limits, tls: '', job };
-    const shared = this.#findShared(location, true);
+    const shared = this.#findShared({ source, servers: host, provider: owner, limits: owner.limits }, true);
     const suspension = this.#listThrottles(shared).find(({ kind }) => kind === 'suspend');
     if (suspension) return this.#toDeferral(shared.title, suspension);
     if (shared.connectionsMax >= 1) return [shared.capacity, own];
     const detail = `Mail to ${shared.title} waits for its turn`;
     return { kind: 'deferred', reason: 'throttled', detail, retryAfterMs: NO_CONNECTION_MS };
+  }
+
+  /** Finds the providers that single servers of a set belong to by their names. */
+  #findOwners({ source, servers }: Location): Shared[] {
+    const owners = servers.split(' ').map((host) => this.#options.findProvider?.(host));
+    return [...new Set(owners)].flatMap((owner) =>
+      owner ? this.#findShared({ source, servers, provider: owner, limits: owner.limits }, true) : [],
+    );
   }
 
   /** Finds the provider of a mail server by its name, or by a name of the provider that had the same address. */
@@ -476,11 +499,17 @@ export class Pool {
     return made;
   }
 
-  /** Applies the limits of this moment everywhere, after a throttle began, changed or ended. */
-  #applyLimits(): void {
-    for (const shared of this.#shared.values()) this.#applyTo(shared);
+  /** Applies the limits of this moment where they have changed; by default everywhere. */
+  #applyLimits(changed?: readonly ThrottledServers[]): void {
+    const providers = new Set(changed?.map(({ provider }) => provider));
+    const servers = new Set(changed?.map((one) => one.servers));
+    const isConcerned = ({ target }: { target: ThrottleTarget }): boolean =>
+      changed === undefined ||
+      (target.provider !== undefined && providers.has(target.provider)) ||
+      (target.servers !== undefined && servers.has(target.servers));
+    for (const shared of this.#shared.values()) if (isConcerned(shared)) this.#applyTo(shared);
     for (const located of this.#sites.values()) {
-      const suspended = this.#findSuspension(located, undefined);
+      const suspended = isConcerned(located) ? this.#findSuspension(located, undefined) : undefined;
       if (suspended) located.site.refuseWaiting(suspended);
     }
   }
@@ -581,9 +610,13 @@ export class Pool {
   #throttled(found: Located, senderDomain: string | undefined, afterMs: number): Deferral {
     const suspended = this.#findSuspension(found, senderDomain);
     if (suspended) return suspended;
-    const { title, target, provider, servers } = found;
-    const throttle = this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'rate');
-    const perMinute = (provider ?? servers).limits.messagesPerMinute;
+    const { target, provider, servers, owners } = found;
+    const owner = owners.find(({ rate }) => rate !== undefined);
+    const throttle =
+      this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'rate') ??
+      (owner && this.#listThrottles(owner).find(({ kind }) => kind === 'rate'));
+    const perMinute = (provider ?? owner ?? servers).limits.messagesPerMinute;
+    const title = owner?.title ?? found.title;
     const detail =
       perMinute === undefined
         ? `Mail to ${title} waits for its turn`
@@ -605,11 +638,12 @@ export class Pool {
       if (
         !used.has(located) &&
         located.site.isForgettable &&
-        isRateQuiet(located.servers) &&
-        isRateQuiet(located.provider)
+        [located.servers, located.provider, ...located.owners].every(isRateQuiet)
       )
         this.#sites.delete(key);
-    const shared = new Set([...this.#sites.values()].flatMap(({ servers, provider }) => [servers, provider]));
+    const shared = new Set(
+      [...this.#sites.values()].flatMap(({ servers, provider, owners }) => [servers, provider, ...owners]),
+    );
     for (const [key, one] of this.#shared) if (!shared.has(one) && one.capacity.isForgettable) this.#shared.delete(key);
   }
 

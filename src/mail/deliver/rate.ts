@@ -7,8 +7,8 @@ import { tenantBefore, WaitersByTenant } from './waiters-by-tenant.ts';
 const WAIT_IN_PLACE_MS = 10_000;
 const PLACES_MIN = 4;
 const PLACES_MAX = 500;
-/** A message comes again after this time at the latest, because the rate may have been raised. */
-const LATER_MS_MAX = 5 * 60_000;
+/** A message comes again after this time at the latest. One that waits for a limit which ends comes again when it does. */
+const LATER_MS_MAX = 60 * 60_000;
 
 /** `later`: the message should come again after this time. `number` tells turns apart. */
 export type Turn = { kind: 'now'; number: number } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };

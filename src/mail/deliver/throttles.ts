@@ -11,6 +11,9 @@ export interface ThrottleTarget {
   senderDomain?: string | undefined;
 }
 
+/** A provider, or mail servers without one, whose limits have changed. */
+export type ThrottledServers = Pick<ThrottleTarget, 'provider' | 'servers'>;
+
 /** A limit that holds for a while, because a receiver asked for it or an operator set it. */
 export interface Throttle {
   kind: 'suspend' | 'rate' | 'connections' | 'messages_per_connection';
@@ -34,7 +37,7 @@ export interface Throttles {
   remainingMs(throttle: Throttle): number;
   note(target: ThrottleTarget, reply: Reply, cause: ReplyCause | undefined): void;
   /** Calls back when a throttle begins, changes or ends; the returned function ends that. */
-  onChange(notify: () => void): () => void;
+  onChange(notify: (changed: readonly ThrottledServers[]) => void): () => void;
 }
 
 export const NO_THROTTLES: Throttles = {

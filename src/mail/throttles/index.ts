@@ -14,6 +14,7 @@ export {
   putThrottle,
   recipientDomainsAmong,
   removeThrottles,
+  restartThrottles,
   type ConnectionRow,
   type ProviderTraffic,
   type ThrottleRow,

@@ -84,6 +84,18 @@ export async function advanceThrottle(db: Executor, row: ThrottleRow, next: Thro
   if (removed === 1 && next) await putThrottle(db, next);
 }
 
+/**
+ * Lets throttles whose beginning is in the future begin now and last as long as they were meant to, because a clock that was
+ * ahead wrote their times. Clocks of nodes differ a little: a beginning before `latest` is none of these.
+ */
+export function restartThrottles(db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> {
+  return db.run('update throttles set until_at = until_at - started_at + ?, started_at = ? where started_at > ?', [
+    now,
+    now,
+    latest,
+  ]);
+}
+
 /** Removes the throttles of a provider, or of mail servers without one; returns how many. */
 export function removeThrottles(
   db: Executor,

@@ -1,7 +1,14 @@
-import { cutText, type Throttle, type Throttles, type ThrottleTarget } from '../deliver/index.ts';
+import {
+  cutText,
+  type Throttle,
+  type ThrottledServers,
+  type Throttles,
+  type ThrottleTarget,
+} from '../deliver/index.ts';
 import { repeat } from '../../platform/clock.ts';
 import type { ProviderPolicies, Reaction } from '../../platform/providers/index.ts';
 import type { Store } from '../../platform/store.ts';
+import { estimateOrganizationalDomain } from '../../protocol/organizational-domain.ts';
 import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
 import { advanceThrottle, listThrottles, putThrottle, type ThrottleRow } from './throttles.store.ts';
 
@@ -48,28 +55,65 @@ interface StoredThrottles extends Throttles {
 export function createThrottles(store: Store, policies: ProviderPolicies): StoredThrottles {
   const { db, clock, log, ids } = store;
   let byPlace = new Map<string, ThrottleRow[]>();
-  const listeners = new Set<() => void>();
+  const listeners = new Set<Parameters<Throttles['onChange']>[0]>();
   const liftListeners = new Set<(place: ThrottledPlace) => void>();
   const matches = new Map<string, number[]>();
   let cancelExpiry = (): void => {};
+  let nextExpiryAt = Infinity;
   let stopHearing = (): void => {};
   let stopReloading = (): void => {};
   let writing: Promise<unknown> = Promise.resolve();
   let reloading: Promise<unknown> = Promise.resolve();
   const unstored = new Map<string, ThrottleRow>();
 
+  /** Replaces all limits by those that are stored. */
   function adopt(rows: readonly ThrottleRow[]): void {
     const before = byPlace;
     byPlace = Map.groupBy(rows, toPlace);
     scheduleExpiry();
-    if (describe(before) === describe(byPlace)) return;
-    for (const notify of listeners) notify();
-    for (const place of findLifted([...before.values()].flat(), byPlace, clock.now()))
-      for (const notify of liftListeners) notify(place);
+    announceChanges(before, new Set([...before.keys(), ...byPlace.keys()]));
   }
 
-  const countPlaces = (): number => all().filter((row) => row.provider === '' && row.reaction !== '').length;
+  /** Replaces the limits of one place, at a cost that does not depend on how many others there are. */
+  function adoptAt(place: string, rows: ThrottleRow[]): void {
+    const before = byPlace.get(place) ?? [];
+    if (rows.length === 0) byPlace.delete(place);
+    else byPlace.set(place, rows);
+    if (rows.some((row) => row.until_at < nextExpiryAt)) scheduleExpiry();
+    announceChanges(new Map([[place, before]]), new Set([place]));
+  }
+
+  function announceChanges(before: ReadonlyMap<string, readonly ThrottleRow[]>, places: ReadonlySet<string>): void {
+    const changed = [...places].filter((place) => describe(before.get(place)) !== describe(byPlace.get(place)));
+    if (changed.length === 0) return;
+    const targets = changed.flatMap((place) => (byPlace.get(place) ?? before.get(place) ?? []).slice(0, 1));
+    for (const notify of listeners) notify(targets.map(toChanged));
+    const rows = changed.flatMap((place) => before.get(place) ?? []);
+    for (const place of findLifted(rows, byPlace, clock.now())) lift(place);
+  }
+
+  function lift(place: ThrottledPlace): void {
+    for (const notify of liftListeners) notify(place);
+  }
+
   const all = (): ThrottleRow[] => [...byPlace.values()].flat();
+
+  /** Ends a limit of the organization with most of them, so that one with any number of mail servers leaves room for the others. */
+  function makeRoom(): void {
+    const ofSites = all().filter(({ provider, reaction }) => provider === '' && reaction !== '');
+    if (ofSites.length < SITES_MAX) return;
+    const organizations = Map.groupBy(ofSites, ({ servers }) => estimateOrganizationalDomain(readFirstHost(servers)));
+    const [most = []] = [...organizations.values()].toSorted((one, other) => other.length - one.length);
+    const [dropped] = most.toSorted((one, other) => one.until_at - other.until_at);
+    if (!dropped) return;
+    const place = toPlace(dropped);
+    adoptAt(
+      place,
+      (byPlace.get(place) ?? []).filter((row) => row !== dropped),
+    );
+    unstored.delete(toKey(dropped));
+    write(() => advanceThrottle(db, dropped, undefined));
+  }
 
   /** Reads what is stored: one read after the other, and after all earlier writes, so that none adopts older rows. */
   async function reload(): Promise<void> {
@@ -112,29 +156,37 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
 
   function scheduleExpiry(): void {
     cancelExpiry();
-    const rows = all();
-    if (rows.length === 0) return;
-    const next = Math.min(...rows.map((row) => row.until_at));
-    cancelExpiry = clock.timer(Math.max(0, next - clock.now()), () => {
+    nextExpiryAt = Infinity;
+    for (const rows of byPlace.values()) for (const row of rows) nextExpiryAt = Math.min(nextExpiryAt, row.until_at);
+    if (nextExpiryAt === Infinity) return;
+    cancelExpiry = clock.timer(Math.max(0, nextExpiryAt - clock.now()), () => {
       advanceExpired().catch((err: unknown) => log.error({ err }, 'a limit for a provider could not be raised'));
     });
   }
 
   async function advanceExpired(): Promise<void> {
     const now = clock.now();
-    const over = all().filter((row) => row.until_at <= now);
-    if (over.length === 0) return scheduleExpiry();
-    const next = new Map<ThrottleRow, ThrottleRow | undefined>();
-    const others = all().filter((row) => !over.includes(row));
-    for (const row of over) {
-      const step = nextStep(row, { now, id: ids.uuid(), policies });
-      // After a suspension, a lower rate that the receiver also asked for still holds, and a place has one limit of a kind.
-      const isLimited = step !== undefined && others.some((other) => isStricter(other, step));
-      next.set(row, isLimited ? undefined : step);
-      if (step && !isLimited) others.push(step);
+    const over = Map.groupBy(
+      all().filter((row) => row.until_at <= now),
+      toPlace,
+    );
+    if (over.size === 0) return scheduleExpiry();
+    for (const [place, rows] of over) {
+      const after = (byPlace.get(place) ?? []).filter((row) => !rows.includes(row));
+      for (const row of rows) {
+        const step = nextStep(row, { now, id: ids.uuid(), policies });
+        // After a suspension, a lower rate that the receiver also asked for still holds, and a place has one limit of a kind.
+        const isLimited = step !== undefined && after.some((other) => isStricter(other, step));
+        const next = isLimited ? undefined : step;
+        if (next) after.push(next);
+        write(() => advanceThrottle(db, row, next));
+      }
+      adoptAt(place, after);
+      // Mail that was given a later turn at the lower rate can leave sooner.
+      const rate = rows.find(({ kind }) => kind === 'rate');
+      if (rate) lift(rate);
     }
-    adopt(all().flatMap((row) => (next.has(row) ? (next.get(row) ?? []) : [row])));
-    for (const [row, step] of next) write(() => advanceThrottle(db, row, step));
+    scheduleExpiry();
     await writing;
   }
 
@@ -167,18 +219,13 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       servers: isOfProvider ? '' : (target.servers ?? ''),
       sender_domain: isOfSender ? (target.senderDomain ?? '') : '',
     };
-    if (!isEnough(toPlace(at), reaction)) return;
+    const place = toPlace(at);
+    if (!isEnough(place, reaction)) return;
     const now = clock.now();
     const { kind, value } = readAction(reaction);
-    const known = byPlace.get(toPlace(at))?.find((row) => row.kind === kind);
+    const known = byPlace.get(place)?.find((row) => row.kind === kind);
     if (known && Math.abs(now - known.started_at) < SETTLING_MS) return;
-    if (!known && at.provider === '' && countPlaces() >= SITES_MAX) {
-      log.warn(
-        { servers: at.servers },
-        'a receiver limits our mail, and too many others do already to keep it in mind',
-      );
-      return;
-    }
+    if (!known && at.provider === '') makeRoom();
     // A receiver that asks again while it is limited wants still less.
     const lowest =
       known?.value === undefined || known.value === null || value === null
@@ -195,7 +242,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       reaction: reaction.id,
       reason: cutText(replyText(reply)).slice(0, REASON_CHARS_MAX),
     };
-    adopt([...all().filter((one) => one !== known), row]);
+    adoptAt(place, [...(byPlace.get(place) ?? []).filter((one) => one !== known), row]);
     log.warn(
       {
         provider: at.provider || at.servers,
@@ -252,12 +299,20 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   };
 }
 
-const describe = (byPlace: ReadonlyMap<string, readonly ThrottleRow[]>): string =>
-  JSON.stringify(
-    [...byPlace]
-      .map(([place, rows]) => [place, rows.map(({ kind, value, until_at: until }) => [kind, value, until])])
-      .sort(),
-  );
+/** Describes the limits of a place, to compare them. */
+const describe = (rows: readonly ThrottleRow[] = []): string =>
+  rows
+    .map(({ kind, value, until_at: until }) => `${kind} ${value} ${until}`)
+    .toSorted()
+    .join('\n');
+
+const toChanged = ({ provider, servers }: ThrottleRow): ThrottledServers => ({
+  provider: provider || undefined,
+  servers: provider === '' ? servers : undefined,
+});
+
+/** Reads the first host of a set of mail servers; a relay has a name in parentheses, which is none. */
+const readFirstHost = (servers: string): string => servers.split(' ')[0] ?? '';
 
 const isStricter = (row: ThrottleRow, than: ThrottleRow): boolean =>
   row.kind === than.kind && toPlace(row) === toPlace(than) && (row.value ?? 0) <= (than.value ?? 0);

@@ -75,8 +75,11 @@ export function createProviderPolicies(config: Config): ProviderPolicies {
 }
 
 function readCustomerTexts(): Set<string> {
-  const { customer_texts: names } = parse(readProgramText(PROVIDERS_FILE)) as { customer_texts?: string[] };
-  return new Set(names);
+  const { customer_texts: texts = [], customer_quotes: quotes = [] } = parse(readProgramText(PROVIDERS_FILE)) as {
+    customer_texts?: string[];
+    customer_quotes?: string[];
+  };
+  return new Set([...texts, ...quotes]);
 }
 
 type Limits = Omit<ProviderSettings, 'title' | 'mx' | 'domains'>;

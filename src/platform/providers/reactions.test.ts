@@ -293,6 +293,15 @@ describe('a fault in the file is refused with the number of the reaction:', () =
     );
   });
 
+  it('a text that a receiver could quote from its customers', () => {
+    const quoting = sound.replace('"acme"', '"big"').replace('codes = "4yz"\n', '');
+    expect(() => load(quoting, 'customer_quotes = ["big"]')).toThrow(
+      'config/providers.toml: reaction 1 (big) must have codes = "4yz", or a text that begins with ^',
+    );
+    const anchored = quoting.replace("'slow down'", "'^421 slow down'");
+    expect(load(anchored, 'customer_quotes = ["big"]')).toHaveLength(1);
+  });
+
   it('an unknown table, or an unknown provider whose customers write refusals', () => {
     expect(() => load(sound, '[reaction]')).toThrow('config/providers.toml: unknown table reaction');
     expect(() => load(sound, 'customer_texts = ["gmail"]')).toThrow(

@@ -143,17 +143,20 @@ const OF_CUSTOMERS = ['5.7.0', '5.7.1', '5.7.900', '5.7.999'];
 export function readReactions(toml: string): ReactionRule[] {
   const file = parse(toml) as unknown as {
     customer_texts?: string[];
+    customer_quotes?: string[];
     providers?: Record<string, { mx?: string[] }>;
     reactions?: ReactionEntry[];
   };
   const table = Object.keys(file).find(
-    (name) => !['customer_texts', 'defaults', 'providers', 'reactions'].includes(name),
+    (name) => !['customer_texts', 'customer_quotes', 'defaults', 'providers', 'reactions'].includes(name),
   );
   if (table !== undefined) throw new Error(`${PROVIDERS_FILE}: unknown table ${table}`);
   const providers = new Map(Object.entries(file.providers ?? {}).map(([name, { mx }]) => [name, mx?.[0]]));
-  const ofCustomers = new Set(file.customer_texts ?? []);
-  const stray = [...ofCustomers].find((name) => !providers.has(name));
-  if (stray !== undefined) throw new Error(`${PROVIDERS_FILE}: customer_texts names the unknown provider ${stray}`);
+  const ofCustomers = { texts: new Set(file.customer_texts ?? []), quotes: new Set(file.customer_quotes ?? []) };
+  for (const [kind, names] of Object.entries(ofCustomers)) {
+    const stray = [...names].find((name) => !providers.has(name));
+    if (stray !== undefined) throw new Error(`${PROVIDERS_FILE}: customer_${kind} names the unknown provider ${stray}`);
+  }
   const ids = new Map<string, number>();
   return (file.reactions ?? []).map((entry, index) => {
     const rule = readReaction(entry, index + 1, providers, ofCustomers);
@@ -168,7 +171,7 @@ function readReaction(
   entry: ReactionEntry,
   number: number,
   providers: ReadonlyMap<string, string | undefined>,
-  ofCustomers: ReadonlySet<string>,
+  ofCustomers: { texts: ReadonlySet<string>; quotes: ReadonlySet<string> },
 ): ReactionRule {
   const { provider, sample = '', source = '', scope = 'provider' } = entry;
   const fault = (why: string): Error =>
@@ -185,9 +188,11 @@ function readReaction(
   const isTemporary = codes === '4yz' || codes?.every((code) => code < 500) === true;
   const isOfReceiver =
     conditions.enhanced !== undefined && !OF_CUSTOMERS.some((code) => conditions.enhanced?.test(code));
-  if (!isTemporary && !isOfReceiver && (provider === undefined || ofCustomers.has(provider))) {
+  const isSound = isTemporary || isOfReceiver;
+  if (!isSound && (provider === undefined || ofCustomers.texts.has(provider)))
     throw fault('must have codes = "4yz" or an enhanced code that customers of the receiver cannot write');
-  }
+  if (!isSound && provider !== undefined && ofCustomers.quotes.has(provider) && entry.text?.startsWith('^') !== true)
+    throw fault('must have codes = "4yz", or a text that begins with ^, because the receiver quotes its customers');
   const { matches: times = 1, within_minutes: within } = entry;
   checkNumber(times, 'matches', { min: 1, max: 1000 }, fault);
   if (times > 1 !== (within !== undefined)) {

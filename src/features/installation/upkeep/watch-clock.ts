@@ -5,6 +5,7 @@ import { buildFinding, type Finding } from '../../../platform/finding.ts';
 import { endPausesAfter } from '../../campaigns/index.ts';
 import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
+import { restartThrottles } from '../../../mail/throttles/index.ts';
 import { WAITS_MS } from '../../webhooks/start.ts';
 
 /** NTP slews a clock that is off by less. A leap second and the difference between two nodes stay below it, too. */
@@ -111,11 +112,13 @@ const DEFERRED_MS = 60 * MINUTE_MS;
 /** The pause after a page of a broadcast lasts one minute at most. */
 const PAUSE_MS_MAX = 2 * MINUTE_MS;
 
-/** Number of rows whose due time was later than possible. */
+/** Number of rows whose time was later than possible. */
 export interface TimesCorrected {
   deliveries: number;
   webhook_events: number;
   broadcasts: number;
+  /** Limits of receivers whose beginning was in the future. */
+  limits: number;
 }
 
 /**
@@ -130,5 +133,6 @@ export async function correctTimes({ clock, config, db }: World): Promise<TimesC
     deliveries: await bringBackDeliveries(db, { now, latest: now + retryMs * SPREAD + DEFERRED_MS }),
     webhook_events: await bringBackEvents(db, { now, latest: now + eventMs }),
     broadcasts: await endPausesAfter(db, { now, latest: now + PAUSE_MS_MAX }),
+    limits: await restartThrottles(db, { now, latest: now + MINUTE_MS }),
   };
 }
