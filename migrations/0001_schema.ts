@@ -2439,6 +2439,8 @@ create table sts_policies (
 -- Which are refreshed, and which are forgotten.
 create index sts_policies_fetched_at on sts_policies (fetched_at);
 create index sts_policies_used_at on sts_policies (used_at);
+-- Stored policies whose last fetch failed, which a finding reports.
+create index sts_policies_failing on sts_policies (fetched_at) where failed_at is not null and fetched_at > 0;
 
 -- How TLS went with recipients' mail servers, by day, for the reports of RFC 8460.
 create table tls_session_counts (

@@ -417,6 +417,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `Only the owner of the domain can correct its policy or its mail servers. ${HERE}to send without the policy, add the domain to delivery.tls_exceptions; see what waits`,
     'rasket queue',
   ),
+  tls_policy_stale: installation(
+    'warning',
+    'The MTA-STS policy of a domain that mail goes to could not be fetched again for days.',
+    `If other policies are fetched, only the owner of the domain can correct the host of its policy. ${HERE}to send without the policy, add the domain to delivery.tls_exceptions; show the settings`,
+    'rasket config show',
+  ),
   certificate_wrong_name: installation(
     'warning',
     'The certificate does not include instance.host, the name that mail servers and clients connect to.',

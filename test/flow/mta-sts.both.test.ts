@@ -192,17 +192,19 @@ describe('a policy in the mode enforce', () => {
   it('is reported as a finding for the operator until a server meets it', async () => {
     await given(enforce(['mx.elsewhere.example']));
     await send();
-    expect(await readFindings()).toMatchObject([{ code: 'tls_policy_unmet', severity: 'warning', subjects: [DOMAIN] }]);
+    expect(await readFindings('tls_policy_unmet')).toMatchObject([
+      { code: 'tls_policy_unmet', severity: 'warning', subjects: [DOMAIN] },
+    ]);
     host.publish(scene.dns, { ...enforce(), id: 'second' });
     await afterRetry();
-    expect(await readFindings()).toEqual([]);
+    expect(await readFindings('tls_policy_unmet')).toEqual([]);
   });
 });
 
-async function readFindings(): Promise<object[]> {
+async function readFindings(wanted: string): Promise<object[]> {
   const token = await scene.operator();
   const { body } = await scene.api('GET', '/operator/findings', { key: token });
-  return (body.findings as { code: string }[]).filter(({ code }) => code === 'tls_policy_unmet');
+  return (body.findings as { code: string }[]).filter(({ code }) => code === wanted);
 }
 
 it('a policy in the mode testing does not hold up mail', async () => {
@@ -258,10 +260,58 @@ it('a record that announces two policies, or none of this version, announces non
   expect(host.visits).toEqual([]);
 });
 
+const refresh = () => scene.app.jobs.find(({ name }) => name === 'refresh-tls-policies')?.run();
+
+describe('a stored policy that cannot be fetched again', () => {
+  const refreshAfter = async (hours: number): Promise<object[]> => {
+    scene.clock.advance(hours * HOUR_MS);
+    await refresh();
+    return readFindings('tls_policy_stale');
+  };
+
+  it('is reported as a finding after two days, until it is fetched', async () => {
+    await given(enforce());
+    await send();
+    const fetchedAt = new Date(scene.clock.now()).toISOString();
+    host.publish(scene.dns, { id: 'first', status: 500 });
+    expect(await refreshAfter(24)).toEqual([]);
+    expect(await refreshAfter(23)).toEqual([]);
+    expect(await refreshAfter(2)).toMatchObject([
+      {
+        severity: 'warning',
+        subjects: [DOMAIN],
+        since: fetchedAt,
+        summary: expect.stringMatching(/ of receiver\.example was last fetched at .* the status is 500$/),
+      },
+    ]);
+    host.publish(scene.dns, enforce());
+    expect(await refreshAfter(1)).toEqual([]);
+  });
+
+  it('is reported after half of its time, until it expires', async () => {
+    await given({ id: 'first', lines: policyLines('enforce', [MX], 90_000) });
+    await send();
+    host.publish(scene.dns, { id: 'first', status: 500 });
+    expect(await refreshAfter(12.4)).toEqual([]);
+    expect(await refreshAfter(0.2)).toMatchObject([{ subjects: [DOMAIN] }]);
+    expect(await refreshAfter(12.5)).toEqual([]);
+  });
+
+  it('is not reported once its domain announces no policy, nor while DNS does not say whether it does', async () => {
+    await given(enforce());
+    await send();
+    host.publish(scene.dns, { id: 'first', status: 500 });
+    expect(await refreshAfter(49)).toHaveLength(1);
+    scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', 'SERVFAIL');
+    expect(await refreshAfter(1)).toHaveLength(1);
+    scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', 'NXDOMAIN');
+    expect(await refreshAfter(1)).toEqual([]);
+  });
+});
+
 it('stored policies are fetched again each day before they expire', async () => {
   await given(enforce());
   await send();
-  const refresh = () => scene.app.jobs.find(({ name }) => name === 'refresh-tls-policies')?.run();
   await refresh();
   expect(host.visits).toHaveLength(1);
   scene.clock.advance(13 * HOUR_MS);

@@ -481,17 +481,27 @@ describe('the reports of a day are limited', () => {
 
   const warnings = (): string[] => scene.log.filter((line) => line.includes('TLS reports beyond the limits of a day'));
 
-  it('to five for an organization that the domain does not belong to, those with the most failures first', async () => {
+  it('to twenty about one organization for targets of others, those with the most failures first', async () => {
     await given();
-    scene.dns.set('*.victim.example', 'MX', [`10 ${MX}`]);
-    const sessions = { a: 1, b: 3, c: 2, d: 4, e: 5, f: 6, g: 7 };
-    await countFailures(
-      Object.fromEntries(Object.entries(sessions).map(([name, number]) => [`${name}.attacker.example`, number])),
-    );
-    for (const name of Object.keys(sessions)) wish(`${name}.attacker.example`, `mailto:tls@${name}.victim.example`);
+    for (const victim of ['victim.example', 'another.example']) scene.dns.set(`*.${victim}`, 'MX', [`10 ${MX}`]);
+    const names = Array.from({ length: 22 }, (_, n) => `n${n}`);
+    await countFailures(Object.fromEntries(names.map((name, n) => [`${name}.attacker.example`, n + 1])));
+    const address = (name: string, n: number): string => `tls@${name}.${n % 2 ? 'victim' : 'another'}.example`;
+    for (const [n, name] of names.entries()) wish(`${name}.attacker.example`, `mailto:${address(name, n)}`);
     await nextMorning();
-    expect(await run()).toEqual({ looked_up: 7, mailed: 5, posted: 0 });
-    expect(recipients()).toEqual(['b', 'd', 'e', 'f', 'g'].map((name) => `tls@${name}.victim.example`));
+    expect(await run()).toEqual({ looked_up: 22, mailed: 20, posted: 0 });
+    expect(recipients()).toEqual(names.map(address).slice(2).toSorted());
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('to a hundred for a collector of the reports of many organizations', async () => {
+    await given();
+    const names = Array.from({ length: 102 }, (_, n) => `customer${n}.example`);
+    scene.dns.set(COLLECTOR, 'MX', [`10 ${MX}`]);
+    for (const name of names) wish(name);
+    await countFailures(Object.fromEntries(names.map((name) => [name, 1])));
+    await nextMorning();
+    expect(await run()).toEqual({ looked_up: 102, mailed: 100, posted: 0 });
     expect(warnings()).toHaveLength(1);
   });
 

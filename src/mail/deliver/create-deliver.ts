@@ -478,7 +478,8 @@ function createLocator(
         route: () => planRelay(relay, { resolver, ...chooseFamilies(job) }),
       };
     }
-    const policies = usesPolicies(job) && tlsPolicies?.isExempt(job.domain) === false ? tlsPolicies : undefined;
+    const isExempt = tlsPolicies?.isExempt(job.domain) === true;
+    const policies = usesPolicies(job) && !isExempt ? tlsPolicies : undefined;
     const dane = policies?.findDane(job.teamId);
     const findMx = (name: string) => dane?.mx(name) ?? resolver.mx(name);
     const [found, sts] = await Promise.all([
@@ -489,7 +490,9 @@ function createLocator(
     if (sts === undefined) return policyUnknown(job.domain);
     const isFree = found.isOurs || policies === undefined;
     const tls = isFree ? WITHOUT_POLICIES : await applyPolicies({ job, found, sts, dane });
-    if (job.tls === 'proven' && !tls.isProven && !found.isOurs) return unproven(job.domain);
+    if (job.tls === 'proven' && !tls.isProven && !found.isOurs) {
+      return dane?.isTested === false ? notYetProven(job.domain) : unproven(job.domain, isExempt);
+    }
     const provider = found.isOurs ? undefined : providers?.find(job.domain, found.name.split(' '));
     const servers = shortenServers(found.name);
     onLocated?.(job.domain, { provider: provider?.name, servers });
@@ -520,13 +523,22 @@ const policyUnknown = (domain: string): JobOutcome => ({
 });
 
 /** RFC 8689 §4.2.1: a forged answer of DNS could name a server that promises everything. */
-const unproven = (domain: string): JobOutcome =>
+const unproven = (domain: string, isExempt: boolean): JobOutcome =>
   ownBounce(
     'requiretls_unsupported',
     550,
     '5.7.30',
-    `The message requires TLS (REQUIRETLS), but neither DNSSEC nor MTA-STS proves the mail servers of ${domain}`,
+    isExempt
+      ? `The message requires TLS (REQUIRETLS), but nothing proves the mail servers of ${domain}, because the setting delivery.tls_exceptions of this server excepts the domain from DNSSEC and MTA-STS`
+      : `The message requires TLS (REQUIRETLS), but neither DNSSEC nor MTA-STS proves the mail servers of ${domain}`,
   );
+
+/** The test of the resolver ends soon, and a bounce is final. */
+const notYetProven = (domain: string): JobOutcome => ({
+  kind: 'deferred',
+  reason: 'resolver_failure',
+  detail: `The message requires TLS (REQUIRETLS), and whether DNSSEC proves the mail servers of ${domain} is not known until the resolver of dns.dnssec_resolver has been tested`,
+});
 
 /** Combines what the sender demands with what the policies of the recipient's domain demand of the host. */
 function toTlsPolicy({ tls }: RoutedJob, { demand }: Target, verifyEnforced: boolean) {

@@ -20,10 +20,19 @@ interface Given {
   domain?: string;
   tls?: 'opportunistic' | 'proven';
   isSecure?: boolean;
+  isTested?: boolean;
 }
 
-function apply({ dane, policy, domain = 'example.com', tls = 'opportunistic', isSecure = dane !== undefined }: Given) {
+function apply({
+  dane,
+  policy,
+  domain = 'example.com',
+  tls = 'opportunistic',
+  isSecure = dane !== undefined,
+  isTested = true,
+}: Given) {
   const lookUps: DaneLookUps = {
+    isTested,
     mx: () => Promise.resolve({ kind: 'failed', reason: 'timeout' }),
     findTlsa: () => Promise.resolve(dane ?? { kind: 'none' }),
   };
@@ -68,6 +77,12 @@ describe('of the policies of a domain,', () => {
     expect(await findDemanded({ policy })).toBe('free');
     expect(await findDemanded({ policy, tls: 'proven' })).toBe('refused');
   });
+});
+
+it('DNSSEC proves mail servers only to a resolver that has passed its test', async () => {
+  expect((await apply({ isSecure: true })).isProven).toBe(true);
+  expect((await apply({ isSecure: true, isTested: false })).isProven).toBe(false);
+  expect((await apply({ isSecure: true, isTested: false, policy: enforce(HOST) })).isProven).toBe(true);
 });
 
 describe('the key of a route', () => {

@@ -17,6 +17,8 @@ export type StsResult = 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-w
 
 /** Look-ups whose answers DNSSEC has validated (RFC 7672). */
 export interface DaneLookUps {
+  /** The resolver has passed its test, so that what it calls secure is proven. Until then, it only adds demands. */
+  isTested: boolean;
   mx(domain: string): Promise<SecureLookup<MxRecord[]>>;
   findTlsa(host: string): Promise<HostDane>;
 }
@@ -141,7 +143,7 @@ export async function applyPolicies({ job, found, sts, dane }: PolicyInput): Pro
   const rules = new Map(hosts.map((host) => [host, forHost(host)]));
   return {
     key: [...rules].flatMap(([host, rule]) => (rule.kind === 'free' ? [] : [toKey(host, rule)])).join(' '),
-    isProven: found.isSecure || (policy !== undefined && policy.mode !== 'none'),
+    isProven: (found.isSecure && dane?.isTested === true) || (policy !== undefined && policy.mode !== 'none'),
     forHost: (host) => rules.get(host) ?? FREE,
     refusedHosts: [...rules].flatMap(([host, rule]) =>
       rule.kind === 'refused' ? [{ host, detail: rule.detail }] : [],

@@ -67,6 +67,28 @@ export async function noteStsFailure(
   );
 }
 
+/** Forgets that a policy could not be fetched. */
+export const clearStsFailure = (db: Executor, domain: string): Promise<number> =>
+  db.run('update sts_policies set failed_id = null, failed_at = null, failure = null where domain = ?', [domain]);
+
+/** A policy in force that could not be fetched again. */
+export type StalePolicy = Pick<StsPolicyRow, 'domain' | 'fetched_at' | 'expires_at'> & { failure: string };
+
+/** A refresh that failed is tried again every hour, so this is no short outage. */
+const STALE_AFTER_MS = 2 * 86_400_000;
+
+/** Lists the policies in force that could not be fetched again for two days, or half of their time; the oldest come first. */
+export async function listStalePolicies(db: Executor, now: number, limit: number): Promise<StalePolicy[]> {
+  const rows = await db.all<StalePolicy>(
+    `select domain, fetched_at, expires_at, failure from sts_policies
+      where failed_at is not null and fetched_at > 0 and expires_at > ?
+        and (fetched_at < ? or (? - fetched_at) * 2 > expires_at - fetched_at)
+      order by fetched_at, domain limit ?`,
+    [now, now - STALE_AFTER_MS, now, limit],
+  );
+  return rows.map((row) => ({ ...row, fetched_at: Number(row.fetched_at), expires_at: Number(row.expires_at) }));
+}
+
 export const noteStsUse = (db: Executor, domain: string, usedAt: number): Promise<number> =>
   db.run('update sts_policies set used_at = ? where domain = ? and used_at < ?', [usedAt, domain, usedAt]);
 

@@ -4,6 +4,7 @@ import { isoTime } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import { readStsPolicy, readStsRecord, writeStsPolicy, type StsPolicy } from '../../protocol/mta-sts.ts';
 import {
+  clearStsFailure,
   findStsPolicy,
   forgetStsPolicies,
   noteStsFailure,
@@ -69,7 +70,8 @@ export function createStsPolicies(world: World): StsPolicies {
   }
 
   async function look(domain: string, teamId: string): Promise<StsState> {
-    const [row, id] = await Promise.all([findStsPolicy(db, domain), findId(domain)]);
+    const [row, announced] = await Promise.all([findStsPolicy(db, domain), findId(domain)]);
+    const id = announced === 'unknown' ? undefined : announced.id;
     const stored = row && readStored(row);
     const today = clock.now() - (clock.now() % DAY_MS);
     if (row && row.used_at < today) await noteStsUse(db, domain, today);
@@ -81,10 +83,11 @@ export function createStsPolicies(world: World): StsPolicies {
     return fetched.kind === 'policy' ? fetched : (stored ?? fetched);
   }
 
-  /** Returns the id of the policy that a domain announces; undefined if it announces none, or that is not known. */
-  async function findId(domain: string): Promise<string | undefined> {
+  /** Returns the id of the policy that a domain announces; undefined if it announces none, "unknown" if DNS does not say. */
+  async function findId(domain: string): Promise<{ id: string | undefined } | 'unknown'> {
     const answer = await resolver.txt(`_mta-sts.${domain}`);
-    return answer.kind === 'found' ? readStsRecord(answer.records)?.id : undefined;
+    if (answer.kind === 'failed') return 'unknown';
+    return { id: answer.kind === 'found' ? readStsRecord(answer.records)?.id : undefined };
   }
 
   function readStored({ content, expires_at }: StsPolicyRow): Extract<StsState, { kind: 'policy' }> | undefined {
@@ -155,10 +158,13 @@ export function createStsPolicies(world: World): StsPolicies {
   async function refreshOne({ domain, expires_at: expires }: StsPolicyRow): Promise<void> {
     const expiresAt = isoTime(expires);
     try {
-      const id = await findId(domain);
-      // Without a record, the policy is no longer announced: it expires.
-      const fetched = id === undefined ? undefined : await fetchPolicy(domain, id);
-      if (fetched?.kind === 'unreadable')
+      const announced = await findId(domain);
+      if (announced === 'unknown') return;
+      const { id } = announced;
+      // Without a record, the policy is no longer announced: it expires, and nothing is wrong with it.
+      if (id === undefined) return void (await clearStsFailure(db, domain));
+      const fetched = await fetchPolicy(domain, id);
+      if (fetched.kind === 'unreadable')
         log.warn({ domain, fault: fetched.fault, expiresAt }, 'an MTA-STS policy could not be refreshed');
     } catch (err) {
       log.error({ err, domain, expiresAt }, 'an MTA-STS policy could not be refreshed');

@@ -64,7 +64,7 @@ export function createTlsPolicies(world: World): RecipientPolicies {
     findDane(teamId) {
       if (!resolver || state.kind === 'does_not_validate') return undefined;
       const lookUps = resolver.forTenant(teamId);
-      return { mx: lookUps.mx, findTlsa: (host) => findTlsa(lookUps, host, 25) };
+      return { isTested: state.kind === 'validates', mx: lookUps.mx, findTlsa: (host) => findTlsa(lookUps, host, 25) };
     },
     start: () =>
       new Promise((done) => {

@@ -4,8 +4,17 @@ import { areRelated, estimateOrganizationalDomain } from '../../protocol/organiz
 export const REPORTS_MAX = 1000;
 /** Reports of one day to an organization about its own domains. */
 const TO_ITSELF_MAX = 100;
-/** Reports of one day to an organization about domains of others: any zone can name a target that never asked for them. */
-const ABOUT_OTHERS_MAX = 5;
+/**
+ * Reports of one day about the domains of an organization to targets of others. Any zone can name a target that never asked
+ * for its reports, and has any number of names below a wildcard; organizations with more mail domains than this are few.
+ */
+const TO_OTHERS_MAX = 20;
+/**
+ * Reports of one day to an organization about the domains of others. A collector of reports serves thousands of domains, so
+ * this is not as low as the limit above: whoever wants to fill a mailbox with it has to own several registered domains that
+ * get mail from here.
+ */
+const ABOUT_OTHERS_MAX = 100;
 
 /** A report of the day, and where it is sent. */
 export interface AddressedReport {
@@ -26,16 +35,34 @@ export function chooseWithinLimits(
   const routes = stored.map(readRoute);
   return wanted.filter((report) => {
     const route = readRoute(report);
-    const count = routes.filter(({ to, isToItself }) => to === route.to && isToItself === route.isToItself).length;
-    if (routes.length >= REPORTS_MAX || count >= (route.isToItself ? TO_ITSELF_MAX : ABOUT_OTHERS_MAX)) return false;
+    if (routes.length >= REPORTS_MAX || isOverLimit(route, routes)) return false;
     routes.push(route);
     return true;
   });
 }
 
-function readRoute({ domain, target }: AddressedReport): { to: string; isToItself: boolean } {
+/** The organizations that a report is about and that it goes to. */
+interface Route {
+  about: string;
+  to: string;
+  isToItself: boolean;
+}
+
+function isOverLimit({ about, to, isToItself }: Route, routes: readonly Route[]): boolean {
+  const alike = routes.filter((route) => route.isToItself === isToItself);
+  const toTarget = alike.filter((route) => route.to === to).length;
+  if (isToItself) return toTarget >= TO_ITSELF_MAX;
+  const aboutDomains = alike.filter((route) => route.about === about).length;
+  return toTarget >= ABOUT_OTHERS_MAX || aboutDomains >= TO_OTHERS_MAX;
+}
+
+function readRoute({ domain, target }: AddressedReport): Route {
   const host = readTargetDomain(target);
-  return { to: estimateOrganizationalDomain(host), isToItself: areRelated(host, domain) };
+  return {
+    about: estimateOrganizationalDomain(domain),
+    to: estimateOrganizationalDomain(host),
+    isToItself: areRelated(host, domain),
+  };
 }
 
 /** Returns the host of an https URL, or the domain of an address. */

@@ -6,7 +6,7 @@ import { certificatesInTrouble } from '../certificates/certificates.store.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { listDamaged } from '../../../mail/contents/index.ts';
 import { hasUsers } from '../../../tenancy/users/index.ts';
-import { backupFindings, providerFindings } from './installation-findings.ts';
+import { backupFindings, policyFindings, providerFindings } from './installation-findings.ts';
 import { lastExaminations, type Checked } from './examinations.ts';
 import {
   COUNTED_MAX,
@@ -104,6 +104,7 @@ async function loadMachineFindings(store: Store, own?: NodeReport): Promise<Mach
       ...(await ofCertificates(store)),
       ...(await backupFindings(store)),
       ...(await providerFindings(store)),
+      ...(await policyFindings(store)),
       ...(await ofContents(store)),
       ...ofCapture(store),
     ],

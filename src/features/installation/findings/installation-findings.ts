@@ -1,3 +1,4 @@
+import { listStalePolicies } from '../../../mail/tls-policies/index.ts';
 import { listThrottles } from '../../../mail/throttles/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -93,6 +94,22 @@ export async function providerFindings({ db, clock, config }: Store): Promise<Fi
       },
     }),
   ];
+}
+
+const STALE_POLICIES_MAX = 20;
+
+/** Returns findings about MTA-STS policies of recipients' domains that can no longer be fetched. */
+export async function policyFindings({ db, clock, config }: Store): Promise<Finding[]> {
+  const { mta_sts: isFollowed, tls_exceptions: exceptions } = config.delivery;
+  if (!isFollowed) return [];
+  const exempt = new Set(exceptions.map((name) => name.toLowerCase()));
+  const all = await listStalePolicies(db, clock.now(), STALE_POLICIES_MAX + exempt.size);
+  const stale = all.filter(({ domain }) => !exempt.has(domain)).slice(0, STALE_POLICIES_MAX);
+  const [first] = stale;
+  if (!first) return [];
+  const { domain, fetched_at: fetchedAt, expires_at: expiresAt, failure } = first;
+  const summary = `The MTA-STS policy of ${domain} was last fetched at ${isoTime(fetchedAt)}, and holds until ${isoTime(expiresAt)}. The last attempt failed: ${failure}`;
+  return [buildFinding('tls_policy_stale', { summary, subjects: stale.map((row) => row.domain), since: fetchedAt })];
 }
 
 /** Returns findings about backups. If none was ever made, nothing new can be said here. */
