@@ -61,7 +61,9 @@ describe('the export of a team', () => {
 
   it('contains no secret, and nothing of another team', () => {
     const kept = Object.values(SECRET_COLUMNS).flat();
-    expect(findTracesInFiles(folder, [...kept.map((column) => `${customer.word} ${column}`), customer.team.key])).toEqual([]);
+    expect(
+      findTracesInFiles(folder, [...kept.map((column) => `${customer.word} ${column}`), customer.team.key]),
+    ).toEqual([]);
     expect(findTracesInFiles(folder, other.planted.traces)).toEqual([]);
     const exported = new Set(Object.keys(manifest.rows).map((file) => path.basename(file, '.ndjson')));
     const sealed = SEALED_COLUMNS.flatMap(({ table, column }) => (exported.has(table) ? [{ table, column }] : []));
