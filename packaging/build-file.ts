@@ -33,10 +33,17 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
  */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
 /** Files that the program reads. */
-const FILES = ['package.json'];
+const FILES = [
+  'package.json',
+  'config/default.toml',
+  'config/development.toml',
+  'config/providers.toml',
+  'config/replies.toml',
+  'LICENSE',
+];
 /** Folders whose names the program lists. */
 const FOLDERS = ['migrations', 'config/rehearsals'];
-/** Files that `rasket --unpack` writes, and folders of such files. The program reads those of `config` as well. */
+/** Files that `rasket --unpack` writes, and folders of such files. */
 const UNPACKED = ['install.sh', 'systemd', 'config', 'docs', 'monitoring', 'LICENSE', 'README.md', 'CHANGELOG.md'];
 
 /** The parts that executables for all architectures share. */
