@@ -1,6 +1,5 @@
 import { Command, CommanderError } from 'commander';
 import { commandWord, meantWords, typedWords } from '../cli/commands/typed-words.ts';
-import { toPlural } from '../cli/commands/synonyms.ts';
 import { EXIT, runIn, type CommandProcess } from '../cli/output/command-process.ts';
 import { fitProse } from '../cli/output/prose.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
@@ -70,7 +69,7 @@ Start here:
   rasket setup               set up this machine for real mail
 
 Each day:
-  rasket doctor              check this machine and the server, show what is wrong
+  rasket doctor              show what is wrong with this machine and the server
   rasket queue               show the mail that waits, and why
   rasket emails list         list sent emails; --status bounced, --search WORDS
   rasket explain latest      show what happened to an email, and what comes next
@@ -158,8 +157,7 @@ export async function makeProgram(version: string, called?: string, its: Command
   runIn(program, its);
   addOperatorCommands(program, version);
   // The name of a server or of a command on the data folder shows that the API's half is not needed.
-  const names = called === undefined ? [] : [called, toPlural(called)];
-  if (!program.commands.some((command) => names.includes(command.name()))) await addClientHalf(program, called);
+  if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
   addDescriptions(program, version);
   return program;
 }

@@ -106,7 +106,7 @@ const planColumns = (): Column<PlanRow>[] => [
   { title: 'NAME', value: ({ name }) => name },
   { title: 'NEW TEAMS', value: (plan) => (plan.is_default ? 'yes' : 'no'), fit: 'whole' },
   { title: 'EMAILS A MONTH', value: (plan) => plan.included_emails, fit: 'whole', isRight: true },
-  { title: 'A DAY', value: ({ daily_cap: cap }) => (cap === 0 ? 'no limit' : cap), fit: 'whole', isRight: true },
+  { title: 'A DAY', value: ({ daily_cap: cap }) => cap ?? 'no limit', fit: 'whole', isRight: true },
   { title: 'KEPT FOR', value: (plan) => `${plan.retention_days} d`, fit: 'whole', isRight: true },
   { title: 'DOMAINS', value: (plan) => plan.domain_limit, fit: 'whole', isRight: true },
   { title: 'CONTACTS', value: (plan) => plan.contact_limit, fit: 'whole', isRight: true },

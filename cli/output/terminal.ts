@@ -18,6 +18,8 @@ export interface Terminal {
   hint(text: string): void;
   /** Prints a warning for everybody to standard error. */
   warn(text: string): void;
+  /** Prints to standard error what a long command does, if no line of progress can show it. */
+  notice(text: string): void;
   /** Replaces the line of progress, if somebody is watching; the empty text removes it. */
   progress(text: string): void;
   /** Reports whether there is such a line now. */
@@ -50,6 +52,9 @@ export function openTerminal({ out, err, env }: TerminalInput): Terminal {
       if (isTty && err.isTTY) err.write(`${fitProse(text, columns)}\n`);
     },
     warn: (text) => void err.write(`${err.isTTY ? fitProse(text, err.columns || COLUMNS) : text}\n`),
+    notice(text) {
+      if (!err.isTTY || env.TERM === 'dumb') err.write(`${text}\n`);
+    },
     progress(text) {
       if (!err.isTTY || env.TERM === 'dumb' || (text === '' && !isProgressShown)) return;
       isProgressShown = text !== '';

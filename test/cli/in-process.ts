@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { runProgram } from '../../bin/program.ts';
 import { toPlural } from '../../cli/commands/synonyms.ts';
-import { meantWords } from '../../cli/commands/typed-words.ts';
+import { commandWord, meantWords } from '../../cli/commands/typed-words.ts';
 import type { CommandProcess } from '../../cli/output/command-process.ts';
 
 export interface Ended {
@@ -76,7 +76,7 @@ const VERSION = new Set(['--version', '-V', '-v', 'version']);
 const asksVersion = ([first = '', ...rest]: readonly string[]): boolean => VERSION.has(first) && rest.length === 0;
 
 export function canRunInProcess(words: readonly string[]): boolean {
-  const [first = ''] = meantWords(words);
+  const first = commandWord(meantWords(words)) ?? '';
   return !NEEDS_PROCESS.has(first) && !NEEDS_PROCESS.has(toPlural(first)) && !asksVersion(words);
 }
 

@@ -29,7 +29,7 @@ const turned = domainWith(
 /** Runs the command against a server that shows `looks` one after the other, the last one for ever. */
 async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, refusals: ApiFault[] = []) {
   const calls: string[] = [];
-  const [printed, lines]: [string[], string[]] = [[], []];
+  const [printed, lines, notices]: [string[], string[], string[]] = [[], [], []];
   let now = 0;
   let failed = false;
   let isWaited = 0;
@@ -52,6 +52,7 @@ async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, re
     hint: () => undefined,
     printText: (text: string) => printed.push(text),
     progress: (text: string) => lines.push(text),
+    notice: (text: string) => notices.push(text),
     paint: (_: string, text: string) => text,
   } as unknown as Terminal;
   const pace: Pace = {
@@ -63,7 +64,7 @@ async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, re
   };
   const session = { client, terminal, isJson: false, fail: () => void (failed = true) } as unknown as Session;
   await rotateDkim(session, ID, { wait: true, waitMinutes: 60, ...given }, pace);
-  return { calls, printed, lines, failed, waitedMs: isWaited };
+  return { calls, printed, lines, notices, failed, waitedMs: isWaited };
 }
 
 describe('rasket domains rotate', () => {
@@ -76,6 +77,15 @@ describe('rasket domains rotate', () => {
     expect([ran.failed, ran.waitedMs]).toEqual([false, 30_000]);
     expect(ran.lines).toContain('Waiting for new._domainkey.example.com (pending)  0 min of 60');
     expect(ran.lines.at(-1)).toBe('');
+  });
+
+  it('reports on standard error what it waits for, at the start and every minute', async () => {
+    const ran = await run([...Array.from({ length: 9 }, () => waiting('pending')), waiting('verified'), turned]);
+    expect(ran.notices).toEqual([
+      'Waiting up to 60 minutes for new._domainkey.example.com to be published. --no-wait exits at once.',
+      'Still waiting for new._domainkey.example.com (pending): 1 of 60 minutes.',
+      'Still waiting for new._domainkey.example.com (pending): 2 of 60 minutes.',
+    ]);
   });
 
   it('does not ask for a switch that the periodic check has made already', async () => {

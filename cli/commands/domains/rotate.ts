@@ -48,12 +48,24 @@ export async function rotateDkim(
     '\nPublish these records; the old key signs until they are found. After Ctrl-C, the server continues the rotation.',
   );
   const began = pace.now();
-  const watch = (text: string): void =>
-    terminal.progress(`${text}  ${Math.floor((pace.now() - began) / MINUTE_MS)} min of ${options.waitMinutes}`);
+  const countMinutes = (): number => Math.floor((pace.now() - began) / MINUTE_MS);
+  const watch = (text: string): void => terminal.progress(`${text}  ${countMinutes()} min of ${options.waitMinutes}`);
+  // A log, or the person in front of a pipe, learns what the command waits for; a terminal has the line of progress.
+  terminal.notice(
+    `Waiting up to ${options.waitMinutes} minutes for ${awaited.name} to be published. --no-wait exits at once.`,
+  );
+  let toldMinutes = 0;
   let last = await pollRotation(client, path, awaited, pace, watch);
   while (!isActive(last, awaited) && pace.now() - began < options.waitMinutes * MINUTE_MS) {
-    watch(`Waiting for ${awaited.name} (${recordIn(last, awaited)?.status ?? 'pending'})`);
+    const status = recordIn(last, awaited)?.status ?? 'pending';
+    watch(`Waiting for ${awaited.name} (${status})`);
     await pace.sleep(PAUSE_MS);
+    if (countMinutes() > toldMinutes) {
+      toldMinutes = countMinutes();
+      terminal.notice(
+        `Still waiting for ${awaited.name} (${status}): ${toldMinutes} of ${options.waitMinutes} minutes.`,
+      );
+    }
     last = await pollRotation(client, path, awaited, pace, watch);
   }
   terminal.progress('');
