@@ -273,6 +273,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     cause: 'The certificate was made for another name, such as that of a web site, or `instance.host` has changed.',
     ends: GLANCED,
   },
+  tls_policy_stale: {
+    cause:
+      'The host of the policy (`mta-sts.` and the domain) is down, has no valid certificate, or no longer serves the policy, although the domain still announces it. The stored policy holds until it expires.',
+    ends: 'when the policy is fetched again, the domain no longer announces one, or the stored policy has expired',
+  },
   former_host_named: {
     cause: 'The host name of the server was changed with `rasket host change`, and the records of the domain still have the former one.',
     ends: 'when a check of DNS finds the records with the new name, which is within half an hour, or with `rasket domains verify`',
