@@ -74,7 +74,7 @@ describe('POST /contacts/erase with mail', () => {
     expect((await call('GET', '/emails/metrics')).body).toEqual(before.body);
     scene.clock.advance(2 * 86_400_000);
     await scene.settled();
-    expect(scene.sink.messages.filter(({ to }) => to.includes(ADA))).toHaveLength(2);
+    expect(scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes(ADA))).toHaveLength(2);
     expect((await erase({ email: ADA, with_mail: true })).body).toMatchObject({
       contact: null,
       emails: 0,
