@@ -24,7 +24,6 @@ import {
   listSegmentContacts,
 } from './contacts/read-contacts.ts';
 import { listContactTopics, updateContactTopics } from './contacts/consent.ts';
-import { eraseAddress } from '../customers/index.ts';
 import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/segments.ts';
 import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/topics.ts';
 import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
@@ -35,7 +34,6 @@ export const contacts = {
   listContacts: (ctx, { query = {} }) => listContacts(ctx, query, readPage(query)),
   getContact: (ctx, { path }) => getContact(ctx, path.contact),
   updateContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body),
-  eraseAddress: (ctx, { body }) => eraseAddress(ctx, body),
   deleteContact: (ctx, { path }) => deleteContact(ctx, path.contact),
   listContactActivity: (ctx, { path, query }) => listContactActivity(ctx, path.contact, readPage(query)),
   createAudienceContact: (ctx, { path, body }) => createAudienceContact(ctx, path.segment, body),

@@ -229,15 +229,7 @@ async function eraseOneRecipient(
     .filter((part) => part !== foldForSearch(emailKey))
     .join('\n');
   await changeRows(tx, { table: 'emails', key: { id } }, { to_list, cc_list, bcc_list, search_text: searchText });
-  const events = await readRows<{ id: string; data: string | null }>(tx, { table: 'events', key: { subject_id: id } });
-  const named = events.filter(({ data }) => data?.toLowerCase().includes(emailKey));
-  for (const event of named)
-    await changeRows(tx, { table: 'events', key: { id: event.id } }, { data: replaced(event.data, emailKey) });
-  await eraseOfEndpoints.call(
-    tx,
-    teamId,
-    named.map((event) => event.id),
-  );
+  await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
   const attempts = await readRows(tx, { table: 'delivery_attempts', key: { email_id: id } });
   for (const attempt of attempts)
     await changeRows(
@@ -246,6 +238,25 @@ async function eraseOneRecipient(
       { recipients: replaced(attempt.recipients, emailKey), transcript: replaced(attempt.transcript, emailKey) },
     );
   await changeThreadTexts(tx, id, (text) => replaced(text, emailKey));
+}
+
+/** Replaces the address in the events of an email that other people have as well. */
+async function eraseFromEvents(
+  tx: Executor,
+  { teamId, emailKey, subjectId }: { teamId: string; emailKey: string; subjectId: string },
+): Promise<void> {
+  const events = await readRows<{ id: string; data: string | null }>(tx, {
+    table: 'events',
+    key: { subject_id: subjectId },
+  });
+  const named = events.filter(({ data }) => data?.toLowerCase().includes(emailKey));
+  for (const event of named)
+    await changeRows(tx, { table: 'events', key: { id: event.id } }, { data: replaced(event.data, emailKey) });
+  await eraseOfEndpoints.call(
+    tx,
+    teamId,
+    named.map((event) => event.id),
+  );
 }
 
 /** Replaces the address in a text, in any letter case. */
@@ -307,7 +318,10 @@ const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
       await changeRows(tx, { table: 'received_bodies', key: { received_id: id } }, noHeaders);
       const contents: Row = isSender ? { owner_id: id } : { owner_id: id, name: RAW_BLOB(id).split('/')[1] ?? '' };
       for (const table of ['contents', 'content_files']) await removeRows(tx, { table, key: contents });
-      if (!isSender) return void (await changeThreadTexts(tx, id, (text) => replaced(text, emailKey)));
+      if (!isSender) {
+        await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
+        return void (await changeThreadTexts(tx, id, (text) => replaced(text, emailKey)));
+      }
       await removeRows(tx, { table: 'received_attachments', key: { received_id: id } });
       await addStorage(tx, teamId, -Number(row.stored_bytes));
       await eraseEvents(tx, teamId, id);
