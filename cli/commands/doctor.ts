@@ -14,24 +14,27 @@ import {
   type Environment,
   type Target,
 } from '../client/index.ts';
-import { columnsOfChecks, columnsOfFindings, findingRows } from '../families/findings.ts';
+import { columnsOfChecks, findingRows } from '../families/findings.ts';
 import {
   CliFault,
   EXIT,
   explainFault,
   formatPairs,
+  formatProseRows,
   formatTable,
   isOperators,
   findProcess,
+  fitProse,
   createLineFormatter,
   setOne,
   shownFields,
   tableColumns,
+  type Terminal,
 } from '../output/index.ts';
 import { isSendingKey } from './login.ts';
 import type { Examination, FindMachine, Machine, MachineState } from './machine.ts';
 import { inSession, type CommonOptions, type Session } from './session.ts';
-import { askReady, formatChecks } from './system/ready.ts';
+import { askReady, formatChecks, formatFindingRows } from './system/ready.ts';
 
 interface Examined {
   version: string;
@@ -82,7 +85,7 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
   const { examined, exitCode } = await examineServer(session, machine, isNamed);
   if (exitCode !== EXIT.done) fail(exitCode);
   if (isJson) return terminal.printJson(examined);
-  const pairs = formatPairs(terminal, [
+  const pairs = formatFacts(terminal, [
     ['Version', examined.version],
     ['Server', examined.url === null ? 'unknown' : `${examined.url} (${examined.url_from})`],
     [
@@ -96,31 +99,47 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
     ['This machine', examined.machine && inWords(examined.machine)],
   ]);
   const checks = examined.ready ? formatChecks(terminal, examined.ready.checks) : undefined;
-  const findings = findingsTable(session, examined.findings);
   const [first] = examined.findings;
   // The name is that of a finding, so that the line can be copied.
   const more = first && `More about a finding: rasket help ${first.code}`;
-  const parts = [pairs, checks, outsideTable(session, examined.checks), findings, more];
+  const parts = [
+    pairs,
+    checks,
+    outsideTable(session, examined.checks),
+    formatFindingRows(terminal, findingRows(examined.findings, session.sayCommand)),
+    more,
+  ];
   const said = [...examined.problems, ...examined.not_asked];
-  terminal.print([...parts, ...said].filter((part) => part !== undefined).join('\n\n'));
+  const texts = said.map((text) => (terminal.isTty ? fitProse(text, terminal.columns) : text));
+  terminal.print([...parts, ...texts].filter((part) => part !== undefined).join('\n\n'));
+}
+
+/** Formats labels and values; a person sees long values wrapped between words. */
+function formatFacts(terminal: Terminal, pairs: readonly (readonly [label: string, value: string | null])[]): string {
+  if (!terminal.isTty) return formatPairs(terminal, pairs);
+  const rows = pairs.flatMap(([label, text]) => (text === null ? [] : [{ cells: [[label, 'dim'] as const], text }]));
+  return formatProseRows(terminal, rows);
 }
 
 const inWords = ({ data, nodes }: NonNullable<Examined['machine']>): string =>
   nodes.length === 0 ? data : `${data}, ${nodes.map(({ name, version }) => `${name} (${version})`).join(', ')}`;
 
-function findingsTable({ terminal, sayCommand }: Session, findings: Examined['findings']): string | undefined {
-  const rows = findingRows(findings, sayCommand);
-  return rows.length === 0
-    ? undefined
-    : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
-}
-
 /** Omits checks that do not apply to the machine. */
 function outsideTable({ terminal }: Session, checks: Examined['checks']): string | undefined {
   const rows = (checks ?? []).filter(({ state }) => state !== 'skipped');
-  return rows.length === 0
-    ? undefined
-    : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfChecks(rows))));
+  if (rows.length === 0) return undefined;
+  const columns = tableColumns(terminal, shownFields(columnsOfChecks(rows)));
+  if (!terminal.isTty) return formatTable(terminal, rows, columns);
+  const [summary, ...others] = columns.toReversed();
+  return formatProseRows(
+    terminal,
+    rows.map((row) => ({
+      cells: others
+        .toReversed()
+        .map(({ value, style }) => [String(value(row) ?? ''), style?.(row) ?? 'plain'] as const),
+      text: String(summary?.value(row) ?? ''),
+    })),
+  );
 }
 
 interface Examining {

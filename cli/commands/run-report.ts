@@ -1,6 +1,6 @@
 import type { CallOf, OperationId } from '../client/index.ts';
 import type { Report } from '../families/family.ts';
-import { formatTable, shownFields, tableColumns } from '../output/index.ts';
+import { formatFindings, formatTable, shownFields, tableColumns, type FindingText } from '../output/index.ts';
 import type { Session } from './session.ts';
 
 export async function runReport(
@@ -12,7 +12,9 @@ export async function runReport(
   const told = report.describe?.(answer as never) ?? '';
   if (told !== '') terminal.printText(told);
   const rows = report.rows(answer as never, sayCommand);
-  if (rows.length > 0 || !report.describe) {
+  if (rows.length > 0 && report.hasFindings && terminal.isTty) {
+    terminal.print(formatFindings(terminal, rows as readonly FindingText[]));
+  } else if (rows.length > 0 || !report.describe) {
     terminal.print(formatTable(terminal, rows, tableColumns(terminal, shownFields(report.columns))));
   }
   advise(report.hint?.(answer as never));

@@ -58,7 +58,11 @@ export function meantWords(words: readonly string[]): string[] {
   const [first, ...rest] = words.slice(globals.length);
   if (first === undefined) return [...words];
   const between = readGlobals(rest);
-  return [...globals, ...between, ...replaceSynonym([first, ...rest.slice(between.length)])];
+  const plain = [first, ...rest.slice(between.length)];
+  const meant = replaceSynonym(plain);
+  // Options keep their place unless a synonym is replaced: `login --api-key` takes a value or none.
+  const isSame = meant.length === plain.length && meant.every((word, at) => word === plain[at]);
+  return isSame ? [...words] : [...globals, ...between, ...meant];
 }
 
 /**

@@ -34,7 +34,12 @@ export async function printCaller({ client, target, terminal, isJson, process }:
       ['Sent', `${KINDS[kind]} (${keyFrom})`],
       [
         'You are',
-        who.person ?? (kind === 'session' ? null : 'nobody in particular: only a session belongs to a person'),
+        who.person ??
+          (kind === 'session'
+            ? null
+            : kind === 'operator_token'
+              ? 'an operator'
+              : 'not a person: a key belongs to its team'),
       ],
       ['Team', who.team ? clean(who.team.name) : kind === 'operator_token' ? null : 'none'],
       ['Role', who.role],

@@ -99,6 +99,8 @@ export interface Report extends Spoken {
   hint?: (answer: never) => Advices;
   /** Initial values of a form that is opened on a row. */
   given?: (row: never) => Readonly<Record<string, string>>;
+  /** The rows are findings: a person sees a paragraph for each at the command line. */
+  hasFindings?: true;
 }
 
 /** An operation of an action: one that returns a value, or one that takes a local file. */
@@ -296,6 +298,7 @@ export function declareReport<Id extends OperationId, Row extends object>(
     describe?: (answer: AnswerOf<Id>) => string;
     hint?: (answer: AnswerOf<Id>) => Advices;
     given?: (row: Row) => Readonly<Record<string, string>>;
+    hasFindings?: true;
   } & FamilyTexts &
     Columns<Row>,
 ): Report {

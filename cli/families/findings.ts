@@ -80,6 +80,7 @@ export const findings = withRemaining({
   report: declareReport('getFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     ...detailed,
+    hasFindings: true,
     describe: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
   elsewhere: { getOperatorFindings: true, examineInstallation: true },
@@ -101,6 +102,7 @@ export const operatorFindings = declareFamily({
   report: declareReport('getOperatorFindings', {
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     ...detailed,
+    hasFindings: true,
     describe: ({ findings: all, nodes }) =>
       `${nodes.length} ${nodes.length === 1 ? 'node runs' : 'nodes run'}.${all.length === 0 ? ` ${NOTHING}` : ''}`,
   }),

@@ -53,7 +53,7 @@ export function formatHistory(
     ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
     [
       ...describeSuppressed(cleaned, say),
-      ...describePending(terminal, pending, email),
+      ...describePending(terminal, cleaned),
       ...describeWaiting(pending, email, say),
     ].join('\n'),
   ];
@@ -212,14 +212,31 @@ const TONES = {
   failed: 'bad',
 } as const;
 
-function describePending(terminal: Terminal, pending: readonly Pending[], email: Email): string[] {
-  if (email.last_event === 'scheduled')
-    return [`\nNext: it will be sent at ${formatTime(terminal, email.scheduled_at, 'second')}.`];
+function describePending(terminal: Terminal, { pending, email, suppressed = [] }: ShownHistory): string[] {
+  const entries = new Set(suppressed.map((entry) => entry.email.toLowerCase()));
+  const isLeftOut = (recipients: readonly string[]): boolean =>
+    recipients.length > 0 && recipients.every((recipient) => entries.has(readAddress(recipient)));
+  if (email.last_event === 'scheduled') {
+    const at = formatTime(terminal, email.scheduled_at, 'second');
+    return [
+      isLeftOut([...email.to, ...email.cc, ...email.bcc])
+        ? `\n${endsSuppressed(at)}`
+        : `\nNext: it will be sent at ${at}.`,
+    ];
+  }
   if (pending.length === 0) return ['\nNothing further will happen.'];
-  return pending.map(
-    (delivery) => `\nNext: ${NEXT[delivery.state](delivery, formatTime(terminal, delivery.until, 'second'))}`,
-  );
+  return pending.map((delivery) => {
+    const until = formatTime(terminal, delivery.until, 'second');
+    const isSkipped = delivery.state === 'waiting' && isLeftOut(delivery.recipients);
+    return isSkipped ? `\n${endsSuppressed(until)}` : `\nNext: ${NEXT[delivery.state](delivery, until)}`;
+  });
 }
+
+const endsSuppressed = (at: string): string =>
+  `Next: at ${at} it ends as suppressed, unless the suppression is removed before that.`;
+
+/** Returns the address of a recipient, who may be written with a name, in lower case. */
+const readAddress = (recipient: string): string => (/<([^<>]*)>\s*$/.exec(recipient)?.[1] ?? recipient).toLowerCase();
 
 /** Mail that waits for its domain is sent once the records exist. */
 function describeWaiting(pending: readonly Pending[], { from }: Email, say: FormatAdvice): string[] {

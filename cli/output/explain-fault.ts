@@ -355,8 +355,14 @@ const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | un
 
 /** The advice by the reason that a refusal gives in addition to its name. */
 const BY_REASON: Readonly<Record<string, Advice>> = {
-  sending_off: { words: 'On the server’s machine, see why and switch it on with', command: ['sending'] },
-  marketing_off: { words: 'On the server’s machine, see why with', command: ['sending'] },
+  sending_off: {
+    words: 'On the server’s machine, rasket sending shows the reason. Switch it on there with',
+    command: ['sending', 'on'],
+  },
+  marketing_off: {
+    words: 'On the server’s machine, rasket sending shows the reason. Switch it on there with',
+    command: ['sending', 'on', '--marketing'],
+  },
   no_postal_address: {
     words: 'Set it with',
     command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],

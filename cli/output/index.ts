@@ -15,6 +15,7 @@ export {
 export { clean, cleanJson, cleanLines, howToType, isNameTyped, nameToType } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
 export { findProcess, type CommandProcess, EXIT } from './command-process.ts';
+export { formatFindings, formatProseRows, type FindingText } from './findings-text.ts';
 export { formatHistory, formatQueuedEmail } from './email-story.ts';
 export {
   explainFault,

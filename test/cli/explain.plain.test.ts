@@ -302,3 +302,15 @@ ${at(4)}
   A recipient unsubscribed.
 `);
 });
+
+it.each([
+  ['ends as suppressed when every recipient is suppressed', ['b@example.org'], 'it ends as suppressed'],
+  ['is sent when another recipient is not suppressed', ['b@example.org', 'c@example.org'], 'it will be sent at'],
+])('rasket explain of scheduled mail says that it %s', async (_, to, says) => {
+  const scheduled = email({ to, last_event: 'scheduled', scheduled_at: at(9) });
+  const suppressed = [{ email: 'B@example.org', origin: 'bounce', created_at: at(3) }];
+  const answer = telling(scheduled, [event(0, 'email.scheduled')], { data: [], pending: [], suppressed });
+  const { stdout } = await speak(['explain', ID], answer);
+  const next = stdout.split('\n').filter((line) => line.startsWith('Next: '));
+  expect(next).toEqual([expect.stringContaining(says)]);
+});

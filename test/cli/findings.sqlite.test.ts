@@ -77,7 +77,9 @@ describe('ready, doctor, findings and the console show', () => {
     const env = { RASKET_URL: trouble.scene.url, RASKET_API_KEY: trouble.team.key };
     const send = ['send', '--from', 'a@example.com', '--to', 'b@example.com', '--subject', 'x', '--text', 'x'];
     const refused = await desk.rasket(send, { env });
-    expect(refused.stderr).toMatch(/Sending is switched off.*On the server’s machine, see why.*: rasket sending\n/s);
+    expect(refused.stderr).toMatch(
+      /Sending is switched off.*On the server’s machine, rasket sending shows the reason\. Switch it on there with: rasket sending on\n/s,
+    );
     const body = { from: 'a@example.com', to: 'b@example.com', subject: 'x', text: 'x' };
     const answer = await trouble.scene.api('POST', '/emails', { key: trouble.team.key, body });
     expect(answer.body).toMatchObject({ name: 'service_unavailable', details: { reason: 'sending_off' } });

@@ -2,7 +2,15 @@ import type { NotReadyObject, ReadyCheck, ReadyObject } from '../../../src/contr
 import { anotherProgram, ApiFault, type Client } from '../../client/index.ts';
 import { readiness } from '../../families/system.ts';
 import { columnsOfFindings, findingRows } from '../../families/findings.ts';
-import { EXIT, formatTable, tableColumns, type Terminal } from '../../output/index.ts';
+import {
+  EXIT,
+  formatFindings,
+  formatTable,
+  shownFields,
+  tableColumns,
+  type FindingText,
+  type Terminal,
+} from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
 export async function getReady({ client, terminal, isJson, fail, sayCommand }: Session): Promise<void> {
@@ -11,9 +19,15 @@ export async function getReady({ client, terminal, isJson, fail, sayCommand }: S
   if (ready.failed.length > 0) fail(EXIT.server);
   if (isJson) return terminal.printJson(ready);
   const rows = findingRows(ready.findings ?? [], sayCommand);
-  const findings =
-    rows.length === 0 ? [] : [formatTable(terminal, rows, tableColumns(terminal, columnsOfFindings(rows)))];
-  terminal.print([formatChecks(terminal, ready.checks), ...findings].join('\n\n'));
+  const findings = formatFindingRows(terminal, rows);
+  terminal.print([formatChecks(terminal, ready.checks), ...(findings === undefined ? [] : [findings])].join('\n\n'));
+}
+
+/** Formats findings as paragraphs for a person, and as a table for a program; undefined if there are none. */
+export function formatFindingRows(terminal: Terminal, rows: readonly FindingText[]): string | undefined {
+  if (rows.length === 0) return undefined;
+  if (terminal.isTty) return formatFindings(terminal, rows);
+  return formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
 }
 
 /** Returns the state; a server that is not ready responds with an error that contains everything. */
