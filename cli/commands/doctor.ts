@@ -99,7 +99,7 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
   const findings = findingsTable(session, examined.findings);
   const [first] = examined.findings;
   // The name is that of a finding, so that the line can be copied.
-  const more = first && `More about a finding: rasket help ${first.code}`;
+  const more = first && createLineFormatter()({ words: 'More about a finding', command: ['help', first.code] });
   const parts = [pairs, checks, outsideTable(session, examined.checks), findings, more];
   const said = [...examined.problems, ...examined.not_asked];
   terminal.print([...parts, ...said].filter((part) => part !== undefined).join('\n\n'));
