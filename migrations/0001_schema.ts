@@ -982,6 +982,8 @@ create table webhooks (
 );
 -- GET /findings of a team and of the installation: what is in trouble, however much is not.
 create index webhooks_failing on webhooks (team_id, id) where deleted_at is null and failing_since is not null;
+create index webhooks_disabled on webhooks (team_id, id)
+  where deleted_at is null and status = 'disabled' and disabled_reason = 'manual';
 -- GET /webhooks, newest first, and which endpoints of a team an event goes to.
 create index webhooks_team_id_id_index on webhooks (team_id, id);
 

@@ -11,6 +11,7 @@ export const BY_HAND = {
   dev: [],
   doctor: ANY,
   explain: ANY,
+  help: [],
   login: ['--url', '--profile'],
   logout: [],
   'operators create': [],

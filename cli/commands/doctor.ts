@@ -101,7 +101,7 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
   const checks = examined.ready ? formatChecks(terminal, examined.ready.checks) : undefined;
   const [first] = examined.findings;
   // The name is that of a finding, so that the line can be copied.
-  const more = first && `More about a finding: rasket help ${first.code}`;
+  const more = first && createLineFormatter()({ words: 'More about a finding', command: ['help', first.code] });
   const parts = [
     pairs,
     checks,

@@ -1,3 +1,4 @@
+import { isRateHigh, RATE_LIMITS } from '../../src/contract/index.ts';
 import { grouped, type Tone } from '../../cli/families/index.ts';
 import { bars, faint } from './text.ts';
 import { toStyle, type Terminal } from '../../cli/output/index.ts';
@@ -36,17 +37,13 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
   ];
 }
 
-/** The rates at which mailbox providers begin to take notice, and to refuse (percent). */
-const LIMITS = { bounced: [4, 10], complained: [0.1, 0.3] } as const;
-
-/** Describes a count with its rate, and whether that is high: in words as well as by color. */
+/** Describes a count with its rate, and whether that is too high: in words as well as by color, judged as in findings. */
 export function rateInWords(
   terminal: Terminal,
-  what: keyof typeof LIMITS,
+  what: keyof typeof RATE_LIMITS,
   { count = 0, rate = 0, name = '' }: { count?: number | undefined; rate?: number | undefined; name?: string },
 ): string {
-  const [high, tooHigh] = LIMITS[what];
-  const tone: Tone = rate >= tooHigh ? 'bad' : rate >= high ? 'attention' : 'plain';
-  const words = { plain: '', good: '', attention: ' ! high', bad: ' ✗ too high' }[tone];
-  return terminal.paint(toStyle(tone), `${grouped(count)}${name} (${rate} %)${words}`);
+  const isHigh = rate > 0 && isRateHigh({ bad: count, of: (count * 100) / rate }, RATE_LIMITS[what]);
+  const tone: Tone = isHigh ? 'bad' : 'plain';
+  return terminal.paint(toStyle(tone), `${grouped(count)}${name} (${rate} %)${isHigh ? ' ✗ too high' : ''}`);
 }

@@ -68,6 +68,7 @@ export { compileValidators } from './compile.ts';
 export type { OperationValidators, RequestParameters, Validators } from './validators.ts';
 export type { Problem } from './problems.ts';
 export type { Answer } from './response-check.ts';
+export { isRateHigh, RATE_LIMITS, SEVERAL } from './mail-rates.ts';
 export { findNearest } from './nearest-name.ts';
 export { errorCatalogue } from './error-catalogue.ts';
 export type { ErrorName } from './error-catalogue.ts';

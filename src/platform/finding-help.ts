@@ -101,12 +101,12 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   address_listed: {
     cause:
-      'Somebody sent spam from the address: a customer, a stolen key, or whoever had it before you. Some lists contain all addresses of home connections.',
+      'Somebody sent spam from the address: a customer, a stolen key, or the former owner of the address. Some lists contain all addresses of home connections.',
     ends: EXAMINED,
   },
   key_exposed: {
     cause:
-      'A copy, a restore or a `chmod` gave the file another mode than 600. Whoever reads it can read every secret in the database and act as the operator.',
+      'A copy, a restore or a `chmod` gave the file another mode than 600. A program that reads it can read every secret in the database and act as the operator.',
     ends: GLANCED,
   },
   clock_wrong: {
@@ -135,7 +135,7 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   webhook_disabled: {
     cause:
-      'Every attempt failed for five days, so rasket disabled the endpoint (an error). Or a person disabled it, which only its team is told (a warning). Events for it are not sent.',
+      'Every attempt failed for five days, so rasket disabled the endpoint (an error). Or a person disabled it, which only its team sees (a warning). Events for it are not sent.',
     ends: 'when the webhook is enabled or deleted',
   },
   server_refused: {

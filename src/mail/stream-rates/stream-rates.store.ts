@@ -1,3 +1,4 @@
+import { isRateHigh, SEVERAL } from '../../contract/index.ts';
 import { chooseShard } from '../events/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import type { Executor, Value } from '../../platform/db/index.ts';
@@ -63,7 +64,7 @@ export const readRateLimits = ({ broadcasts }: Pick<Config, 'broadcasts'>): Rate
   bounceFloor: broadcasts.hold_after,
   complaintPercent: broadcasts.hold_complaint_percent,
   complaintFloor: broadcasts.hold_complaint_after,
-  several: 3,
+  several: SEVERAL,
 });
 
 export interface StreamRate extends StreamCount {
@@ -96,16 +97,20 @@ export async function streamsBeyond(
   );
   return rows.map((row) => {
     const [delivered, bounced, complained] = COUNTS.map((name) => Number(row[name])) as [number, number, number];
-    const isBeyond = (bad: number, of: number, floor: number, percent: number): boolean =>
-      of >= floor && bad >= limits.several && bad * 100 > percent * of;
     return {
       teamId: row.team_id,
       stream: row.stream as Stream,
       delivered,
       bounced,
       complained,
-      isBeyondBounces: isBeyond(bounced, delivered + bounced, limits.bounceFloor, limits.bouncePercent),
-      isBeyondComplaints: isBeyond(complained, delivered, limits.complaintFloor, limits.complaintPercent),
+      isBeyondBounces: isRateHigh(
+        { bad: bounced, of: delivered + bounced },
+        { percent: limits.bouncePercent, floor: limits.bounceFloor },
+      ),
+      isBeyondComplaints: isRateHigh(
+        { bad: complained, of: delivered },
+        { percent: limits.complaintPercent, floor: limits.complaintFloor },
+      ),
     };
   });
 }

@@ -89,7 +89,7 @@ describe('a finding about webhooks', () => {
     expect(await all()).toMatchObject(NOTHING);
   });
 
-  it('is more severe for an endpoint disabled after five days, and absent for one disabled by a person', async () => {
+  it('is more severe for an endpoint disabled after five days, and a warning for its team alone for one disabled by a person', async () => {
     const { scene, team } = trouble;
     const { id } = await trouble.failingWebhook();
     for (let day = 0; day < 6; day++) {
@@ -109,6 +109,13 @@ describe('a finding about webhooks', () => {
     ]);
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'enabled' } });
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
+    const told = await all();
+    expect(told).toMatchObject({
+      ...NOTHING,
+      team: [{ code: 'webhook_disabled', severity: 'warning', subjects: [id] }],
+    });
+    expect(told.team[0]?.summary).toMatch(/^The webhook http\S+ is disabled/);
+    await scene.api('DELETE', `/webhooks/${id}`, { key: team.key });
     expect(await all()).toMatchObject(NOTHING);
   });
 });

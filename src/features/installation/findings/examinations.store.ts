@@ -58,3 +58,12 @@ export async function samplesSince(db: Executor, machine: string, since: number)
 
 export const forgetSamplesBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from disk_samples where at < ?', [before]);
+
+/** Reads the clock of PostgreSQL, and the address of its machine; null for a socket that is a file. */
+export async function readPostgresClock(db: Db): Promise<{ now: number; address: string | null }> {
+  const row = await db.get<{ now: number; address: string | null }>(
+    `select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now, host(inet_server_addr()) as address`,
+  );
+  if (!row) throw new Error('a query without a table returned no row');
+  return { now: Number(row.now), address: row.address };
+}

@@ -26,6 +26,18 @@ export const webhooksInTrouble = (db: Executor, whose: Whose, before: number): P
     [before, ...toValues(whose)],
   );
 
+/** Lists the webhooks of a team that a person disabled. */
+export const webhooksDisabledByHand = (
+  db: Executor,
+  teamId: string,
+): Promise<{ id: string; endpoint: string; disabled_at: number }[]> =>
+  db.all(
+    `select id, endpoint, disabled_at from webhooks
+      where team_id = ? and deleted_at is null and status = 'disabled' and disabled_reason = 'manual'
+      order by id limit ${COUNTED_MAX}`,
+    [teamId],
+  );
+
 export interface DomainInTrouble {
   id: string;
   name: string;

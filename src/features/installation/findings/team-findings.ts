@@ -14,6 +14,7 @@ import {
   heldBroadcasts,
   holdsInForce,
   holdsOverTeam,
+  webhooksDisabledByHand,
   webhooksInTrouble,
   ssoDomainsLost,
   ssoProvidersInTrouble,
@@ -136,6 +137,7 @@ async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Pro
   const called = (id: string): string =>
     (teamId === undefined ? undefined : rows.find((row) => row.id === id)?.endpoint) ?? id;
   const theirs = teamId === undefined ? 'With a key of its team, see its responses' : 'See its responses';
+  const byHand = teamId === undefined ? [] : await webhooksDisabledByHand(db, teamId);
   return [
     ...together('webhook_disabled', disabled ?? [], (id) => ({
       summary: `The webhook ${called(id)} was disabled after five days without success.`,
@@ -148,6 +150,19 @@ async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Pro
       summary: `All attempts to deliver to the webhook ${called(id)} fail.`,
       advice: { words: theirs, command: `rasket webhooks get ${id}` },
     })),
+    ...together(
+      'webhook_disabled',
+      byHand.map(({ id, disabled_at: since }) => ({ name: id, since: Number(since) })),
+      (id) => ({
+        severity: 'warning',
+        summary: `The webhook ${byHand[0]?.endpoint} is disabled, so no events are sent to it.`,
+        advice: {
+          words: 'Enable it again, or delete it if it is no longer needed',
+          command: `rasket webhooks update ${id} --status enabled`,
+        },
+      }),
+      (count) => ({ severity: 'warning', summary: `${count} webhooks are disabled, so no events are sent to them.` }),
+    ),
   ];
 }
 
@@ -339,7 +354,7 @@ interface Trouble {
   since: number;
 }
 
-type FindingText = Partial<Pick<Finding, 'summary' | 'advice'>>;
+type FindingText = Partial<Pick<Finding, 'summary' | 'advice' | 'severity'>>;
 
 /** Makes one finding for everything in the same trouble; names a single one. */
 function together(

@@ -8,6 +8,7 @@ import type { Config } from '../../../../platform/config/index.ts';
 import { askTime } from '../../../../platform/probe.ts';
 import { isoTime } from '../../../../platform/clock.ts';
 import { instanceKeyPath } from '../../../../platform/secrets/index.ts';
+import { readPostgresClock } from '../../findings/examinations.store.ts';
 import { loadNoDumpReason } from '../../backups/database-copy.ts';
 import { readBackupNotes } from '../../../../tenancy/instance/index.ts';
 
@@ -195,11 +196,9 @@ interface ToldTime {
 async function askDatabase({ world: { clock, db } }: Examination): Promise<ToldTime | undefined> {
   if (db.dialect !== 'pg') return undefined;
   const before = clock.now();
-  const row = await db.get<{ now: number; address: string | null }>(
-    'select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now, host(inet_server_addr()) as address',
-  );
-  if (!row || row.address === null || isOwnAddress(row.address)) return undefined;
-  return { host: `PostgreSQL (${row.address})`, aheadMs: (before + clock.now()) / 2 - Number(row.now) };
+  const { now, address } = await readPostgresClock(db);
+  if (address === null || isOwnAddress(address)) return undefined;
+  return { host: `PostgreSQL (${address})`, aheadMs: (before + clock.now()) / 2 - now };
 }
 
 function isOwnAddress(address: string): boolean {
