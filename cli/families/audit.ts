@@ -9,12 +9,39 @@ const detailsInWords = ({ details }: Entry): string =>
     .map(([name, value]) => `${name}: ${inWords(value)}`)
     .join('; ');
 
+/** Fields of details by which people know what was changed. */
+const NAMES = [
+  'name',
+  'email',
+  'email_address',
+  'endpoint',
+  'pattern',
+  'key',
+  'alias',
+  'subject',
+  'destination',
+] as const;
+
+const ID_END = 8;
+
+/** Names what was changed: by its name in the details, or by the end of its id, as lists show it. */
+function subjectInWords({ subject_id: id, details }: Entry): string {
+  const known = (details ?? {}) as Readonly<Record<string, unknown>>;
+  const name = NAMES.map((field) => known[field]).find((value) => typeof value === 'string' && value !== '');
+  if (typeof name === 'string') return name;
+  return id === null || !/^(?:[a-z]+_)?[0-9a-f-]{32,36}$/.test(id) ? (id ?? '') : id.slice(-ID_END);
+}
+
 const entries = {
   fields: {
     created_at: { label: 'When', kind: 'moment' },
     action: { label: 'What', kind: 'whole' },
-    subject_id: 'To',
-    actor: { label: 'Who', value: ({ actor }: Entry) => `${actor.kind} ${actor.name ?? actor.id ?? ''}`.trim() },
+    subject_id: { label: 'To', kind: 'name', words: subjectInWords },
+    actor: {
+      label: 'Who',
+      isKept: true,
+      value: ({ actor }: Entry) => `${actor.kind} ${actor.name ?? actor.id ?? ''}`.trim(),
+    },
     address: { label: 'From', kind: 'whole' },
     id: { shown: 'wide' },
     team_id: { shown: 'wide' },

@@ -33,6 +33,8 @@ export interface Field<Item> {
   tone?: (item: Item) => Tone;
   /** Hidden unless there is space for everything ('wide'), or unless it is requested by name. */
   shown?: 'wide' | 'asked';
+  /** Shown whole in every table, however narrow: it is what the list is read for. */
+  isKept?: true;
   /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` is given. */
   isAside?: true;
 }

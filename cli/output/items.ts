@@ -55,7 +55,8 @@ function brief(terminal: Terminal, field: Field<never>): Partial<Column<Item>> {
   return kind === 'whole' ? { fit: 'name' } : {};
 }
 
-function chooseFit({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']> {
+function chooseFit({ kind = 'text', isKept }: Field<never>): NonNullable<Column<Item>['fit']> {
+  if (isKept) return 'kept';
   if (kind === 'text') return 'cut';
   if (kind === 'name') return 'name';
   return kind === 'long' || kind === 'body' ? 'below' : 'whole';

@@ -2,8 +2,11 @@ import { clean } from './clean.ts';
 import { fitProse, shorten, measureWidth } from './prose.ts';
 import type { Style, Terminal } from './terminal.ts';
 
-/** A `whole` cell is never shortened; a `name` is not either, and goes below its row if few are as long. */
-type Fit = 'cut' | 'whole' | 'name' | 'below';
+/**
+ * A `whole` cell is never shortened; a `name` is not either, and goes below its row if few are as long. A `kept` cell is
+ * never shortened, and never left out where rows are one line.
+ */
+type Fit = 'cut' | 'whole' | 'kept' | 'name' | 'below';
 
 interface Placed {
   /** The index of the column. */
@@ -143,7 +146,7 @@ interface ShrinkableColumn {
 
 /**
  * Puts each row on one line of the terminal: texts are shortened first, then names, then titles. If that is not enough
- * the last columns are left out, texts before all others, and never the first.
+ * the last columns are left out, texts before all others, and never the first or a kept one.
  */
 function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: readonly number[][], space: number): Line {
   let columns = titles.map((title, at): ShrinkableColumn => {
@@ -161,11 +164,12 @@ function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: reado
       () => true,
       ({ cells }) => Math.max(cells, TITLE_MIN),
     );
-    if (computeExcess(columns, space) <= 0 || columns.length === 1) break;
-    const text = columns.findLast((column) => column !== columns[0] && isText(column));
+    const optional = columns.filter((column) => column !== columns[0] && column.fit !== 'kept');
+    if (computeExcess(columns, space) <= 0 || optional.length === 0) break;
+    const text = optional.findLast(isText);
     if (!text) shrink(columns, space, isName, () => NAME_LEAST);
     if (!text && computeExcess(columns, space) <= 0) break;
-    const left = text ?? columns.at(-1);
+    const left = text ?? optional.at(-1);
     columns = columns
       .filter((column) => column !== left)
       .map((column) => ({ ...column, width: Math.max(titles[column.at] ?? 0, column.cells) }));
