@@ -1,5 +1,13 @@
 import { InvalidArgumentError, type Command, type Option } from 'commander';
 
+const withDefault = new WeakSet<Command>();
+
+/** Records that a command has a default subcommand. */
+export const keepDefault = (command: Command): void => void withDefault.add(command);
+
+/** Reports whether the command has a default subcommand. */
+export const hasDefault = (command: Command): boolean => withDefault.has(command);
+
 const aliases = new WeakMap<Command, Readonly<Record<string, string>>>();
 
 /**

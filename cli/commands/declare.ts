@@ -1,6 +1,6 @@
 import { Help, InvalidArgumentError, type Command, type Option } from 'commander';
 import type { Family } from '../families/family.ts';
-import { isCommon } from './command-options.ts';
+import { isCommon, keepDefault } from './command-options.ts';
 import type { CommonOptions, Needs, Session } from './session.ts';
 
 export { collect } from './command-options.ts';
@@ -13,18 +13,13 @@ export interface Declared {
   example: string;
 }
 
-const withDefault = new WeakSet<Command>();
-
-/** Reports whether the command has a default subcommand. */
-export const hasDefault = (command: Command): boolean => withDefault.has(command);
-
 export function declareCommand(
   parent: Command,
   usage: string,
   { summary, description, example }: Declared,
   place: { isDefault?: boolean } = {},
 ): Command {
-  if (place.isDefault) withDefault.add(parent);
+  if (place.isDefault) keepDefault(parent);
   return parent
     .command(usage, place)
     .configureHelp({ visibleOptions: commonLast })

@@ -78,18 +78,22 @@ const OPTIONS: Readonly<Record<string, Readonly<Record<string, readonly string[]
   },
 };
 
-/** Advice for words that no single command stands for. */
-const HINTS: Readonly<Record<string, string>> = {
-  export: 'Did you mean rasket contacts export, or rasket backup FOLDER for the whole installation?',
-  import: 'Did you mean rasket contacts import FILE?',
-  pause: 'Did you mean rasket queue hold for a part of the mail, or rasket sending off for all of it?',
+/** What several commands could be meant by, each with its purpose. */
+const MEANT: Readonly<Record<string, readonly string[]>> = {
+  export: ['contacts export', 'backup FOLDER for the whole installation'],
+  import: ['contacts import FILE'],
+  pause: ['queue hold for a part of the mail', 'sending off for all of it'],
+  resume: ['queue release HOLD for a part of the mail', 'sending on for all of it'],
+  test: ['send', 'relays test NAME', 'webhooks trigger TYPE'],
+};
+
+/** What the service manager or the installer does, and no command of this program. */
+const DONE_ELSEWHERE: Readonly<Record<string, string>> = {
   reload:
     'The server reads its certificates by itself. For other settings, restart the service: systemctl restart rasket',
   restart: 'Restart the service with: systemctl restart rasket',
-  resume: 'Did you mean rasket queue release HOLD for a part of the mail, or rasket sending on for all of it?',
-  start: 'Start the service with: systemctl start rasket. In this terminal, start a server with: rasket serve',
-  stop: 'Stop the service with: systemctl stop rasket. To stop only sending, use: rasket sending off',
-  test: 'Did you mean rasket send, rasket relays test NAME, or rasket webhooks trigger TYPE?',
+  start: 'Start the service with: systemctl start rasket',
+  stop: 'Stop the service with: systemctl stop rasket',
   uninstall: 'The script that installed the service removes it: install.sh --uninstall',
 };
 
@@ -140,4 +144,10 @@ export const listSynonyms = (path: readonly string[]): [word: string, meant: str
   });
 
 /** Returns advice for a word that is no command. */
-export const findHint = (word: string): string | undefined => (Object.hasOwn(HINTS, word) ? HINTS[word] : undefined);
+export function findHint(word: string): string | undefined {
+  if (Object.hasOwn(DONE_ELSEWHERE, word)) return DONE_ELSEWHERE[word];
+  if (!Object.hasOwn(MEANT, word)) return undefined;
+  const commands = (MEANT[word] ?? []).map((command) => ['rasket', command].join(' '));
+  const last = commands.slice(-1).map((command) => (commands.length > 1 ? `or ${command}` : command));
+  return `Did you mean ${[...commands.slice(0, -1), ...last].join(', ')}?`;
+}

@@ -95,7 +95,7 @@ type Advise = (command: Command, path: string) => string | undefined;
 const nameVerbs: Advise = ({ commands }, path) => {
   if (commands.length === 0) return undefined;
   return path === 'rasket'
-    ? 'List them with: rasket help --all'
+    ? createLineFormatter()({ words: 'List them with', command: ['help', '--all'] })
     : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
 };
 

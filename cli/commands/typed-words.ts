@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander';
-import { hasDefault } from './declare.ts';
-import { findOptionNames } from './command-options.ts';
+import { findOptionNames, hasDefault } from './command-options.ts';
 import { listSynonyms, replaceOptions, replaceSynonym, toPlural } from './synonyms.ts';
 
 /** Options of all commands of the API, and whether a value follows: they may stand before the command. */

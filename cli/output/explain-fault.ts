@@ -356,11 +356,11 @@ const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | un
 /** The advice by the reason that a refusal gives in addition to its name. */
 const BY_REASON: Readonly<Record<string, Advice>> = {
   sending_off: {
-    words: 'On the server’s machine, rasket sending shows the reason. Switch it on there with',
+    words: 'On the server’s machine, the command `sending` shows the reason. Switch it on there with',
     command: ['sending', 'on'],
   },
   marketing_off: {
-    words: 'On the server’s machine, rasket sending shows the reason. Switch it on there with',
+    words: 'On the server’s machine, the command `sending` shows the reason. Switch it on there with',
     command: ['sending', 'on', '--marketing'],
   },
   no_postal_address: {

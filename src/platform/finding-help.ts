@@ -279,7 +279,8 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     ends: 'when the policy is fetched again, the domain no longer announces one, or the stored policy has expired',
   },
   former_host_named: {
-    cause: 'The host name of the server was changed with `rasket host change`, and the records of the domain still have the former one.',
+    cause:
+      'The host name of the server was changed with `rasket host change`, and the records of the domain still have the former one.',
     ends: 'when a check of DNS finds the records with the new name, which is within half an hour, or with `rasket domains verify`',
   },
   caa_forbids: {

@@ -78,7 +78,7 @@ describe('ready, doctor, findings and the console show', () => {
     const send = ['send', '--from', 'a@example.com', '--to', 'b@example.com', '--subject', 'x', '--text', 'x'];
     const refused = await desk.rasket(send, { env });
     expect(refused.stderr).toMatch(
-      /Sending is switched off.*On the server’s machine, rasket sending shows the reason\. Switch it on there with: rasket sending on\n/s,
+      /Sending is switched off.*On the server’s machine, the command `sending` shows the reason\. Switch it on there with: rasket sending on\n/s,
     );
     const body = { from: 'a@example.com', to: 'b@example.com', subject: 'x', text: 'x' };
     const answer = await trouble.scene.api('POST', '/emails', { key: trouble.team.key, body });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../../../test/rig/clock.ts';
-import { MessageRate, Spacing, type Turn } from './rate.ts';
-import { toTenant } from './waiters-by-tenant.ts';
+import { createManualClock } from '../rig/clock.ts';
+import { MessageRate, Spacing, type Turn } from '../../src/mail/deliver/rate.ts';
+import { toTenant } from '../../src/mail/deliver/waiters-by-tenant.ts';
 
 const STEP_MS = 100;
 const NEVER = new AbortController().signal;
