@@ -40,6 +40,10 @@ export const contacts = withRemaining({
     }),
     declareAction('deleteContact', { done: 'Erased' }),
     declareAction('eraseAddress', {
+      destroysNamed: ({ email, with_mail: withMail }) => ({
+        says: `erase the address permanently${withMail === true ? ', with the content of the mail to and from it' : ''}`,
+        name: String(email),
+      }),
       describe: ({ emails, received_emails: received, canceled, skipped, is_suppressed: isSuppressed }) =>
         [
           `Erased: ${emails} sent and ${received} received emails, of which ${canceled} were not sent yet.`,
