@@ -68,7 +68,7 @@ async function eraseContact(ctx: Ctx, emailKey: string): Promise<string | null> 
   }
 }
 
-const isOf = (text: string, emailKey: string): boolean => {
+const isAddress = (text: string, emailKey: string): boolean => {
   const parsed = parseMailbox(text);
   return normalizeAddress(parsed.ok ? parsed.mailbox.address : text) === emailKey;
 };
@@ -77,7 +77,7 @@ const isOf = (text: string, emailKey: string): boolean => {
 function without(list: Value | undefined, emailKey: string): { text: string | null; isChanged: boolean; left: number } {
   if (typeof list !== 'string') return { text: null, isChanged: false, left: 0 };
   const before = JSON.parse(list) as string[];
-  const after = before.filter((address) => !isOf(address, emailKey));
+  const after = before.filter((address) => !isAddress(address, emailKey));
   return { text: JSON.stringify(after), isChanged: after.length < before.length, left: after.length };
 }
 
@@ -121,7 +121,7 @@ const eraseSent = (erasing: Erasing, counts: Counts): Promise<void> =>
   eachMail(erasing, 'emails', async (row) => {
     const { store, emailKey } = erasing;
     const lists = readLists(row, emailKey);
-    const isSender = isOf(String(row.sender), emailKey);
+    const isSender = isAddress(String(row.sender), emailKey);
     if (!lists.isChanged && !isSender) return;
     const id = String(row.id);
     const isWhole = isSender || lists.left === 0;
@@ -304,7 +304,7 @@ const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
   eachMail(erasing, 'received_emails', async (row) => {
     const { store, teamId, emailKey } = erasing;
     const lists = readLists(row, emailKey);
-    const isSender = [row.sender, row.mail_from].some((text) => isOf(String(text), emailKey));
+    const isSender = [row.sender, row.mail_from].some((text) => isAddress(String(text), emailKey));
     if (!lists.isChanged && !isSender) return;
     const id = String(row.id);
     await store.db.tx(async (tx) => {
