@@ -80,6 +80,26 @@ describe('rasket teams next to a running server', () => {
   }
 });
 
+describe('rasket teams delete', () => {
+  it('suspends a team with the reason until it is kept, and asks before it deletes at once', async () => {
+    await rasket('teams', 'create', 'Leaving');
+    const suspended = await rasket('teams', 'suspend', 'leaving', '--reason', 'Complaints', '--json');
+    expect(JSON.parse(suspended.stdout)).toMatchObject({ risk_state: 'suspended', risk_reason: 'Complaints' });
+    expect((await rasket('teams', 'get', 'leaving')).stdout).toMatch(/State +suspended\nReason +Complaints\n/);
+    const asked = await rasket('teams', 'delete', 'leaving', '--reason', 'The contract ended');
+    expect(asked.stdout).toContain('To keep it until then, run: rasket teams keep leaving');
+    expect((await rasket('teams', 'list')).stdout).toMatch(/\tdeleted on \d{4}-\d\d-\d\d\t\tThe contract ended\t/);
+    expectOneLine(await rasket('teams', 'resume', 'leaving'), /is to be deleted on .* rasket teams keep leaving/);
+    expect((await rasket('teams', 'keep', 'leaving')).stdout).toBe('Leaving is kept: it is suspended, as before.\n');
+    const now = ['teams', 'delete', 'leaving', '--reason', 'The contract ended', '--now'];
+    expect(await rasket(...now)).toMatchObject({ code: 64, stderr: expect.stringContaining('add --yes') });
+    const exported = await rasket('teams', 'export', 'leaving', '--to', desk.at('leaving'), '--json');
+    expect(JSON.parse(exported.stdout)).toMatchObject({ team: { slug: 'leaving' }, faults: [] });
+    expect((await rasket(...now, '--yes')).stdout).toMatch(/^Leaving is deleted: \d+ rows, with 0 emails/);
+    expect((await rasket('teams', 'get', 'leaving')).code).toBe(66);
+  });
+});
+
 describe('rasket teams', () => {
   it('says in its help that mail of a suspended team waits until it is resumed', async () => {
     const { stdout } = await desk.rasket(['teams', '--help'], { env });

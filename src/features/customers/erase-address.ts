@@ -68,7 +68,7 @@ async function eraseContact(ctx: Ctx, emailKey: string): Promise<string | null> 
   }
 }
 
-const isOf = (text: string, emailKey: string): boolean => {
+const isAddress = (text: string, emailKey: string): boolean => {
   const parsed = parseMailbox(text);
   return normalizeAddress(parsed.ok ? parsed.mailbox.address : text) === emailKey;
 };
@@ -77,7 +77,7 @@ const isOf = (text: string, emailKey: string): boolean => {
 function without(list: Value | undefined, emailKey: string): { text: string | null; isChanged: boolean; left: number } {
   if (typeof list !== 'string') return { text: null, isChanged: false, left: 0 };
   const before = JSON.parse(list) as string[];
-  const after = before.filter((address) => !isOf(address, emailKey));
+  const after = before.filter((address) => !isAddress(address, emailKey));
   return { text: JSON.stringify(after), isChanged: after.length < before.length, left: after.length };
 }
 
@@ -121,24 +121,30 @@ const eraseSent = (erasing: Erasing, counts: Counts): Promise<void> =>
   eachMail(erasing, 'emails', async (row) => {
     const { store, emailKey } = erasing;
     const lists = readLists(row, emailKey);
-    const isSender = isOf(String(row.sender), emailKey);
+    const isSender = isAddress(String(row.sender), emailKey);
     if (!lists.isChanged && !isSender) return;
     const id = String(row.id);
     const isWhole = isSender || lists.left === 0;
+    // Nothing of it can be claimed from here on.
     const done = await store.db.tx(async (tx) => {
       const deliveries = await readRows<DeliveryRow>(tx, { table: 'deliveries', key: { email_id: id } });
       if (deliveries.some(({ lease_owner: owner }) => owner !== null)) return undefined;
       const canceled = await cancelFor(tx, deliveries, { emailKey, isWhole });
-      if (isWhole) await eraseWholeEmail(tx, erasing, { row, lists, isSender, isCanceled: canceled });
-      else await eraseOneRecipient(tx, erasing, { row, lists });
+      if (canceled && isWhole)
+        await changeRows(tx, { table: 'emails', key: { id } }, { last_event: 'canceled', scheduled_at: null });
       return { canceled };
     });
     if (!done) {
       counts.skipped += 1;
       return;
     }
-    // The daily sweep removes files of an email that has none, in case the process ends here.
+    // The files go before the addresses by which a repeated call finds the email.
     if (isWhole) await store.blobs.remove(id);
+    await store.db.tx((tx) =>
+      isWhole
+        ? eraseWholeEmail(tx, erasing, { row, lists, isSender })
+        : eraseOneRecipient(tx, erasing, { row, lists }),
+    );
     counts.emails += 1;
     if (done.canceled) counts.canceled += 1;
   });
@@ -183,7 +189,7 @@ const BESIDES_AN_EMAIL: readonly [table: string, column: string][] = [
 async function eraseWholeEmail(
   tx: Executor,
   { teamId }: Erasing,
-  { row, lists, isSender, isCanceled }: { row: Row; lists: Lists; isSender: boolean; isCanceled: boolean },
+  { row, lists, isSender }: { row: Row; lists: Lists; isSender: boolean },
 ): Promise<void> {
   const id = String(row.id);
   for (const [table, column] of BESIDES_AN_EMAIL) {
@@ -210,7 +216,6 @@ async function eraseWholeEmail(
       attachment_count: 0,
       has_message: 0,
       search_text: '',
-      ...(isCanceled ? { last_event: 'canceled', scheduled_at: null } : {}),
     },
   );
   await eraseEvents(tx, teamId, id);
@@ -304,9 +309,10 @@ const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
   eachMail(erasing, 'received_emails', async (row) => {
     const { store, teamId, emailKey } = erasing;
     const lists = readLists(row, emailKey);
-    const isSender = [row.sender, row.mail_from].some((text) => isOf(String(text), emailKey));
+    const isSender = [row.sender, row.mail_from].some((text) => isAddress(String(text), emailKey));
     if (!lists.isChanged && !isSender) return;
     const id = String(row.id);
+    await (isSender ? store.blobs.remove(id) : store.blobs.removeKeys([RAW_BLOB(id)]));
     await store.db.tx(async (tx) => {
       await lockStorage(tx, teamId);
       const { to_list, cc_list, bcc_list } = lists;
@@ -327,7 +333,6 @@ const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
       await eraseEvents(tx, teamId, id);
       await eraseFromThreads(tx, id);
     });
-    await (isSender ? store.blobs.remove(id) : store.blobs.removeKeys([RAW_BLOB(id)]));
     counts.received_emails += 1;
   });
 

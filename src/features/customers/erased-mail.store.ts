@@ -40,7 +40,7 @@ interface RowKey {
   key: Row;
 }
 
-const conditionOf = (key: Row): { sql: string; values: Value[] } => ({
+const buildCondition = (key: Row): { sql: string; values: Value[] } => ({
   sql: Object.keys(key)
     .map((name) => `${name} = ?`)
     .join(' and '),
@@ -49,7 +49,7 @@ const conditionOf = (key: Row): { sql: string; values: Value[] } => ({
 
 /** Changes the rows with these values. */
 export function changeRows(tx: Executor, { table, key }: RowKey, change: Row): Promise<number> {
-  const where = conditionOf(key);
+  const where = buildCondition(key);
   const sets = Object.keys(change)
     .map((name) => `${name} = ?`)
     .join(', ');
@@ -57,12 +57,12 @@ export function changeRows(tx: Executor, { table, key }: RowKey, change: Row): P
 }
 
 export function removeRows(tx: Executor, { table, key }: RowKey): Promise<number> {
-  const where = conditionOf(key);
+  const where = buildCondition(key);
   return tx.run(`delete from ${table} where ${where.sql}`, where.values);
 }
 
 export function readRows<T = Row>(tx: Executor, { table, key }: RowKey): Promise<T[]> {
-  const where = conditionOf(key);
+  const where = buildCondition(key);
   return tx.all<T>(`select * from ${table} where ${where.sql}`, where.values);
 }
 
