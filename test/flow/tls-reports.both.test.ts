@@ -563,9 +563,14 @@ describe('a report is sent once', () => {
     await running;
     await scene.restart();
     status = 200;
+    const inDoubt = (): string[] => scene.log.filter((line) => line.includes('while it posted a TLS report'));
+    await run();
+    expect(inDoubt()).toEqual([]);
     scene.clock.advance(12 * HOUR);
     await run();
+    await run();
     expect(https.visits).toHaveLength(1);
+    expect(inDoubt()).toEqual([expect.stringContaining('"domain":"plain.example"')]);
   });
 
   it('if a host refuses it, five times within a day', async () => {

@@ -54,6 +54,10 @@ const REASON_CHARS_MAX = 200;
 const LOCAL_PART = 'tls-reports';
 const NAME = 'TLS reports';
 const TOO_MANY = 'too many reports';
+/** The outcome while a report is being posted. */
+const POSTING = 'posting';
+/** A post that has not ended after this time never will: its process did. */
+const POST_ENDED_MS = 4 * POST_MS;
 
 const compress = promisify(gzip);
 
@@ -79,7 +83,7 @@ export interface ReportsSent {
  * with the most sessions before others, because the reports of a day are limited. Then each domain has its time within four
  * hours. A row per target is written before anything is sent, and a mail is accepted in the transaction that records it, so
  * that a report is sent once, also if the process is killed or two nodes run the job. A post whose end nobody saw is not
- * repeated.
+ * repeated, and the log says so.
  */
 export function createReportSending(
   world: World,
@@ -229,7 +233,8 @@ export function createReportSending(
     const submitter = (await findSendingDomain())?.name;
     const report = submitter === undefined ? undefined : await loadReport(row, submitter);
     if (!report) return end(row, 'nothing to send');
-    if (!(await takeReport(db, row, { nextAt: null, outcome: 'sending' }))) return false;
+    const isOurs = await takeReport(db, row, { nextAt: clock.now() + POST_ENDED_MS, outcome: POSTING });
+    if (!isOurs) return false;
     const body = await compress(writeTlsReport(report));
     const headers = { 'content-type': 'application/tlsrpt+gzip' };
     let left = RESPONSE_BYTES_MAX;
@@ -241,7 +246,7 @@ export function createReportSending(
         mayTake: (bytes) => (left -= bytes) >= 0,
       },
     );
-    // Whether the receiver took it is not known.
+    // Whether the receiver took it is not known, which the next process reports.
     if (stopping?.aborted && answer.kind === 'failed') return false;
     const isTaken = answer.kind === 'answered' && answer.status >= 200 && answer.status < 300;
     const failure = answer.kind === 'answered' ? `status ${answer.status}` : answer.fault.kind;
@@ -251,6 +256,16 @@ export function createReportSending(
     });
     if (!isTaken) log.info({ domain: row.domain, url: url.href, failure }, 'a TLS report could not be posted');
     return isTaken;
+  }
+
+  /** Ends a report whose post was under way when its process ended: a second post might be a second report. */
+  async function endInDoubt(row: OutgoingReportRow): Promise<void> {
+    const { domain, target: url } = row;
+    await end(row, 'in doubt');
+    log.warn(
+      { domain, url },
+      'the server ended while it posted a TLS report, which may have arrived and is not repeated',
+    );
   }
 
   async function sendReport(
@@ -302,7 +317,8 @@ export function createReportSending(
   ): Promise<void> {
     if (stopping?.aborted) return;
     try {
-      if (clock.now() >= row.day + 2 * DAY_MS) await end(row, 'too late');
+      if (row.outcome === POSTING) await endInDoubt(row);
+      else if (clock.now() >= row.day + 2 * DAY_MS) await end(row, 'too late');
       else await work();
     } catch (err) {
       log.error({ err, domain: row.domain }, 'a TLS report could not be sent');

@@ -76,12 +76,14 @@ export interface OutgoingReportRow {
   attempts: number;
   /** When it is due. */
   next_at: number;
+  /** What became of it at the last attempt; null if there was none. */
+  outcome: string | null;
 }
 
 /** Stores reports that are to be sent; those that are stored already stay as they are. */
 export async function insertOutgoingReports(
   db: Executor,
-  rows: readonly Omit<OutgoingReportRow, 'attempts'>[],
+  rows: readonly Omit<OutgoingReportRow, 'attempts' | 'outcome'>[],
 ): Promise<void> {
   if (rows.length === 0) return;
   await db.insertMany(
@@ -94,7 +96,7 @@ export async function insertOutgoingReports(
 
 export async function listDueReports(db: Executor, now: number, limit: number): Promise<OutgoingReportRow[]> {
   const rows = await db.all<OutgoingReportRow>(
-    `select day, domain, target, attempts, next_at from outgoing_tls_reports
+    `select day, domain, target, attempts, next_at, outcome from outgoing_tls_reports
       where next_at is not null and next_at <= ? order by next_at limit ?`,
     [now, limit],
   );
