@@ -91,7 +91,7 @@ it('an action keeps the key that people know, because changing this list moves a
     contact-properties list: c create, u update, d delete
     contacts segments: a add-segment, e remove-segment
     contacts topics: s set-topics
-    contacts list: c create, u update, d delete, a add-segment, e remove-segment, s set-topics
+    contacts list: c create, f erase, u update, d delete, a add-segment, e remove-segment, s set-topics
     events list: c create, s send, u update, d delete
     domains: a claim, z zone, n configure, i claim-status, m claim-verify, p reports, u update, v verify, o rotate, e regenerate, d delete
     domains: a claim, i claim-status, m claim-verify, z zone, n configure, p reports, u update, v verify, o rotate, e regenerate, d delete

@@ -4,7 +4,7 @@ import type { Style, Terminal } from './terminal.ts';
 
 /**
  * A `whole` cell is never shortened; a `name` is not either, and goes below its row if few are as long. A `kept` cell is
- * never shortened, and never left out where rows are one line.
+ * never left out where rows are one line, and shortened only if it takes more than half of the line.
  */
 type Fit = 'cut' | 'whole' | 'kept' | 'name' | 'below';
 
@@ -150,8 +150,10 @@ interface ShrinkableColumn {
  */
 function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: readonly number[][], space: number): Line {
   let columns = titles.map((title, at): ShrinkableColumn => {
-    const cells = Math.max(0, ...rows.map((row) => row[at] ?? 0));
-    return { at, fit: fits[at] ?? 'cut', cells, width: Math.max(title, cells) };
+    const fit = fits[at] ?? 'cut';
+    const widest = Math.max(0, ...rows.map((row) => row[at] ?? 0));
+    const cells = fit === 'kept' ? Math.min(widest, Math.floor(space / 2)) : widest;
+    return { at, fit, cells, width: Math.max(title, cells) };
   });
   const isText = ({ fit }: ShrinkableColumn): boolean => fit === 'cut' || fit === 'below';
   const isName = ({ fit }: ShrinkableColumn): boolean => fit === 'name';

@@ -474,7 +474,7 @@ describe('the loaded source files', () => {
     expect(
       loaded.filter(
         (file) =>
-          !/^(bin\/(compiled|source-lines|main|program|fit-help|operator-commands|backup-commands|move-commands|shared-options|output|setup-command)\.ts|cli\/.*|src\/program-files\/.*|src\/contract\/(access|index|load|carried|commands|routes|document|compile|error-catalogue|nearest-name|scopes)\.ts|commander)$/.test(
+          !/^(bin\/(compiled|source-lines|main|program|fit-help|operator-commands|backup-commands|move-commands|shared-options|output|setup-command)\.ts|cli\/.*|src\/program-files\/.*|src\/contract\/(access|index|load|carried|commands|routes|document|compile|error-catalogue|mail-rates|nearest-name|scopes)\.ts|commander)$/.test(
             file,
           ),
       ),

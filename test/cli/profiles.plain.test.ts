@@ -228,7 +228,10 @@ it.each(['../x', '', 'a/b', '-x', 'a'.repeat(65)])('a profile cannot have the na
 });
 
 it.each(['-v', '-V', '--version', 'version'])('rasket %s prints the version', async (word) => {
-  expect(await desk.rasket([word])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  expect(await desk.rasket([word])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+(?:\+[0-9a-f]{8})?\n$/),
+  });
 });
 
 it('a damaged profile prevents neither a login nor the list of the others', async () => {
