@@ -141,9 +141,7 @@ const eraseSent = (erasing: Erasing, counts: Counts): Promise<void> =>
     // The files go before the addresses by which a repeated call finds the email.
     if (isWhole) await store.blobs.remove(id);
     await store.db.tx((tx) =>
-      isWhole
-        ? eraseWholeEmail(tx, erasing, { row, lists, isSender })
-        : eraseOneRecipient(tx, erasing, { row, lists }),
+      isWhole ? eraseWholeEmail(tx, erasing, { row, lists, isSender }) : eraseOneRecipient(tx, erasing, { row, lists }),
     );
     counts.emails += 1;
     if (done.canceled) counts.canceled += 1;
