@@ -224,13 +224,3 @@ it('the titles show the sort order, and the selected row is highlighted to the e
   expect(inHand).toMatch(/^\u001B\[7m›.*\u001B\[31m✗ ämter\u001B\[0m\u001B\[7m.* {2,}\u001B\[0m/);
   expect(drawn({ NO_COLOR: '1' })[1]).not.toContain('[31m');
 });
-
-it('next to a detail pane the times stay where names and texts can be shortened for them', () => {
-  const at = `${new Date().getFullYear()}-01-01T10:00:00.000Z`;
-  const rows = [rowTo('ada@example.org'), rowTo(LONG)].map((row) => ({ ...row, at }));
-  const { head, row } = layTable(terminal, { fields, rows, cursor: 0, isMarked: () => false, hasBeside: true }, 54);
-  const lines = [...head, ...row(0), ...row(1)].map((line) => unstyled(line).trimEnd());
-  expect(lines[0]).toMatch(/^ {2}AT +STATE +TO +SUBJECT$/);
-  for (const line of lines.slice(1)) expect(line).toMatch(/ \d\d-\d\d \d\d:\d\d {2}delivered {2}\S/);
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(54);
-});

@@ -38,8 +38,6 @@ const TEXT_MIN = 12;
 const TEXT_MAX = 60;
 /** This much of a name is enough to distinguish rows. */
 const NAME_MIN = 20;
-/** This much of a name or a text is enough next to the selected row, which is shown in full, to keep the times. */
-const BRIEF_MIN = 11;
 /** One row in so many may have a name longer than its column: over all columns, and when times are dropped. */
 const FEW = 8;
 const MANY = 3;
@@ -81,7 +79,7 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
     const timeless = filled.filter((wish) => !holdsTime(wish));
     const narrower = (some: readonly Wish[], longer: number): Wish[] => some.map((wish) => narrow(wish, longer));
     const ways = space.isOneLine
-      ? [all.map(whole), filled.map(whole), filled, filled.map(cutMost), timeless, timeless.map(cutMore)]
+      ? [all.map(whole), filled.map(whole), filled, timeless, timeless.map(cutMore)]
       : [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
     const tried = ways.slice(0, kept > 0 || space.isOneLine ? ways.length : 2);
     const first = tried.find((some) => sumLeast(some, space) <= space.width);
@@ -91,15 +89,6 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
 
 /** Names as short as other texts may be. */
 const cutMore = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? Math.min(wish.least, TEXT_MIN) : wish.least });
-
-/** Names and texts as short as they are of use, so that a list keeps its times. */
-const cutMost = (wish: Wish): Wish => ({
-  ...wish,
-  least:
-    wish.isName || wish.field.kind === 'text' || wish.field.kind === undefined
-      ? Math.min(wish.least, BRIEF_MIN)
-      : wish.least,
-});
 
 /** If there is space, a name is whole even when the selected row is shown next to the table. */
 const whole = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? wish.natural : wish.least });
