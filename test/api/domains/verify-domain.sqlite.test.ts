@@ -396,7 +396,7 @@ it('a domain deleted during a DNS check returns 404, and no event follows its de
   const asked = scene.dns.queries.length;
   const open = scene.dns.hold();
   const verifying = verify(team, domain);
-  await expect.poll(() => scene.dns.queries.length).toBe(asked + 5);
+  await expect.poll(() => scene.dns.queries.length).toBe(asked + 6);
   expect((await forget(team, domain)).status).toBe(200);
   open();
   expect((await verifying).status).toBe(404);
