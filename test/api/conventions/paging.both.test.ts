@@ -162,6 +162,7 @@ const listed: Listed[] = [
     family: 'webhooks',
     path: '/webhooks',
     make: (scene, team) => plantWebhook(scene, team),
+    every: 'status=enabled',
   },
   {
     family: 'webhook events',
