@@ -97,6 +97,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['init --data data', /^Team {5}my-team /],
   ['migrate --data data', /^The database is up to date\.$/m],
   ['teams list --data data', /\tmy-team\t/],
+  ['host --data data', /^The host name is \S+\.$/m],
   ['users list --data data', /^ID\tEMAIL\t/],
   ['operators list --data data', /^ID\tNAME\t/],
   ['sending --data data', /^Sending is on\.$/m],

@@ -20,6 +20,7 @@ it('a new team has the default plan and a full-access key that works at once', a
     name: 'Fresh Team',
     slug: 'fresh-team',
     risk_state: 'normal',
+    risk_reason: null,
     plan_code: 'standard',
     created_at: scene.clock.now(),
     sender_name: null,
