@@ -76,7 +76,8 @@ export class ReleaseCopy {
   }
 
   #env(): NodeJS.ProcessEnv {
-    return { PATH: process.env['PATH'], HOME: this.#home, GNUPGHOME: this.#home };
+    // npm finds its registry by the home of the user.
+    return { PATH: process.env['PATH'], HOME: process.env['HOME'], GNUPGHOME: this.#home };
   }
 
   #list(...words: string[]): string[] {
