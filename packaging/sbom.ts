@@ -29,17 +29,17 @@ export interface Described {
 export function renderSbom({ version, at }: Described): string {
   const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as { packages: Lock };
   const used = Object.keys(packages).filter((place) => place !== '' && packages[place]?.dev !== true);
-  const refOf = new Map(
+  const references = new Map(
     used.map((place) => [place, packageUrl(nameIn(place, packages), packages[place]?.version ?? '')]),
   );
   const node = describeNode();
   const own = `pkg:generic/rasket@${encodeURIComponent(version)}`;
-  const components = new Map(used.map((place) => [refOf.get(place), describePackage(place, packages)]));
+  const components = new Map(used.map((place) => [references.get(place), describePackage(place, packages)]));
   const dependencies = new Map<string, Set<string>>();
   for (const place of ['', ...used]) {
-    const ref = place === '' ? own : (refOf.get(place) ?? '');
+    const ref = place === '' ? own : (references.get(place) ?? '');
     const needed = dependencies.get(ref) ?? new Set();
-    for (const found of findNeeded(place, packages)) needed.add(refOf.get(found) ?? '');
+    for (const found of findNeeded(place, packages)) needed.add(references.get(found) ?? '');
     dependencies.set(ref, needed);
   }
   dependencies.get(own)?.add(node['bom-ref']);
@@ -86,7 +86,7 @@ function describePackage(place: string, packages: Lock) {
     ...(group === undefined ? {} : { group }),
     name: short,
     version,
-    // What is optional may be missing in an installation, and is not in the executables, except for Node.js.
+    // Optional packages may be missing in an installation, and the executables contain none but Node.js.
     scope: optional === true ? 'optional' : 'required',
     ...(integrity === undefined ? {} : { hashes: [describeHash(integrity)] }),
     ...(license === undefined ? {} : { licenses: [describeLicense(license)] }),

@@ -12,7 +12,7 @@ interface Options extends DataOptions {
   json?: boolean;
 }
 
-/** What DNS has for a record. */
+/** Tells whether DNS has a record, and whether with the value that is wanted. */
 export type RecordState = 'published' | 'missing' | 'wrong' | 'unknown';
 
 /** A record of the host name or of a domain that has to be in DNS. */

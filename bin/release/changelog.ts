@@ -32,7 +32,8 @@ export function readSections(changelog: string): Section[] {
 /** Compares the numbers of two versions, whatever commits they name; negative if the first is older. */
 export function compareVersions(one: string, other: string): number {
   const numbers = (version: string): number[] => version.split(/[-+]/)[0]?.split('.').map(Number) ?? [];
-  const [ours, theirs] = [numbers(one), numbers(other)];
+  const ours = numbers(one);
+  const theirs = numbers(other);
   for (const [place, number] of ours.entries()) {
     const difference = number - (theirs[place] ?? 0);
     if (difference !== 0) return difference;

@@ -1,7 +1,7 @@
 import { verifySshSignature } from '../../src/protocol/ssh-signature.ts';
 import { OperatorFault } from '../explain.ts';
 
-/** What the signature of a manifest is made for; install.sh names it, too. */
+/** The namespace of signatures of a manifest: they count for nothing else. install.sh names it, too. */
 export const NAMESPACE = 'rasket-release';
 
 export type FileKind = 'executable' | 'debian' | 'source' | 'sbom' | 'changelog' | 'installer';
@@ -9,7 +9,7 @@ export type FileKind = 'executable' | 'debian' | 'source' | 'sbom' | 'changelog'
 export interface ReleasedFile {
   name: string;
   kind: FileKind;
-  /** As Node.js names it, such as `x64`; null if the file is for all. */
+  /** The name that Node.js has for the processor, such as `x64`; null if the file is for all. */
   architecture: string | null;
   size: number;
   sha256: string;

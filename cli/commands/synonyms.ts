@@ -78,7 +78,7 @@ const OPTIONS: Readonly<Record<string, Readonly<Record<string, readonly string[]
   },
 };
 
-/** What several commands could be meant by, each with its purpose. */
+/** Lists the commands that a word could mean, each with its purpose. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
   export: ['contacts export', 'backup FOLDER for the whole installation'],
   import: ['contacts import FILE'],
@@ -87,7 +87,7 @@ const MEANT: Readonly<Record<string, readonly string[]>> = {
   test: ['send', 'relays test NAME', 'webhooks trigger TYPE'],
 };
 
-/** What the service manager or the installer does, and no command of this program. */
+/** Names the program that does what a word asks for, such as the service manager. */
 const DONE_ELSEWHERE: Readonly<Record<string, string>> = {
   reload:
     'The server reads its certificates by itself. For other settings, restart the service: systemctl restart rasket',

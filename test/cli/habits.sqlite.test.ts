@@ -90,7 +90,8 @@ const SAME: readonly (readonly [typed: string, meant: string])[] = [
 describe('a synonym', () => {
   it.each(SAME)('prints what the command prints: rasket %s', async (typed, meant) => {
     for (const more of ['', ' --json']) {
-      const [synonym, command] = [await run(typed + more), await run(meant + more)];
+      const synonym = await run(typed + more);
+      const command = await run(meant + more);
       expect(synonym).toEqual(command);
       expect(synonym.code).toBe(0);
     }

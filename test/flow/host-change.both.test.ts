@@ -61,7 +61,7 @@ const hosted = ({
 }: AnyBody): { type: string; name: string; value: string; status: string; diagnosis: string | null }[] =>
   records.filter(({ value }: { value: string }) => value.includes(OLD) || value.includes(NEW));
 
-async function findingsOf({ team }: Owned): Promise<{ code: string; summary: string }[]> {
+async function listFindings({ team }: Owned): Promise<{ code: string; summary: string }[]> {
   const { body } = await scene.api('GET', '/findings', { key: team.key });
   // The certificate of a scene is self-signed.
   return (body.findings as { code: string; summary: string }[]).filter(
@@ -94,7 +94,7 @@ describe('in the grace period of a change of the host name', () => {
         expect([body.status, body.capabilities]).toEqual(['verified', { sending: 'verified', receiving: 'verified' }]);
         expect(hosted(body).map(({ status }) => status)).toEqual(Array(5).fill('verified'));
         for (const { diagnosis } of hosted(body)) expect(diagnosis).toContain(`contains ${OLD}, the other host name`);
-        expect(await findingsOf(domain)).toMatchObject([
+        expect(await listFindings(domain)).toMatchObject([
           { code: 'former_host_named', summary: expect.stringContaining(`${domain.name} contain ${OLD}`) },
         ]);
       }
@@ -153,8 +153,8 @@ describe('in the grace period of a change of the host name', () => {
     expect(receiving?.diagnosis).toContain(`contains ${OLD}`);
     expect(hosted(await read(renewed)).map(({ diagnosis }) => diagnosis)).toEqual(Array(5).fill(null));
     await sweep();
-    expect(await findingsOf(renewed)).toEqual([]);
-    expect(await findingsOf(both)).toHaveLength(1);
+    expect(await listFindings(renewed)).toEqual([]);
+    expect(await listFindings(both)).toHaveLength(1);
   });
 
   it('a node with the former settings and one with the new ones verify the same records', async () => {
@@ -186,7 +186,7 @@ it('after the grace period the diagnosis asks for the new name, and the domain s
     expect([body.status, hosted(body)[0]?.status]).toEqual(['verified', 'temporary_failure']);
     expect(hosted(body).map(({ value }) => value.includes(NEW))).toEqual(Array(5).fill(true));
     for (const { diagnosis } of hosted(body)) expect(diagnosis).toMatch(/is not what was asked for/);
-    expect((await findingsOf(domain)).map(({ code }) => code)).toEqual(['domain_losing_records']);
+    expect((await listFindings(domain)).map(({ code }) => code)).toEqual(['domain_losing_records']);
     expect(await policyAt(domain.name)).toEqual([]);
   }
   scene.clock.advance(3 * DAY_MS);

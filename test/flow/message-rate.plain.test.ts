@@ -99,7 +99,7 @@ describe('the message rate', () => {
   it('lets a message whose turn is the last one leave late, and the next one wait from then on', async () => {
     const { rate, send, pass, left } = setOut(60);
     const turn = await send('team');
-    if (turn.kind !== 'now') throw new Error('the first message has to wait');
+    if (turn.kind !== 'now') throw new Error(`the first message got the turn ${turn.kind} instead of leaving now`);
     await pass(900);
     expect((await rate.takeAgain('team', turn.number, NEVER)).kind).toBe('now');
     void send('team');

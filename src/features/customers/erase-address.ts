@@ -91,7 +91,9 @@ interface Lists {
 }
 
 function readLists(row: Row, emailKey: string): Lists {
-  const [to, cc, bcc] = [row.to_list, row.cc_list, row.bcc_list].map((list) => without(list, emailKey));
+  const to = without(row.to_list, emailKey);
+  const cc = without(row.cc_list, emailKey);
+  const bcc = without(row.bcc_list, emailKey);
   return {
     // A list of recipients is never empty.
     to_list: to?.left === 0 ? JSON.stringify([ERASED]) : (to?.text ?? '[]'),
@@ -171,7 +173,7 @@ async function cancelFor(
   return isCanceled;
 }
 
-/** What an email has besides its row. */
+/** The tables with further rows of an email. */
 const BESIDES_AN_EMAIL: readonly [table: string, column: string][] = [
   ['email_messages', 'email_id'],
   ['email_attachments', 'email_id'],

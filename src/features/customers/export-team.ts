@@ -241,7 +241,7 @@ const isOfDisk = (error: unknown): boolean =>
 
 async function writeContent({ store }: Export, key: string, file: string): Promise<{ size: number; sha256: string }> {
   const opened = await openContent(store, key);
-  if (!opened) throw new Error('there is no such content');
+  if (!opened) throw new Error(`the content ${key} is missing`);
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const handle = await open(file, 'wx', 0o600);
   const hash = createHash('sha256');

@@ -153,7 +153,7 @@ async function begin({ store, deletion }: Removal): Promise<void> {
   const { team_id: teamId } = deletion;
   const now = store.clock.now();
   await store.db.tx(async (tx) => {
-    // Of no plan that has a price: days after this one cost nothing.
+    // A plan without a name has no price, so that days after this one cost nothing.
     if (await beginDeletion(tx, teamId, now))
       await insertTeamPlan(tx, { id: store.ids.uuid(), teamId, code: '', since: now });
     await leaveTeam(tx, teamId);

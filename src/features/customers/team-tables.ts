@@ -35,7 +35,7 @@ const TOKEN = 'contains only secrets and what they lead to';
 const under = (parent: string, by: string, tables: readonly string[]): TeamPath[] =>
   tables.map((table) => ({ table, by, parent }));
 
-const filesOf = (parent: string): TeamPath[] => under(parent, 'owner_id', ['contents', 'content_files']);
+const listFilePaths = (parent: string): TeamPath[] => under(parent, 'owner_id', ['contents', 'content_files']);
 
 const searchGrams = (name: string): TeamPath[] => [
   { table: `${name}_grams`, by: 'rowid', parent: `${name}_blocks`, only: 'sqlite', notExported: COPY },
@@ -80,7 +80,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ]),
   { table: 'throttles', by: 'sender_domain', parent: 'domains', from: 'name' },
   { table: 'domain_claims', by: 'team_id' },
-  // What waits in the queue.
+  // Mail that waits in the queue.
   { table: 'deliveries', by: 'team_id', isRemovedElsewhere: true },
   // Automations, broadcasts and the audience.
   { table: 'automations', by: 'team_id' },
@@ -96,7 +96,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ]),
   { table: 'contact_imports', by: 'team_id', files: 'unrecorded' },
   ...under('contact_imports', 'import_id', ['contact_import_failures']),
-  ...filesOf('contact_imports'),
+  ...listFilePaths('contact_imports'),
   { table: 'topic_confirmations', by: 'team_id' },
   { table: 'topics', by: 'team_id' },
   ...under('topics', 'topic_id', ['topic_confirmation_mails']),
@@ -120,12 +120,12 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ...searchGrams('inbox_search'),
   ...under('inbox_threads', 'thread_id', ['inbox_thread_labels']),
   ...under('inbox_drafts', 'draft_id', ['inbox_draft_files']),
-  ...filesOf('inbox_drafts'),
+  ...listFilePaths('inbox_drafts'),
   { table: 'inbound_rules', by: 'team_id' },
   { table: 'received_emails', by: 'team_id', files: 'recorded' },
   ...under('received_emails', 'received_id', ['received_bodies', 'received_attachments']),
   ...under('received_emails', 'subject_id', ['events']),
-  ...filesOf('received_emails'),
+  ...listFilePaths('received_emails'),
   { table: 'received_storage', by: 'team_id' },
   { table: 'emails', by: 'team_id', files: 'recorded' },
   ...under('emails', 'email_id', [
@@ -140,19 +140,19 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ]),
   ...under('emails', 'subject_id', ['events']),
   { table: 'queue_holds', by: 'value', parent: 'emails', where: "kind = 'email_id'" },
-  ...filesOf('emails'),
+  ...listFilePaths('emails'),
   { table: 'queue_holds', by: 'value', where: "kind = 'team_id'" },
   { table: 'email_tags', by: 'team_id' },
   { table: 'email_search_blocks', by: 'team_id', notExported: COPY },
   ...searchGrams('email_search'),
   { table: 'shared_bodies', by: 'team_id' },
   { table: 'playground_messages', by: 'team_id', files: 'unrecorded', notExported: 'mail that development captured' },
-  ...filesOf('playground_messages'),
+  ...listFilePaths('playground_messages'),
   { table: 'suppressions', by: 'team_id' },
-  // As the index of these events has it: all others are below emails.
+  // The condition matches the index of these events; all others are below emails.
   { table: 'events', by: 'team_id', where: "substr(type, 1, 6) <> 'email.'" },
   { table: 'images', by: 'team_id', files: 'unrecorded' },
-  ...filesOf('images'),
+  ...listFilePaths('images'),
   { table: 'templates', by: 'team_id' },
   ...under('templates', 'template_id', ['template_versions']),
   // Counts and logs.
@@ -181,7 +181,7 @@ export const ALSO_EXPORTED: readonly TeamPath[] = [
   { table: 'users', by: 'id', parent: 'team_members', from: 'user_id' },
 ];
 
-/** What hangs on a person. It goes with the account of a person who is in no other team. */
+/** Tables whose rows belong to a person. They go with the account of a person who is in no other team. */
 export const PERSON_PATHS: readonly TeamPath[] = [
   ...under('sessions', 'session_id', ['device_logins', 'oauth_consents']),
   ...under('oauth_grants', 'grant_id', ['oauth_tokens']),

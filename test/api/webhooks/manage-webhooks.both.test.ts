@@ -75,7 +75,8 @@ describe('GET /webhooks', () => {
 
   it('lists only the endpoints with the status that is asked for', async () => {
     const team = await scene.team();
-    const [first, second] = [await create(team), await create(team)];
+    const first = await create(team);
+    const second = await create(team);
     await call(team, 'PATCH', `/webhooks/${first.id}`, { status: 'disabled' });
     const listIds = async (query: string): Promise<string[]> => {
       const { body } = await call(team, 'GET', `/webhooks?${query}`);

@@ -64,6 +64,6 @@ export async function readPostgresClock(db: Db): Promise<{ now: number; address:
   const row = await db.get<{ now: number; address: string | null }>(
     `select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now, host(inet_server_addr()) as address`,
   );
-  if (!row) throw new Error('a query without a table returned no row');
+  if (!row) throw new Error('the database did not return its time');
   return { now: Number(row.now), address: row.address };
 }

@@ -22,7 +22,7 @@ export interface CheckResult {
   findings: readonly Finding[];
   unknown: readonly Unknown[];
   isSkipped?: boolean;
-  /** What is wrong is reported elsewhere, as a finding of a node. */
+  /** The check failed without a finding of its own, because a node reports the fault as one. */
   isFailed?: boolean;
 }
 
