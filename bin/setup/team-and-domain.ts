@@ -12,7 +12,7 @@ import {
   findDomainByName,
   listDomains,
   presentDomain,
-  listRecords,
+  recordsToCheck,
   registerDomain,
   renewRecords,
 } from '../../src/mail/domains/index.ts';
@@ -121,7 +121,7 @@ export const haveDomain = (
         const ctx = createCtx(store, teamId);
         if (!row) return { domain: await registerDomain(ctx, { name }), isNew: true };
         await renewRecords(ctx, row);
-        return { domain: presentDomain(store, row, await listRecords(store.db, row.id)), isNew: false };
+        return { domain: presentDomain(store, row, await recordsToCheck(store.db, row.id)), isNew: false };
       },
       { audit: { action: 'domain.created', details: { name }, about: async () => ({ teamId }) } },
     ),

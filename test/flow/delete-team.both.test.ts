@@ -2,7 +2,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KEPT_TABLES, listUnknownTables, TEAM_PATHS } from '../../src/features/customers/index.ts';
 import { tableShapes } from '../../src/platform/db/index.ts';
-import { keepTeam, requestDeletion } from '../../src/tenancy/teams/index.ts';
+import { keepTeam, listDeletions, requestDeletion } from '../../src/tenancy/teams/index.ts';
+import { billingScene, closed, givePlan, until } from '../api/billing/billing-scene.ts';
 import { findTraces, findTracesInFiles, plantInEveryTable, type Planted, type Planting } from '../rig/every-table.ts';
 import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -104,6 +105,8 @@ describe('the deletion of a team', () => {
     expect(deletion.due_at - scene.clock.now()).toBe(7 * DAY);
     expect((await scene.api('GET', '/team', { key: team.key })).body.name).toBe('suspended_api_key');
     await expect(remove(team)).rejects.toThrow('is to be deleted on');
+    const listed = await listDeletions(scene.app.world.db);
+    expect(listed.filter(({ team_id: id }) => id === team.id)).toEqual([deletion]);
     scene.clock.advance(7 * DAY - 1);
     await runJob();
     await keepTeam(scene.app.world, 'wavering-ltd');
@@ -118,5 +121,39 @@ describe('the deletion of a team', () => {
     expect((await scene.api('GET', '/team', { key: team.key })).status).toBe(401);
     // The name and the domain are free again.
     expect((await scene.team('Wavering Ltd')).id).not.toBe(team.id);
+  });
+
+  it('ends the grace period of an earlier request', async () => {
+    const team = await scene.team('Hasty Ltd');
+    await remove(team);
+    const { deletion } = await remove(team, true);
+    expect(deletion.due_at).toBe(scene.clock.now());
+    await runJob();
+    expect((await scene.api('GET', '/team', { key: team.key })).status).toBe(401);
+  });
+
+  it('keeps what the last invoice is made of until its month is closed', async () => {
+    await using billed = await billingScene({}, { roles: [] });
+    const team = await billed.team('Billed Ltd');
+    await givePlan(billed, team, 'pro');
+    const { db } = billed.app.world;
+    const run = () => billed.app.jobs.find(({ name }) => name === 'delete-teams')?.run(new AbortController().signal);
+    const rows = async (table: string) =>
+      (await db.all(`select team_id from ${table} where team_id = ?`, [team.id])).length;
+    until(billed, '2026-11-11T00:00:00Z');
+    await requestDeletion(billed.app.world, { team: team.id, reason: 'x', requestedBy: null, isNow: true });
+    for (let day = 0; day < 3; day++) {
+      await run();
+      billed.clock.advance(DAY);
+    }
+    expect(await rows('team_plans')).toBeGreaterThan(0);
+    expect(await rows('invoices')).toBe(0);
+    until(billed, '2026-12-02T00:00:00Z');
+    await closed(billed);
+    await run();
+    expect(await rows('team_plans')).toBe(0);
+    // Ten of thirty days of a plan that costs 20 dollars a month.
+    const [invoice] = await db.all<{ content: string }>('select content from invoices where team_id = ?', [team.id]);
+    expect(JSON.parse(invoice?.content ?? '')).toMatchObject({ total_cents: 667 });
   });
 });

@@ -3,6 +3,7 @@ import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweepDomains } from '../../src/mail/domain-dns/index.ts';
+import { listHostRecords } from '../../src/mail/domains/index.ts';
 import { closeWorld, openWorld } from '../../src/open-world.ts';
 import { beginHostChange, finishHostChange } from '../../src/tenancy/instance/index.ts';
 import type { AnyBody } from '../rig/api.ts';
@@ -100,6 +101,19 @@ describe('in the grace period of a change of the host name', () => {
       }
       scene.clock.advance(7 * DAY_MS - 60_000);
     }
+  });
+
+  it('the records of every domain are listed by their owners, with the value to publish now', async () => {
+    await changeHost();
+    const listed = await listHostRecords(scene.app.world);
+    const kinds = ['SPF', 'Receiving', 'Tracking', 'MTA-STS'];
+    for (const { team, name } of owned) {
+      const own = listed.filter(({ domain }) => domain === name);
+      expect(new Set(own.map(({ teamId }) => teamId))).toEqual(new Set([team.id]));
+      expect(new Set(own.map(({ record }) => record.record))).toEqual(new Set(kinds));
+      for (const { record } of own) expect(record.value).not.toContain(OLD);
+    }
+    expect(new Set(listed.map(({ domain }) => domain))).toEqual(new Set(owned.map(({ name }) => name)));
   });
 
   it('mail leaves with the new EHLO name and is delivered, and the old one still receives', async () => {

@@ -107,16 +107,25 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
       { forged: { EFEFEFEF: 'EEEEEEEE' } },
     );
     const bogus = signZone('bogus.test', ['bogus.test. 300 IN MX 10 ee.signed.test.'], { isExpired: true });
+    // The server tests its resolver with these two names.
+    const root = signZone('.', []);
+    const failed = signZone('dnssec-failed.org', ['dnssec-failed.org. 300 IN A 127.0.0.1'], { isExpired: true });
     bind = await startBind({
       named: findProgram('named') ?? '',
       zones: { 'plain.test': ['plain.test. 300 IN MX 10 mx.plain.test.', ...linesBelow('plain.test')] },
-      files: { 'signed.test': signed.file, 'bogus.test': bogus.file },
+      files: {
+        '.': root.file,
+        'signed.test': signed.file,
+        'bogus.test': bogus.file,
+        'dnssec-failed.org': failed.file,
+      },
     });
     unbound = await startUnbound({
       unbound: findProgram('unbound') ?? '',
-      zones: ['signed.test', 'plain.test', 'bogus.test'],
+      zones: ['signed.test', 'plain.test', 'bogus.test', 'dnssec-failed.org'],
       authorityPort: bind.port,
-      anchors: [signed.anchor, bogus.anchor],
+      anchors: [root.anchor, signed.anchor, bogus.anchor, failed.anchor],
+      unsigned: ['test'],
     });
     const port = await freePort();
     for (const { address, certificate, sink } of Object.values(HOSTS))

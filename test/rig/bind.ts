@@ -46,7 +46,8 @@ export async function startBind(options: BindOptions): Promise<Bind> {
   mkdirSync(path.join(dir, 'zones'));
   const { files = {}, zones, broken = [] } = options;
   const texts = Object.entries(zones).map(([zone, lines]): [string, string] => [zone, zoneFile(zone, lines)]);
-  for (const [zone, text] of [...texts, ...Object.entries(files)]) writeFileSync(path.join(dir, 'zones', zone), text);
+  for (const [zone, text] of [...texts, ...Object.entries(files)])
+    writeFileSync(path.join(dir, 'zones', fileName(zone)), text);
   const file = path.join(dir, 'named.conf');
   writeFileSync(
     file,
@@ -100,15 +101,19 @@ export async function startBind(options: BindOptions): Promise<Bind> {
 
 /** Formats a zone with its SOA and NS. */
 export function zoneFile(zone: string, lines: readonly string[]): string {
+  const name = zone === '.' ? '.' : `${zone}.`;
+  const below = zone === '.' ? '.' : `.${zone}.`;
   return [
     '$TTL 300',
-    `${zone}. IN SOA ns.${zone}. hostmaster.${zone}. 1 3600 600 86400 60`,
-    `${zone}. IN NS ns.${zone}.`,
-    `ns.${zone}. IN A 127.0.0.1`,
+    `${name} IN SOA ns${below} hostmaster${below} 1 3600 600 86400 60`,
+    `${name} IN NS ns${below}`,
+    `ns${below} IN A 127.0.0.1`,
     ...lines,
     '',
   ].join('\n');
 }
+
+const fileName = (zone: string): string => (zone === '.' ? 'root' : zone);
 
 function settings({
   dir,
@@ -126,7 +131,7 @@ function settings({
   const keys = [key.name, ...(reader === undefined ? [] : [reader])];
   const named = keys.map((name) => `key "${name}" { algorithm ${key.algorithm}; secret "${key.secret}"; };`);
   const section = (zone: string): string => `zone "${zone}" {
-  type primary; file "zones/${zone}"; allow-update { key "${key.name}"; }; allow-transfer { key "${key.name}"; };
+  type primary; file "zones/${fileName(zone)}"; allow-update { key "${key.name}"; }; allow-transfer { key "${key.name}"; };
 };`;
   return `options {
   directory "${dir}"; pid-file none; session-keyfile none; lock-file none;

@@ -20,6 +20,8 @@ export interface UnboundOptions {
   authorityPort: number;
   /** DS records in zone file syntax: zones below them have to be signed. */
   anchors: readonly string[];
+  /** Domains that need no signatures below a signed zone, but where an anchor asks for them. */
+  unsigned?: readonly string[];
   /** false: it believes everything. */
   validates?: boolean;
   /** An address of loopback at whose port 53 it listens too, for programs that know no other port. */
@@ -59,7 +61,7 @@ export async function startUnbound(options: UnboundOptions): Promise<Unbound> {
 
 /** The stub for the root keeps questions about other names, and those about the root itself, on loopback. */
 function settings(dir: string, port: number, options: UnboundOptions): string {
-  const { zones, authorityPort, anchors, validates = true, alsoAt } = options;
+  const { zones, authorityPort, anchors, unsigned = [], validates = true, alsoAt } = options;
   const stub = (zone: string): string => `stub-zone:\n  name: "${zone}"\n  stub-addr: 127.0.0.1@${authorityPort}\n`;
   return `server:
   directory: "${dir}"
@@ -77,6 +79,7 @@ ${alsoAt === undefined ? '' : `  interface: ${alsoAt}@53\n`}  outgoing-interface
   local-zone: "test." nodefault
   module-config: "${validates ? 'validator iterator' : 'iterator'}"
 ${anchors.map((anchor) => `  trust-anchor: "${anchor}"`).join('\n')}
+${unsigned.map((domain) => `  domain-insecure: "${domain}"`).join('\n')}
 remote-control:
   control-enable: no
 ${['.', ...zones].map(stub).join('')}`;

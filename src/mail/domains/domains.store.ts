@@ -87,14 +87,6 @@ async function insertRecords(tx: Executor, records: readonly RecordRow[]): Promi
 export const recordsToCheck = (db: Executor, domainId: string): Promise<RecordRow[]> =>
   db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
 
-/**
- * Lists the records to publish. A needless CAA record would forbid every other authority, so it is included only once a
- * check has found that it is needed.
- */
-export async function listRecords(db: Executor, domainId: string): Promise<RecordRow[]> {
-  return listedRecords(await recordsToCheck(db, domainId));
-}
-
 export interface TeamRecordRow extends RecordRow {
   team_id: string;
   team: string;
@@ -112,6 +104,10 @@ export const recordsWithHost = (db: Executor): Promise<TeamRecordRow[]> =>
     [],
   );
 
+/**
+ * Selects the records to publish. A needless CAA record would forbid every other authority, so it is included only once
+ * a check has found that it is needed.
+ */
 export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
   records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
 

@@ -55,7 +55,6 @@ export {
   findOwner,
   lockOwner,
   listedRecords,
-  listRecords,
   recordsToCheck,
 } from './domains.store.ts';
 export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, RecordStatus } from './domain-rows.ts';
