@@ -15,7 +15,7 @@ type Options = DataOptions & { json?: boolean; wide?: boolean };
 export function printBackups(directory: string | undefined, options: Options): void {
   const where = directory === undefined ? ownBackups(options) : namedBackups(path.resolve(directory));
   const none = `There are no backups in ${where}. Make one with: rasket backup FOLDER; or daily with backup.schedule`;
-  printRows(listBackups(where).map(shown), columnsFor, { ...options, none });
+  printRows(listBackups(where).map(shown), columnsFor, { ...options, none, hint: `They are in ${where}.` });
 }
 
 function ownBackups(options: Options): string {

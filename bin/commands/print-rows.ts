@@ -11,7 +11,8 @@ export function printRows<Row>(
     json: isJson,
     wide: isWide = false,
     none,
-  }: { json?: boolean | undefined; wide?: boolean | undefined; none: string },
+    hint,
+  }: { json?: boolean | undefined; wide?: boolean | undefined; none: string; hint?: string },
 ): void {
   if (isJson) return console.log(cleanJson(rows));
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
@@ -20,4 +21,5 @@ export function printRows<Row>(
   const columns = terminal.isTty && !isWide ? all.filter(({ title }) => title !== 'ID') : all;
   if (rows.length > 0 || !terminal.isTty)
     terminal.print(formatTable(terminal, rows, columns, { isWide, isOneLine: true }));
+  if (rows.length > 0 && hint !== undefined) terminal.hint(hint);
 }

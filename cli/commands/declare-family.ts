@@ -98,6 +98,12 @@ export function declareTail(parent: Command, list: List): Command {
   });
   command.option('--lines <n>', 'how many to list first, 1 to 100 (default: 10)', wholeNumber);
   const { start_date: _, end_date: __, ...filters } = list.filters;
+  if ('start_date' in list.filters) {
+    command.option(
+      '--since <time>',
+      'list all since 30m, 2h or 7d ago, or since an ISO 8601 time first, instead of the last few',
+    );
+  }
   addFlags(command, filters);
   command.option('--wide', 'show every column, each row on one line');
   return command.action(

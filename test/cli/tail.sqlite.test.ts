@@ -42,6 +42,18 @@ it('rasket emails tail starts with the last emails, follows new ones, and exits 
   expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
+it('rasket emails tail --since starts with every email since then', async () => {
+  const tail = desk.start(desk.at('path/rasket'), ['emails', 'tail', '--since', '1h', '--json', ...data]);
+  const count = () => tail.stdout.split('\n').filter(Boolean).length;
+  await vi.waitFor(() => expect(count()).toBe(5), { timeout: 60_000 });
+  await send('Six');
+  await vi.waitFor(() => expect(count()).toBe(6), { timeout: 60_000 });
+  tail.kill('SIGINT');
+  expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
+  const both = await desk.rasket(['emails', 'tail', '--since', '1h', '--lines', '2', ...data]);
+  expect(both).toMatchObject({ code: 64, stderr: expect.stringContaining('--since and --lines cannot be used together') });
+});
+
 it('the request log contains the changes and refusals of the command line, and not its reads', async () => {
   await desk.rasket(['domains', 'list', ...data]);
   await desk.rasket(['emails', 'get', '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eff', ...data]);
@@ -56,7 +68,7 @@ it('the request log contains the changes and refusals of the command line, and n
     timeout: 60_000,
   });
   const all = await seen();
-  expect(all.filter((line) => line.startsWith('POST /emails'))).toHaveLength(5);
+  expect(all.filter((line) => line.startsWith('POST /emails'))).toHaveLength(6);
   expect(all.filter((line) => line.startsWith('GET') && line.endsWith(' 200'))).toEqual([]);
   expect(server.url).toMatch(/^http/);
 });

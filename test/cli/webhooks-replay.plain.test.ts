@@ -110,7 +110,7 @@ describe('rasket webhooks replay', () => {
     expect(Math.abs(backMs - 2 * 3_600_000)).toBeLessThan(60_000);
   });
 
-  it('says that a named disabled endpoint must be enabled first, and fails because nothing was replayed', async () => {
+  it('says that a disabled endpoint must be enabled first, and fails because nothing was replayed', async () => {
     server = await office({ [hook(2)]: [6] }, done);
     const ended = await replay(['--failed', '--webhook', hook(2)]);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
@@ -118,6 +118,7 @@ describe('rasket webhooks replay', () => {
       `rasket: ${hook(2)} (https://example.com/2) is disabled, 1 failed event not replayed. Enable it first: rasket webhooks update --url ${server?.url} ${hook(2)} --status enabled (with the key of --api-key)\n`,
     );
     expect(replayed()).toEqual([]);
+    expect(await replay(['--failed'])).toMatchObject({ code: 1, stdout: '', stderr: ended.stderr });
   });
 
   it('waits as long as the rate limit requires and continues', async () => {

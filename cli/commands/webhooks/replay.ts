@@ -71,7 +71,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
   const since = chooseSince(options.since);
   const { found, left, retried } = await listUndelivered(session, kinds, { since, only: options.webhook });
   terminal.progress('');
-  if (left > 0 && options.webhook !== undefined) session.fail();
+  if (left > 0 && (found.length === 0 || options.webhook !== undefined)) session.fail();
   if (found.length + left === 0) {
     const where = options.webhook === undefined ? 'at any enabled endpoint' : `at ${options.webhook}`;
     const looked = kinds.map((kind) => `no ${kind} events${since[kind] === undefined ? '' : ` since ${since[kind]}`}`);
