@@ -20,6 +20,8 @@ test('turns that block the event loop are measured as its delay', async () => {
   delay.stop();
   expect(delay.recentMs()).toBeGreaterThan(20);
   const { p50, p99, max } = delay.lastMinute() ?? { p50: 0, p99: 0, max: 0 };
+  expect(delay.countBeyond(20)).toBeGreaterThan(5);
+  expect(delay.countBeyond(max)).toBe(0);
   expect(p50).toBeGreaterThan(20);
   expect(p99).toBeLessThanOrEqual(max);
 });

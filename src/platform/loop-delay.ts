@@ -4,13 +4,15 @@ export interface LoopDelay {
   recentMs(): number;
   /** Returns milliseconds of about the last minute; undefined if nothing is measured. */
   lastMinute(): { p50: number; p99: number; max: number } | undefined;
+  /** Returns how often the loop was later than this in about the last minute. */
+  countBeyond(ms: number): number;
 }
 
 /** The delay from which bulk work does less. */
 export const LOOP_DELAY_MS_MAX = 20;
 
 /** Stands for the delay where nothing is measured: bulk work is never held back. */
-export const UNMEASURED: LoopDelay = { recentMs: () => 0, lastMinute: () => undefined };
+export const UNMEASURED: LoopDelay = { recentMs: () => 0, lastMinute: () => undefined, countBeyond: () => 0 };
 
 const SAMPLE_MS = 10;
 const RECENT_MS = 500;
@@ -58,6 +60,7 @@ export function measureLoopDelay(): LoopDelay & { stop: () => void } {
       const all = sorted(A_MINUTE);
       return all.length === 0 ? undefined : { p50: pick(all, 0.5), p99: pick(all, 0.99), max: pick(all, 1) };
     },
+    countBeyond: (ms) => sorted(A_MINUTE).filter((delay) => delay > ms).length,
     stop: () => clearTimeout(timer),
   };
 }

@@ -182,9 +182,14 @@ export class Desk implements AsyncDisposable {
     await this.clear();
   }
 
+  /** Ends all programs that are still running. */
+  async endAll(): Promise<void> {
+    await Promise.all(this.#children.map(waitForEnd));
+  }
+
   async clear(): Promise<void> {
     // A process writes into the folder until it is gone.
-    await Promise.all(this.#children.map(waitForEnd));
+    await this.endAll();
     await Promise.all(this.#databases.map((database) => database.drop()));
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { reverseName } from '../../src/protocol/dnsbl.ts';
 import { Screen } from '../console/screen.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
     [
       '[http]\nport = 0\n[smtp]\nhost = "127.0.0.1"\n[submission]\nports = []\ntls_ports = []\n[receiving]\nports = []',
       `[dns]\nservers = ["${dns.server}"]\n[network]\nmail_allow_private = ["127.0.0.0/8", "::1/128"]`,
-      '[doctor]\nmail_servers = ["large.example"]\ndnsbl_zones = ["list.test"]\ndisk_free_mb = 1\nseconds = 60\nresolver_ms = 60000',
+      '[doctor]\nmail_servers = ["large.example"]\ndnsbl_zones = ["list.test"]\ndisk_free_mb = 1\nseconds = 60\nresolver_ms = 60000\nevent_loop_ms = 60000',
       ...regions.map((name) => `[regions.${name}]\nsource_v4 = "${ADDRESS}"\nsource_v6 = "::1"`),
     ].join('\n'),
   );
@@ -44,6 +44,8 @@ beforeAll(async () => {
   expect(made.code, made.stderr).toBe(0);
   env.KEY = (JSON.parse(made.stdout) as { api_key: string }).api_key;
 });
+// A server that a failed test left running would fail the tests after it.
+afterEach(() => desk.endAll());
 afterAll(async () => {
   await desk.clear();
   await dns.close();
