@@ -90,6 +90,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'The resolver is down or unreachable, `dns.servers` names the wrong address, or the provider answers for names that do not exist with an advertising page.',
     ends: EXAMINED,
   },
+  dnssec_resolver_failing: {
+    cause:
+      'The clock of the machine or the trust anchor of the resolver is wrong, or somebody changes the answers between the resolver and the servers of the root.',
+    ends: 'with the next test that the resolver passes, every five minutes',
+  },
   reverse_dns_wrong: {
     cause:
       'The address still has the default name of the provider, or none, or `instance.host` has no A or AAAA record for it. Only the owner of the address can set its name.',
@@ -261,7 +266,7 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   dane_off: {
     cause:
-      'The resolver of `dns.dnssec_resolver` answers without the AD flag: it has no trust anchor, or only forwards.',
+      'The resolver of `dns.dnssec_resolver` answers without the AD flag, or accepts a name whose signatures are wrong: it has no trust anchor, or only forwards.',
     ends: 'when the resolver validates',
   },
   tls_policy_unmet: {

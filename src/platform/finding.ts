@@ -170,6 +170,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}set dns.servers to a resolver of your own, such as unbound on the machine; show the settings`,
     'rasket config show',
   ),
+  dnssec_resolver_failing: installation(
+    'error',
+    'The resolver that validates DNSSEC rejects authentic answers, so that mail waits.',
+    `${HERE}correct the clock, then the trust anchor of the resolver (unbound-anchor, for unbound). If both are correct, somebody changes answers on their way to the resolver: let it ask over TLS or another network. Mail waits until then, and DANE stays on. See the clock`,
+    'timedatectl',
+  ),
   reverse_dns_wrong: installation(
     'error',
     'An address that mail is sent from has no name in reverse DNS that resolves back to it; large receivers refuse such mail.',
@@ -407,8 +413,8 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   ),
   dane_off: installation(
     'warning',
-    'DANE is off: the resolver that should validate DNSSEC does not.',
-    `${HERE}make the resolver of dns.dnssec_resolver validate (unbound with a trust anchor does), or set it to ""; show the settings`,
+    'DANE is off: the resolver that should validate DNSSEC believes forged answers.',
+    `${HERE}make the resolver of dns.dnssec_resolver validate (unbound with a trust anchor does). Without one, set it to "": mail is then sent without DANE; show the settings`,
     'rasket config show',
   ),
   tls_policy_unmet: installation(

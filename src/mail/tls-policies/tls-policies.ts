@@ -5,7 +5,7 @@ import { buildFinding, type Finding } from '../../platform/finding.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 import { createStsPolicies } from './sts-policies.ts';
 
-/** The resolver is tested this often; more often while DANE is off because it failed. */
+/** The resolver is tested this often; more often while it does not pass. */
 const TEST_MS = 86_400_000;
 const RETEST_MS = 300_000;
 /** A resolver that does not answer must not keep the server from starting. */
@@ -21,6 +21,12 @@ interface Unmet {
   detail: string;
   since: number;
   at: number;
+}
+
+/** A test of the resolver that proved nothing. */
+interface Trouble {
+  result: Extract<SelfTestResult, { kind: 'rejects_signed' | 'unanswered' }>;
+  since: number;
 }
 
 export interface RecipientPolicies extends TlsPolicies {
@@ -42,29 +48,46 @@ export function createTlsPolicies(world: World): RecipientPolicies {
   const resolver =
     server === '' ? undefined : createSecureResolver({ server, timeoutMs, tries, now: () => clock.now() });
   const unmet = new BoundedMap<string, Unmet>(UNMET_MAX);
-  let state: SelfTestResult | { kind: 'untested' } = { kind: 'untested' };
+  /** The last proof that the resolver validates, or that it does not. */
+  let proof: Extract<SelfTestResult, { kind: 'validates' | 'does_not_validate' }> | undefined;
+  let trouble: Trouble | undefined;
   let stopTesting = (): void => {};
   let isStopped = false;
 
   async function test(): Promise<void> {
     if (!resolver) return;
     const result = await resolver.selfTest();
-    const before = state;
-    // Without an answer nothing changes: whoever can suppress one could otherwise switch DANE off.
-    if (result.kind !== 'unanswered' || state.kind === 'untested') state = result;
-    if (state.kind === 'does_not_validate') log.warn({ server, detail: state.detail }, 'DANE is off');
+    const before = proof?.kind;
+    noteResult(result);
+    if (proof?.kind === 'does_not_validate') log.warn({ server, detail: proof.detail }, 'DANE is off');
+    if (result.kind === 'rejects_signed') log.error({ server, detail: result.detail }, 'the resolver rejects answers');
     if (result.kind === 'unanswered') log.warn({ server, detail: result.detail }, 'the resolver could not be tested');
-    if (state.kind === 'validates' && before.kind !== 'validates') log.info({ server }, 'DANE is on');
+    if (proof?.kind === 'validates' && before !== 'validates') log.info({ server }, 'DANE is on');
     if (!isStopped) stopTesting = clock.timer(result.kind === 'validates' ? TEST_MS : RETEST_MS, () => void test());
+  }
+
+  /**
+   * Turns DANE off only on proof that the resolver believes what is forged: whoever can suppress or change an answer could
+   * otherwise do it.
+   */
+  function noteResult(result: SelfTestResult): void {
+    if (result.kind === 'validates' || result.kind === 'does_not_validate') {
+      proof = result;
+      trouble = undefined;
+      return;
+    }
+    // A resolver that rejects something has begun to validate.
+    if (result.kind === 'rejects_signed' && proof?.kind === 'does_not_validate') proof = undefined;
+    trouble = { result, since: trouble?.result.kind === result.kind ? trouble.since : clock.now() };
   }
 
   return {
     isExempt: (domain) => exempt.has(domain),
     findSts: (domain, teamId) => (followsSts ? sts.find(domain, teamId) : Promise.resolve({ kind: 'none' })),
     findDane(teamId) {
-      if (!resolver || state.kind === 'does_not_validate') return undefined;
+      if (!resolver || proof?.kind === 'does_not_validate') return undefined;
       const lookUps = resolver.forTenant(teamId);
-      return { isTested: state.kind === 'validates', mx: lookUps.mx, findTlsa: (host) => findTlsa(lookUps, host, 25) };
+      return { isTested: proof?.kind === 'validates', mx: lookUps.mx, findTlsa: (host) => findTlsa(lookUps, host, 25) };
     },
     start: () =>
       new Promise((done) => {
@@ -86,9 +109,13 @@ export function createTlsPolicies(world: World): RecipientPolicies {
     },
     findings() {
       const found: Finding[] = [];
-      if (state.kind === 'does_not_validate') {
-        const summary = `DANE is off, because the resolver ${server} of dns.dnssec_resolver does not validate: ${state.detail}.`;
+      if (proof?.kind === 'does_not_validate') {
+        const summary = `DANE is off, because the resolver ${server} of dns.dnssec_resolver does not validate: ${proof.detail}.`;
         found.push(buildFinding('dane_off', { summary }));
+      }
+      if (trouble?.result.kind === 'rejects_signed') {
+        const summary = `The resolver ${server} of dns.dnssec_resolver rejects authentic answers: ${trouble.result.detail}. Mail to signed domains waits, because DANE stays on.`;
+        found.push(buildFinding('dnssec_resolver_failing', { summary, since: trouble.since }));
       }
       const recent = [...unmet].filter(([, { at }]) => at > clock.now() - UNMET_MS);
       const [first] = recent.toSorted(([, a], [, b]) => a.since - b.since);

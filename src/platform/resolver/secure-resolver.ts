@@ -36,7 +36,13 @@ export type SecureLookup<T> =
 
 export type SelfTestResult =
   | { kind: 'validates' }
+  /** The resolver believes what is forged. */
   | { kind: 'does_not_validate'; detail: string }
+  /**
+   * The resolver rejects records that are authentic, or that somebody changed on their way to it. It believes nothing
+   * that is forged, so nothing that it proved before is in doubt.
+   */
+  | { kind: 'rejects_signed'; detail: string }
   /** Neither is proven, because a test name could not be looked up at all, for example without a network. */
   | { kind: 'unanswered'; detail: string };
 
@@ -169,9 +175,7 @@ export function createSecureResolver(options: SecureResolverOptions): SecureReso
       const signed = await probe(testNames.signed, 'SOA');
       if (signed.kind === 'failed') {
         if (signed.reason !== 'servfail') return unanswered(testNames.signed, signed.reason);
-        return doesNotValidate(
-          `it rejects the signed name ${testNames.signed}; its trust anchor or its clock may be wrong`,
-        );
+        return { kind: 'rejects_signed', detail: `it rejects the signed name ${testNames.signed}` };
       }
       if (!signed.isSecure) return doesNotValidate(`it does not mark the signed name ${testNames.signed} as authentic`);
       const bogus = await probe(testNames.bogus, 'A');
