@@ -280,8 +280,8 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   tls_policy_stale: {
     cause:
-      'The host of the policy (`mta-sts.` and the domain) is down, has no valid certificate, or no longer serves the policy, although the domain still announces it. The stored policy holds until it expires.',
-    ends: 'when the policy is fetched again, the domain no longer announces one, or the stored policy has expired',
+      'The host of the policy (`mta-sts.` and the domain) is down, has no valid certificate, or no longer serves the policy. It is asked also while DNS announces no policy, because somebody may suppress the record. The stored policy holds until it expires.',
+    ends: 'when the policy is fetched again, also one that ends it (mode none), or the stored policy has expired',
   },
   former_host_named: {
     cause:
