@@ -92,7 +92,7 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   dnssec_resolver_failing: {
     cause:
-      'The clock of the machine or the trust anchor of the resolver is wrong, or somebody changes the answers between the resolver and the servers of the root.',
+      'The resolver of `dns.dnssec_resolver` has not answered for ten minutes: it does not run, refuses this machine or has no network. Or it rejects the records of the root: the clock of the machine or its trust anchor is wrong, or somebody changes the answers between the resolver and the servers of the root.',
     ends: 'with the next test that the resolver passes, every five minutes',
   },
   reverse_dns_wrong: {
@@ -268,6 +268,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     cause:
       'The resolver of `dns.dnssec_resolver` answers without the AD flag, or accepts a name whose signatures are wrong: it has no trust anchor, or only forwards.',
     ends: 'when the resolver validates',
+  },
+  dnssec_resolver_untested: {
+    cause:
+      'For an hour, the resolver of `dns.dnssec_resolver` could not look up dnssec-failed.org, a name with wrong signatures: its name servers do not answer, or a firewall blocks it. DANE is on, and other mail is not affected.',
+    ends: 'with the next test that the resolver passes, every five minutes',
   },
   tls_policy_unmet: {
     cause:

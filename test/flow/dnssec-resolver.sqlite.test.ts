@@ -66,19 +66,23 @@ async function readFindings(): Promise<Read[]> {
 
 const readCodes = async (): Promise<string[]> => (await readFindings()).map(({ code }) => code);
 
-/** Waits until the resolver has been tested again. */
-async function testAgain(manner: ResolverManner, afterMs: number): Promise<void> {
+/** Lets the server test the resolver until it reports these findings. */
+async function becomes(manner: ResolverManner, codes: readonly string[], afterMs = 0): Promise<void> {
   resolver.behave(manner);
-  const before = resolver.tested.length;
   scene.clock.advance(afterMs);
-  await expect.poll(() => resolver.tested.length).toBeGreaterThan(before);
+  await expect
+    .poll(() => {
+      scene.clock.advance(5 * MINUTE_MS);
+      return readCodes();
+    })
+    .toEqual(codes);
 }
 
 describe('DANE', () => {
   it('stays on when the resolver rejects the signed name, because somebody may have changed the answer', async () => {
     await given('passing');
-    await testAgain('rejecting', DAY_MS);
-    await expect.poll(readFindings).toEqual([
+    await becomes('rejecting', ['dnssec_resolver_failing'], DAY_MS);
+    expect(await readFindings()).toEqual([
       expect.objectContaining({
         code: 'dnssec_resolver_failing',
         severity: 'error',
@@ -87,8 +91,7 @@ describe('DANE', () => {
     ]);
     expect(await send()).toMatchObject({ state: 'delivery_delayed', reply: expect.stringContaining('no TLSA record') });
     expect(scene.sink.counts).toMatchObject({ mail: 0 });
-    await testAgain('passing', 5 * MINUTE_MS);
-    await expect.poll(readFindings).toEqual([]);
+    await becomes('passing', []);
   });
 
   it('is on while the resolver has rejected the signed name since the start', async () => {
@@ -101,11 +104,9 @@ describe('DANE', () => {
     'is off while the resolver is %s, and on again once it rejects something',
     async (manner) => {
       await given('passing');
-      await testAgain(manner, DAY_MS);
-      await expect.poll(readCodes).toEqual(['dane_off']);
+      await becomes(manner, ['dane_off'], DAY_MS);
       expect((await send()).state).toBe('delivered');
-      await testAgain('rejecting', 5 * MINUTE_MS);
-      await expect.poll(readCodes).toEqual(['dnssec_resolver_failing']);
+      await becomes('rejecting', ['dnssec_resolver_failing']);
       expect((await send()).state).toBe('delivery_delayed');
     },
   );
@@ -113,7 +114,56 @@ describe('DANE', () => {
 
 it('a resolver that has passed its test once still proves mail servers for REQUIRETLS when it rejects the signed name', async () => {
   await given('passing', { hasRecords: false });
-  await testAgain('rejecting', DAY_MS);
-  await expect.poll(readCodes).toEqual(['dnssec_resolver_failing']);
+  await becomes('rejecting', ['dnssec_resolver_failing'], DAY_MS);
   expect(await submitRequiringTls()).toBe('delivered');
+});
+
+describe('a resolver that answers nothing', () => {
+  it('is an error after ten minutes, and the reply of a delivery names it', async () => {
+    await given('passing', { hasRecords: false });
+    resolver.behave('silent');
+    expect(await send()).toMatchObject({
+      state: 'delivery_delayed',
+      reply: expect.stringContaining(
+        `MX look-up of example.org: timeout (from ${resolver.server}, the resolver of dns.dnssec_resolver)`,
+      ),
+    });
+    await becomes('silent', ['dnssec_resolver_failing']);
+    expect(await readFindings()).toMatchObject([
+      {
+        severity: 'error',
+        summary: expect.stringContaining(
+          `The resolver ${resolver.server} of dns.dnssec_resolver has not answered since`,
+        ),
+      },
+    ]);
+    await becomes('passing', []);
+  });
+
+  it('is found at the start of the server as well', async () => {
+    await given('silent');
+    scene.clock.advance(9 * MINUTE_MS);
+    expect(await readCodes()).toEqual([]);
+    scene.clock.advance(MINUTE_MS);
+    expect(await readCodes()).toEqual(['dnssec_resolver_failing']);
+  });
+});
+
+describe('a resolver that cannot look up the name with wrong signatures', () => {
+  it('is a warning after an hour, because REQUIRETLS mail waits', async () => {
+    await given('lacking', { hasRecords: false });
+    expect(await submitRequiringTls()).toBe('delivery_delayed');
+    expect((await send()).state).toBe('delivered');
+    scene.clock.advance(59 * MINUTE_MS);
+    expect(await readCodes()).toEqual([]);
+    await becomes('lacking', ['dnssec_resolver_untested']);
+    expect(await readFindings()).toMatchObject([
+      {
+        code: 'dnssec_resolver_untested',
+        severity: 'warning',
+        summary: expect.stringContaining('REQUIRETLS mail that only DNSSEC could prove waits'),
+      },
+    ]);
+    await becomes('passing', []);
+  });
 });

@@ -266,7 +266,7 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     ['a bogus name that is gone', { signed: 'signed.test', bogus: 'gone.signed.test' }, 'looked up (nxdomain)'],
   ])('the test of a resolver that cannot look up %s proves nothing', async (_what, names, detail) => {
     const secure = useResolver(validating.server, names);
-    expect(await secure.selfTest()).toEqual({ kind: 'unanswered', detail: expect.stringContaining(detail) });
+    expect(await secure.selfTest()).toMatchObject({ kind: 'unanswered', detail: expect.stringContaining(detail) });
     secure.close();
   });
 });
