@@ -438,7 +438,7 @@ create table domain_reports (
 create index domain_reports_day on domain_reports (domain_id, day);
 create index domain_reports_old on domain_reports (day);
 -- Whether a submitter is known.
-create index domain_reports_submitter on domain_reports (domain_id, organizational_domain, authenticated, created_at);
+create index domain_reports_submitter on domain_reports (domain_id, submitter, authenticated, created_at);
 create unique index domain_reports_fingerprint_once on domain_reports (domain_id, fingerprint);
 -- GET /domains/{domain_id}/reports, with and without a type.
 create index domain_reports_domain_id_id_index on domain_reports (domain_id, id);

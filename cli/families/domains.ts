@@ -110,7 +110,12 @@ export const domains = withRemaining({
     declareAction('updateDomain', {
       current: readIn('getDomain', (domain) => ({ ...domain, capabilities: toSwitches(domain.capabilities) })),
       hint: ({ id: domain, mta_sts_ends_at: endsAt }, { capabilities, mta_sts: mode }) => {
-        if (endsAt !== undefined) return keepRecords(endsAt);
+        if (endsAt !== undefined) {
+          return {
+            words: `Senders may apply the MTA-STS policy until ${endsAt}. Publish the new value of its TXT record, and keep its two records until then; see them with`,
+            command: ['getDomain', domain],
+          };
+        }
         if ((capabilities as { receiving?: string } | undefined)?.receiving === 'enabled') {
           return {
             words: 'The domain receives mail once its MX record is published; see it with',
@@ -138,13 +143,15 @@ export const domains = withRemaining({
     }),
     declareAction('deleteDomain', {
       done: 'Removed',
-      hint: ({ mta_sts_ends_at: endsAt }) => (endsAt === undefined ? undefined : keepRecords(endsAt)),
+      hint: ({ mta_sts_ends_at: endsAt, records = [] }) =>
+        endsAt === undefined ? undefined : keepRecords(endsAt, records),
     }),
   ],
 });
 
-const keepRecords = (endsAt: string): Advice => ({
-  words: `Senders may apply the MTA-STS policy until ${endsAt}. Keep its two records published until then.`,
+/** The domain is gone, so that no command shows its records any more. */
+const keepRecords = (endsAt: string, records: readonly DomainRecord[]): Advice => ({
+  words: `Senders may apply the MTA-STS policy until ${endsAt}. Publish the new value of its TXT record, and keep both records until then: ${records.map(({ type, name, value }) => `${name} ${type} ${value}`).join(', and ')}`,
 });
 
 function stsInWords({ mta_sts: mode, mta_sts_ends_at: endsAt }: AnswerOf<'getDomain'>): string {

@@ -90,6 +90,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'The resolver is down or unreachable, `dns.servers` names the wrong address, or the provider answers for names that do not exist with an advertising page.',
     ends: EXAMINED,
   },
+  dnssec_resolver_failing: {
+    cause:
+      'The resolver of `dns.dnssec_resolver` has not answered for ten minutes: it does not run, refuses this machine or has no network. Or it rejects the records of the root: the clock of the machine or its trust anchor is wrong, or somebody changes the answers between the resolver and the servers of the root.',
+    ends: 'with the next test that the resolver passes, every five minutes',
+  },
   reverse_dns_wrong: {
     cause:
       'The address still has the default name of the provider, or none, or `instance.host` has no A or AAAA record for it. Only the owner of the address can set its name.',
@@ -261,8 +266,13 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   dane_off: {
     cause:
-      'The resolver of `dns.dnssec_resolver` answers without the AD flag: it has no trust anchor, or only forwards.',
+      'The resolver of `dns.dnssec_resolver` answers without the AD flag, or accepts a name whose signatures are wrong: it has no trust anchor, or only forwards.',
     ends: 'when the resolver validates',
+  },
+  dnssec_resolver_untested: {
+    cause:
+      'For an hour, the resolver of `dns.dnssec_resolver` could not look up dnssec-failed.org, a name with wrong signatures: its name servers do not answer, or a firewall blocks it. DANE is on, and other mail is not affected.',
+    ends: 'with the next test that the resolver passes, every five minutes',
   },
   tls_policy_unmet: {
     cause:
@@ -275,8 +285,8 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   tls_policy_stale: {
     cause:
-      'The host of the policy (`mta-sts.` and the domain) is down, has no valid certificate, or no longer serves the policy, although the domain still announces it. The stored policy holds until it expires.',
-    ends: 'when the policy is fetched again, the domain no longer announces one, or the stored policy has expired',
+      'The host of the policy (`mta-sts.` and the domain) is down, has no valid certificate, or no longer serves the policy. It is asked also while DNS announces no policy, because somebody may suppress the record. The stored policy holds until it expires.',
+    ends: 'when the policy is fetched again, also one that ends it (mode none), or the stored policy has expired',
   },
   former_host_named: {
     cause:

@@ -170,6 +170,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}set dns.servers to a resolver of your own, such as unbound on the machine; show the settings`,
     'rasket config show',
   ),
+  dnssec_resolver_failing: installation(
+    'error',
+    'The resolver that validates DNSSEC does not answer, or rejects authentic answers, so that mail waits.',
+    `${HERE}start the resolver if it does not run. If it rejects answers, correct the clock, then its trust anchor (unbound-anchor, for unbound). If both are correct, somebody changes answers on their way to the resolver: let it ask over TLS or another network. Test it again`,
+    'rasket doctor',
+  ),
   reverse_dns_wrong: installation(
     'error',
     'An address that mail is sent from has no name in reverse DNS that resolves back to it; large receivers refuse such mail.',
@@ -407,9 +413,15 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   ),
   dane_off: installation(
     'warning',
-    'DANE is off: the resolver that should validate DNSSEC does not.',
-    `${HERE}make the resolver of dns.dnssec_resolver validate (unbound with a trust anchor does), or set it to ""; show the settings`,
+    'DANE is off: the resolver that should validate DNSSEC believes forged answers.',
+    `${HERE}make the resolver of dns.dnssec_resolver validate (unbound with a trust anchor does). Without one, set it to "": mail is then sent without DANE; show the settings`,
     'rasket config show',
+  ),
+  dnssec_resolver_untested: installation(
+    'warning',
+    'The resolver that validates DNSSEC could not be tested, so that some REQUIRETLS mail waits.',
+    `${HERE}see whether the resolver can look up dnssec-failed.org, which it must reject; test it again`,
+    'rasket doctor',
   ),
   tls_policy_unmet: installation(
     'warning',

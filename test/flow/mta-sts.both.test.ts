@@ -297,16 +297,64 @@ describe('a stored policy that cannot be fetched again', () => {
     expect(await refreshAfter(12.5)).toEqual([]);
   });
 
-  it('is not reported once its domain announces no policy, nor while DNS does not say whether it does', async () => {
+  it.each(['SERVFAIL', 'NXDOMAIN'] as const)(
+    'is reported while the record of the domain gets %s, until a policy of the mode none is fetched',
+    async (answer) => {
+      await given(enforce());
+      await send();
+      host.publish(scene.dns, { id: 'first', status: 500 });
+      scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', answer);
+      expect(await refreshAfter(49)).toMatchObject([{ summary: expect.stringContaining('the status is 500') }]);
+      host.publish(scene.dns, { id: 'first', lines: policyLines('none', []) });
+      scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', answer);
+      expect(await refreshAfter(1)).toEqual([]);
+    },
+  );
+});
+
+describe.each(['SERVFAIL', 'NXDOMAIN'] as const)('a policy whose record gets %s', (answer) => {
+  it('is fetched again each day, so that it holds for longer than its max_age', async () => {
+    await given({ id: 'first', lines: policyLines('enforce', [MX], 604_800) });
+    expect((await look(await send())).state).toBe('delivered');
+    scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', answer);
+    scene.dns.set(DOMAIN, 'MX', ['10 mx.forged.test']);
+    scene.dns.set('mx.forged.test', 'A', ['127.0.0.1']);
+    for (let day = 0; day < 8; day++) {
+      scene.clock.advance(24 * HOUR_MS);
+      await refresh();
+    }
+    expect(host.visits).toHaveLength(9);
+    const { state, reply } = await look(await send());
+    expect([state, reply]).toEqual(['delivery_delayed', expect.stringContaining('mx.forged.test: not tried')]);
+    // The record is back, with the id of the policy that was fetched first.
+    host.publish(scene.dns, { id: 'first', lines: policyLines('enforce', [MX], 604_800) });
+    scene.clock.advance(HOUR_MS);
+    await send();
+    expect(host.visits).toHaveLength(9);
+  });
+
+  it('ends with a policy of the mode none', async () => {
     await given(enforce());
     await send();
-    host.publish(scene.dns, { id: 'first', status: 500 });
-    expect(await refreshAfter(49)).toHaveLength(1);
-    scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', 'SERVFAIL');
-    expect(await refreshAfter(1)).toHaveLength(1);
-    scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', 'NXDOMAIN');
-    expect(await refreshAfter(1)).toEqual([]);
+    host.publish(scene.dns, { id: 'first', lines: policyLines('none', []) });
+    scene.dns.set(`_mta-sts.${DOMAIN}`, 'TXT', answer);
+    scene.dns.set(DOMAIN, 'MX', ['10 mx.moved.test']);
+    scene.dns.set('mx.moved.test', 'A', ['127.0.0.1']);
+    scene.clock.advance(24 * HOUR_MS);
+    await refresh();
+    expect((await look(await send())).state).toBe('delivered');
   });
+});
+
+it('a policy whose domain got no mail for 180 days is no longer fetched', async () => {
+  await given({ id: 'first', lines: policyLines('enforce', [MX], 31_536_000) });
+  await send();
+  scene.clock.advance(100 * 24 * HOUR_MS);
+  await refresh();
+  expect(host.visits).toHaveLength(2);
+  scene.clock.advance(100 * 24 * HOUR_MS);
+  await refresh();
+  expect(host.visits).toHaveLength(2);
 });
 
 it('stored policies are fetched again each day before they expire', async () => {

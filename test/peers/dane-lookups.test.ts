@@ -249,13 +249,13 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     secure.close();
   });
 
-  test('a resolver with a wrong trust anchor fails the test', async () => {
+  test('a resolver with a wrong trust anchor rejects the signed name, which does not mean that it believes forgeries', async () => {
     const other = signZone('signed.test', []);
     await using wrong = await runUnbound({ anchors: [other.anchor, anchors.bogus] });
     const secure = useResolver(wrong.server);
     expect(await secure.selfTest()).toEqual({
-      kind: 'does_not_validate',
-      detail: 'it rejects the signed name signed.test; its trust anchor or its clock may be wrong',
+      kind: 'rejects_signed',
+      detail: 'it rejects the signed name signed.test',
     });
     secure.close();
   });
@@ -266,7 +266,7 @@ describePeers('with unbound and signed zones in BIND,', ['named', 'dnssec-signzo
     ['a bogus name that is gone', { signed: 'signed.test', bogus: 'gone.signed.test' }, 'looked up (nxdomain)'],
   ])('the test of a resolver that cannot look up %s proves nothing', async (_what, names, detail) => {
     const secure = useResolver(validating.server, names);
-    expect(await secure.selfTest()).toEqual({ kind: 'unanswered', detail: expect.stringContaining(detail) });
+    expect(await secure.selfTest()).toMatchObject({ kind: 'unanswered', detail: expect.stringContaining(detail) });
     secure.close();
   });
 });

@@ -22,6 +22,8 @@ export interface UnboundOptions {
   anchors: readonly string[];
   /** Domains that need no signatures below a signed zone, but where an anchor asks for them. */
   unsigned?: readonly string[];
+  /** Limits how long answers are cached. */
+  cacheSeconds?: number;
   /** false: it believes everything. */
   validates?: boolean;
   /** An address of loopback at whose port 53 it listens too, for programs that know no other port. */
@@ -61,7 +63,7 @@ export async function startUnbound(options: UnboundOptions): Promise<Unbound> {
 
 /** The stub for the root keeps questions about other names, and those about the root itself, on loopback. */
 function settings(dir: string, port: number, options: UnboundOptions): string {
-  const { zones, authorityPort, anchors, unsigned = [], validates = true, alsoAt } = options;
+  const { zones, authorityPort, anchors, unsigned = [], validates = true, alsoAt, cacheSeconds } = options;
   const stub = (zone: string): string => `stub-zone:\n  name: "${zone}"\n  stub-addr: 127.0.0.1@${authorityPort}\n`;
   return `server:
   directory: "${dir}"
@@ -77,6 +79,7 @@ ${alsoAt === undefined ? '' : `  interface: ${alsoAt}@53\n`}  outgoing-interface
   do-ip6: no
   do-not-query-localhost: no
   local-zone: "test." nodefault
+${cacheSeconds === undefined ? '' : `  cache-max-ttl: ${cacheSeconds}\n  cache-max-negative-ttl: ${cacheSeconds}\n`}\
   module-config: "${validates ? 'validator iterator' : 'iterator'}"
 ${anchors.map((anchor) => `  trust-anchor: "${anchor}"`).join('\n')}
 ${unsigned.map((domain) => `  domain-insecure: "${domain}"`).join('\n')}

@@ -1,13 +1,5 @@
-import { createSocket } from 'node:dgram';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  CLASSES,
-  decodeMessage,
-  encodeMessage,
-  RCODES,
-  RECORD_TYPES,
-  type RecordData,
-} from '../../src/protocol/dns/index.ts';
+import { startMarkingResolver } from '../rig/marking-resolver.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import type { SinkOptions } from '../rig/sink-options.ts';
 import { policyLines, startStsHost, type StsHost } from '../rig/sts-host.ts';
@@ -73,39 +65,6 @@ async function send(scene: Scene, { mail = 'REQUIRETLS', rcpt = '', head = '', d
   return { id, team, ...(await scene.account(team, id)), events: await scene.events(id) };
 }
 
-/** The serial and the times of an SOA record. */
-const TIMES = { serial: 1, refresh: 60, retry: 60, expire: 60, minimum: 60 };
-
-/** Starts a resolver that marks all answers as authentic, and refuses the names of its test until it may pass. */
-async function startMarkingResolver() {
-  let passes = false;
-  const respond = (name: string, type: number, isUnchecked: boolean): { rcode?: number; data?: RecordData } => {
-    if (type === RECORD_TYPES.MX) return { data: { type: 'MX', priority: 10, exchange: 'mx.sink.test' } };
-    if (type === RECORD_TYPES.A && name === 'mx.sink.test') return { data: { type: 'A', address: '127.0.0.1' } };
-    const isBogus = name === 'dnssec-failed.org';
-    if (!isBogus && type !== RECORD_TYPES.SOA) return {};
-    if (!passes) return { rcode: RCODES.REFUSED };
-    if (!isBogus) return { data: { type: 'SOA', primary: 'ns.test', mailbox: 'admin.test', ...TIMES } };
-    return isUnchecked ? { data: { type: 'A', address: '192.0.2.1' } } : { rcode: RCODES.SERVFAIL };
-  };
-  const socket = createSocket('udp4');
-  socket.on('message', (bytes, from) => {
-    const asked = decodeMessage(bytes);
-    const [question] = asked.questions;
-    if (!question) return;
-    const { rcode = RCODES.NOERROR, data } = respond(question.name, question.type, asked.checkingDisabled);
-    const answers = data ? [{ name: question.name, class: CLASSES.IN, ttl: 60, data }] : [];
-    const reply = { ...asked, isAnswer: true, recursionAvailable: true, authenticData: true, rcode, additionals: [] };
-    socket.send(encodeMessage({ ...reply, answers }), from.port, from.address);
-  });
-  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-  return {
-    server: `127.0.0.1:${socket.address().port}`,
-    passTest: (): void => void (passes = true),
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => socket.close(() => resolve())),
-  };
-}
-
 it('REQUIRETLS mail goes to a server with the extension, over a verified connection, with the parameter', async () => {
   await using scene = await startWith({ extensions: ['REQUIRETLS'] });
   expect((await send(scene)).state).toBe('delivered');
@@ -149,7 +108,7 @@ it('REQUIRETLS mail to a domain that the operator excepts fails with 5.7.30, and
 });
 
 it('REQUIRETLS mail waits while the resolver that calls the mail servers proven has not passed its test', async () => {
-  await using resolver = await startMarkingResolver();
+  await using resolver = await startMarkingResolver({ manner: 'refusing' });
   await using scene = await startWith({ extensions: ['REQUIRETLS'] }, forMx, {
     isProven: false,
     dane: resolver.server,
@@ -158,7 +117,7 @@ it('REQUIRETLS mail waits while the resolver that calls the mail servers proven 
   expect(state).toBe('delivery_delayed');
   expect(JSON.stringify(events)).toContain('until the resolver of dns.dnssec_resolver has been tested');
   expect(scene.sink.counts).toMatchObject({ connections: 0 });
-  resolver.passTest();
+  resolver.behave('passing');
   await expect
     .poll(async () => {
       scene.clock.advance(600_000);

@@ -483,7 +483,7 @@ function createLocator(
     const dane = policies?.findDane(job.teamId);
     const findMx = (name: string) => dane?.mx(name) ?? resolver.mx(name);
     const [found, sts] = await Promise.all([
-      findExchangers(job.domain, { findMx, ...names, takesMailFor }),
+      findExchangers(job.domain, { findMx, resolverName: dane?.server, ...names, takesMailFor }),
       policies?.findSts(job.domain, job.teamId).catch(() => undefined) ?? { kind: 'none' as const },
     ]);
     if (found.kind !== 'exchangers') return found;

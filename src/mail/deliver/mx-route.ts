@@ -20,6 +20,8 @@ export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
 export interface ExchangerOptions {
   /** Looks up the mail servers; a resolver that validates says whether DNSSEC proves them. */
   findMx: (domain: string) => Promise<Lookup<MxRecord[]> | SecureLookup<MxRecord[]>>;
+  /** The resolver of dns.dnssec_resolver, if it is the one that is asked. */
+  resolverName?: string | undefined;
   /** Our own names: mail sent to one of them would loop, unless we take the domain's mail. */
   ownHostNames: string[];
   /** Other names under which we are a mail exchanger; they may stand for addresses in our own network. */
@@ -66,7 +68,7 @@ export interface Exchangers {
 export async function findExchangers(domain: string, options: ExchangerOptions): Promise<Exchangers | JobOutcome> {
   if (isLiteral(domain)) return toExchangers([{ host: domain, preference: 0 }]);
   const answer = await options.findMx(domain);
-  if (answer.kind === 'failed') return lookUpFailure(`MX look-up of ${domain}`, answer.reason);
+  if (answer.kind === 'failed') return lookUpFailure(`MX look-up of ${domain}`, answer.reason, options.resolverName);
   const secured = 'isSecure' in answer ? answer : { isSecure: false };
   if (answer.kind === 'none' && answer.why === 'nxdomain') {
     return ownBounce('no_such_domain', 550, '5.1.2', `The domain ${domain} does not exist`);
@@ -253,7 +255,8 @@ type LookUpFault = Extract<Lookup<unknown>, { kind: 'failed' }>['reason'];
 /** Faults of our own resolver. The other codes report faults of the domain's name servers. */
 const OF_OUR_RESOLVER: ReadonlySet<LookUpFault> = new Set(['unreachable', 'timeout', 'refused']);
 
-function lookUpFailure(what: string, fault: LookUpFault): JobOutcome {
+function lookUpFailure(what: string, fault: LookUpFault, resolverName?: string): JobOutcome {
+  const asked = resolverName === undefined ? '' : ` (from ${resolverName}, the resolver of dns.dnssec_resolver)`;
   const reason = OF_OUR_RESOLVER.has(fault) ? 'resolver_failure' : 'dns_failure';
-  return { kind: 'deferred', reason, detail: `${what}: ${fault}` };
+  return { kind: 'deferred', reason, detail: `${what}: ${fault}${asked}` };
 }

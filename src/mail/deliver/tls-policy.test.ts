@@ -32,6 +32,7 @@ function apply({
   isTested = true,
 }: Given) {
   const lookUps: DaneLookUps = {
+    server: '127.0.0.1:53',
     isTested,
     mx: () => Promise.resolve({ kind: 'failed', reason: 'timeout' }),
     findTlsa: () => Promise.resolve(dane ?? { kind: 'none' }),

@@ -17,6 +17,8 @@ export type StsResult = 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-w
 
 /** Look-ups whose answers DNSSEC has validated (RFC 7672). */
 export interface DaneLookUps {
+  /** The resolver that is asked, as `dns.dnssec_resolver` names it. */
+  server: string;
   /** The resolver has passed its test, so that what it calls secure is proven. Until then, it only adds demands. */
   isTested: boolean;
   mx(domain: string): Promise<SecureLookup<MxRecord[]>>;

@@ -92,17 +92,17 @@ export const isReportStored = async (
     fingerprint,
   ])) !== undefined;
 
-/** Reports whether a proven report of the submitter about a domain arrived before. */
+/** Reports whether a proven report about a domain arrived before from the submitter, which is the exact domain in From. */
 export const isKnownSubmitter = async (
   db: Executor,
   domainId: string,
-  organizationalDomain: string,
+  submitter: string,
   before: number,
 ): Promise<boolean> =>
   (await db.get(
     `select 1 as found from domain_reports
-      where domain_id = ? and organizational_domain = ? and authenticated = 1 and created_at <= ? limit 1`,
-    [domainId, organizationalDomain, before],
+      where domain_id = ? and submitter = ? and authenticated = 1 and created_at <= ? limit 1`,
+    [domainId, submitter, before],
   )) !== undefined;
 
 /** A statement on SQLite blocks the process: these rows take some milliseconds. */
@@ -183,27 +183,44 @@ export interface StoredOfDay {
   reports: number;
   unauthenticated: number;
   parts: number;
+  /** By the submitter of the report, which is the domain in From. */
   ofSubmitter: { reports: number; parts: number };
+  /** By all submitters below the same registered name. */
+  ofOrganization: { reports: number; parts: number };
 }
 
-/** Counts what is stored of the day of a domain that a report is about, by all submitters and by that of the report. */
+/**
+ * Counts what is stored of the day of a domain that a report is about: by all submitters, by that of the report, and by
+ * those below its registered name.
+ */
 export async function countReportsOfDay(
   db: Executor,
-  { domain_id: domainId, day, organizational_domain: submitter }: ReportRow,
+  { domain_id: domainId, day, submitter, organizational_domain: organization }: ReportRow,
 ): Promise<StoredOfDay> {
-  const isOfSubmitter = 'authenticated = 1 and organizational_domain = ?';
-  type Count = 'reports' | 'unauthenticated' | 'parts' | 'submitter_reports' | 'submitter_parts';
+  const isOfSubmitter = 'authenticated = 1 and submitter = ?';
+  const isOfOrganization = 'authenticated = 1 and organizational_domain = ?';
+  type Count =
+    | 'reports'
+    | 'unauthenticated'
+    | 'parts'
+    | 'submitter_reports'
+    | 'submitter_parts'
+    | 'organization_reports'
+    | 'organization_parts';
   const row = await db.get<Record<Count, number | string | null>>(
     `select sum(authenticated) as reports, sum(1 - authenticated) as unauthenticated, sum(parts) as parts,
-        ${sumWhere(isOfSubmitter, '1')} as submitter_reports, ${sumWhere(isOfSubmitter, 'parts')} as submitter_parts
+        ${sumWhere(isOfSubmitter, '1')} as submitter_reports, ${sumWhere(isOfSubmitter, 'parts')} as submitter_parts,
+        ${sumWhere(isOfOrganization, '1')} as organization_reports,
+        ${sumWhere(isOfOrganization, 'parts')} as organization_parts
       from domain_reports where domain_id = ? and day = ?`,
-    [submitter, submitter, domainId, day],
+    [submitter, submitter, organization, organization, domainId, day],
   );
   return {
     reports: Number(row?.reports ?? 0),
     unauthenticated: Number(row?.unauthenticated ?? 0),
     parts: Number(row?.parts ?? 0),
     ofSubmitter: { reports: Number(row?.submitter_reports ?? 0), parts: Number(row?.submitter_parts ?? 0) },
+    ofOrganization: { reports: Number(row?.organization_reports ?? 0), parts: Number(row?.organization_parts ?? 0) },
   };
 }
 

@@ -46,9 +46,14 @@ const ATTACHMENTS_MAX = 5;
  * is for submitters that are known: their first report about the domain is a day old.
  */
 const KNOWN_AFTER_MS = DAY_MS;
-/** Reports of one submitter about a day: a service that reports for its customers sends one for each. */
-const REPORTS_OF_SUBMITTER_MAX = 100;
-const PARTS_OF_SUBMITTER_MAX = 2000;
+/**
+ * Reports about a day by all submitters below one registered name: a service that reports for its customers sends one for
+ * each. A submitter that is not known has half of it, because whoever has an address at a provider could otherwise use up
+ * what the reports of the provider need.
+ */
+const REPORTS_OF_ORGANIZATION_MAX = 100;
+/** Two reports with as many parts as one keeps: 1,000, and one for those that are counted together. */
+const PARTS_OF_ORGANIZATION_MAX = 2 * 1001;
 /** A domain with much mail gets some hundreds in a day. */
 const REPORTS_OF_DAY_MAX = 2000;
 /** Beyond this, sources and hosts are counted together. */
@@ -87,8 +92,7 @@ export function createReceiveDomainReport(store: Store): ReceiveDomainReport {
     const submitter = identifySubmitter(reading.from, authentication);
     const knownSince = store.clock.now() - KNOWN_AFTER_MS;
     const isKnown =
-      submitter.isAuthenticated &&
-      (await isKnownSubmitter(store.db, domain.id, submitter.organizationalDomain, knownSince));
+      submitter.isAuthenticated && (await isKnownSubmitter(store.db, domain.id, submitter.domain, knownSince));
     // Those without proof never use up what others may bring.
     const kind = `${domain.id} ${submitter.isAuthenticated ? 'proven' : 'unproven'}`;
     if (!isKnown && !mayBringUnknown(kind)) return 'too_many';
@@ -134,12 +138,18 @@ async function storeWithinLimits(
   const share = isKnown ? 1 : 0.5;
   const isFull =
     row.authenticated === 1
-      ? ofDay.ofSubmitter.reports >= REPORTS_OF_SUBMITTER_MAX || ofDay.reports >= REPORTS_OF_DAY_MAX * share
+      ? ofDay.ofSubmitter.reports >= REPORTS_OF_ORGANIZATION_MAX * share ||
+        ofDay.ofOrganization.reports >= REPORTS_OF_ORGANIZATION_MAX ||
+        ofDay.reports >= REPORTS_OF_DAY_MAX * share
       : ofDay.unauthenticated >= UNAUTHENTICATED_OF_DAY_MAX;
   if (isFull) return 'too_many';
   // Only what is proven counts in summaries.
   const mayHaveParts = row.authenticated === 1 && (isKnown || (await countStoredParts(tx)) < partsMax);
-  const room = Math.min(PARTS_OF_SUBMITTER_MAX - ofDay.ofSubmitter.parts, PARTS_OF_DAY_MAX * share - ofDay.parts);
+  const room = Math.min(
+    PARTS_OF_ORGANIZATION_MAX * share - ofDay.ofSubmitter.parts,
+    PARTS_OF_ORGANIZATION_MAX - ofDay.ofOrganization.parts,
+    PARTS_OF_DAY_MAX * share - ofDay.parts,
+  );
   const kept = mayHaveParts ? fitParts(parts, room) : noParts(parts);
   return (await insertReport(tx, { ...row, parts: countParts(kept) }, kept)) ? 'new' : 'known';
 }

@@ -4,6 +4,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
+import { readOwnHosts } from '../../tenancy/instance/index.ts';
 import { mustBeOfUse, deriveDomainStatus } from './domain-state.ts';
 import {
   listDkimKeys,
@@ -20,8 +21,8 @@ import {
 import { isSameRecord, type DomainRow, type RecordRow } from './domain-rows.ts';
 import { rebuildRecords, expectedRecords, findCheck, returnPathClash, type RecordCheck } from './domain-records.ts';
 import { mustFitDns, type DomainPatch } from './register-domain.ts';
-import { presentDomainEvent, presentWithdrawal } from './present.ts';
-import { cachedUntilAfter, mustAllowEnforcing, mustAllowMode, withdrawnUntil } from './mta-sts.ts';
+import { presentDomainEvent, presentRemaining, presentWithdrawal } from './present.ts';
+import { cachedUntilAfter, mustAllowEnforcing, mustAllowMode, stsRecords, withdrawnUntil } from './mta-sts.ts';
 import { saveWithdrawal } from './mta-sts.store.ts';
 import { stateAfter } from './save-checks.ts';
 
@@ -49,7 +50,7 @@ export const deleteOfDomain = defineHook<(tx: Executor, ctx: Ctx, domainId: stri
 export async function deleteDomain(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
   const now = store.clock.now();
-  const until = await store.db.tx(async (tx) => {
+  const { until, remaining } = await store.db.tx(async (tx) => {
     const domain = await lockDomain(tx, teamId, id);
     if (!domain) throw notFound('Domain');
     const records = await recordsToCheck(tx, id);
@@ -58,9 +59,16 @@ export async function deleteDomain(ctx: Ctx, id: string) {
     await deleteOfDomain.call(tx, ctx, id);
     await deleteDomainRows(tx, id);
     await recordEvents(tx, store.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: now }]);
-    return withdrawnUntil(after, now);
+    const wanted = stsRecords(store, after, await readOwnHosts(store, tx));
+    return { until: withdrawnUntil(after, now), remaining: presentRemaining(wanted, records) };
   });
-  return { object: 'domain' as const, id, deleted: true as const, ...presentWithdrawal(until) };
+  return {
+    object: 'domain' as const,
+    id,
+    deleted: true as const,
+    ...presentWithdrawal(until),
+    ...(until === undefined ? {} : { records: remaining }),
+  };
 }
 
 /** A change that the present state of the domain permits, with the records that it adds. */

@@ -2,7 +2,7 @@ import type { Store } from '../../platform/store.ts';
 import type { DomainData } from '../events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import type { BimiRecord } from '../../protocol/dns-diagnosis/index.ts';
-import type { DomainRow, RecordRow } from './domain-rows.ts';
+import { type DomainRow, type RecordRow, type WantedRecord } from './domain-rows.ts';
 import type { RecordCheck } from './domain-records.ts';
 import { listedRecords } from './domains.store.ts';
 import { withdrawnUntil } from './mta-sts.ts';
@@ -23,6 +23,20 @@ export function presentDomainItem(row: Omit<DomainRow, 'sts_cached_until'>) {
 /** Tells the caller until when the former MTA-STS policy is being withdrawn, and its records have to stay. */
 export const presentWithdrawal = (until: number | undefined): { mta_sts_ends_at?: string } =>
   until === undefined ? {} : { mta_sts_ends_at: isoTime(until) };
+
+/** Presents records that a removed domain still needs. Those that it had already keep their state. */
+export const presentRemaining = (wanted: readonly WantedRecord[], records: readonly RecordRow[]) =>
+  wanted.map(({ record, name, type, value, required }) => ({
+    record,
+    name,
+    type,
+    ttl: 'Auto',
+    status:
+      records.find((one) => one.record === record && one.type === type && one.value === value)?.status ??
+      ('pending' as const),
+    value,
+    required: required === 1,
+  }));
 
 /** What DNS says of a domain now. */
 export interface DomainCheck {

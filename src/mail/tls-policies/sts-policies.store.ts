@@ -67,10 +67,6 @@ export async function noteStsFailure(
   );
 }
 
-/** Forgets that a policy could not be fetched. */
-export const clearStsFailure = (db: Executor, domain: string): Promise<number> =>
-  db.run('update sts_policies set failed_id = null, failed_at = null, failure = null where domain = ?', [domain]);
-
 /** A policy in force that could not be fetched again. */
 export type StalePolicy = Pick<StsPolicyRow, 'domain' | 'fetched_at' | 'expires_at'> & { failure: string };
 

@@ -4,7 +4,6 @@ import { isoTime } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import { readStsPolicy, readStsRecord, writeStsPolicy, type StsPolicy } from '../../protocol/mta-sts.ts';
 import {
-  clearStsFailure,
   findStsPolicy,
   forgetStsPolicies,
   noteStsFailure,
@@ -79,7 +78,7 @@ export function createStsPolicies(world: World): StsPolicies {
     const sinceFailureMs = row?.failed_id === id ? clock.now() - (row.failed_at ?? 0) : Infinity;
     // A clock that was ahead may have written a time that has not come.
     if (row && sinceFailureMs >= 0 && sinceFailureMs < RETRY_MS) return stored ?? describeFailure(row.failure ?? '');
-    const fetched = await fetchPolicy(domain, id, teamId);
+    const fetched = await fetchPolicy(domain, id, { tenant: teamId, usedAt: today });
     return fetched.kind === 'policy' ? fetched : (stored ?? fetched);
   }
 
@@ -100,7 +99,7 @@ export function createStsPolicies(world: World): StsPolicies {
   async function fetchPolicy(
     domain: string,
     id: string,
-    tenant?: string,
+    { tenant, usedAt }: { tenant?: string; usedAt: number },
   ): Promise<Exclude<StsState, { kind: 'none' }>> {
     // Hosts that answer slowly keep nobody waiting but the team whose mail goes there.
     const fetched = await gate.run(() => fetchFile(domain), { tenant });
@@ -121,7 +120,7 @@ export function createStsPolicies(world: World): StsPolicies {
       failed_id: null,
       failed_at: null,
       failure: null,
-      used_at: now - (now % DAY_MS),
+      used_at: usedAt,
     });
     return { kind: 'policy', policy };
   }
@@ -154,16 +153,22 @@ export function createStsPolicies(world: World): StsPolicies {
     return 'fault' in policy ? { fault: `${url.href}: ${policy.fault}`, result: 'sts-policy-invalid' } : { policy };
   }
 
-  /** Fetches a policy again. One that fails must not keep the others from being refreshed. */
-  async function refreshOne({ domain, expires_at: expires }: StsPolicyRow): Promise<void> {
+  /**
+   * Fetches a policy again, also while DNS announces none: whoever can suppress the record could otherwise make the policy
+   * expire, and a domain that withdraws its policy serves one of the mode none (RFC 8461 §3.3). One that fails must not
+   * keep the others from being refreshed.
+   */
+  async function refreshOne({
+    domain,
+    policy_id: storedId,
+    expires_at: expires,
+    used_at: usedAt,
+  }: StsPolicyRow): Promise<void> {
     const expiresAt = isoTime(expires);
     try {
       const announced = await findId(domain);
-      if (announced === 'unknown') return;
-      const { id } = announced;
-      // Without a record, the policy is no longer announced: it expires, and nothing is wrong with it.
-      if (id === undefined) return void (await clearStsFailure(db, domain));
-      const fetched = await fetchPolicy(domain, id);
+      const id = (announced === 'unknown' ? undefined : announced.id) ?? storedId;
+      const fetched = await fetchPolicy(domain, id, { usedAt });
       if (fetched.kind === 'unreadable')
         log.warn({ domain, fault: fetched.fault, expiresAt }, 'an MTA-STS policy could not be refreshed');
     } catch (err) {

@@ -269,7 +269,13 @@ describe('the end of MTA-STS', () => {
       id,
       deleted: true,
       mta_sts_ends_at: new Date(until).toISOString(),
+      records: [
+        expect.objectContaining({ type: 'CNAME', name: `mta-sts.${name}`, value: 'rasket.test', status: 'verified' }),
+        expect.objectContaining({ type: 'TXT', name: `_mta-sts.${name}`, status: 'pending' }),
+      ],
     });
+    const { body: text } = await fetchPolicy(`mta-sts.${name}`);
+    expect(readStsRecord([removed.body.records[1].value])?.id).toBe(stsPolicyId(text));
     expect(await servedAt(name)).toEqual(NONE);
 
     const again = await scene.api('POST', '/domains', { key: team.key, body: { name } });

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nextTurn } from '../../../src/platform/clock.ts';
 import { measureLoopDelay } from '../../../src/platform/loop-delay.ts';
 import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
+import { startMarkingResolver } from '../../rig/marking-resolver.ts';
 import { publish } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startWithAuthority } from '../certificates/authority-scene.ts';
@@ -60,6 +61,38 @@ describe('the check of the resolver', () => {
     const { checks, findings } = await deaf.examine();
     expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'error' }]);
     for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl']) expect(checks[name]?.state, name).toBe('unknown');
+  });
+});
+
+describe('the check of the resolver of dns.dnssec_resolver', () => {
+  it.each([
+    ['silent', 'does not answer'],
+    ['refusing', 'does not answer'],
+    ['rejecting', 'rejects authentic answers'],
+  ] as const)('finds one that is %s, although the resolver of dns.servers answers', async (manner, says) => {
+    await using resolver = await startMarkingResolver({ manner });
+    await using examined = await startMachine({
+      doctor: { seconds: 3 },
+      dns: { dnssec_resolver: resolver.server, timeout_ms: 200, tries: 1 },
+    });
+    const { state, findings } = await look('resolver', examined);
+    expect(state).toBe('failed');
+    expect(findings.filter(({ code }) => code === 'resolver_failing')).toMatchObject([
+      {
+        severity: 'error',
+        subjects: [resolver.server],
+        summary: expect.stringContaining(`The resolver of dns.dnssec_resolver (${resolver.server}) ${says}`),
+      },
+    ]);
+  });
+
+  it('passes with one that validates, and says so', async () => {
+    await using resolver = await startMarkingResolver();
+    await using examined = await startMachine({ dns: { dnssec_resolver: resolver.server } });
+    expect(await look('resolver', examined)).toMatchObject({
+      state: 'passed',
+      summary: expect.stringContaining(`(${resolver.server}) validates`),
+    });
   });
 });
 

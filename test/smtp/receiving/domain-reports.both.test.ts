@@ -392,8 +392,11 @@ describe('reports about a domain', () => {
   it('one client can bring sixty reports about a domain in an hour', async () => {
     const busy = await team.domain();
     const to = `reports@send.${busy.name}`;
-    const bringNth = (n: number) =>
-      bring({ type: GZIP, content: gzipSync(dmarcXml({ id: `${n}`, begin, domain: busy.name })) }, { to });
+    // A submitter that is not known has fifty reports about a day.
+    const bringNth = (n: number) => {
+      const xml = dmarcXml({ id: `${n}`, begin: begin + (n % 2) * 86_400, domain: busy.name });
+      return bring({ type: GZIP, content: gzipSync(xml) }, { to });
+    };
     for (let n = 0; n < 60; n++) expect(await bringNth(n)).toMatch(/^250 /);
     expect(await bringNth(60)).toMatch(/^451 4\.7\.1 Too many reports/);
     scene.clock.advance(HOUR_MS);
@@ -417,11 +420,12 @@ describe('reports about a domain', () => {
   /** Stores reports as many days and submitters would send them. */
   const store = (
     id: string,
-    reports: { day: number; submitter?: string; organization?: string; parts: ReportParts }[],
+    reports: { day: number; submitter?: string; registered?: string; organization?: string; parts: ReportParts }[],
   ) =>
     scene.app.world.db.tx(async (tx) => {
       for (const one of reports) {
         const { day, submitter = 'reporter.example', organization = 'Reporter', parts } = one;
+        const { registered = submitter } = one;
         const reportId = scene.app.world.ids.uuid();
         const row: ReportRow = {
           id: reportId,
@@ -429,7 +433,7 @@ describe('reports about a domain', () => {
           type: parts.type,
           organization,
           submitter,
-          organizational_domain: submitter,
+          organizational_domain: registered,
           authenticated: 1,
           fingerprint: reportId,
           report_id: reportId,
@@ -529,7 +533,7 @@ describe('reports about a domain', () => {
     return bring({ type: GZIP, content: gzipSync(xml) }, { to: `reports@send.${name}`, from });
   };
 
-  it('one submitter has one hundred reports about a day, by whatever of its names, and takes no room of others', async () => {
+  it('submitters below one registered name have one hundred reports about a day, and take no room of others', async () => {
     const flooded = await team.domain();
     scene.dns.set('new.reporter.example', 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
     expect(await bringSources(flooded.name, 1)).toMatch(/^250 /);
@@ -542,8 +546,10 @@ describe('reports about a domain', () => {
     expect(await bringSources(flooded.name, 1, { from: 'noreply@other.example' })).toMatch(/^250 /);
   });
 
-  it('beyond 2,000 sources of a submitter in a day, they are counted together, and those of others are not', async () => {
+  it('beyond 2,000 sources of a known submitter in a day, they are counted together, and those of others are not', async () => {
     const flooded = await team.domain();
+    await store(flooded.id, [{ day: -5, parts: NONE }]);
+    scene.clock.advance(DAY_MS);
     await store(
       flooded.id,
       times(2, (report) => ({
@@ -557,6 +563,27 @@ describe('reports about a domain', () => {
     expect(dmarc).toMatchObject({ messages: 100, unlisted_sources: 0 });
     expect(dmarc.sources).toHaveLength(51);
     expect(dmarc.sources[0]).toMatchObject({ source_ip: null, messages: 50 });
+  });
+
+  it('an account at a provider displaces no report of the provider, and is not known because the provider is', async () => {
+    const flooded = await team.domain();
+    for (const name of ['gmx.example', 'sicher.gmx.example'])
+      scene.dns.set(name, 'TXT', [['v=spf1 ip4:127.0.0.1 -all']]);
+    await store(flooded.id, [{ day: -5, submitter: 'sicher.gmx.example', registered: 'gmx.example', parts: NONE }]);
+    scene.clock.advance(DAY_MS);
+    const forged = { submitter: 'gmx.example', registered: 'gmx.example' };
+    await store(flooded.id, [
+      { day: 0, ...forged, parts: failures(times(990, (n) => [`${n}.example.net`, 1] as const)) },
+      ...times(48, () => ({ day: 0, ...forged, parts: NONE })),
+    ]);
+    const bringForged = (sources: number, id: string) =>
+      bringSources(flooded.name, sources, { from: 'mallory@gmx.example', id });
+    expect(await bringForged(20, 'fiftieth')).toMatch(/^250 /);
+    expect(await bringForged(1, 'more')).toMatch(/^451 4\.7\.1 /);
+    expect(await bringSources(flooded.name, 30, { from: 'noreply@sicher.gmx.example' })).toMatch(/^250 /);
+    const { dmarc } = await get('/summary?start_date=2026-02-20&end_date=2026-02-20', flooded);
+    expect(dmarc.sources).toHaveLength(31);
+    expect(dmarc.sources[0]).toMatchObject({ source_ip: null, messages: 20 });
   });
 
   it('submitters that are not known have half of the reports and sources that a domain may have in a day', async () => {

@@ -1,5 +1,10 @@
-import { findReverseDns, isSameAddress, systemServers } from '../../../../platform/resolver/index.ts';
-import { buildFinding } from '../../../../platform/finding.ts';
+import {
+  createSecureResolver,
+  findReverseDns,
+  isSameAddress,
+  systemServers,
+} from '../../../../platform/resolver/index.ts';
+import { buildFinding, KNOWN } from '../../../../platform/finding.ts';
 import {
   nothingSeen,
   skipped,
@@ -109,10 +114,51 @@ async function lookUpReason({ ask }: Examination, name: string): Promise<string>
   return plain === '' ? '' : `: ${plain}`;
 }
 
-/** Asks for names that exist, measuring the time, and for one that cannot exist. */
+/** Checks the resolver of all look-ups, and the one that validates DNSSEC for deliveries. */
 export const checkResolver: Check = async (examination) => {
+  if (examination.world.config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
+  const [plain, secure] = await Promise.all([checkPlainResolver(examination), checkSecureResolver(examination)]);
+  return {
+    says: [...plain.says, ...secure.says],
+    findings: [...plain.findings, ...secure.findings],
+    unknown: [...plain.unknown, ...secure.unknown],
+  };
+};
+
+/** Tests the resolver of dns.dnssec_resolver, which deliveries ask for the mail servers of all domains. */
+async function checkSecureResolver({ world: { config, clock }, signal }: Examination): Promise<Seen> {
+  const seen = nothingSeen();
+  const { dnssec_resolver: server, timeout_ms: timeoutMs } = config.dns;
+  if (server === '') return seen;
+  const limitMs = (config.doctor.seconds * 1000) / 4;
+  const resolver = createSecureResolver({
+    server,
+    timeoutMs: Math.min(timeoutMs, limitMs),
+    tries: 1,
+    now: () => clock.now(),
+  });
+  const close = (): void => resolver.close();
+  signal.addEventListener('abort', close, { once: true });
+  const result = await resolver.selfTest().finally(close);
+  signal.removeEventListener('abort', close);
+  const who = `The resolver of dns.dnssec_resolver (${server})`;
+  if (result.kind === 'validates') seen.says.push(`${who} validates`);
+  else if (result.kind === 'does_not_validate') seen.says.push(`${who} does not validate: ${result.detail}`);
+  else if (result.kind === 'unanswered' && result.name === 'bogus') seen.says.push(`${who}: ${result.detail}`);
+  else {
+    const summary =
+      result.kind === 'unanswered'
+        ? `${who} does not answer: ${result.detail}. No mail can be delivered.`
+        : `${who} rejects authentic answers: ${result.detail}. No mail to signed domains can be delivered.`;
+    const { advice } = KNOWN.dnssec_resolver_failing;
+    seen.findings.push(buildFinding('resolver_failing', { summary, subjects: [server], advice }));
+  }
+  return seen;
+}
+
+/** Asks for names that exist, measuring the time, and for one that cannot exist. */
+async function checkPlainResolver(examination: Examination): Promise<Seen> {
   const { config, ids } = examination.world;
-  if (config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
   const servers = config.dns.servers.length > 0 ? [...config.dns.servers] : systemServers();
   const who = `The resolver (${servers.join(', ') || 'none'})`;
   const names = [config.instance.host, ...config.doctor.mail_servers];
@@ -144,7 +190,7 @@ export const checkResolver: Check = async (examination) => {
     seen.says.push(`No answer for: ${silent.join(', ')}`);
   }
   return seen;
-};
+}
 
 async function timed({ ask }: Examination, name: string): Promise<{ isAnswer: boolean; ms: number; reason: string }> {
   const elapsedMs = stopwatch();
