@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replaceAddress, replaceInJson } from './address-in-text.ts';
+import { eraseFromHead, findCommonPart, replaceAddress, replaceInJson } from './address-in-text.ts';
 
 const E = 'erased@erased.invalid';
 
@@ -51,7 +51,48 @@ describe('replaceAddress', () => {
 
 describe('replaceInJson', () => {
   it('replaces a mailbox with its name, and nothing but texts', () => {
-    const json = JSON.stringify({ to: ['Zoe Secret <zoe@example.org>', 'yan@example.org'], n: 1.5, said: 'no zoe@example.org' });
-    expect(JSON.parse(replaceInJson(json, 'zoe@example.org'))).toEqual({ to: [E, 'yan@example.org'], n: 1.5, said: `no ${E}` });
+    const json = JSON.stringify({
+      to: ['Zoe Secret <zoe@example.org>', 'yan@example.org'],
+      n: 1.5,
+      said: 'no zoe@example.org',
+    });
+    expect(JSON.parse(replaceInJson(json, 'zoe@example.org'))).toEqual({
+      to: [E, 'yan@example.org'],
+      n: 1.5,
+      said: `no ${E}`,
+    });
+  });
+});
+
+describe('eraseFromHead', () => {
+  const erase = (head: string): string => eraseFromHead(head, 'zoe@example.org');
+
+  it.each([
+    ['To: Zoe Secret <zoe@example.org>, yan@example.org\r\n', 'To: yan@example.org\r\n'],
+    ['To: yan@example.org,\r\n "Secret, Zoe" <ZOE@example.org>\r\n', 'To: yan@example.org\r\n'],
+    ['Cc: =?utf-8?Q?Zo=C3=AB?=\r\n <zoe@example.org>\r\nSubject: x\r\n', 'Subject: x\r\n'],
+    ['To: zoe@example.org (Zoe Secret), b@example.org\r\n', 'To: b@example.org\r\n'],
+    ['To: Us: Zoe <zoe@example.org>, b@example.org;, c@example.org\r\n', 'To: Us: b@example.org;, c@example.org\r\n'],
+    ['To: Us: b@example.org, Zoe <zoe@example.org>;\r\n', 'To: Us: b@example.org;\r\n'],
+    ['To: Us: Zoe <zoe@example.org>;\r\n', 'To: Us:;\r\n'],
+    ['To: "zoe@example.org via us" <b@example.org>\r\n', `To: "${E} via us" <b@example.org>\r\n`],
+    ['Received: by x for <zoe@example.org>;\r\n\tnow\r\n', `Received: by x for <${E}>;\r\n\tnow\r\n`],
+    ['Bcc: a@example.org\r\nX: dezoe@example.org\r\n\r\n', 'Bcc: a@example.org\r\nX: dezoe@example.org\r\n\r\n'],
+  ])('removes the mailbox from %j', (head, expected) => {
+    expect(erase(head)).toBe(expected);
+  });
+});
+
+describe('findCommonPart', () => {
+  it.each([
+    ['al@example.org', 'al'],
+    ['ada.lovelace@xn--bcher-kva.example', 'lovelace'],
+    ['äda@example.org', 'da'],
+    ['mike@example.org', 'm'],
+    ['ki@example.org', ''],
+    ['"o\\"x"@example.org', 'o'],
+    ['e\u0308a@example.org', 'a'],
+  ])('returns what all spellings of %s have in common', (key, part) => {
+    expect(findCommonPart(key)).toBe(part);
   });
 });

@@ -72,4 +72,62 @@ export const replaceMailbox = (text: string, emailKey: string): string =>
 
 /** Replaces mailboxes with the address in every text of a JSON document. */
 export const replaceInJson = (json: string, emailKey: string): string =>
-  JSON.stringify(JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? replaceMailbox(value, emailKey) : value)));
+  JSON.stringify(
+    JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? replaceMailbox(value, emailKey) : value)),
+  );
+
+/**
+ * Returns a text that all spellings of an address contain, for databases that only know the letter case of ASCII; empty
+ * if there is none. The letters `i` and `k` are also the lower case of others, and a letter with a mark may be written
+ * as one character; a domain has several spellings.
+ */
+export function findCommonPart(emailKey: string): string {
+  const local = splitAddress(emailKey)?.local ?? '';
+  const parts = local.match(/(?:[a-hjl-z0-9](?!\p{M}))+/gu) ?? [];
+  return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), '');
+}
+
+/** Fields that contain a list of mailboxes (RFC 5322 §3.6). */
+const MAILBOX_FIELDS = /^(?:resent-)?(?:to|cc|bcc|from|sender|reply-to)$/i;
+
+/**
+ * Removes an address from the header of a message, with its display name where the field is a list of mailboxes; such a
+ * field is removed if it has no other one.
+ */
+export function eraseFromHead(head: string, emailKey: string): string {
+  return head
+    .split(/(?<=\n)(?![ \t])/)
+    .map((field) => {
+      const colon = field.indexOf(':');
+      if (!MAILBOX_FIELDS.test(field.slice(0, colon).trim())) return replaceAddress(field, emailKey);
+      const end = /[\r\n]*$/.exec(field)?.[0] ?? '';
+      const value = field.slice(colon + 1, field.length - end.length);
+      const kept = removeMailbox(value, emailKey);
+      if (kept === value) return field;
+      return kept.trim() === '' ? '' : `${field.slice(0, colon)}: ${kept.trimStart()}${end}`;
+    })
+    .join('');
+}
+
+function removeMailbox(list: string, emailKey: string): string {
+  const kept: { text: string; mark: string }[] = [];
+  for (const { text, mark } of splitList(list)) {
+    const spec = /<([^<>]*)>[^<>]*$/.exec(text)?.[1];
+    const isIt = spec === undefined ? replaceAddress(text, emailKey) !== text : isAddress(spec.trim(), emailKey);
+    if (!isIt || mark === ':') {
+      kept.push({ text: replaceAddress(text, emailKey), mark });
+      continue;
+    }
+    const previous = kept.at(-1);
+    // What ends the list or its group follows the mailbox before.
+    if (mark !== ',' && previous?.mark === ',') previous.mark = mark;
+    else if (mark !== ',') kept.push({ text: '', mark });
+  }
+  return kept.map(({ text, mark }) => text + mark).join('');
+}
+
+/** Splits a list at the commas between mailboxes, and at the marks of groups. */
+function splitList(list: string): { text: string; mark: string }[] {
+  const pieces = list.matchAll(/((?:"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<[^<>]*>|[^,:;])*)([,:;]|$)/gs);
+  return [...pieces].map(([, text = '', mark = '']) => ({ text, mark })).filter(({ text, mark }) => text + mark !== '');
+}

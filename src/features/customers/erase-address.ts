@@ -15,7 +15,15 @@ import { addStorage, lockStorage } from '../../tenancy/usage/index.ts';
 import { deleteContact } from '../audience/index.ts';
 import { eraseRecipient } from '../campaigns/index.ts';
 import { buildSnippet } from '../inbox/index.ts';
-import { ERASED, isAddress, replaceAddress, replaceInJson, replaceMailbox } from './address-in-text.ts';
+import {
+  ERASED,
+  eraseFromHead,
+  findCommonPart,
+  isAddress,
+  replaceAddress,
+  replaceInJson,
+  replaceMailbox,
+} from './address-in-text.ts';
 import {
   changeRows,
   emailsOfThread,
@@ -36,10 +44,13 @@ import {
 
 const ERASED_SUBJECT = '(erased)';
 
-interface Erasing {
-  store: Store;
+interface Person {
   teamId: string;
   emailKey: string;
+}
+
+interface Erasing extends Person {
+  store: Store;
 }
 
 /**
@@ -127,13 +138,15 @@ function readLists(row: Row, emailKey: string): Lists {
 
 type Counts = Pick<Erasure, 'emails' | 'canceled' | 'received_emails' | 'drafts' | 'skipped'>;
 
+/** Reads all mail in whose addresses the address may be; `erase` decides by comparing addresses. */
 async function eachMail(
   { store, teamId, emailKey }: Erasing,
   table: 'emails' | 'received_emails',
   erase: (row: Row) => Promise<void>,
 ): Promise<void> {
+  const text = findCommonPart(emailKey);
   for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
-    const { rows, lastId } = await searchMail(store.db, table, { teamId, afterId, text: emailKey });
+    const { rows, lastId } = await searchMail(store.db, table, { teamId, afterId, text });
     for (const row of rows) await erase(row);
     afterId = lastId;
     await nextTurn();
@@ -240,7 +253,7 @@ async function eraseWholeEmail(
     },
   );
   await eraseEvents(tx, teamId, id);
-  await eraseFromThreads(tx, emailKey, { id, subject: String(row.subject) });
+  await eraseFromThreads(tx, { teamId, emailKey }, { id, subject: String(row.subject) });
 }
 
 async function eraseOneRecipient(
@@ -254,7 +267,16 @@ async function eraseOneRecipient(
     .split('\n')
     .filter((part) => part !== foldForSearch(emailKey) && !isAddress(part, emailKey))
     .join('\n');
-  await changeRows(tx, { table: 'emails', key: { id } }, { to_list, cc_list, bcc_list, search_text: searchText });
+  const headers = typeof row.headers === 'string' ? replaceInJson(row.headers, emailKey) : null;
+  await changeRows(
+    tx,
+    { table: 'emails', key: { id } },
+    { to_list, cc_list, bcc_list, headers, search_text: searchText },
+  );
+  for (const message of await readRows<{ head: string }>(tx, { table: 'email_messages', key: { email_id: id } })) {
+    const head = eraseFromHead(message.head, emailKey);
+    await changeRows(tx, { table: 'email_messages', key: { email_id: id } }, { head });
+  }
   await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
   const attempts = await readRows(tx, { table: 'delivery_attempts', key: { email_id: id } });
   for (const attempt of attempts)
@@ -266,7 +288,7 @@ async function eraseOneRecipient(
         transcript: typeof attempt.transcript === 'string' ? replaceAddress(attempt.transcript, emailKey) : null,
       },
     );
-  await removeFromThreads(tx, emailKey, id);
+  await removeFromThreads(tx, { teamId, emailKey }, id);
 }
 
 /** Replaces the address in the events of an email that other people have as well. */
@@ -303,24 +325,25 @@ async function changeThreadTexts(tx: Executor, emailId: string, change: (text: s
 }
 
 /** Removes the address from the threads of an email that other people have as well. */
-async function removeFromThreads(tx: Executor, emailKey: string, emailId: string): Promise<void> {
+async function removeFromThreads(tx: Executor, { teamId, emailKey }: Person, emailId: string): Promise<void> {
   // A line is a mailbox or text, in the letter case of the search.
   const change = (text: string): string =>
     text
       .split('\n')
       .map((line) => replaceMailbox(line, emailKey))
       .join('\n');
-  for (const threadId of await changeThreadTexts(tx, emailId, change)) await rebuildThread(tx, emailKey, { threadId });
+  for (const threadId of await changeThreadTexts(tx, emailId, change))
+    await rebuildThread(tx, { teamId, emailKey }, { threadId });
 }
 
 /** Erases what the threads with an erased email show of it. */
 async function eraseFromThreads(
   tx: Executor,
-  emailKey: string,
+  { teamId, emailKey }: Person,
   { id, subject }: { id: string; subject: string },
 ): Promise<void> {
   for (const threadId of await changeThreadTexts(tx, id, () => ''))
-    await rebuildThread(tx, emailKey, { threadId, erased: { id, subject } });
+    await rebuildThread(tx, { teamId, emailKey }, { threadId, erased: { id, subject } });
 }
 
 /**
@@ -329,7 +352,7 @@ async function eraseFromThreads(
  */
 async function rebuildThread(
   tx: Executor,
-  emailKey: string,
+  { teamId, emailKey }: Person,
   { threadId, erased }: { threadId: string; erased?: { id: string; subject: string } },
 ): Promise<void> {
   const thread = await lockThreadRow(tx, threadId);
@@ -341,8 +364,9 @@ async function rebuildThread(
   if (!oldest || !newest) {
     await changeRows(tx, { table: 'inbox_threads', key }, ERASED_THREAD);
     await changeRows(tx, { table: 'inbox_message_ids', key: { thread_id: threadId } }, { subject: null });
-    return;
+    return eraseEvents(tx, teamId, threadId);
   }
+  await eraseFromEvents(tx, { teamId, emailKey, subjectId: threadId });
   const began = erased !== undefined && erased.id < oldest.id;
   const subject = replaceAddress(began ? oldest.subject : thread.subject, emailKey);
   const isNewest = newest.id === all.at(-1)?.id;
@@ -408,12 +432,12 @@ const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
       for (const table of ['contents', 'content_files']) await removeRows(tx, { table, key: contents });
       if (!isSender) {
         await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
-        return removeFromThreads(tx, emailKey, id);
+        return removeFromThreads(tx, { teamId, emailKey }, id);
       }
       await removeRows(tx, { table: 'received_attachments', key: { received_id: id } });
       await addStorage(tx, teamId, -Number(row.stored_bytes));
       await eraseEvents(tx, teamId, id);
-      await eraseFromThreads(tx, emailKey, { id, subject: String(row.subject) });
+      await eraseFromThreads(tx, { teamId, emailKey }, { id, subject: String(row.subject) });
     });
     counts.received_emails += 1;
   });
@@ -447,8 +471,13 @@ async function eraseElsewhere({ store, teamId, emailKey }: Erasing, counts: Coun
       const { isChanged, left, ...kept } = readDraft(draft ?? {}, emailKey);
       if (!isChanged) continue;
       counts.drafts += 1;
-      if (left === 0) ids.push(id);
-      else await changeRows(tx, { table: 'inbox_drafts', key: { id } }, kept);
+      if (left > 0) {
+        await changeRows(tx, { table: 'inbox_drafts', key: { id } }, kept);
+        await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
+        continue;
+      }
+      await eraseEvents(tx, teamId, id);
+      ids.push(id);
     }
     for (const [table, column] of BESIDES_A_DRAFT) await removeRowsOfOwners(tx, table, column, ids);
     return ids;
