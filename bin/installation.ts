@@ -166,6 +166,7 @@ export function makeFolderOfOwner(folder: string, dataDir: string): void {
 export async function runAsFolderOwner<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   const owner = process.geteuid?.() === 0 ? statSync(dataDir, { throwIfNoEntry: false }) : undefined;
   if (owner === undefined || owner.uid === 0) return work();
+  startedAs ??= readOwnAccount();
   const groups = process.getgroups?.() ?? [];
   const back = (): void => {
     process.seteuid?.(0);
