@@ -340,7 +340,7 @@ const presentDeletion = (row: DeletionRow) => ({
 function formatState({ risk_state: state, deletion }: Row): string {
   if (deletion === null) return state;
   if (deletion.removed_at !== null) return 'deleted';
-  return deletion.started_at === null ? `deleted on ${deletion.due_at.slice(0, 10)}` : 'being deleted';
+  return deletion.started_at === null ? `to be deleted on ${deletion.due_at.slice(0, 10)}` : 'being deleted';
 }
 
 const formatAdmins = ({ admin_emails: admins }: Row): string => admins.join(', ');

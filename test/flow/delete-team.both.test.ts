@@ -163,11 +163,16 @@ describe('the deletion of a team', () => {
     expect(end).toMatchObject({ kind: 'removed', counts: { users: 1, team_members: 2, mfa_secrets: 1 } });
   });
 
-  it('ends the grace period of an earlier request', async () => {
+  it('ends the grace period of an earlier request, and keeps the reason of the later one', async () => {
     const team = await scene.team('Hasty Ltd');
     await remove(team);
-    const { deletion } = await remove(team, true);
-    expect(deletion.due_at).toBe(scene.clock.now());
+    const { deletion } = await requestDeletion(scene.app.world, {
+      team: team.id,
+      reason: 'They asked for it',
+      requestedBy: 'root',
+      isNow: true,
+    });
+    expect(deletion).toMatchObject({ due_at: scene.clock.now(), reason: 'They asked for it' });
     await runJob();
     expect((await scene.api('GET', '/team', { key: team.key })).status).toBe(401);
   });
