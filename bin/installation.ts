@@ -1,4 +1,18 @@
-import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
@@ -127,10 +141,32 @@ function become(dataDir: string, owner: Pick<Stats, 'uid' | 'gid'> | undefined):
   }
 }
 
-/** The same for a part of the work, after which root is root again. */
+/**
+ * Makes a new folder as root for the account that owns the data folder, which cannot make it itself in a folder of
+ * root. For other accounts, and if the folder is there or cannot be made, the work itself reports what is wrong.
+ */
+export function makeFolderOfOwner(folder: string, dataDir: string): void {
+  const owner = process.getuid?.() === 0 ? statSync(dataDir, { throwIfNoEntry: false }) : undefined;
+  if (owner === undefined || owner.uid === 0) return;
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch {
+    return;
+  }
+  // By its descriptor, so that nobody can put a link in its place before it changes hands.
+  const opened = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    if (fstatSync(opened).uid === 0 && readdirSync(folder).length === 0) fchownSync(opened, owner.uid, owner.gid);
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** Does a part of the work as the owner of the data folder, after which root is root again. */
 export async function runAsFolderOwner<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   const owner = process.geteuid?.() === 0 ? statSync(dataDir, { throwIfNoEntry: false }) : undefined;
   if (owner === undefined || owner.uid === 0) return work();
+  startedAs ??= readOwnAccount();
   const groups = process.getgroups?.() ?? [];
   const back = (): void => {
     process.seteuid?.(0);

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import {
   administerTeam,
@@ -29,7 +31,7 @@ import {
   openTerminal,
   type Terminal,
 } from '../../cli/output/index.ts';
-import { findTyper } from '../installation.ts';
+import { findTyper, makeFolderOfOwner } from '../installation.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
@@ -229,8 +231,17 @@ export async function exportNamedTeam(name: string, options: Options & { to: str
   const folder = path.resolve(options.to);
   const audit = { action: 'team.exported', about: aboutTeam(name), details: { to: folder }, always: true as const };
   const write = (store: Store) => exportTeam(store, name, folder, options.version);
-  const manifest = await whereListed(LIST, options, () =>
-    withStore(readConfig(options), dataFolder(options), write, { audit }),
+  const config = readConfig(options);
+  const data = dataFolder(options);
+  makeFolderOfOwner(folder, data);
+  const manifest = await whereListed(LIST, options, () => withStore(config, data, write, { audit })).catch(
+    (error: NodeJS.ErrnoException) => {
+      const { code = '', path: at = '' } = error;
+      const isOfFolder = at !== '' && (at.startsWith(folder) || folder.startsWith(at));
+      throw isOfFolder && ['EACCES', 'EPERM', 'ENOENT'].includes(code)
+        ? new OperatorFault(adviseFolder(folder))
+        : error;
+    },
   );
   if (options.json) console.log(cleanJson(manifest));
   else {
@@ -242,6 +253,15 @@ export async function exportNamedTeam(name: string, options: Options & { to: str
   if (manifest.faults.length > 0) {
     throw new OperatorFault(`${manifest.faults.length} files could not be read; manifest.json names them`);
   }
+}
+
+/** Names the part of the path that exists, and the command of root that makes the folder. */
+function adviseFolder(folder: string): string {
+  let there = path.dirname(folder);
+  while (!existsSync(there)) there = path.dirname(there);
+  const { username } = os.userInfo();
+  const make = `install -d -o ${username} -m 700 ${folder}`;
+  return `${folder} cannot be made in ${there}, or written, by the account ${username}; make an empty folder, as root: ${make}`;
 }
 
 /** The connection stays, and an owner can enforce it again; a domain that is taken away has to be proven by another record. */
@@ -320,7 +340,7 @@ const presentDeletion = (row: DeletionRow) => ({
 function formatState({ risk_state: state, deletion }: Row): string {
   if (deletion === null) return state;
   if (deletion.removed_at !== null) return 'deleted';
-  return deletion.started_at === null ? `deleted on ${deletion.due_at.slice(0, 10)}` : 'being deleted';
+  return deletion.started_at === null ? `to be deleted on ${deletion.due_at.slice(0, 10)}` : 'being deleted';
 }
 
 const formatAdmins = ({ admin_emails: admins }: Row): string => admins.join(', ');

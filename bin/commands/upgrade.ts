@@ -59,7 +59,7 @@ export async function upgrade(options: Options): Promise<void> {
   console.log(describeRelease(manifest, { order, isSame, running: options.version }));
   console.log(`The manifest is signed with ${fingerprint}.`);
   for (const { version, date, text } of changes) console.log(`\n${version} (${date})\n\n${clean(text)}`);
-  if (saved !== undefined) console.log(`\nInstall it with:\n  ${formatInstallation(saved, manifest)}`);
+  if (saved !== undefined) console.log(`\nInstall it with:\n  ${formatInstallation(saved, manifest, options.key)}`);
 }
 
 /** A folder or an address in which the files of a release are. */
@@ -243,8 +243,9 @@ function describeRelease({ version, date }: Manifest, { order, isSame, running }
   return `This is ${running}, another build than the release ${version} of ${date}.`;
 }
 
-function formatInstallation(folder: string, manifest: Manifest): string {
+function formatInstallation(folder: string, manifest: Manifest, key: string | undefined): string {
   const at = (name: string): string => path.join(folder, name);
   const file = at(findFile(manifest, 'executable', process.arch).name);
-  return `sudo sh ${at('install.sh')} --file ${file} --manifest ${at(MANIFEST)}`;
+  const trusted = key === undefined ? '' : ` --key ${path.resolve(key)}`;
+  return `sudo sh ${at('install.sh')} --file ${file} --manifest ${at(MANIFEST)}${trusted}`;
 }

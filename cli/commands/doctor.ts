@@ -250,11 +250,13 @@ async function askServer(looking: Examining, url: string, machine: Machine | und
   try {
     examined.ready = await askReady(client);
   } catch (error) {
-    const local = error instanceof NoAnswer && error.isSelfSigned ? findLocalUrl(machine) : undefined;
-    if (local !== undefined && local !== url) {
-      examined.not_asked.push(
-        `${url} has the self-signed certificate that the settings ask for, which other machines do not trust; the server was asked at ${local}.`,
-      );
+    const local = error instanceof NoAnswer && machine?.mayLook ? machine.running()?.url : undefined;
+    if (error instanceof NoAnswer && local !== undefined && local !== url) {
+      const reason =
+        error.isSelfSigned && machine?.isSelfSigned()
+          ? `${url} has the self-signed certificate that the settings ask for, which other machines do not trust`
+          : `${url} cannot be reached from this machine: ${error.message.replace(/\.$/, '')}`;
+      examined.not_asked.push(`${reason}; the server was asked at ${local}.`);
       return askServer(looking, local, machine);
     }
     note(error);
@@ -280,10 +282,6 @@ async function askServer(looking: Examining, url: string, machine: Machine | und
     add(`${url} is not encrypted: every host on the network path can read the key. Use https.`, EXIT.failed);
   return findings;
 }
-
-/** Returns where the server of this machine listens without TLS, if its settings ask for a self-signed certificate. */
-const findLocalUrl = (machine: Machine | undefined): string | undefined =>
-  machine?.mayLook && machine.isSelfSigned() ? machine.running()?.url : undefined;
 
 const OF_TEAM = 'accepted';
 const OF_OPERATOR = 'accepted, for an operator';

@@ -44,9 +44,10 @@ export const contacts = withRemaining({
         says: `erase the address permanently${withMail === true ? ', with the content of the mail to and from it' : ''}`,
         name: String(email),
       }),
-      describe: ({ emails, received_emails: received, canceled, skipped, is_suppressed: isSuppressed }) =>
+      describe: ({ emails, received_emails: received, canceled, drafts, skipped, is_suppressed: isSuppressed }) =>
         [
           `Erased: ${emails} sent and ${received} received emails, of which ${canceled} were not sent yet.`,
+          ...(drafts > 0 ? [`${drafts} drafts to the address were deleted, or lost it among other recipients.`] : []),
           ...(skipped > 0 ? [`${skipped} are being delivered right now; repeat the command in a few minutes.`] : []),
           ...(isSuppressed ? ['The suppression of the address stays, and prevents further mail.'] : []),
         ].join(' '),

@@ -113,6 +113,22 @@ describe('rasket doctor as root', () => {
     },
   );
 
+  it('asks the server on the machine itself when its public name cannot be reached from there', async () => {
+    const ended = await run('doctor');
+    expect(ended, ended.stdout + ended.stderr).toMatchObject({ code: 0 });
+    const lines = ended.stdout.split('\n').filter((line) => line.includes('cannot be reached'));
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^https:\/\/public\.rasket\.test\/? cannot be reached from this machine: .+; the server was asked at http:\S+\.$/,
+      ),
+    ]);
+    await server.stop();
+    const silent = await run('doctor');
+    server = await desk.serve(['serve', '--data', 'data'], { env });
+    local = `http://127.0.0.1:${server.ready.listeners.http?.port}`;
+    expect(silent, silent.stdout + silent.stderr).toMatchObject({ code: 69 });
+  });
+
   it('reports RASKET_API_KEY as the key only when it is in force', async () => {
     const named = await run(`doctor --data ${desk.at('data')}`, { RASKET_API_KEY: teamKey });
     expect(named.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
@@ -217,6 +233,24 @@ describe('an operator command as root', () => {
       fs.chmodSync(desk.folder, 0o755);
       expect(await desk.rasket(['init', ...folder], there)).toMatchObject({ code: 0 });
       await desk.sh(`chown -R ${NOBODY}:${NOBODY} theirs`);
+      const made = await desk.run(['teams', 'create', 'Xochi', ...folder], there);
+      expect(made, made.stderr).toMatchObject({ code: 0 });
+      const exportTo = (to: string) => desk.run(['teams', 'export', 'xochi', '--to', to, ...folder], there);
+      const exported = await exportTo(desk.at('new-folder'));
+      expect(exported, exported.stderr).toMatchObject({ code: 0 });
+      await desk.sh(`install -d -o ${NOBODY} -m 700 ready`);
+      expect(await exportTo(desk.at('ready'))).toMatchObject({ code: 0 });
+      for (const to of ['new-folder', 'ready']) {
+        const { uid, mode } = fs.statSync(desk.at(to));
+        expect({ uid, mode: mode & 0o777 }).toEqual({ uid: NOBODY, mode: 0o700 });
+        expect(fs.existsSync(desk.at(`${to}/manifest.json`))).toBe(true);
+      }
+      fs.mkdirSync(desk.at('of-root'), { mode: 0o755 });
+      for (const to of ['of-root', 'absent/deep']) {
+        const denied = await exportTo(desk.at(to));
+        expect(denied.code).not.toBe(0);
+        expect(denied.stderr).toMatch(/as root: install -d -o \S+ -m 700 \S+$/m);
+      }
       const off = await desk.run(['sending', 'off', '--reason', 'Moves', ...folder], there);
       expect(off, off.stderr).toMatchObject({ code: 0 });
       const theirs = await desk.serve(['serve', ...folder], there);

@@ -51,7 +51,10 @@ it('rasket emails tail --since starts with every email since then', async () => 
   tail.kill('SIGINT');
   expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
   const both = await desk.rasket(['emails', 'tail', '--since', '1h', '--lines', '2', ...data]);
-  expect(both).toMatchObject({ code: 64, stderr: expect.stringContaining('--since and --lines cannot be used together') });
+  expect(both).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('--since and --lines cannot be used together'),
+  });
 });
 
 it('the request log contains the changes and refusals of the command line, and not its reads', async () => {

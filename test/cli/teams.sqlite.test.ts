@@ -88,7 +88,9 @@ describe('rasket teams delete', () => {
     expect((await rasket('teams', 'get', 'leaving')).stdout).toMatch(/State +suspended\nReason +Complaints\n/);
     const asked = await rasket('teams', 'delete', 'leaving', '--reason', 'The contract ended');
     expect(asked.stdout).toContain('To keep it until then, run: rasket teams keep leaving');
-    expect((await rasket('teams', 'list')).stdout).toMatch(/\tdeleted on \d{4}-\d\d-\d\d\t\tThe contract ended\t/);
+    expect((await rasket('teams', 'list')).stdout).toMatch(
+      /\tto be deleted on \d{4}-\d\d-\d\d\t\tThe contract ended\t/,
+    );
     expectOneLine(await rasket('teams', 'resume', 'leaving'), /is to be deleted on .* rasket teams keep leaving/);
     expect((await rasket('teams', 'keep', 'leaving')).stdout).toBe('Leaving is kept: it is suspended, as before.\n');
     const now = ['teams', 'delete', 'leaving', '--reason', 'The contract ended', '--now'];

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KEPT_TABLES, listUnknownTables, TEAM_PATHS } from '../../src/features/customers/index.ts';
-import { tableShapes } from '../../src/platform/db/index.ts';
+import { KEPT_TABLES, listUnknownTables, removeTeam, TEAM_PATHS } from '../../src/features/customers/index.ts';
+import { tableShapes, type Value } from '../../src/platform/db/index.ts';
 import { keepTeam, listDeletions, requestDeletion } from '../../src/tenancy/teams/index.ts';
 import { billingScene, closed, givePlan, until } from '../api/billing/billing-scene.ts';
 import { findTraces, findTracesInFiles, plantInEveryTable, type Planted, type Planting } from '../rig/every-table.ts';
@@ -123,11 +123,56 @@ describe('the deletion of a team', () => {
     expect((await scene.team('Wavering Ltd')).id).not.toBe(team.id);
   });
 
-  it('ends the grace period of an earlier request', async () => {
+  it('leaves an account as it is when the person joins another team while the members are removed', async () => {
+    const { world } = scene.app;
+    const { db, ids } = world;
+    const gone = await scene.team('Gone Ltd');
+    const other = await scene.team('Other Ltd');
+    const joins = await createPeople(scene).person({ email: 'joins@people.example', team: gone });
+    const leaves = await createPeople(scene).person({ email: 'leaves@people.example', team: gone });
+    await db.insertMany(
+      'mfa_secrets',
+      ['id', 'user_id', 'secret', 'created_at', 'confirmed_at'],
+      [joins, leaves].map(({ userId }) => [ids.uuid(), userId, 'x', 1, 1]),
+    );
+    const read = async (userId: string) => ({
+      teams: (await db.all('select team_id from team_members where user_id = ?', [userId])).map((row) => row.team_id),
+      sessions: (await db.all('select id from sessions where user_id = ?', [userId])).length,
+      secrets: (await db.all('select id from mfa_secrets where user_id = ?', [userId])).length,
+      users: (await db.all('select id from users where id = ?', [userId])).length,
+    });
+    const before = await read(joins.userId);
+    expect(before.sessions).toBeGreaterThan(0);
+    await remove(gone, true);
+    let hasJoined = false;
+    const joining: typeof db = {
+      ...db,
+      async all<T>(sql: string, values?: readonly Value[]) {
+        const rows = await db.all<T>(sql, values);
+        if (hasJoined || !sql.includes('from team_members m join users')) return rows;
+        hasJoined = true;
+        const member = [ids.uuid(), other.id, joins.userId, 'member', 1];
+        await db.insertMany('team_members', ['id', 'team_id', 'user_id', 'role', 'created_at'], [member]);
+        return rows;
+      },
+    };
+    const end = await removeTeam({ ...world, db: joining }, gone.id);
+    expect(hasJoined).toBe(true);
+    expect(await read(joins.userId)).toEqual({ ...before, teams: [other.id] });
+    expect(await read(leaves.userId)).toEqual({ teams: [], sessions: 0, secrets: 0, users: 0 });
+    expect(end).toMatchObject({ kind: 'removed', counts: { users: 1, team_members: 2, mfa_secrets: 1 } });
+  });
+
+  it('ends the grace period of an earlier request, and keeps the reason of the later one', async () => {
     const team = await scene.team('Hasty Ltd');
     await remove(team);
-    const { deletion } = await remove(team, true);
-    expect(deletion.due_at).toBe(scene.clock.now());
+    const { deletion } = await requestDeletion(scene.app.world, {
+      team: team.id,
+      reason: 'They asked for it',
+      requestedBy: 'root',
+      isNow: true,
+    });
+    expect(deletion).toMatchObject({ due_at: scene.clock.now(), reason: 'They asked for it' });
     await runJob();
     expect((await scene.api('GET', '/team', { key: team.key })).status).toBe(401);
   });

@@ -7,30 +7,50 @@ import type { Store } from '../../platform/store.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import { foldForSearch } from '../../mail/emails/index.ts';
 import { eraseEvents, eraseOfEndpoints } from '../../mail/events/index.ts';
+import { readSubject } from '../../protocol/reply-message/index.ts';
 import { RAW_BLOB } from '../../mail/received-emails/index.ts';
 import { suppressionsAmong } from '../../mail/suppressions/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { addStorage, lockStorage } from '../../tenancy/usage/index.ts';
 import { deleteContact } from '../audience/index.ts';
 import { eraseRecipient } from '../campaigns/index.ts';
+import { buildSnippet } from '../inbox/index.ts';
+import {
+  ERASED,
+  eraseFromHead,
+  findCommonPart,
+  isAddress,
+  replaceAddress,
+  replaceInJson,
+  replaceMailbox,
+} from './address-in-text.ts';
 import {
   changeRows,
-  eraseFromInboxes,
+  emailsOfThread,
+  eraseParticipant,
+  failedImportRows,
+  hasInboxAt,
+  isAtOwnDomain,
+  lockThreadRow,
+  lockUnsentDraft,
   readRows,
-  removeFailedImportRows,
   removeRows,
   removeRowsOfOwners,
   searchMail,
+  textOfMail,
+  unsentDrafts,
+  type ThreadMail,
 } from './erased-mail.store.ts';
 
-/** Stands for an erased address; the name can never get mail (RFC 6761). */
-const ERASED = 'erased@erased.invalid';
 const ERASED_SUBJECT = '(erased)';
 
-interface Erasing {
-  store: Store;
+interface Person {
   teamId: string;
   emailKey: string;
+}
+
+interface Erasing extends Person {
+  store: Store;
 }
 
 /**
@@ -43,11 +63,12 @@ export async function eraseAddress(ctx: Ctx, input: EraseAddressRequest): Promis
   if (!parsed.ok) throw refuse('validation_error', { status: 422, say: `email: ${parsed.fault}` });
   const emailKey = normalizeAddress(parsed.mailbox.address);
   const erasing = { store, teamId, emailKey };
-  const counts = { emails: 0, canceled: 0, received_emails: 0, skipped: 0 };
+  const counts = { emails: 0, canceled: 0, received_emails: 0, drafts: 0, skipped: 0 };
   if (input.with_mail === true) {
+    await mustNotSend(erasing);
     await eraseSent(erasing, counts);
     await eraseReceived(erasing, counts);
-    await eraseElsewhere(erasing);
+    await eraseElsewhere(erasing, counts);
   }
   return {
     object: 'erasure',
@@ -55,6 +76,22 @@ export async function eraseAddress(ctx: Ctx, input: EraseAddressRequest): Promis
     ...counts,
     is_suppressed: (await suppressionsAmong(store.db, [[teamId, emailKey]])).length > 0,
   };
+}
+
+/** Refuses an address from which the team writes: its mail is that of other people. */
+async function mustNotSend(erasing: Erasing): Promise<void> {
+  const { store, teamId, emailKey } = erasing;
+  if (!(await isAtOwnDomain(store.db, teamId, emailKey))) return;
+  let isSender = await hasInboxAt(store.db, teamId, emailKey);
+  await eachMail(erasing, 'emails', (row) => {
+    isSender ||= isAddress(String(row.sender), emailKey);
+    return Promise.resolve();
+  });
+  if (!isSender) return;
+  throw refuse('validation_error', {
+    status: 422,
+    say: `email: this team sends mail from ${emailKey}; erasing it would erase mail to other people. Omit with_mail to erase only the contact, or delete single emails.`,
+  });
 }
 
 async function eraseContact(ctx: Ctx, emailKey: string): Promise<string | null> {
@@ -67,11 +104,6 @@ async function eraseContact(ctx: Ctx, emailKey: string): Promise<string | null> 
     return null;
   }
 }
-
-const isAddress = (text: string, emailKey: string): boolean => {
-  const parsed = parseMailbox(text);
-  return normalizeAddress(parsed.ok ? parsed.mailbox.address : text) === emailKey;
-};
 
 /** Returns the addresses of a JSON list without the erased one; null stays null. */
 function without(list: Value | undefined, emailKey: string): { text: string | null; isChanged: boolean; left: number } {
@@ -104,15 +136,17 @@ function readLists(row: Row, emailKey: string): Lists {
   };
 }
 
-type Counts = Pick<Erasure, 'emails' | 'canceled' | 'received_emails' | 'skipped'>;
+type Counts = Pick<Erasure, 'emails' | 'canceled' | 'received_emails' | 'drafts' | 'skipped'>;
 
+/** Reads all mail in whose addresses the address may be; `erase` decides by comparing addresses. */
 async function eachMail(
   { store, teamId, emailKey }: Erasing,
   table: 'emails' | 'received_emails',
   erase: (row: Row) => Promise<void>,
 ): Promise<void> {
+  const text = findCommonPart(emailKey);
   for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
-    const { rows, lastId } = await searchMail(store.db, table, { teamId, afterId, text: emailKey });
+    const { rows, lastId } = await searchMail(store.db, table, { teamId, afterId, text });
     for (const row of rows) await erase(row);
     afterId = lastId;
     await nextTurn();
@@ -188,7 +222,7 @@ const BESIDES_AN_EMAIL: readonly [table: string, column: string][] = [
 
 async function eraseWholeEmail(
   tx: Executor,
-  { teamId }: Erasing,
+  { teamId, emailKey }: Erasing,
   { row, lists, isSender }: { row: Row; lists: Lists; isSender: boolean },
 ): Promise<void> {
   const id = String(row.id);
@@ -219,7 +253,7 @@ async function eraseWholeEmail(
     },
   );
   await eraseEvents(tx, teamId, id);
-  await eraseFromThreads(tx, id);
+  await eraseFromThreads(tx, { teamId, emailKey }, { id, subject: String(row.subject) });
 }
 
 async function eraseOneRecipient(
@@ -231,18 +265,30 @@ async function eraseOneRecipient(
   const { to_list, cc_list, bcc_list } = lists;
   const searchText = String(row.search_text)
     .split('\n')
-    .filter((part) => part !== foldForSearch(emailKey))
+    .filter((part) => part !== foldForSearch(emailKey) && !isAddress(part, emailKey))
     .join('\n');
-  await changeRows(tx, { table: 'emails', key: { id } }, { to_list, cc_list, bcc_list, search_text: searchText });
+  const headers = typeof row.headers === 'string' ? replaceInJson(row.headers, emailKey) : null;
+  await changeRows(
+    tx,
+    { table: 'emails', key: { id } },
+    { to_list, cc_list, bcc_list, headers, search_text: searchText },
+  );
+  for (const message of await readRows<{ head: string }>(tx, { table: 'email_messages', key: { email_id: id } })) {
+    const head = eraseFromHead(message.head, emailKey);
+    await changeRows(tx, { table: 'email_messages', key: { email_id: id } }, { head });
+  }
   await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
   const attempts = await readRows(tx, { table: 'delivery_attempts', key: { email_id: id } });
   for (const attempt of attempts)
     await changeRows(
       tx,
       { table: 'delivery_attempts', key: { email_id: id, id: attempt.id ?? null } },
-      { recipients: replaced(attempt.recipients, emailKey), transcript: replaced(attempt.transcript, emailKey) },
+      {
+        recipients: replaceInJson(String(attempt.recipients), emailKey),
+        transcript: typeof attempt.transcript === 'string' ? replaceAddress(attempt.transcript, emailKey) : null,
+      },
     );
-  await changeThreadTexts(tx, id, (text) => replaced(text, emailKey));
+  await removeFromThreads(tx, { teamId, emailKey }, id);
 }
 
 /** Replaces the address in the events of an email that other people have as well. */
@@ -254,55 +300,115 @@ async function eraseFromEvents(
     table: 'events',
     key: { subject_id: subjectId },
   });
-  const named = events.filter(({ data }) => data?.toLowerCase().includes(emailKey));
-  for (const event of named)
-    await changeRows(tx, { table: 'events', key: { id: event.id } }, { data: replaced(event.data, emailKey) });
+  const changed = events.flatMap(({ id, data }) => {
+    const erased = data === null ? null : replaceInJson(data, emailKey);
+    return erased === null || erased === JSON.stringify(JSON.parse(data ?? '')) ? [] : [{ id, data: erased }];
+  });
+  for (const { id, data } of changed) await changeRows(tx, { table: 'events', key: { id } }, { data });
   await eraseOfEndpoints.call(
     tx,
     teamId,
-    named.map((event) => event.id),
+    changed.map(({ id }) => id),
   );
-}
-
-/** Replaces the address in a text, in any letter case. */
-function replaced(text: Value | undefined, emailKey: string): string | null {
-  if (typeof text !== 'string') return null;
-  const pattern = new RegExp(emailKey.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi');
-  return text.replaceAll(pattern, ERASED);
 }
 
 const TEXTS = ['from_text', 'to_text', 'cc_text', 'bcc_text', 'body_text'] as const;
 
-async function changeThreadTexts(tx: Executor, emailId: string, change: (text: Value) => string | null) {
+async function changeThreadTexts(tx: Executor, emailId: string, change: (text: string) => string) {
   const rows = await readRows(tx, { table: 'inbox_emails', key: { email_id: emailId } });
   for (const row of rows) {
-    const texts = Object.fromEntries(TEXTS.map((name) => [name, change(row[name] ?? '') ?? '']));
+    const texts = Object.fromEntries(TEXTS.map((name) => [name, change(String(row[name] ?? ''))]));
     const key = { inbox_id: row.inbox_id ?? null, email_id: emailId };
     await changeRows(tx, { table: 'inbox_emails', key }, texts);
   }
-  return rows;
+  return rows.map(({ thread_id: threadId }) => String(threadId));
+}
+
+/** Removes the address from the threads of an email that other people have as well. */
+async function removeFromThreads(tx: Executor, { teamId, emailKey }: Person, emailId: string): Promise<void> {
+  // A line is a mailbox or text, in the letter case of the search.
+  const change = (text: string): string =>
+    text
+      .split('\n')
+      .map((line) => replaceMailbox(line, emailKey))
+      .join('\n');
+  for (const threadId of await changeThreadTexts(tx, emailId, change))
+    await rebuildThread(tx, { teamId, emailKey }, { threadId });
 }
 
 /** Erases what the threads with an erased email show of it. */
-async function eraseFromThreads(tx: Executor, emailId: string): Promise<void> {
-  const rows = await changeThreadTexts(tx, emailId, () => '');
-  for (const { thread_id: threadId = null } of rows) {
-    await changeRows(
-      tx,
-      { table: 'inbox_threads', key: { id: threadId } },
-      {
-        subject: ERASED_SUBJECT,
-        subject_key: '',
-        sender: ERASED,
-        to_list: '[]',
-        cc_list: '[]',
-        bcc_list: '[]',
-        snippet: '',
-        notes: null,
-      },
-    );
+async function eraseFromThreads(
+  tx: Executor,
+  { teamId, emailKey }: Person,
+  { id, subject }: { id: string; subject: string },
+): Promise<void> {
+  for (const threadId of await changeThreadTexts(tx, id, () => ''))
+    await rebuildThread(tx, { teamId, emailKey }, { threadId, erased: { id, subject } });
+}
+
+/**
+ * Shows in a thread only what the emails of other people have, without the address; one that has none of them keeps
+ * nothing. `erased` is the email that was erased as a whole.
+ */
+async function rebuildThread(
+  tx: Executor,
+  { teamId, emailKey }: Person,
+  { threadId, erased }: { threadId: string; erased?: { id: string; subject: string } },
+): Promise<void> {
+  const thread = await lockThreadRow(tx, threadId);
+  if (!thread) return;
+  const all = await emailsOfThread(tx, threadId);
+  const theirs = all.filter((email) => isOfOthers(email, emailKey));
+  const [oldest, newest] = [theirs[0], theirs.at(-1)];
+  const key = { id: threadId };
+  if (!oldest || !newest) {
+    await changeRows(tx, { table: 'inbox_threads', key }, ERASED_THREAD);
     await changeRows(tx, { table: 'inbox_message_ids', key: { thread_id: threadId } }, { subject: null });
+    return eraseEvents(tx, teamId, threadId);
   }
+  await eraseFromEvents(tx, { teamId, emailKey, subjectId: threadId });
+  const began = erased !== undefined && erased.id < oldest.id;
+  const subject = replaceAddress(began ? oldest.subject : thread.subject, emailKey);
+  const isNewest = newest.id === all.at(-1)?.id;
+  await changeRows(
+    tx,
+    { table: 'inbox_threads', key },
+    {
+      subject,
+      subject_key: subject === thread.subject ? thread.subject_key : readSubject(subject).baseWithNumbers,
+      sender: newest.sender,
+      to_list: withoutIn(newest.to_list, emailKey),
+      cc_list: withoutIn(newest.cc_list, emailKey),
+      bcc_list: withoutIn(newest.bcc_list, emailKey),
+      snippet: replaceAddress(isNewest ? thread.snippet : buildSnippet(await textOfMail(tx, newest.id)), emailKey),
+      notes: thread.notes === null ? null : replaceAddress(thread.notes, emailKey),
+    },
+  );
+  if (erased === undefined || theirs.some((email) => email.subject === erased.subject)) return;
+  const named = { thread_id: threadId, subject: erased.subject.slice(0, 300).toWellFormed() };
+  await changeRows(tx, { table: 'inbox_message_ids', key: named }, { subject: null });
+}
+
+const ERASED_THREAD: Row = {
+  subject: ERASED_SUBJECT,
+  subject_key: '',
+  sender: ERASED,
+  to_list: '[]',
+  cc_list: '[]',
+  bcc_list: '[]',
+  snippet: '',
+  notes: null,
+};
+
+const withoutIn = (list: string | null, emailKey: string): string => without(list, emailKey).text ?? '[]';
+
+/** Reports whether an email has a sender or, if the team sent it, a recipient that is neither erased nor to be erased. */
+function isOfOthers(email: ThreadMail, emailKey: string): boolean {
+  if ([ERASED, emailKey].some((key) => isAddress(email.sender, key))) return false;
+  if (email.is_received === 1) return true;
+  return [email.to_list, email.cc_list, email.bcc_list].some((list) =>
+    (JSON.parse(list ?? '[]') as string[]).some((one) => !isAddress(one, emailKey) && !isAddress(one, ERASED)),
+  );
 }
 
 const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
@@ -326,12 +432,12 @@ const eraseReceived = (erasing: Erasing, counts: Counts): Promise<void> =>
       for (const table of ['contents', 'content_files']) await removeRows(tx, { table, key: contents });
       if (!isSender) {
         await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
-        return void (await changeThreadTexts(tx, id, (text) => replaced(text, emailKey)));
+        return removeFromThreads(tx, { teamId, emailKey }, id);
       }
       await removeRows(tx, { table: 'received_attachments', key: { received_id: id } });
       await addStorage(tx, teamId, -Number(row.stored_bytes));
       await eraseEvents(tx, teamId, id);
-      await eraseFromThreads(tx, id);
+      await eraseFromThreads(tx, { teamId, emailKey }, { id, subject: String(row.subject) });
     });
     counts.received_emails += 1;
   });
@@ -351,14 +457,50 @@ const ERASED_RECEIVED: Row = {
   stored_bytes: 0,
 };
 
-async function eraseElsewhere({ store, teamId, emailKey }: Erasing): Promise<void> {
-  const drafts = await store.db.tx(async (tx) => {
-    await removeFailedImportRows(tx, { teamId, emailKey });
-    const ids = await eraseFromInboxes(tx, { teamId, emailKey });
+async function eraseElsewhere({ store, teamId, emailKey }: Erasing, counts: Counts): Promise<void> {
+  const gone = await store.db.tx(async (tx) => {
+    for (const { import_id, row, value } of await failedImportRows(tx, teamId)) {
+      if (replaceMailbox(value, emailKey) === value) continue;
+      await removeRows(tx, { table: 'contact_import_failures', key: { import_id, row } });
+    }
+    await eraseParticipant(tx, { teamId, emailKey });
+    const ids: string[] = [];
+    for (const { id, ...lists } of await unsentDrafts(tx, teamId)) {
+      if (!readDraft(lists, emailKey).isChanged) continue;
+      const draft = await lockUnsentDraft(tx, id);
+      const { isChanged, left, ...kept } = readDraft(draft ?? {}, emailKey);
+      if (!isChanged) continue;
+      counts.drafts += 1;
+      if (left > 0) {
+        await changeRows(tx, { table: 'inbox_drafts', key: { id } }, kept);
+        await eraseFromEvents(tx, { teamId, emailKey, subjectId: id });
+        continue;
+      }
+      await eraseEvents(tx, teamId, id);
+      ids.push(id);
+    }
     for (const [table, column] of BESIDES_A_DRAFT) await removeRowsOfOwners(tx, table, column, ids);
     return ids;
   });
-  for (const id of drafts) await store.blobs.remove(id);
+  for (const id of gone) await store.blobs.remove(id);
+}
+
+/**
+ * Returns the lists of a draft without the address, and the number of its other recipients. A reply that names no
+ * recipient goes to the sender of the mail, whose address is erased by then.
+ */
+function readDraft(row: Row, emailKey: string) {
+  const implied = row.to_list === null && typeof row.replies_to === 'string' ? row.replies_to : undefined;
+  const to = without(row.to_list, emailKey);
+  const cc = without(row.cc_list, emailKey);
+  const bcc = without(row.bcc_list, emailKey);
+  return {
+    to_list: to.text,
+    cc_list: cc.text ?? '[]',
+    bcc_list: bcc.text ?? '[]',
+    isChanged: to.isChanged || cc.isChanged || bcc.isChanged || implied === ERASED,
+    left: to.left + cc.left + bcc.left + (implied !== undefined && implied !== ERASED ? 1 : 0),
+  };
 }
 
 const BESIDES_A_DRAFT: readonly [table: string, column: string][] = [

@@ -1,7 +1,7 @@
-import { uuidsIn, type Executor, type Row, type Value } from '../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor, type Row, type Value } from '../../platform/db/index.ts';
 
-/** Rows that one statement searches, in about a millisecond: other work runs in between. */
-const SEARCHED_AT_ONCE = 1000;
+/** Rows that one statement searches, and whose addresses are read, in a millisecond: other work runs in between. */
+const SEARCHED_AT_ONCE = 250;
 
 type MailTable = 'emails' | 'received_emails';
 
@@ -13,8 +13,8 @@ const ADDRESSES: Readonly<Record<MailTable, string>> = {
 };
 
 /**
- * Searches the next mail of a team after an id for a text in its addresses. `lastId` is where the next search begins;
- * undefined at the end.
+ * Searches the next mail of a team after an id for a text in its addresses, or returns all of it for the empty text.
+ * `lastId` is where the next search begins; undefined at the end.
  */
 export async function searchMail(
   db: Executor,
@@ -27,11 +27,13 @@ export async function searchMail(
   );
   const position = db.dialect === 'pg' ? 'strpos' : 'instr';
   const within = end === undefined ? '' : 'and id <= ?';
-  const rows = await db.all(
-    `select * from ${table} where team_id = ? and id > ? ${within}
-      and ${position}(lower(${ADDRESSES[table]}), ?) > 0 order by id`,
-    [teamId, afterId, ...(end === undefined ? [] : [end.id]), text],
-  );
+  const named = text === '' ? '' : `and ${position}(lower(${ADDRESSES[table]}), ?) > 0`;
+  const rows = await db.all(`select * from ${table} where team_id = ? and id > ? ${within} ${named} order by id`, [
+    teamId,
+    afterId,
+    ...(end === undefined ? [] : [end.id]),
+    ...(text === '' ? [] : [text]),
+  ]);
   return { rows, lastId: end?.id };
 }
 
@@ -66,38 +68,110 @@ export function readRows<T = Row>(tx: Executor, { table, key }: RowKey): Promise
   return tx.all<T>(`select * from ${table} where ${where.sql}`, where.values);
 }
 
-/** Removes the address from the participants of a team's threads, and the drafts to it that were not sent. */
-export async function eraseFromInboxes(
+/** Removes the address from the participants of a team's threads. */
+export async function eraseParticipant(
   tx: Executor,
   { teamId, emailKey }: { teamId: string; emailKey: string },
-): Promise<string[]> {
+): Promise<void> {
   await tx.run(
     `delete from ${PARTICIPANTS} where address_key = ? and inbox_id in (select id from inboxes where team_id = ?)`,
     [emailKey, teamId],
   );
-  const drafts = await tx.all<{ id: string; lists: string }>(
-    `select id, coalesce(to_list, '') || cc_list || bcc_list as lists from inbox_drafts
-      where team_id = ? and email_id is null`,
-    [teamId],
-  );
-  return drafts.filter(({ lists }) => lists.toLowerCase().includes(emailKey)).map(({ id }) => id);
 }
 
 const PARTICIPANTS = 'inbox_participants';
 
-export async function removeFailedImportRows(
-  tx: Executor,
-  { teamId, emailKey }: { teamId: string; emailKey: string },
-): Promise<number> {
-  const position = tx.dialect === 'pg' ? 'strpos' : 'instr';
-  return tx.run(
-    `delete from ${FAILURES} where import_id in (select id from contact_imports where team_id = ?)
-      and ${position}(lower(value), ?) > 0`,
-    [teamId, emailKey],
-  );
+interface DraftLists extends Row {
+  id: string;
+  to_list: string | null;
+  cc_list: string;
+  bcc_list: string;
+  /** Sender of the email that it replies to, who gets it if it names no recipient. */
+  replies_to: string | null;
 }
 
-const FAILURES = 'contact_import_failures';
+const DRAFTS = `select d.id, d.to_list, d.cc_list, d.bcc_list,
+  (select sender from received_emails where id = d.reply_to_email_id) as replies_to from inbox_drafts d`;
+
+export const unsentDrafts = (tx: Executor, teamId: string): Promise<DraftLists[]> =>
+  tx.all<DraftLists>(`${DRAFTS} where d.team_id = ? and d.email_id is null order by d.id`, [teamId]);
+
+/** Reads a draft and locks it until the end of the transaction; undefined if it was sent or deleted meanwhile. */
+export function lockUnsentDraft(tx: Executor, id: string): Promise<DraftLists | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for update of d' : '';
+  return tx.get<DraftLists>(`${DRAFTS} where d.id = ? and d.email_id is null ${lock}`, [id]);
+}
+
+/** Lists the rows of a team's imports that failed with a value. */
+export const failedImportRows = (
+  tx: Executor,
+  teamId: string,
+): Promise<{ import_id: string; row: number; value: string }[]> =>
+  tx.all(
+    `select import_id, row, value from contact_import_failures
+      where import_id in (select id from contact_imports where team_id = ?) and value is not null`,
+    [teamId],
+  );
+
+/** Reports whether the address is at a domain of the team, or below one. */
+export async function isAtOwnDomain(db: Executor, teamId: string, emailKey: string): Promise<boolean> {
+  const labels = emailKey.slice(emailKey.lastIndexOf('@') + 1).split('.');
+  const among = textsIn(
+    db.dialect,
+    'name',
+    labels.map((_, at) => labels.slice(at).join('.')),
+  );
+  const sql = `select 1 as found from domains where team_id = ? and ${among.sql} limit 1`;
+  return (await db.get(sql, [teamId, among.value])) !== undefined;
+}
+
+export async function hasInboxAt(db: Executor, teamId: string, emailKey: string): Promise<boolean> {
+  const sql = 'select 1 as found from inboxes where team_id = ? and address_key = ? and deleted_at is null';
+  return (await db.get(sql, [teamId, emailKey])) !== undefined;
+}
+
+interface ShownThread {
+  subject: string;
+  subject_key: string;
+  snippet: string;
+  notes: string | null;
+}
+
+/** Reads a thread and locks it until the end of the transaction. */
+export function lockThreadRow(tx: Executor, threadId: string): Promise<ShownThread | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  const sql = `select subject, subject_key, snippet, notes from inbox_threads where id = ? ${lock}`;
+  return tx.get<ShownThread>(sql, [threadId]);
+}
+
+export interface ThreadMail {
+  id: string;
+  is_received: number;
+  sender: string;
+  subject: string;
+  to_list: string;
+  cc_list: string | null;
+  bcc_list: string | null;
+}
+
+/** Lists the emails of a thread, oldest first. */
+export const emailsOfThread = (tx: Executor, threadId: string): Promise<ThreadMail[]> =>
+  tx.all<ThreadMail>(
+    `select m.id, 1 as is_received, m.sender, m.subject, m.to_list, m.cc_list, m.bcc_list
+      from inbox_emails e join received_emails m on m.id = e.email_id where e.thread_id = ?
+      union all select m.id, 0 as is_received, m.sender, m.subject, m.to_list, m.cc_list, m.bcc_list
+      from inbox_emails e join emails m on m.id = e.email_id where e.thread_id = ? order by id`,
+    [threadId, threadId],
+  );
+
+/** Returns the text of an email, sent or received; empty if it has none in a row. */
+export async function textOfMail(tx: Executor, id: string): Promise<string> {
+  const row = await tx.get<{ text: string | null }>(
+    `select text from received_bodies where received_id = ? union all select text from email_bodies where email_id = ?`,
+    [id, id],
+  );
+  return row?.text ?? '';
+}
 
 /** Removes the rows that drafts and emails have besides their own. */
 export async function removeRowsOfOwners(tx: Executor, table: string, column: string, ids: readonly string[]) {

@@ -36,6 +36,7 @@ const READ_TOGETHER: ReadonlySet<string> = new Set([
 ]);
 const ROWS = 'rows';
 const FILES = 'files';
+const MANIFEST = 'manifest.json';
 const FORMAT = 'rasket-team-export/1';
 
 interface ExportedFile {
@@ -70,8 +71,8 @@ interface Export {
 }
 
 /**
- * Writes everything of a team into a new folder: rows as JSON lines, one file for each table, and contents as files.
- * The folder has its name only once it is complete. Rows are read page by page while the service runs; what changes
+ * Writes everything of a team into a folder: rows as JSON lines, one file for each table, and contents as files. A new
+ * folder has its name only once it is complete; in an empty one the manifest is written last. Rows are read page by page while the service runs; what changes
  * meanwhile is exported before or after the change.
  */
 export async function exportTeam(store: Store, name: string, to: string, version: string): Promise<TeamManifest> {
@@ -80,9 +81,11 @@ export async function exportTeam(store: Store, name: string, to: string, version
   const shapes = await loadShapes(store.db);
   const unknown = listUnknownTables([...shapes.values()]);
   if (unknown.length > 0) throw new Error(`nothing is known about the tables ${unknown.join(', ')}`);
-  await mustBeVacant(to);
+  const isMade = !(await isEmptyFolder(to));
   const startedAt = store.clock.now();
-  const folder = `${to}.part-${process.pid}`;
+  const folder = isMade ? `${to}.part-${process.pid}` : to;
+  // Nothing is written before its owner alone can read it.
+  if (!isMade) await chmod(folder, 0o700);
   await mkdir(path.join(folder, ROWS), { recursive: true, mode: 0o700 });
   try {
     await mkdir(path.join(folder, FILES), { mode: 0o700 });
@@ -104,18 +107,23 @@ export async function exportTeam(store: Store, name: string, to: string, version
       left_out: listLeftOut(all),
     };
     await writeManifest(folder, written);
-    await takeName(folder, to);
+    if (isMade) await takeName(folder, to);
     return written;
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    const left = isMade ? [folder] : [ROWS, FILES, MANIFEST].map((name) => path.join(folder, name));
+    for (const one of left) await rm(one, { recursive: true, force: true });
     throw error;
   }
 }
 
-async function mustBeVacant(folder: string): Promise<void> {
-  const found = await stat(folder).catch(() => undefined);
-  if (!found) return;
-  if (found.isDirectory() && (await readdir(folder)).length === 0) return;
+/** Returns false if there is nothing of this name, and refuses anything but an empty folder. */
+async function isEmptyFolder(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!found) return false;
+  if (found.isDirectory() && (await readdir(folder)).length === 0) return true;
   throw refuse('validation_error', { status: 422, say: `${folder} is not an empty folder; name a new one.` });
 }
 
@@ -139,7 +147,7 @@ async function sync(file: string): Promise<void> {
 }
 
 async function writeManifest(folder: string, manifest: TeamManifest): Promise<void> {
-  const handle = await open(path.join(folder, 'manifest.json'), 'wx', 0o600);
+  const handle = await open(path.join(folder, MANIFEST), 'wx', 0o600);
   try {
     await handle.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`);
     await handle.sync();

@@ -26,6 +26,7 @@ import {
   findShape,
   hasDeliveries,
   hasSetup,
+  lockUserInOtherTeam,
   loadShapes,
   membersToRemove,
   pickOwnedRows,
@@ -228,55 +229,85 @@ async function removeFiles({ store }: Removal, { files }: TeamPath, ids: readonl
   await eachLimit(owners, BLOBS_AT_ONCE, (owner) => store.blobs.remove(owner));
 }
 
-/** Runs one transaction of the removal, with its progress. */
+/** Runs one transaction of the removal of rows of a table, with its progress. */
 async function change(removal: Removal, table: string, work: (tx: Executor) => Promise<number>): Promise<number> {
+  const removed = await changeTables(removal, async (tx) => ({ [table]: await work(tx) }));
+  return removed[table] ?? 0;
+}
+
+/** Runs one transaction of the removal, with its progress; `work` returns how many rows of each table it removed. */
+async function changeTables(removal: Removal, work: (tx: Executor) => Promise<RemovalCounts>): Promise<RemovalCounts> {
   const { store, deletion, owner, counts } = removal;
   if (removal.isOver()) throw new OutOfTime('the removal continues with the next run');
-  const count = await store.db.tx(async (tx) => {
-    const removed = await work(tx);
-    if (removed === 0) return 0;
-    const sum = { ...counts, [table]: (counts[table] ?? 0) + removed };
-    const progress = { team_id: deletion.team_id, removed: JSON.stringify(sum) };
+  const removed = await store.db.tx(async (tx) => {
+    const here = await work(tx);
+    if (Object.values(here).every((count) => count === 0)) return {};
+    const progress = { team_id: deletion.team_id, removed: JSON.stringify(addCounts(counts, here)) };
     const lease = { owner, until: store.clock.now() + LEASE_MS };
     if ((await noteRemoved(tx, progress, lease)) === 0) throw new LeaseLost('another process continues the removal');
-    return removed;
+    return here;
   });
-  if (count > 0) counts[table] = (counts[table] ?? 0) + count;
-  return count;
+  Object.assign(counts, addCounts(counts, removed));
+  return removed;
+}
+
+function addCounts(counts: RemovalCounts, more: RemovalCounts): Record<string, number> {
+  const sum: Record<string, number> = { ...counts };
+  for (const [table, count] of Object.entries(more)) if (count > 0) sum[table] = (sum[table] ?? 0) + count;
+  return sum;
 }
 
 /** Removes the members, and the accounts of those who are in no other team. */
 async function removeMembers(removal: Removal): Promise<void> {
-  const { store, deletion, shapes, paths } = removal;
-  const members = { path: findRoot(paths, 'team_members'), shape: findShape(shapes, 'team_members') };
-  const users: TeamPath = { table: 'users', by: 'id' };
-  const below = paths.filter(({ parent }) => parent === 'users');
+  const { store, deletion } = removal;
   for (;;) {
     const found = await membersToRemove(store.db, deletion.team_id, PARENTS_A_BATCH);
     if (found.length === 0) return;
-    const alone = found.filter(({ isAlone }) => isAlone);
-    await removeBelow(
-      removal,
-      below,
-      alone.map(({ userId, emailKey }) => ({ id: userId, email_key: emailKey })),
-    );
-    const owned = { ...members, values: [deletion.team_id] };
-    const ids = alone.map(({ userId }) => userId);
-    // In one transaction, so that no account without a team is left.
-    await change(removal, 'team_members', async (tx) => {
-      const left = await removeRowsAmong(
-        tx,
-        owned,
-        'user_id',
-        found.map(({ userId }) => userId),
-      );
-      const accounts = { path: users, shape: findShape(shapes, 'users'), values: ids };
-      await removeOwnedRows(tx, accounts, PARENTS_A_BATCH);
-      return left;
-    });
-    removal.counts.users = (removal.counts.users ?? 0) + ids.length;
-    await nextTurn();
+    for (const member of found) {
+      await changeTables(removal, (tx) => removeMember(tx, removal, member));
+      await nextTurn();
+    }
   }
+}
+
+/**
+ * Removes a member in one transaction, in which nobody can add the person to a team: an account loses everything or
+ * nothing.
+ */
+async function removeMember(
+  tx: Executor,
+  { deletion, shapes, paths }: Removal,
+  { userId, emailKey }: { userId: string; emailKey: string },
+): Promise<RemovalCounts> {
+  const counts: Record<string, number> = {};
+  const isAlone = !(await lockUserInOtherTeam(tx, userId, deletion.team_id));
+  const owned = { path: findRoot(paths, 'team_members'), shape: findShape(shapes, 'team_members') };
+  if (isAlone) {
+    const user = { id: userId, email_key: emailKey };
+    for (const path of paths.filter(({ parent }) => parent === 'users'))
+      await removeWithin(tx, { shapes, paths, counts }, path, valuesIn([user], path.from ?? 'id'));
+  }
+  counts.team_members = await removeRowsAmong(tx, { ...owned, values: [deletion.team_id] }, 'user_id', [userId]);
+  const users: TeamPath = { table: 'users', by: 'id' };
+  if (isAlone) await removeWithin(tx, { shapes, paths: [], counts }, users, [userId]);
+  return counts;
+}
+
+/** Removes the few rows that these values own, and everything below them, within a transaction. */
+async function removeWithin(
+  tx: Executor,
+  removing: Pick<Removal, 'shapes' | 'paths' | 'counts'>,
+  path: TeamPath,
+  values: readonly Value[],
+): Promise<void> {
+  const { shapes, paths, counts } = removing;
+  const owned = { path, shape: findShape(shapes, path.table), values };
+  for (const child of paths.filter(({ parent }) => parent === path.table)) {
+    const from = child.from ?? 'id';
+    const rows = await pickOwnedRows(tx, owned, { columns: [from], limit: Number.MAX_SAFE_INTEGER });
+    if (rows.length > 0) await removeWithin(tx, removing, child, valuesIn(rows, from));
+  }
+  counts[path.table] = (counts[path.table] ?? 0) + (await removeOwnedRows(tx, owned, Number.MAX_SAFE_INTEGER));
 }
 
 function findRoot(paths: readonly TeamPath[], table: string): TeamPath {

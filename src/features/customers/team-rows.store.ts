@@ -121,18 +121,27 @@ export async function hasDeliveries(db: Executor, teamId: string): Promise<boole
   return (await db.get('select 1 as found from deliveries where team_id = ? limit 1', [teamId])) !== undefined;
 }
 
-/** Lists members of a team, and for each whether the person is in no other team. */
+/** Lists members of a team. */
 export async function membersToRemove(
   db: Executor,
   teamId: string,
   limit: number,
-): Promise<{ userId: string; emailKey: string; isAlone: boolean }[]> {
-  const rows = await db.all<{ user_id: string; email_key: string; others: number }>(
-    `select m.user_id, u.email_key, (select count(*) from team_members o where o.user_id = m.user_id and o.team_id <> m.team_id) as others
-      from team_members m join users u on u.id = m.user_id where m.team_id = ? limit ?`,
+): Promise<{ userId: string; emailKey: string }[]> {
+  const rows = await db.all<{ user_id: string; email_key: string }>(
+    'select m.user_id, u.email_key from team_members m join users u on u.id = m.user_id where m.team_id = ? limit ?',
     [teamId, limit],
   );
-  return rows.map((row) => ({ userId: row.user_id, emailKey: row.email_key, isAlone: Number(row.others) === 0 }));
+  return rows.map((row) => ({ userId: row.user_id, emailKey: row.email_key }));
+}
+
+/**
+ * Locks an account until the end of the transaction, so that no membership of it is added meanwhile; returns whether it
+ * is in another team.
+ */
+export async function lockUserInOtherTeam(tx: Executor, userId: string, teamId: string): Promise<boolean> {
+  if (tx.dialect === 'pg') await tx.get('select id from users where id = ? for update', [userId]);
+  const sql = 'select 1 as found from team_members where user_id = ? and team_id <> ? limit 1';
+  return (await tx.get(sql, [userId, teamId])) !== undefined;
 }
 
 export const domainsOfTeam = (db: Executor, teamId: string, limit: number): Promise<{ id: string; name: string }[]> =>

@@ -16,7 +16,7 @@ export {
   trashedThreads,
   wakingThreads,
 } from './store/remove.store.ts';
-export { lockThread, updateThreadRow } from './store/threads.store.ts';
+export { buildSnippet, lockThread, updateThreadRow } from './store/threads.store.ts';
 
 /**
  * Threads of inboxes: received mail and replies, ordered by the last email; their folder, assignee and notes. The

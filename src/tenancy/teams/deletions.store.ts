@@ -55,8 +55,16 @@ export async function listDeletions(db: Executor): Promise<DeletionRow[]> {
   return (await db.all<DeletionRow>('select * from team_deletions order by team_id')).map(toNumbers);
 }
 
-export const hastenDeletion = (tx: Executor, teamId: string, dueAt: number): Promise<number> =>
-  tx.run('update team_deletions set due_at = ? where team_id = ? and due_at > ?', [dueAt, teamId, dueAt]);
+export const hastenDeletion = (
+  tx: Executor,
+  teamId: string,
+  { dueAt, reason }: { dueAt: number; reason: string },
+): Promise<number> =>
+  tx.run(
+    `update team_deletions set reason = ?, due_at = case when due_at > ? then ? else due_at end
+      where team_id = ? and removed_at is null`,
+    [reason, dueAt, dueAt, teamId],
+  );
 
 /** Takes a deletion back unless it has started; returns whether it did. */
 export const cancelDeletion = async (tx: Executor, teamId: string): Promise<boolean> =>

@@ -40,7 +40,7 @@ export async function requestDeletion(
       removed: '{}',
     });
     if (isNew === 0 && !isNow) await mustNotBeDeleted(tx, team);
-    if (isNew === 0) await hastenDeletion(tx, team.id, now);
+    if (isNew === 0) await hastenDeletion(tx, team.id, { dueAt: now, reason });
     else await changeTeam(tx, team.id, { risk_state: 'suspended', risk_reason: reason });
     const deletion = await findDeletion(tx, team.id);
     if (!deletion) throw new Error('row of team_deletions missing after insert');
