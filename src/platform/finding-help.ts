@@ -305,7 +305,20 @@ const CODES = Object.keys(KNOWN) as FindingCode[];
 export const isFindingCode = (word: string): word is FindingCode => CODES.includes(word as FindingCode);
 
 /** Returns the code that was probably meant. */
-export const suggestFinding = (word: string): string | undefined => findNearest(word, CODES);
+export const suggestFinding = (word: string): string | undefined => findNearest(word, CODES) ?? findByWords(word);
+
+const WORD_LETTERS_MIN = 3;
+
+/** Finds the code that has most words of a name in common, such as certificate_expired for `cert_expired`. */
+function findByWords(name: string): string | undefined {
+  const given = name.split('_').filter((word) => word.length >= WORD_LETTERS_MIN);
+  const countCommon = (code: string): number =>
+    code.split('_').filter((word) => given.some((one) => word.startsWith(one) || one === `${word}s`)).length;
+  const [best] = CODES.map((code) => ({ code, common: countCommon(code) }))
+    .filter(({ common }) => common > 0)
+    .toSorted((a, b) => b.common - a.common || a.code.length - b.code.length);
+  return best?.code;
+}
 
 /** Renders the explanation of a finding for a terminal; lines are not wrapped. */
 export function renderFindingHelp(code: FindingCode): string {

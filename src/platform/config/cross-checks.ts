@@ -414,5 +414,5 @@ function lineToWrite(source: Source, file: string | undefined): string {
   if (source === 'env') return `${variableName(KEY)}=${EXAMPLE} in the environment`;
   const line = `host = "${EXAMPLE}" under [instance] in`;
   if (file !== undefined) return `${line} ${file}`;
-  return `${line} a file named with --config, or ${variableName(KEY)}=${EXAMPLE} in the environment`;
+  return `${line} a file named with --config or RASKET_CONFIG, or ${variableName(KEY)}=${EXAMPLE} in the environment`;
 }
