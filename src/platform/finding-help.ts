@@ -293,6 +293,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'The host name of the server was changed with `rasket host change`, and the records of the domain still have the former one.',
     ends: 'when a check of DNS finds the records with the new name, which is within half an hour, or with `rasket domains verify`',
   },
+  mta_sts_unreadable: {
+    cause:
+      'The host `mta-sts.` and the domain leads elsewhere, port 443 is closed, its certificate has not been issued, or a proxy does not pass the `Host` header on. Senders keep the policy they know until it expires, and then deliver without one.',
+    ends: EXAMINED,
+  },
   caa_forbids: {
     cause: 'The CAA records of the domain name only other authorities than the one of `acme.directory`.',
     ends: EXAMINED,
