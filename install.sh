@@ -7,6 +7,7 @@
 #   --file FILE     install this executable of a release, or of `npm run package`: nothing else is needed beside this script
 #   --manifest FILE verify the executable by the manifest of its release and the signature beside that, FILE.sig, before it is run
 #   --key FILE      the public key of the releases (default: that of the installed program)
+#   --allow-older   with --manifest, install a release that is older than the installed one
 #   --dry-run       show what would be done, and do nothing
 #   --help          show this
 #   --prefix DIR    folder of the program (default: /opt/rasket)
@@ -29,10 +30,11 @@ uninstall=no
 file=
 manifest=
 key=
+older=no
 version=
 dry=no
 
-synopsis='usage: sh install.sh [--file FILE [--manifest FILE [--key FILE]]] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]'
+synopsis='usage: sh install.sh [--file FILE [--manifest FILE [--key FILE] [--allow-older]]] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]'
 usage() {
   printf '%s\n' "$synopsis" >&2
   exit 64
@@ -75,6 +77,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --key=*) key=${1#*=} ;;
+    --allow-older) older=yes ;;
     --dry-run) dry=yes ;;
     --help | -h)
       cat <<HELP
@@ -88,6 +91,7 @@ Installs rasket as a system service, or upgrades it: run it again from a newer c
 
   --manifest FILE verify the executable first, by the manifest of its release and the signature in FILE.sig
   --key FILE      public key of the releases (default: that of the installed program)
+  --allow-older   install a release that is older than the installed one, which --manifest refuses otherwise
   --prefix DIR    folder of the program (default: /opt/rasket)
   --destdir DIR   lay out the files under DIR and touch nothing else
   --dry-run       show what would be done, and do nothing
@@ -121,6 +125,7 @@ esac
 
 [ -z "$manifest" ] || [ -n "$file" ] || usage
 [ -z "$key" ] || [ -n "$manifest" ] || usage
+[ $older = no ] || [ -n "$manifest" ] || usage
 
 if [ -n "$file" ]; then
   [ -f "$file" ] || fail "--file $file is not an executable file; take that of a release, or make one with: npm run package"
@@ -194,6 +199,19 @@ check_listed() {
     fail "$1 is not a file of the release in $manifest: it was changed or is of another release. Nothing was installed."
 }
 
+# Compares the numbers of two versions, whatever commits they name.
+is_older() {
+  [ "${1%%[+-]*}" != "${2%%[+-]*}" ] &&
+    [ "$(printf '%s\n' "${1%%[+-]*}" "${2%%[+-]*}" | sort -t . -k 1,1n -k 2,2n -k 3,3n | head -n 1)" = "${1%%[+-]*}" ]
+}
+# A good signature never expires: whoever serves an old release could bring back what a newer one has corrected.
+check_newer() {
+  [ $older = no ] && is_program "$program" || return 0
+  installed=$(env -i PATH="$PATH" "$program/bin/rasket" --version 2>/dev/null) || return 0
+  ! is_older "$version" "$installed" ||
+    fail "$file is $version, which is older than the installed $installed; to go back to it, add --allow-older. Nothing was installed."
+}
+
 # The copy of a checkout has no .git, so the commit that its version names is noted beside it.
 find_commit() {
   if [ -f "$source/.commit" ]; then
@@ -251,6 +269,7 @@ check_installation() {
     esac
     env -i "$file" --unpack 2>/dev/null | grep -qx systemd/rasket.service ||
       fail "--file $file does not contain the files of an installation; take the executable of a release, or make one with: npm run package"
+    [ -z "$manifest" ] || check_newer
   fi
   in_place=no
   # Beside an installed executable lies a copy of this script, too.

@@ -225,9 +225,9 @@ function addUpgrade(program: Command, version: string): void {
     .command('upgrade')
     .summary('check whether a newer release is available, or download it')
     .description(
-      'Compare this program with the manifest of a release, and show what is new. The manifest must be signed with the key of the releases; files are verified by its checksums. If this program is of that release, its own executable is verified. Nothing is installed. The network is used only if the manifest has an http or https address.',
+      'Compare this program with the manifest of a release, and show what is new. The manifest must be signed with the key of the releases. With an address, --check verifies the signature of the manifest and the list of changes; the executable and install.sh are verified once --download has fetched them. With a file, --check verifies those in its folder as well. If this program is of that release, its own executable is verified. Nothing is installed. The network is used only if the manifest has an http or https address.',
     )
-    .option('--check', 'compare, and show what is new')
+    .option('--check', 'verify the manifest and its signature, compare, and show what is new')
     .option('--download <folder>', 'download the executable for this machine and install.sh as well, and verify them')
     .option('--from <place>', 'the manifest.json of the release, as an address or a file (default: upgrade.url)')
     .option(

@@ -69,7 +69,7 @@ import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
 import { stopwatch, systemClock, type Clock } from './platform/clock.ts';
-import type { Config } from './platform/config/index.ts';
+import { warnOfDnssecPath, type Config } from './platform/config/index.ts';
 import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls.ts';
@@ -493,6 +493,8 @@ async function startDelivery(
   const parts = createLimitParts(world, { own: handOffLog.owner, ended: recovery.owners });
   const records = createTrafficRecords(world, () => delivery.traffic());
   const policies = createTlsPolicies(world);
+  const doubt = warnOfDnssecPath(world.config);
+  if (doubt !== undefined) world.log.warn(doubt);
   const sessionCounts = createSessionCounts(world);
   await throttles.start();
   await parts.start();

@@ -18,7 +18,7 @@ import { mustBeOurs, parseConfig, readIfPresent, replaceFile } from '../setup/pl
 import { settingLine, toSection, withSettings, type Edit } from '../setup/settings-text.ts';
 import { createLookUps, toRecordType } from '../setup/this-machine.ts';
 import { dataFolder, mustBeInitialised, readSettings, withStore, type DataOptions } from './open.ts';
-import { RECORD_COLUMNS, type PlannedRecord, type RecordState } from './host.ts';
+import { RECORD_COLUMNS, UNHELD_HEADING, type PlannedRecord, type RecordState } from './host.ts';
 
 interface Options extends DataOptions {
   dryRun?: boolean;
@@ -32,6 +32,8 @@ interface HostPlan {
   grace_days: number;
   host_records: PlannedRecord[];
   domain_records: PlannedRecord[];
+  /** Records of domains that no team has proven to be its own. */
+  unheld_records: PlannedRecord[];
   certificate: string;
   settings: Edit[];
   /** Settings that contain the present name and are not changed. */
@@ -82,6 +84,10 @@ async function planAndBegin(
   const missing = plan.host_records.filter(({ type, state }) => /^A/.test(type) && state !== 'published');
   if (missing.length > 0 && options.yes !== true) {
     const records = missing.map(({ type, name, value }) => `${name} ${type} ${value}`).join(', ');
+    if (missing.every(({ state }) => state === 'unknown'))
+      throw new OperatorFault(
+        `DNS does not answer for ${to}, so nobody knows whether it has ${records}. Run the command again once it answers, or change the name in any case with --yes. Nothing was changed`,
+      );
     throw new OperatorFault(
       `DNS does not have ${records}; other servers would refuse your mail. Publish it first, or change the name in any case with --yes. Nothing was changed`,
     );
@@ -99,7 +105,7 @@ async function planChange(store: Store, { to, edits }: { to: string; edits: Edit
       to,
       grace_days: config.instance.host_grace_days,
       host_records: await planHostRecords(world, to),
-      domain_records: await planDomainRecords(world, to),
+      ...(await planDomainRecords(world, to)),
       certificate: describeCertificate(store, to),
       settings: edits,
       other_settings: listSettingsWith(config, from, edits),
@@ -152,10 +158,17 @@ async function planHostRecords({ config, resolver }: World, to: string): Promise
   }));
   // The addresses of this machine are not in DNS yet, and only its operator knows them.
   if (addresses.length === 0)
-    records.push({ ...ofHost, type: 'A', name: to, value: 'the address of this machine', state: 'missing' });
+    records.push({
+      ...ofHost,
+      type: 'A',
+      name: to,
+      value: 'the address of this machine',
+      state: next === 'unknown' ? next : 'missing',
+    });
   for (const address of addresses) {
     const names = await lookUps.lookUpNames(address);
-    const state = names.includes(to) ? 'published' : names.length === 0 ? 'missing' : 'wrong';
+    const state =
+      names === 'unknown' ? names : names.includes(to) ? 'published' : names.length === 0 ? 'missing' : 'wrong';
     records.push({ ...ofHost, type: 'PTR', name: address, value: to, state });
   }
   const texts = await resolver.txt(to);
@@ -165,7 +178,10 @@ async function planHostRecords({ config, resolver }: World, to: string): Promise
 }
 
 /** Checks the records of all domains of all teams that contain the host name. */
-async function planDomainRecords(world: World, to: string): Promise<PlannedRecord[]> {
+async function planDomainRecords(
+  world: World,
+  to: string,
+): Promise<Pick<HostPlan, 'domain_records' | 'unheld_records'>> {
   const config = { ...world.config, instance: { ...world.config.instance, host: to } };
   const planned = new Map<string, HostRecord[]>();
   for (const one of await listHostRecords(world)) {
@@ -194,14 +210,19 @@ async function planDomainRecords(world: World, to: string): Promise<PlannedRecor
       else states.set(one, check?.verdict === 'absent' ? 'missing' : check?.verdict === 'wrong' ? 'wrong' : 'unknown');
     }
   });
-  return [...planned.values()].flat().map((one) => ({
+  const present = (one: HostRecord): PlannedRecord => ({
     team: one.team,
     domain: one.domain,
     type: one.record.type,
     name: one.record.name,
     value: one.record.priority === null ? one.record.value : `${one.record.priority} ${one.record.value}`,
     state: states.get(one) ?? 'unknown',
-  }));
+  });
+  const all = [...planned.values()].flat();
+  return {
+    domain_records: all.filter(({ isHeld }) => isHeld).map(present),
+    unheld_records: all.filter(({ isHeld }) => !isHeld).map(present),
+  };
 }
 
 function describeCertificate({ config, dataDir }: Store, to: string): string {
@@ -250,6 +271,10 @@ function printChange({
       `\nThe teams publish these records within ${plan.grace_days} days after the change. Until then the records with ${from} count as well. A domain with MTA-STS publishes its new _mta-sts record first, and its MX record after that.`,
     );
     table(plan.domain_records, []);
+  }
+  if (plan.unheld_records.length > 0) {
+    terminal.printText(`\n${UNHELD_HEADING}`);
+    table(plan.unheld_records, []);
   }
   if (plan.settings.length > 0) {
     terminal.printText(`\nSettings that change in ${file}:`);

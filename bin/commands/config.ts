@@ -7,6 +7,7 @@ import {
   showConfig,
   tsigSecretIn,
   usedRelays,
+  warnOfDnssecPath,
   type Config,
   type RelaySettings,
 } from '../../src/platform/config/index.ts';
@@ -31,7 +32,7 @@ export async function checkConfig(given: string | undefined): Promise<void> {
     if (exposure !== undefined) process.stderr.write(`rasket: warning: ${file} ${exposure}\n`);
   }
   const faults = [...read.faults];
-  for (const { key, text: says, isWarning } of [...examineNamedFiles(config, dataDir), ...examineHosts(config)]) {
+  for (const { key, text: says, isWarning } of [...examineNamedFiles(config, dataDir), ...examineOthers(config)]) {
     const line = `${locateSetting(key, { sources, file, text })}: ${says}`;
     if (isWarning) process.stderr.write(`rasket: warning: ${line}\n`);
     else faults.push(line);
@@ -68,6 +69,14 @@ interface NamedFileFault {
   text: string;
   /** A server starts in spite of it. */
   isWarning?: true;
+}
+
+function examineOthers(config: Config): NamedFileFault[] {
+  const path = warnOfDnssecPath(config);
+  return [
+    ...examineHosts(config),
+    ...(path === undefined ? [] : [{ key: 'dns.dnssec_resolver', text: path, isWarning: true } as const]),
+  ];
 }
 
 /** Warns of an API whose public name is another one than that of the mail server: one of them may be a former name. */

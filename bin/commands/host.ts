@@ -1,5 +1,5 @@
-import { cleanJson, formatTable, openTerminal, type Column } from '../../cli/output/index.ts';
-import { listHostRecords } from '../../src/mail/domains/index.ts';
+import { cleanJson, formatTable, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
+import { listHostRecords, type HostRecord } from '../../src/mail/domains/index.ts';
 import { isoTime } from '../../src/platform/clock.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { finishHostChange, readHostChange, readOwnHosts, type HostChange } from '../../src/tenancy/instance/index.ts';
@@ -40,27 +40,30 @@ interface HostState {
   other_host: string | null;
   ends_at: string | null;
   records: PlannedRecord[];
+  /** Records of domains that no team has proven to be its own; they do not keep a change from being finished. */
+  unheld_records: PlannedRecord[];
 }
 
 async function readHostState(store: Store): Promise<HostState & { change: HostChange | undefined }> {
   const change = await readHostChange(store.db);
   const { host, other, endsAt } = await readOwnHosts(store, store.db);
   const all = change === undefined ? [] : await listHostRecords(store);
-  const records = all
-    .filter(({ record }) => (other === undefined ? record.status !== 'verified' : record.named_host !== null))
-    .map(({ team, domain, record }) => ({
-      team,
-      domain,
-      type: record.type,
-      name: record.name,
-      value: record.priority === null ? record.value : `${record.priority} ${record.value}`,
-      state: 'wrong' as const,
-    }));
+  const planAgain = ({ team, domain, record }: HostRecord): PlannedRecord => ({
+    team,
+    domain,
+    type: record.type,
+    name: record.name,
+    value: record.priority === null ? record.value : `${record.priority} ${record.value}`,
+    state: 'wrong',
+  });
+  const named = all.filter(({ record }) => record.named_host !== null);
+  const records = other === undefined ? all.filter(({ record }) => record.status !== 'verified') : named;
   return {
     host,
     other_host: other ?? null,
     ends_at: other === undefined ? null : isoTime(endsAt),
-    records,
+    records: records.filter(({ isHeld }) => isHeld).map(planAgain),
+    unheld_records: named.filter(({ isHeld }) => !isHeld).map(planAgain),
     change,
   };
 }
@@ -88,8 +91,29 @@ export async function showHost(options: Options): Promise<void> {
   if (state.other_host === null || state.host === change.to) printRemaining(state);
 }
 
-function printRemaining({ records, other_host: other }: Pick<HostState, 'records' | 'other_host'>): void {
+function printRemaining({ records, unheld_records: unheld, other_host: other }: HostState): void {
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  printOfDomains(terminal, records, other);
+  if (unheld.length === 0) return;
+  terminal.printText(`\n${UNHELD_HEADING}`);
+  printTable(terminal, unheld);
+}
+
+/** Introduces records of domains that are not verified, or that another team holds. */
+export const UNHELD_HEADING =
+  'Domains that are not verified, which lose nothing by the change and need these records only if they are to be used:';
+
+const printTable = (terminal: Terminal, records: readonly PlannedRecord[]): void =>
+  terminal.print(
+    formatTable(
+      terminal,
+      records,
+      RECORD_COLUMNS.filter(({ title }) => title !== 'IN DNS'),
+      { isWide: true, isOneLine: true },
+    ),
+  );
+
+function printOfDomains(terminal: Terminal, records: readonly PlannedRecord[], other: string | null): void {
   if (records.length === 0)
     return terminal.printText(
       other === null
@@ -104,14 +128,7 @@ function printRemaining({ records, other_host: other }: Pick<HostState, 'records
       ? `${what} ${verb ? 'is' : 'are'} not verified; publish:`
       : `${what} ${verb ? 'contains' : 'contain'} ${other}, as far as DNS was checked in the last half hour; publish in ${verb ? 'its' : 'their'} place:`,
   );
-  terminal.print(
-    formatTable(
-      terminal,
-      records,
-      RECORD_COLUMNS.filter(({ title }) => title !== 'IN DNS'),
-      { isWide: true, isOneLine: true },
-    ),
-  );
+  printTable(terminal, records);
 }
 
 /** Ends the grace period, after which the former name no longer counts. */

@@ -178,9 +178,11 @@ export async function hostRecords(host: string, addresses: readonly string[], lo
     if (published !== 'unknown' && !has.includes(address))
       lacks.push(`${host} has no ${toRecordType(address)} record with ${address}. Publish it.`);
     const names = await lookUps.lookUpNames(address);
-    if (!names.includes(host))
+    if (names === 'unknown')
+      lacks.push(`Reverse DNS of ${address} is unknown: the resolver does not answer. It should be ${host}.`);
+    else if (!names.includes(host))
       lacks.push(
-        `Reverse DNS of ${address} is ${names.length === 0 ? 'absent or cannot be looked up' : names.join(', ')}. Ask the provider of the address to set it to ${host}.`,
+        `Reverse DNS of ${address} is ${names.length === 0 ? 'absent' : names.join(', ')}. Ask the provider of the address to set it to ${host}.`,
       );
   }
   const strange = has.filter((address) => !addresses.includes(address));

@@ -32,8 +32,8 @@ const isPublicAddress = (address: string): boolean => ipaddr.process(address).ra
 
 export interface LookUps {
   lookUpAddresses(name: string): Promise<string[] | 'none' | 'unknown'>;
-  /** Lower case, without the trailing dot. */
-  lookUpNames(address: string): Promise<string[]>;
+  /** Returns names in lower case, without the trailing dot. */
+  lookUpNames(address: string): Promise<string[] | 'unknown'>;
 }
 
 const TIMEOUT_MS = 3000;
@@ -51,7 +51,8 @@ export function createLookUps({ servers }: Pick<Config['dns'], 'servers'>): Look
     async lookUpNames(address) {
       // resolver.reverse() would read /etc/hosts first.
       const names = await catchNotFound(resolver.resolvePtr(reverseName(address)));
-      return Array.isArray(names) ? names.map((name) => name.toLowerCase().replace(/\.$/, '')) : [];
+      if (names === 'unknown') return names;
+      return names === 'none' ? [] : names.map((name) => name.toLowerCase().replace(/\.$/, ''));
     },
   };
 }
@@ -77,6 +78,7 @@ export async function findHostNames(
     publicOnes.map(async ({ address }) => ({ address, names: await lookUps.lookUpNames(address) })),
   );
   for (const { address, names } of reverse) {
+    if (names === 'unknown') continue;
     for (const value of names.filter(isFullName)) found.push({ value, from: `reverse DNS of ${address}` });
   }
   return found.filter(({ value }, at) => found.findIndex((one) => one.value === value) === at);

@@ -293,6 +293,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'The host name of the server was changed with `rasket host change`, and the records of the domain still have the former one.',
     ends: 'when a check of DNS finds the records with the new name, which is within half an hour, or with `rasket domains verify`',
   },
+  mta_sts_unreadable: {
+    cause:
+      'The host `mta-sts.` and the domain leads elsewhere, port 443 is closed, its certificate has not been issued, or a proxy does not pass the `Host` header on. Senders keep the policy they know until it expires, and then deliver without one.',
+    ends: EXAMINED,
+  },
   caa_forbids: {
     cause: 'The CAA records of the domain name only other authorities than the one of `acme.directory`.',
     ends: EXAMINED,
@@ -305,7 +310,20 @@ const CODES = Object.keys(KNOWN) as FindingCode[];
 export const isFindingCode = (word: string): word is FindingCode => CODES.includes(word as FindingCode);
 
 /** Returns the code that was probably meant. */
-export const suggestFinding = (word: string): string | undefined => findNearest(word, CODES);
+export const suggestFinding = (word: string): string | undefined => findNearest(word, CODES) ?? findByWords(word);
+
+const WORD_LETTERS_MIN = 3;
+
+/** Finds the code that has most words of a name in common, such as certificate_expired for `cert_expired`. */
+function findByWords(name: string): string | undefined {
+  const given = name.split('_').filter((word) => word.length >= WORD_LETTERS_MIN);
+  const countCommon = (code: string): number =>
+    code.split('_').filter((word) => given.some((one) => word.startsWith(one) || one === `${word}s`)).length;
+  const [best] = CODES.map((code) => ({ code, common: countCommon(code) }))
+    .filter(({ common }) => common > 0)
+    .toSorted((a, b) => b.common - a.common || a.code.length - b.code.length);
+  return best?.code;
+}
 
 /** Renders the explanation of a finding for a terminal; lines are not wrapped. */
 export function renderFindingHelp(code: FindingCode): string {

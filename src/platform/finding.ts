@@ -441,6 +441,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}install a certificate for that name, or have one issued by [acme]; see its status`,
     'rasket tls status',
   ),
+  mta_sts_unreadable: installation(
+    'warning',
+    'The MTA-STS policy of a domain that enforces it cannot be read from its policy host.',
+    'Let the policy host lead to this server over HTTPS with a valid certificate; until then, set the domains to testing',
+    'rasket domains update DOMAIN --mta-sts testing',
+  ),
   caa_forbids: installation(
     'warning',
     'A CAA record forbids the authority in the settings to issue a certificate.',

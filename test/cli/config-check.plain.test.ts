@@ -65,6 +65,22 @@ describe('rasket config check', () => {
     ]);
   });
 
+  it.each([
+    ['192.0.2.53', false],
+    ['203.0.113.53:5353', false],
+    ['9.9.9.9', true],
+    ['[2620:fe::fe]:53', true],
+    ['127.0.0.1:53', false],
+    ['[::1]:53', false],
+    ['10.0.0.53', false],
+    ['fd00::53', false],
+  ])('warns about a resolver of DNSSEC at %s if that is a public address', async (server, isWarned) => {
+    const { code, stderr } = await check(`[dns]\ndnssec_resolver = "${server}"\n`);
+    expect(code).toBe(0);
+    if (isWarned) expect(stderr).toContain(`rasket.toml:4: dns.dnssec_resolver (${server}) is neither on this machine`);
+    else expect(stderr).toBe('');
+  });
+
   it('reports every faulty file at once, each where it is named', async () => {
     desk.write('installed/dns/half.key', 'key "x" {');
     desk.write('installed/dns/token', 'two words\n');

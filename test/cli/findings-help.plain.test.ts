@@ -19,6 +19,13 @@ describe('rasket help', () => {
       code: 64,
       stderr: 'rasket: there is no finding "resolver_fails". Did you mean resolver_failing?\n',
     });
+    // Most letters differ, but not the words.
+    for (const [typed, meant] of [
+      ['cert_expired', 'certificate_expired'],
+      ['disk_is_full', 'disk_low'],
+    ] as const)
+      expect((await desk.rasket(['help', typed])).stderr).toContain(`Did you mean ${meant}?`);
+    expect((await desk.rasket(['help', 'bogus_finding'])).stderr).toContain('docs/findings.md lists all of them.');
     expect((await desk.rasket(['help', 'domains'])).stdout).toContain('rasket domains');
   });
 });

@@ -64,7 +64,11 @@ describe('rasket host change', () => {
     expect(text).toContain(`[http] public_url = "https://${NEW}"`);
     expect(text).toContain('stay as they are: acme.names');
     expect(text).toContain('Nothing was changed.');
-    const { domain_records: records, ...plan } = JSON.parse(await works('change', NEW, '--dry-run', '--json'));
+    const {
+      domain_records: records,
+      unheld_records: unheld,
+      ...plan
+    } = JSON.parse(await works('change', NEW, '--dry-run', '--json'));
     expect(plan).toMatchObject({ from: OLD, to: NEW, grace_days: 30, changed: false });
     expect(records).toMatchObject([
       { team: 'a', domain: 'a.example.com', type: 'MX', value: `10 ${NEW}`, state: 'wrong' },
@@ -72,6 +76,7 @@ describe('rasket host change', () => {
       { team: 'b', domain: 'b.example.com', type: 'MX', value: `10 ${NEW}`, state: 'wrong' },
       { team: 'b', domain: 'b.example.com', type: 'TXT', state: 'wrong' },
     ]);
+    expect(unheld).toEqual([]);
     expect(settings()).toBe(before);
     expect(await works('show')).toBe(`The host name is ${OLD}.\n`);
   });
@@ -128,6 +133,49 @@ describe('rasket host change', () => {
     expect(await works()).toContain(
       `and ${OLD} no longer counts.\nAll records that contain the host name are verified.`,
     );
+  });
+
+  it('lists the records of domains that are not verified under a heading of their own', async () => {
+    const { key } = await scene.team('c');
+    const made = await scene.api('POST', '/domains', { key, body: { name: 'c.example.com' } });
+    expect(made.status, made.text).toBeLessThan(300);
+    publishHost();
+    const text = await works('change', NEW, '--dry-run');
+    const [held = '', unheld = ''] = text.split('Domains that are not verified');
+    expect(held).not.toContain('c.example.com');
+    expect(unheld).toMatch(
+      new RegExp(`c\\s+c\\.example\\.com\\s+TXT\\s+send\\.c\\.example\\.com\\s+v=spf1 a:${NEW} ~all\\s+missing`),
+    );
+    expect(unheld).not.toContain('a.example.com');
+
+    await works('change', NEW);
+    await scene.restart({ instance: { ...scene.app.world.config.instance, host: NEW } });
+    publish(scene.dns, {
+      records: [{ type: 'MX', name: 'send.c.example.com', value: OLD, priority: 10 }],
+    });
+    await scene.api('POST', `/domains/${made.body.id}/verify`, { key });
+    const { records, unheld_records: others } = JSON.parse(await works('show', '--json'));
+    expect(records).toHaveLength(4);
+    expect(others).toMatchObject([{ team: 'c', domain: 'c.example.com', type: 'MX', value: `10 ${NEW}` }]);
+    expect(await works()).toMatch(/Domains that are not verified[^]*c\.example\.com/);
+  });
+
+  it('says that records are unknown, not missing, while the resolver does not answer', async () => {
+    scene.dns.set(NEW, 'A', 'SERVFAIL');
+    scene.dns.set(NEW, 'AAAA', 'SERVFAIL');
+    scene.dns.set('10.2.0.192.in-addr.arpa', 'PTR', 'SERVFAIL');
+    const { host_records: records } = JSON.parse(await works('change', NEW, '--dry-run', '--json'));
+    expect(records).toMatchObject([
+      { type: 'A', state: 'unknown' },
+      { type: 'PTR', state: 'unknown' },
+      { type: 'TXT' },
+    ]);
+    const refused = await rasket('change', NEW);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(`DNS does not answer for ${NEW}`);
+    scene.dns.set(OLD, 'A', 'SERVFAIL');
+    scene.dns.set(OLD, 'AAAA', 'SERVFAIL');
+    expect(await works('change', NEW, '--dry-run')).toMatch(/the address of this machine\s+unknown/);
   });
 
   it('goes back to the former name within the grace period', async () => {

@@ -46,10 +46,17 @@ it('rasket emails tail --since starts with every email since then', async () => 
   const tail = desk.start(desk.at('path/rasket'), ['emails', 'tail', '--since', '1h', '--json', ...data]);
   const count = () => tail.stdout.split('\n').filter(Boolean).length;
   await vi.waitFor(() => expect(count()).toBe(5), { timeout: 60_000 });
+  const since = new Date().toISOString();
   await send('Six');
   await vi.waitFor(() => expect(count()).toBe(6), { timeout: 60_000 });
   tail.kill('SIGINT');
   expect(await tail.ended).toMatchObject({ code: 0, stderr: '' });
+
+  const later = desk.start(desk.at('path/rasket'), ['emails', 'tail', '--since', since, '--json', ...data]);
+  await vi.waitFor(() => expect(later.stdout).toContain('Six'), { timeout: 60_000 });
+  later.kill('SIGINT');
+  await later.ended;
+  expect(later.stdout.split('\n').filter(Boolean)).toHaveLength(1);
   const both = await desk.rasket(['emails', 'tail', '--since', '1h', '--lines', '2', ...data]);
   expect(both).toMatchObject({
     code: 64,

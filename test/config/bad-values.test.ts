@@ -4,6 +4,8 @@ import { findFaults, loadToml } from './config-files.ts';
 const port = 'an integer from 0 to 65535 (TCP port; 0 takes any free one)';
 const cidr = 'a CIDR range such as 10.0.0.0/8';
 const host = 'a host name such as mail.example.com';
+const mailDomain =
+  'a domain such as example.com, in A-labels (xn--bcher-kva.example for bücher.example) and without a final dot';
 const origin =
   'an http or https origin without a path, a user name or a trailing slash, such as https://mail.example.com, or ""';
 const dns = '"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353';
@@ -80,6 +82,16 @@ const badValues = [
     why: 'underscores stand in no host name',
     toml: 'instance.host = "my_host"',
     fault: `instance.host must be ${host}; got "my_host"`,
+  },
+  {
+    why: 'a domain of recipients has A-labels',
+    toml: 'delivery.tls_exceptions = ["bücher.example"]',
+    fault: `delivery.tls_exceptions[0] must be ${mailDomain}; got "bücher.example"`,
+  },
+  {
+    why: 'a domain of recipients has no final dot',
+    toml: 'delivery.tls_exceptions = ["example.com."]',
+    fault: `delivery.tls_exceptions[0] must be ${mailDomain}; got "example.com."`,
   },
   { why: 'a host name is needed', toml: 'instance.host = ""', fault: `instance.host must be ${host}; got ""` },
   {

@@ -39,7 +39,7 @@ describe('the name of a server that sends real mail', () => {
     {
       given: 'nowhere',
       env: {},
-      says: /is "localhost", the default, .* a file named with --config, or RASKET_INSTANCE/,
+      says: /is "localhost", the default, .* a file named with --config or RASKET_CONFIG, or RASKET_INSTANCE/,
     },
     {
       given: 'by the environment',

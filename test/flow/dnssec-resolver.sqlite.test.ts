@@ -53,6 +53,15 @@ async function submitRequiringTls(): Promise<string> {
   return (await scene.account(team, id)).state;
 }
 
+it('the log of a start warns about a resolver at a public address', async () => {
+  resolver = await startMarkingResolver({ manner: 'silent' });
+  scene = await startScene({
+    roles: ['http', 'delivery'],
+    config: { dns: { dnssec_resolver: '2000::53', timeout_ms: 100, tries: 1 } },
+  });
+  expect(scene.log.join('')).toContain('dns.dnssec_resolver (2000::53) is neither on this machine nor at a private');
+});
+
 interface Read {
   code: string;
   severity: string;

@@ -111,7 +111,10 @@ describe('in the grace period of a change of the host name', () => {
       const own = listed.filter(({ domain }) => domain === name);
       expect(new Set(own.map(({ teamId }) => teamId))).toEqual(new Set([team.id]));
       expect(new Set(own.map(({ record }) => record.record))).toEqual(new Set(kinds));
-      for (const { record } of own) expect(record.value).not.toContain(OLD);
+      for (const { record, isHeld } of own) {
+        expect(record.value).not.toContain(OLD);
+        expect(isHeld).toBe(true);
+      }
     }
     expect(new Set(listed.map(({ domain }) => domain))).toEqual(new Set(owned.map(({ name }) => name)));
   });

@@ -309,6 +309,36 @@ describe('install.sh --destdir', () => {
       expect(fs.existsSync(at('stage'))).toBe(false);
     });
 
+    it('refuses a release that is older than the installed one, unless --allow-older is given', () => {
+      const sign = (version: string): void => {
+        fs.writeFileSync(at('one-file'), ONE_FILE.replace('echo 0.0.0', `echo ${version}`), { mode: 0o755 });
+        const sum = createHash('sha256')
+          .update(fs.readFileSync(at('one-file')))
+          .digest('hex');
+        const files = [{ name: 'rasket', sha256: sum }];
+        fs.writeFileSync(at('manifest.json'), JSON.stringify({ files }, undefined, 2));
+        fs.rmSync(at('manifest.json.sig'));
+        keygen('-Y', 'sign', '-f', at('release'), '-n', 'rasket-release', at('manifest.json'));
+      };
+      const words = ['--file', at('one-file'), '--key', at('release.pub')];
+      for (const version of ['0.2.9+0badcafe', '0.10.0', '0.10.0+0badcafe']) {
+        sign(version);
+        expect(install(...words), version).toMatchObject({ status: 0, stderr: '' });
+      }
+      sign('0.9.9+0badcafe');
+      for (const more of [['--dry-run'], []])
+        expect(install(...words, ...more)).toMatchObject({
+          status: 1,
+          stdout: '',
+          stderr: expect.stringContaining(
+            'older than the installed 0.10.0+0badcafe; to go back to it, add --allow-older',
+          ),
+        });
+      expect(read('stage/opt/rasket/bin/rasket')).toContain('0.10.0+0badcafe');
+      expect(install(...words, '--allow-older')).toMatchObject({ status: 0, stderr: '' });
+      expect(read('stage/opt/rasket/bin/rasket')).toContain('0.9.9+0badcafe');
+    });
+
     it('asks for the public key if no installed program has one', () => {
       expect(install('--file', at('one-file'))).toMatchObject({
         status: 1,

@@ -112,6 +112,21 @@ describePeers('in a clean Debian,', ['systemd-nspawn', 'debian-root', 'pebble'],
       expect(read('arrived')).toMatch(/^DKIM-Signature:/m);
     });
 
+    it('exports a team as the line of docs/data-protection.md, for the account of the service alone', () => {
+      const page = fs.readFileSync(path.join(root, 'docs/data-protection.md'), 'utf8');
+      const line = /^sudo (rasket teams export \S+ --to \S+)$/m.exec(page)?.[1] ?? '';
+      const [folder = ''] = /\S+$/.exec(line) ?? [];
+      expect(folder).toMatch(/^\/srv\//);
+      typed(line.replace(/export \S+/, 'export office'));
+      expect(typed(`stat -c "%a %U" ${folder}`)).toBe('700 rasket\n');
+      const manifest = JSON.parse(typed(`cat ${folder}/manifest.json`)) as { faults: unknown[] };
+      expect(manifest.faults).toEqual([]);
+      typed(`test -s ${folder}/rows/emails.ndjson`);
+      // The next run would mix with the former.
+      expect(machine.type(line.replace(/export \S+/, 'export office')).status).not.toBe(0);
+      expect(typed('rasket audit all --json')).toContain('"team.exported"');
+    });
+
     it('is confined as its unit says, with an exposure of 2.0 or better', () => {
       typed('systemd-analyze security --threshold=20 --no-pager rasket.service');
     });

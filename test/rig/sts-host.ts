@@ -8,6 +8,8 @@ export interface PublishedPolicy {
   lines?: readonly string[];
   status?: number;
   headers?: Record<string, string>;
+  /** Keeps connections open and never answers. */
+  isSilent?: true;
 }
 
 /** The host that publishes the MTA-STS policy of one domain. */
@@ -29,6 +31,7 @@ export async function startStsHost(domain: string, names = [`mta-sts.${domain}`]
   let published: PublishedPolicy | undefined;
   const server = await startFileServer(
     (path, response) => {
+      if (published?.isSilent) return;
       const isThere = published?.lines !== undefined && path === '/.well-known/mta-sts.txt';
       response.writeHead(published?.status ?? (isThere ? 200 : 404), {
         'content-type': 'text/plain',

@@ -91,15 +91,17 @@ export interface TeamRecordRow extends RecordRow {
   team_id: string;
   team: string;
   domain: string;
+  /** 1 if the name is its team's, and 0 if the team has yet to prove that, or cannot any more. */
+  is_held: number;
 }
 
-/** Lists the records of all owned domains that may contain the host name, by team and domain. */
+/** Lists the records of all domains that may contain the host name, by team and domain. */
 export const recordsWithHost = (db: Executor): Promise<TeamRecordRow[]> =>
   db.all<TeamRecordRow>(
-    `select r.*, d.team_id, t.slug as team, d.name as domain from domain_records r
+    `select r.*, d.team_id, t.slug as team, d.name as domain,
+        case when d.held_at is null then 0 else 1 end as is_held from domain_records r
       join domains d on d.id = r.domain_id join teams t on t.id = d.team_id
-      where d.held_at is not null and (r.record in ('SPF', 'Receiving', 'Tracking')
-        or (r.record = 'MTA-STS' and r.type = 'CNAME'))
+      where r.record in ('SPF', 'Receiving', 'Tracking') or (r.record = 'MTA-STS' and r.type = 'CNAME')
       order by t.slug, d.name, r.position`,
     [],
   );

@@ -10,6 +10,8 @@ export interface HostRecord {
   /** The slug of the team. */
   team: string;
   domain: string;
+  /** States whether the name is its team's; a domain that is not loses nothing by a change. */
+  isHeld: boolean;
   record: RecordRow;
 }
 
@@ -20,10 +22,11 @@ export interface HostRecord {
 export async function listHostRecords(store: Pick<Store, 'config' | 'clock' | 'db'>): Promise<HostRecord[]> {
   const hosts = await readOwnHosts(store, store.db);
   const rows = await recordsWithHost(store.db);
-  return rows.map(({ team_id: teamId, team, domain, ...record }) => ({
+  return rows.map(({ team_id: teamId, team, domain, is_held: isHeld, ...record }) => ({
     teamId,
     team,
     domain,
+    isHeld: isHeld === 1,
     record: toPresentHost(store.config, hosts, record),
   }));
 }

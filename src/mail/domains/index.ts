@@ -61,4 +61,4 @@ export type { DkimKeyRow, DomainRow, DomainStatus, RecordKind, RecordRow, Record
 export { composeClaimantCopy, composeSwitchedOff, switchOff, takeName, type SwitchedOff } from './transfer-domain.ts';
 export { presentDomain, presentWithdrawal } from './present.ts';
 export { findServedPolicy, policyHostTarget, policyMx, recordsOfAbsent, withdrawnUntil } from './mta-sts.ts';
-export { countEnforcing, forgetWithdrawals, policyHosts } from './mta-sts.store.ts';
+export { countEnforcing, forgetWithdrawals, listEnforcing, policyHosts } from './mta-sts.store.ts';

@@ -63,6 +63,18 @@ export async function countEnforcing(db: Executor): Promise<number> {
   return Number(row?.n);
 }
 
+/** Lists domains whose policy makes senders require a valid certificate, and whose policy host points to us. */
+export async function listEnforcing(db: Executor, limit: number): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(
+    `select d.name from domains d join domain_records r on r.domain_id = d.id
+      where d.mta_sts = 'enforce' and d.held_at is not null
+        and r.record = 'MTA-STS' and r.type = 'CNAME' and r.status = 'verified'
+      order by d.name limit ?`,
+    [limit],
+  );
+  return rows.map(({ name }) => name);
+}
+
 /**
  * Lists the policy hosts that pointed to us when their DNS was last checked, and those of removed domains whose policy
  * senders may still apply.

@@ -47,7 +47,7 @@ interface Known {
 }
 
 export function createStsPolicies(world: World): StsPolicies {
-  const { config, db, clock, log, resolver, fetch } = world;
+  const { config, db, clock, log, resolver } = world;
   const known = new BoundedMap<string, Known>(KNOWN_MAX);
   const gate = createSemaphore(FETCHES_MAX);
 
@@ -102,13 +102,14 @@ export function createStsPolicies(world: World): StsPolicies {
     { tenant, usedAt }: { tenant?: string; usedAt: number },
   ): Promise<Exclude<StsState, { kind: 'none' }>> {
     // Hosts that answer slowly keep nobody waiting but the team whose mail goes there.
-    const fetched = await gate.run(() => fetchFile(domain), { tenant });
+    const fetched = await gate.run(() => fetchStsPolicy(world, domain, AbortSignal.timeout(FETCH_MS)), { tenant });
     const now = clock.now();
     if ('fault' in fetched) {
       const failure = `${fetched.result}: ${fetched.fault}`;
       await noteStsFailure(db, { domain, failed_id: id, failed_at: now, failure });
       log.debug({ domain, failure }, 'an MTA-STS policy could not be fetched');
-      return { kind: 'unreadable', ...fetched };
+      const { fault, result } = fetched;
+      return { kind: 'unreadable', fault, result };
     }
     const { policy } = fetched;
     await putStsPolicy(db, {
@@ -123,34 +124,6 @@ export function createStsPolicies(world: World): StsPolicies {
       used_at: usedAt,
     });
     return { kind: 'policy', policy };
-  }
-
-  type Fetched = { policy: StsPolicy } | { fault: string; result: StsResult };
-
-  async function fetchFile(domain: string): Promise<Fetched> {
-    const { mta_sts_port: port } = config.delivery;
-    const url = URL.parse(`https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`);
-    if (!url) return { fault: 'the domain has no valid URL', result: 'sts-policy-fetch-error' };
-    let left = BYTES_MAX;
-    const limits = { signal: AbortSignal.timeout(FETCH_MS), mayTake: (bytes: number) => (left -= bytes) >= 0 };
-    const answer = await fetch.send({ method: 'GET', url, headers: { accept: 'text/plain' } }, limits);
-    if (answer.kind === 'failed') {
-      const { fault } = answer;
-      if (fault.kind === 'tls')
-        return { fault: `${url.href}: no valid certificate (${fault.code})`, result: 'sts-webpki-invalid' };
-      return { fault: `${url.href}: ${WORDS[fault.kind] ?? fault.kind}`, result: 'sts-policy-fetch-error' };
-    }
-    // RFC 8461 §3.3: a redirect is not followed, and no other status counts.
-    if (answer.status !== 200)
-      return { fault: `${url.href}: the status is ${answer.status}`, result: 'sts-policy-fetch-error' };
-    const type = answer.headers['content-type'] ?? '';
-    // RFC 8461 §3.2: on a host with files of its users, others could publish a policy.
-    if (!/^text\/plain\s*(;|$)/i.test(type)) {
-      const fault = `${url.href}: the content type is ${JSON.stringify(type.slice(0, 60))} and not text/plain`;
-      return { fault, result: 'sts-policy-invalid' };
-    }
-    const policy = readStsPolicy(answer.body.toString('utf8'));
-    return 'fault' in policy ? { fault: `${url.href}: ${policy.fault}`, result: 'sts-policy-invalid' } : { policy };
   }
 
   /**
@@ -193,6 +166,44 @@ export function createStsPolicies(world: World): StsPolicies {
   }
 
   return { find, refresh };
+}
+
+/** A policy, or the reason that its file cannot be used, with the word that reports have for it. */
+export type FetchedSts = { policy: StsPolicy } | { fault: string; result: StsResult; isTimeout?: true };
+
+/** Fetches the policy of a domain from its policy host. */
+export async function fetchStsPolicy(
+  { config, fetch }: Pick<World, 'config' | 'fetch'>,
+  domain: string,
+  signal: AbortSignal,
+): Promise<FetchedSts> {
+  const { mta_sts_port: port } = config.delivery;
+  const url = URL.parse(`https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`);
+  if (!url) return { fault: 'the domain has no valid URL', result: 'sts-policy-fetch-error' };
+  let left = BYTES_MAX;
+  const limits = { signal, mayTake: (bytes: number) => (left -= bytes) >= 0 };
+  const answer = await fetch.send({ method: 'GET', url, headers: { accept: 'text/plain' } }, limits);
+  if (answer.kind === 'failed') {
+    const { fault } = answer;
+    if (fault.kind === 'tls')
+      return { fault: `${url.href}: no valid certificate (${fault.code})`, result: 'sts-webpki-invalid' };
+    return {
+      fault: `${url.href}: ${WORDS[fault.kind] ?? fault.kind}`,
+      result: 'sts-policy-fetch-error',
+      ...(fault.kind === 'timeout' ? { isTimeout: true } : {}),
+    };
+  }
+  // RFC 8461 §3.3: a redirect is not followed, and no other status counts.
+  if (answer.status !== 200)
+    return { fault: `${url.href}: the status is ${answer.status}`, result: 'sts-policy-fetch-error' };
+  const type = answer.headers['content-type'] ?? '';
+  // RFC 8461 §3.2: on a host with files of its users, others could publish a policy.
+  if (!/^text\/plain\s*(;|$)/i.test(type)) {
+    const fault = `${url.href}: the content type is ${JSON.stringify(type.slice(0, 60))} and not text/plain`;
+    return { fault, result: 'sts-policy-invalid' };
+  }
+  const policy = readStsPolicy(answer.body.toString('utf8'));
+  return 'fault' in policy ? { fault: `${url.href}: ${policy.fault}`, result: 'sts-policy-invalid' } : { policy };
 }
 
 const RESULTS: readonly StsResult[] = ['sts-policy-fetch-error', 'sts-policy-invalid', 'sts-webpki-invalid'];

@@ -1,4 +1,6 @@
+import ipaddr from 'ipaddr.js';
 import { findNearest } from '../../contract/index.ts';
+import { readServerAddress } from './network-kinds.ts';
 import { shippedProviders } from './provider-settings.ts';
 import { variableName, type Config, type Source } from './settings.ts';
 
@@ -414,5 +416,14 @@ function lineToWrite(source: Source, file: string | undefined): string {
   if (source === 'env') return `${variableName(KEY)}=${EXAMPLE} in the environment`;
   const line = `host = "${EXAMPLE}" under [instance] in`;
   if (file !== undefined) return `${line} ${file}`;
-  return `${line} a file named with --config, or ${variableName(KEY)}=${EXAMPLE} in the environment`;
+  return `${line} a file named with --config or RASKET_CONFIG, or ${variableName(KEY)}=${EXAMPLE} in the environment`;
+}
+
+/**
+ * Warns about a resolver of DNSSEC that is reached through public networks, where others could forge the flag that it
+ * sets; returns undefined for one on this machine or at a private address.
+ */
+export function warnOfDnssecPath({ dns: { dnssec_resolver: server } }: Pick<Config, 'dns'>): string | undefined {
+  if (server === '' || ipaddr.process(readServerAddress(server)).range() !== 'unicast') return undefined;
+  return `dns.dnssec_resolver (${server}) is neither on this machine nor at a private address; whoever can change packets on the way to it can switch DANE off or forge it. Run a resolver on this machine, such as unbound at 127.0.0.1`;
 }

@@ -18,6 +18,7 @@ export const CHECKS = [
   'event_loop',
   'certificates',
   'caa',
+  'policy_hosts',
   'backups',
 ] as const;
 

@@ -52,6 +52,11 @@ function decoded(text: string): string {
 
 export const hostName = text('a host name such as mail.example.com', isHostName);
 
+export const domainOfMail = text(
+  'a domain such as example.com, in A-labels (xn--bcher-kva.example for bücher.example) and without a final dot',
+  isHostName,
+);
+
 export const hostNameOrWildcard = text(
   'a host name such as mail.example.com, or a wildcard such as *.example.com',
   (value) => isHostName(value.replace(/^\*\./, '')),
@@ -77,6 +82,10 @@ export const ipv6OrEmpty = textOrEmpty(
 );
 
 export const cidr = text('a CIDR range such as 10.0.0.0/8', isCidr);
+
+/** Returns the address in the name of a DNS server, without its port. */
+export const readServerAddress = (server: string): string =>
+  isAddress(server) ? server : (splitPort(server)?.host ?? '');
 
 const DNS_SERVER = '"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353';
 

@@ -128,7 +128,7 @@ const sections = {
     verify_enforced_tls: flag(),
     mta_sts: flag(),
     mta_sts_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
-    tls_exceptions: list(network.hostName, { min: 0, max: 1000 }),
+    tls_exceptions: list(network.domainOfMail, { min: 0, max: 1000 }),
     feedback_id: flag(),
     list_id: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),

@@ -86,6 +86,24 @@ export async function readRemoved(
   return tx.get(sql, [id]);
 }
 
+/** Queries for the name of what was changed, by the kind of thing that the action begins with. */
+const NAMED: Readonly<Record<string, string>> = {
+  api_key: 'select name from api_keys where id = ?',
+  domain: 'select name from domains where id = ?',
+  suppression: 'select email from suppressions where id = ?',
+  team: 'select name from teams where id = ?',
+};
+
+/** Reads the name of what an action has changed; undefined if it is gone, or its kind has no name. */
+export async function readName(
+  tx: Executor,
+  { action, subject_id: id }: Pick<AuditRow, 'action' | 'subject_id'>,
+): Promise<object | undefined> {
+  const sql = NAMED[action.slice(0, action.indexOf('.'))];
+  if (sql === undefined || id === null || !IS_ID.test(id)) return undefined;
+  return tx.get(sql, [id]);
+}
+
 /** Reads a page of the log of one team, or of all. */
 export async function auditPage(
   db: Executor,

@@ -1,7 +1,7 @@
 import { noteWrapper, type Db, type Executor, type Row, type Value } from '../../platform/db/index.ts';
 import { creationTime } from '../../platform/ids.ts';
 import type { Store } from '../../platform/store.ts';
-import { insertAudit, readRemoved, type AuditRow } from './audit.store.ts';
+import { insertAudit, readName, readRemoved, type AuditRow } from './audit.store.ts';
 
 /** An action that is about to be done, with its actor and address. */
 export type AuditNote = Omit<AuditRow, 'id' | 'created_at'>;
@@ -48,15 +48,17 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   const { db } = store;
   let isWritten = false;
 
-  const enter = (tx: Executor, made: Made | undefined, removed?: object): Promise<void> => {
+  const enter = async (tx: Executor, made: Made | undefined, removed?: object): Promise<void> => {
     const id = store.ids.uuid();
+    const subject_id = given.subject_id ?? made?.id ?? null;
+    const known = removed ?? (await readName(tx, { action: given.action, subject_id }));
     return insertAudit(tx, {
       ...given,
-      details: removed === undefined ? given.details : withFields(given.details, removed),
+      details: known === undefined ? given.details : withFields(given.details, known),
       id,
       created_at: creationTime(id, store.clock),
       team_id: made?.teamId ?? given.team_id,
-      subject_id: given.subject_id ?? made?.id ?? null,
+      subject_id,
     });
   };
 
@@ -104,7 +106,7 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   };
 }
 
-/** Combines the details of the request with the former state of what was removed. */
+/** Combines the details of the request with the name of what was changed, or the former state of what was removed. */
 const withFields = (details: string | null, before: object): string =>
   JSON.stringify({ ...before, ...(details === null ? {} : (JSON.parse(details) as object)) });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { audited, describeActor } from '../../../src/tenancy/audit/index.ts';
 import { keepWanted } from '../../../src/features/installation/certificates/certificates.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -45,7 +46,7 @@ async function entries(path = '/audit', key = team.key): Promise<Entry[]> {
 }
 
 /** These are calls with a key; changes by people are covered by the tests of teams, members and invitations. */
-const audited = contractOperations().filter(
+const auditedOperations = contractOperations().filter(
   (called) => called.operation['x-service-audit'] !== undefined && !isOfPeople(called),
 );
 
@@ -67,7 +68,10 @@ const changes: Record<
     removes: { name: `audit${domains}.example.com` },
   }),
   regenerateDkim: async () => ({ path: `/domains/${await newDomain()}/dkim/regenerate`, body: { key_bits: 2048 } }),
-  rotateDkim: async () => ({ path: `/domains/${(await team.domain()).id}/dkim/rotate` }),
+  rotateDkim: async () => {
+    const { id, name } = await team.domain();
+    return { path: `/domains/${id}/dkim/rotate`, removes: { name } };
+  },
   updateTeam: async () => ({ path: '/team', body: { ai_assist_enabled: true }, subject: team.id }),
   updateWebhook: async () => ({ path: `/webhooks/${await plantWebhook(scene, team)}`, body: { status: 'disabled' } }),
   deleteWebhook: async () => ({
@@ -345,11 +349,15 @@ async function tried(): Promise<string> {
 describe('audited changes of the contract', () => {
   it('are all covered here or listed as covered elsewhere', () => {
     expect([...Object.keys(changes), ...elsewhere].sort()).toEqual(
-      audited.map(({ operationId }) => operationId).sort(),
+      auditedOperations.map(({ operationId }) => operationId).sort(),
     );
   });
 
-  it.each(audited.filter(({ operationId }) => operationId in changes).map((one) => [formatLabel(one), one] as const))(
+  it.each(
+    auditedOperations
+      .filter(({ operationId }) => operationId in changes)
+      .map((one) => [formatLabel(one), one] as const),
+  )(
     'include %s, which writes one entry in the words of the contract',
     async (_, { operationId, method, operation }) => {
       const { path, body, subject, removes = null } = (await changes[operationId]?.()) ?? { path: '' };
@@ -421,6 +429,31 @@ describe('an audit entry', () => {
     });
     expect(JSON.stringify(await entries())).not.toContain(made.body.token);
     expect(first?.subject_id).toBe(made.body.id);
+  });
+
+  it('contains the name of the team, domain, API key or suppression that was changed', async () => {
+    const { id, name } = await team.domain();
+    const key = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Shop' } });
+    const suppression = { email: 'gone@example.org' };
+    await scene.api('POST', '/suppressions', { key: team.key, body: suppression });
+    await scene.api('PATCH', `/domains/${id}`, { key: team.key, body: { open_tracking: true } });
+    await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
+    // As `rasket setup` records a key that it creates.
+    await audited(scene.app.world, {
+      team_id: team.id,
+      action: 'api_key.created',
+      subject_id: key.body.id as string,
+      address: null,
+      user_agent: null,
+      request_id: null,
+      details: null,
+      ...describeActor({ kind: 'job', name: 'setup' }),
+    }).write();
+    const [ofKey, ofTeam, ofDomain, ofSuppression] = await entries();
+    expect(ofTeam).toMatchObject({ action: 'team.updated', details: { name: expect.any(String) } });
+    expect(ofKey).toMatchObject({ action: 'api_key.created', details: { name: 'Shop' } });
+    expect(ofDomain).toMatchObject({ action: 'domain.updated', details: { name, open_tracking: true } });
+    expect(ofSuppression).toMatchObject({ action: 'suppression.created', details: suppression });
   });
 
   it('is written if and only if its change is made', async () => {

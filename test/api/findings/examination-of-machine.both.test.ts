@@ -12,6 +12,7 @@ import { measureLoopDelay } from '../../../src/platform/loop-delay.ts';
 import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
 import { startMarkingResolver } from '../../rig/marking-resolver.ts';
 import { publish } from '../../rig/scene.ts';
+import { policyLines, startStsHost } from '../../rig/sts-host.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startWithAuthority } from '../certificates/authority-scene.ts';
 import { startProofZone } from '../certificates/proof-zone.ts';
@@ -298,7 +299,10 @@ describe('the check of the certificate', () => {
   });
 
   it('finds a certificate that senders refuse because a domain enforces MTA-STS', async () => {
-    await using receiver = await startMachine({ domains: { receiving_mx: 'mx.{host}' } }, { roles: ['receiving'] });
+    await using receiver = await startMachine(
+      { domains: { receiving_mx: 'mx.{host}' }, doctor: { checks: ['certificates'] } },
+      { roles: ['receiving'] },
+    );
     const { scene } = receiver;
     const install = (names: string[], days: number): void => {
       const notBefore = new Date(scene.clock.now() - 100 * DAY_MS);
@@ -352,6 +356,59 @@ describe('the check of the certificate', () => {
       summary: 'The certificate is self-signed, so senders deliver no mail to a domain that enforces MTA-STS.',
     });
   });
+});
+
+it('the check of policy hosts finds a policy of a domain that enforces MTA-STS and that senders cannot read', async () => {
+  const domain = 'sts.example.com';
+  const host = await startStsHost(domain);
+  await using receiver = await startMachine(
+    { delivery: { mta_sts_port: host.port }, doctor: { checks: ['policy_hosts'], seconds: 2 } },
+    { roles: ['receiving'], trustedCa: [host.certificate.cert] },
+  );
+  const { scene } = receiver;
+  const { dns } = scene;
+  try {
+    expect(await look('policy_hosts', receiver)).toMatchObject({ state: 'skipped', findings: [] });
+    const team = await scene.team();
+    dns.set(domain, 'MX', [`10 ${HOST}`]);
+    const body = { name: domain, mta_sts: 'testing', capabilities: { receiving: 'enabled' } };
+    const { body: created } = await scene.api('POST', '/domains', { key: team.key, body });
+    publish(dns, created);
+    scene.clock.advance(60_000);
+    await scene.api('POST', `/domains/${created.id}/verify`, { key: team.key });
+    await scene.api('PATCH', `/domains/${created.id}`, { key: team.key, body: { mta_sts: 'enforce' } });
+    dns.set(`mta-sts.${domain}`, 'CNAME', 'NXDOMAIN');
+
+    host.publish(dns, { id: '1', lines: policyLines('enforce', [HOST]) });
+    expect(await look('policy_hosts', receiver)).toMatchObject({
+      state: 'passed',
+      summary: expect.stringContaining(domain),
+      findings: [],
+    });
+    const finds = async (says: string): Promise<void> => {
+      const { findings } = await look('policy_hosts', receiver);
+      expect(findings.filter(({ code }) => code === 'mta_sts_unreadable')).toMatchObject([
+        { severity: 'warning', subjects: [`mta-sts.${domain}`], summary: expect.stringContaining(says) },
+      ]);
+    };
+    host.publish(dns, { id: '1' });
+    await finds('the status is 404');
+    host.publish(dns, { id: '1', lines: policyLines('testing', [HOST]) });
+    await finds('serves a policy of the mode testing');
+    host.publish(dns, { id: '1', lines: ['nonsense'] });
+    await finds('Line 1 of the policy');
+    host.publish(dns, { id: '1', lines: policyLines('enforce', [HOST]) });
+    expect(await look('policy_hosts', receiver)).toMatchObject({ state: 'passed', findings: [] });
+    // Many networks do not reach their own public address.
+    host.publish(dns, { id: '1', isSilent: true });
+    expect(await look('policy_hosts', receiver)).toMatchObject({
+      state: 'unknown',
+      summary: expect.stringContaining('whether senders can read the policy'),
+      findings: [],
+    });
+  } finally {
+    await host.close();
+  }
 });
 
 describe('the check of CAA records', () => {

@@ -52,6 +52,7 @@ describe('an examination of a healthy machine', () => {
       event_loop: 'skipped',
       certificates: 'passed',
       caa: 'skipped',
+      policy_hosts: 'skipped',
       backups: 'passed',
     });
     expect(checks['reverse_dns']).toEqual({

@@ -63,7 +63,11 @@ export interface Machine extends AsyncDisposable {
 
 export async function startMachine(
   config: DeepPartial<Config> = {},
-  { isWithoutCertificate = false, roles = [] }: { isWithoutCertificate?: boolean; roles?: Role[] } = {},
+  {
+    isWithoutCertificate = false,
+    roles = [],
+    trustedCa,
+  }: { isWithoutCertificate?: boolean; roles?: Role[]; trustedCa?: string[] } = {},
 ): Promise<Machine> {
   const clock: { now: () => number } = { now: Date.now };
   const time = await startTimeServer(() => clock.now());
@@ -71,6 +75,7 @@ export async function startMachine(
   const region = { source_v4: ADDRESS, source_v6: '::1' };
   const scene = await startScene({
     roles: ['http', 'delivery', 'submission', ...roles],
+    ...(trustedCa ? { trustedCa } : {}),
     prepare(dataDir) {
       writeFileSync(path.join(dataDir, 'own.pem'), keys.key + keys.cert);
     },

@@ -25,7 +25,7 @@ import {
   checkFiles,
   checkSecrets,
 } from './checks/machine.ts';
-import { checkCaa, checkCertificates } from './checks/certificates.ts';
+import { checkCaa, checkCertificates, checkPolicyHosts } from './checks/certificates.ts';
 import { checkDnsbl, checkHelo, checkResolver, checkReverseDns } from './checks/dns-names.ts';
 import { examinePort25 } from './checks/port25.ts';
 import { checkRelays } from './checks/relays.ts';
@@ -47,6 +47,7 @@ const CHECKS: Record<CheckName, Check> = {
   event_loop: checkEventLoop,
   certificates: checkCertificates,
   caa: checkCaa,
+  policy_hosts: checkPolicyHosts,
   backups: checkBackups,
 };
 

@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { countEnforcing, policyMx } from '../../../../mail/domains/index.ts';
+import { countEnforcing, listEnforcing, policyMx } from '../../../../mail/domains/index.ts';
+import { fetchStsPolicy } from '../../../../mail/tls-policies/index.ts';
+import { eachLimit } from '../../../../platform/limits/index.ts';
 import { readOwnHosts } from '../../../../tenancy/instance/index.ts';
 import { buildFinding, type Finding } from '../../../../platform/finding.ts';
 import { listed, nothingSeen, skipped, type Check, type Examination } from '../check.ts';
@@ -58,6 +60,36 @@ async function findUnmetPolicies(
   const summary = `The certificate ${fault}, so senders deliver no mail to ${domains} MTA-STS.`;
   return [buildFinding('mta_sts_unmet', { summary, subjects: [mx] })];
 }
+
+const POLICIES_MAX = 100;
+const POLICIES_AT_A_TIME = 10;
+
+/** Reads the policies of our own domains that enforce MTA-STS as senders do. */
+export const checkPolicyHosts: Check = async ({ world, signal, isResolverSane }) => {
+  const domains = await listEnforcing(world.db, POLICIES_MAX);
+  if (domains.length === 0) return skipped('No domain that receives here enforces MTA-STS');
+  const seen = nothingSeen();
+  const wrong: { host: string; fault: string }[] = [];
+  await eachLimit(domains, POLICIES_AT_A_TIME, async (domain) => {
+    const fetched = await fetchStsPolicy(world, domain, signal);
+    const host = `mta-sts.${domain}`;
+    if ('policy' in fetched) {
+      const { mode } = fetched.policy;
+      if (mode !== 'enforce') wrong.push({ host, fault: `${host} serves a policy of the mode ${mode}` });
+    } else if (fetched.isTimeout === true || !(await isResolverSane()))
+      seen.unknown.push({ subject: host, says: `whether senders can read the policy: ${fetched.fault}` });
+    else wrong.push({ host, fault: fetched.fault });
+  });
+  const [first] = wrong.toSorted((a, b) => (a.host < b.host ? -1 : 1));
+  if (first) {
+    const who = wrong.length === 1 ? 'a domain that enforces' : `${wrong.length} domains that enforce`;
+    const summary = `Senders cannot read the policy of ${who} MTA-STS: ${first.fault.replace(/\.$/, '')}.`;
+    seen.findings.push(
+      buildFinding('mta_sts_unreadable', { summary, subjects: wrong.map(({ host }) => host).toSorted() }),
+    );
+  } else if (seen.unknown.length === 0) seen.says.push(`The policies of ${listed(domains)} can be read`);
+  return seen;
+};
 
 const BODY_BYTES_MAX = 256 * 1024;
 
