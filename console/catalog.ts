@@ -29,6 +29,7 @@ const FIRST = [
   'queue',
   'holds',
   'providers',
+  'egress',
 ];
 
 const every: readonly Section[] = [

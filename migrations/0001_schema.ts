@@ -706,7 +706,9 @@ create table deliveries (
   request_id text,
   -- 1 while it waits for a time: its schedule, its next attempt, or the end of a deferral. Mail with 0 is due whatever the clock
   -- says.
-  waits smallint not null default 1
+  waits smallint not null default 1,
+  -- The source that its last attempt left by; the next one does too, if it can.
+  source text
 );
 -- What is let go every minute; other mail never enters this index.
 create index deliveries_awaiting_domain on deliveries (domain_id) where awaits_domain = 1;
@@ -743,6 +745,9 @@ create table delivery_attempts (
   -- Commands and replies, one to a line, without content.
   transcript text,
   relay text,
+  -- The source that it left by, and the mailbox provider that it was for; null where none is known.
+  source text,
+  provider text,
   -- GET /emails/{email_id}/attempts, and the removal of an email.
   primary key (email_id, id)
 );
@@ -2383,6 +2388,57 @@ create index payment_events_by_time on payment_events (received_at);
 -- ========================================================
 -- The installation: nodes, jobs, certificates and findings
 -- ========================================================
+
+-- How providers took the mail of each source and sending domain, by the hour; older than some days, by the day.
+create table reputation_counts (
+  -- The beginning of the hour, in hours since 1970.
+  hour bigint not null,
+  source text not null,
+  -- The provider; empty for all receivers without one.
+  provider text not null,
+  domain_id ${id} not null,
+  team_id ${id} not null,
+  -- 1 for marketing mail.
+  is_marketing smallint not null,
+  -- accepted, deferred, bounced, complained
+  outcome text not null,
+  -- Why, as far as the reply says; empty if it does not.
+  cause text not null,
+  -- Several writers add to rows of their own.
+  shard integer not null,
+  count bigint not null,
+  primary key (hour, source, provider, domain_id, is_marketing, outcome, cause, shard)
+);
+-- GET /domains/{domain_id}/reputation, and the circuit breakers of a domain.
+create index reputation_counts_domain on reputation_counts (domain_id, hour);
+create index reputation_counts_team on reputation_counts (team_id, hour);
+
+-- Sources that are being warmed up.
+create table warm_ups (
+  source text primary key,
+  -- warming: limits grow. paused: limits stay as they are.
+  state text not null,
+  started_at bigint not null,
+  changed_at bigint not null
+);
+
+-- How far the warm-up of a source is at each provider, and what it has used today.
+create table warm_up_days (
+  source text not null,
+  -- The provider; empty for all receivers without one.
+  provider text not null,
+  -- The position in the schedule.
+  level integer not null,
+  -- The last day on which it was used, in days since 1970, and the messages of that day.
+  day integer not null,
+  used integer not null,
+  -- The last hour in which it was used, in hours since 1970, and the messages of that hour.
+  hour bigint not null,
+  hour_used integer not null,
+  -- How the day before was judged: new, good, bad, idle, little, paused
+  judged text not null,
+  primary key (source, provider)
+);
 
 -- Limits that receivers asked for by their replies, or that an operator set, until a time.
 create table throttles (

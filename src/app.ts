@@ -29,6 +29,7 @@ import {
 import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
+import { createEgress, createWarmUps, hasDomainPools } from './mail/egress/index.ts';
 import {
   createLimitParts,
   createThrottles,
@@ -44,6 +45,7 @@ import { createComposer } from './mail/compose/index.ts';
 import {
   createCapture,
   createDeliver,
+  createIpv6Readiness,
   buildDeliverOptions,
   hasDomainRelays,
   type Deliver,
@@ -496,7 +498,11 @@ async function startDelivery(
   const doubt = warnOfDnssecPath(world.config);
   if (doubt !== undefined) world.log.warn(doubt);
   const sessionCounts = createSessionCounts(world);
+  const warmUps = createWarmUps(world);
+  const egress = createEgress(world, { throttles, warmUps, isIpv6Ready: createIpv6Readiness(world) });
   await throttles.start();
+  await warmUps.start();
+  egress.start();
   await parts.start();
   await policies.start();
   const delivery = createDeliver({
@@ -509,6 +515,7 @@ async function startDelivery(
     providers,
     throttles,
     parts,
+    sources: egress,
     tlsPolicies: policies,
     onTlsSession(session) {
       policies.noteSession(session);
@@ -529,8 +536,9 @@ async function startDelivery(
     isContended: accept.isContended,
     isJoining: parts.isJoining,
     obstacles: {
-      findObstacle: ({ team_id: teamId, destination, region, tls, lane }, senderDomain) =>
+      findObstacle: ({ team_id: teamId, destination, region, tls, lane, source }, senderDomain) =>
         delivery.findObstacle({
+          ...(source === null ? {} : { source }),
           teamId,
           isMarketing: isMarketing(lane),
           domain: destination,
@@ -539,7 +547,7 @@ async function startDelivery(
           senderDomain,
         }),
       get dependsOnSender() {
-        return hasDomainRelays(world.config) || throttles.isOfSenders;
+        return hasDomainRelays(world.config) || hasDomainPools(world.config) || throttles.isOfSenders;
       },
       giveUpMs: world.config.delivery.give_up_hours * 3_600_000,
     },
@@ -551,10 +559,11 @@ async function startDelivery(
   return {
     queue,
     async sync() {
-      await Promise.all([throttles.reload(), records.flush(), sessionCounts.flush()]);
+      await Promise.all([throttles.reload(), warmUps.reload(), records.flush(), sessionCounts.flush()]);
     },
     findings: () => [
       ...relayFindings(delivery.relayTroubles()),
+      ...egress.findings(),
       ...refusalFindings(refusals.list()),
       ...policies.findings(),
     ],
@@ -565,7 +574,8 @@ async function startDelivery(
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
       throttles.stop();
       policies.stop();
-      await Promise.all([throttles.stored(), records.stop(), sessionCounts.stop(), parts.stop()]);
+      egress.stop();
+      await Promise.all([throttles.stored(), records.stop(), sessionCounts.stop(), parts.stop(), warmUps.stop()]);
       await recovery.stop();
       handOffLog.close();
     },

@@ -51,6 +51,7 @@ import { indexEmails } from './mail/emails/index.ts';
 import { indexInboxes } from './features/inbox/index.ts';
 import { forgetExpiredShares } from './features/sharing/index.ts';
 import { forgetStreamCounts } from './mail/stream-rates/index.ts';
+import { rollReputationCounts } from './mail/reputation/index.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';
 
 /** Returns the scheduled jobs, each of which runs on one node at a time. */
@@ -103,6 +104,11 @@ export function cronTable(
       name: 'forget-stream-counts',
       schedule: '51 4 * * *',
       run: () => forgetStreamCounts(world.db, world.clock.now()),
+    },
+    {
+      name: 'roll-reputation-counts',
+      schedule: '9 5 * * *',
+      run: () => rollReputationCounts(world.db, world.clock.now()),
     },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },

@@ -312,6 +312,8 @@ function buildAttempt(
     destination,
     mx,
     relay: null,
+    source: null,
+    provider: null,
     address: '192.0.2.25',
     tls_version: 'TLSv1.3',
     tls_cipher: 'TLS_AES_256_GCM_SHA384',

@@ -154,14 +154,29 @@ export interface ActionByHand {
   run?: (session: Session, call: Call) => Promise<void>;
 }
 
+/** What the commands of a group are about, by the word that they share. */
+const GROUPS: Readonly<Record<string, string>> = {
+  warmup: 'limit what a new source may send, and raise the limit day by day',
+};
+
+/** Returns the command below which a verb belongs: `start` of `warmup start` is below `warmup`. */
+function findParent(above: Command, verb: string): { parent: Command; verb: string } {
+  const [group = '', ...rest] = verb.split(' ');
+  if (rest.length === 0) return { parent: above, verb };
+  const parent =
+    above.commands.find((one) => one.name() === group) ?? above.command(group).summary(GROUPS[group] ?? group);
+  return { parent, verb: rest.join(' ') };
+}
+
 interface Declared extends ActionByHand {
   action: Action;
   shown?: { add: (command: Command) => void; show: Show } | undefined;
 }
 
-function declareAction(parent: Command, family: Family, declared: Declared): void {
+function declareAction(above: Command, family: Family, declared: Declared): void {
   const { action, shown, add, run } = declared;
-  const command = declareCommand(parent, action.verb, {
+  const { parent, verb } = findParent(above, action.verb);
+  const command = declareCommand(parent, verb, {
     ...action,
     ...(declared.description === undefined ? {} : { description: declared.description }),
   });

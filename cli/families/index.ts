@@ -21,6 +21,7 @@ export { columnsOfChanges, dns } from './dns.ts';
 export { domainClaims } from './domain-claims.ts';
 export { domainReports } from './domain-reports.ts';
 export { domains } from './domains.ts';
+export { egress } from './egress.ts';
 export { emailAttempts, emailEvents, emails } from './emails.ts';
 export type {
   Action,

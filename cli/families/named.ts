@@ -69,6 +69,8 @@ export const NAMED: Readonly<Record<string, Named>> = {
   member_id: named('member', 'listMembers', { by: 'address', names: ['email'] }),
   oauth_client_id: named('app', 'listOauthClients', { by: 'name', names: ['client_name'] }),
   oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', names: ['client.name'] }),
+  // Its id is a word of the settings.
+  source: named('source', 'listSources', { taken: /[^0-9a-f-]/i, isUnordered: true }),
   // Its id is a word of the settings, or the names of mail servers.
   provider: named('provider', 'listProviders', { taken: /[^0-9a-f-]/i, isUnordered: true }),
   queued_email_id: named('email', 'listQueuedDeliveries', { hasIdEnd: true, partOf: 'email_id' }),

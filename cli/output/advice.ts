@@ -74,7 +74,7 @@ function toCommandWords(called: Advised[0]): string[] {
     const found = [list, get, report, ...actions].find((one) => one?.operation === called);
     if (!found) continue;
     const isAlone = ('isBeside' in found && found.isBeside) || found.verb === command;
-    return [...(isAlone ? [] : [command]), ...(found.verb === '' ? [] : [found.verb])];
+    return [...(isAlone ? [] : [command]), ...(found.verb === '' ? [] : found.verb.split(' '))];
   }
   throw new Error(`no command family has the operation ${called}`);
 }

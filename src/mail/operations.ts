@@ -34,6 +34,16 @@ import {
   retryWaiting,
 } from './queue-admin/index.ts';
 import { getProvider, listProviders, resetProvider, resumeProvider, suspendProvider } from './provider-admin/index.ts';
+import {
+  continueWarmUp,
+  getSource,
+  getWarmUp,
+  listSources,
+  pauseWarmUp,
+  startWarmUp,
+  stopWarmUp,
+  type FaultReader,
+} from './egress-admin/index.ts';
 import { pendingDeliveries } from './queue/index.ts';
 import {
   deleteReceivedEmail,
@@ -250,3 +260,16 @@ export const providers = {
   resumeProvider: (ctx, { path }) => resumeProvider(ctx, path.provider),
   resetProvider: (ctx, { path }) => resetProvider(ctx, path.provider),
 } satisfies OperationTable<World, { services: { syncDelivery: () => Promise<void>; wakeQueue: () => void } }>;
+
+export const egress = {
+  listSources: ({ store, services }, { query = {} }) => listSources(store, services.node, readPage(query)),
+  getSource: ({ store, services }, { path }) => getSource(store, services.node, path.source),
+  getWarmUp: ({ store }, { path }) => getWarmUp(store, path.source),
+  startWarmUp: (ctx, { path }) => startWarmUp(ctx, path.source),
+  pauseWarmUp: (ctx, { path }) => pauseWarmUp(ctx, path.source),
+  continueWarmUp: (ctx, { path }) => continueWarmUp(ctx, path.source),
+  stopWarmUp: (ctx, { path }) => stopWarmUp(ctx, path.source),
+} satisfies OperationTable<
+  World,
+  { services: { node: FaultReader; syncDelivery: () => Promise<void>; wakeQueue: () => void } }
+>;

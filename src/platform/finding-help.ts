@@ -85,6 +85,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     cause: 'The password changed or expired, the relay has another certificate, or a file of its settings is missing.',
     ends: 'with the next message that the relay accepts, or the next examination in which it accepts the login',
   },
+  source_unavailable: {
+    cause:
+      'An address was removed from the machine or not yet added to it after a restart, or the SOCKS5 proxy of a source is down or refuses the login.',
+    ends: 'a minute after the last failure, as soon as the address exists',
+  },
   resolver_failing: {
     cause:
       'The resolver is down or unreachable, `dns.servers` names the wrong address, or the provider answers for names that do not exist with an advertising page.',

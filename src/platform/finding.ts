@@ -164,6 +164,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see what the relay replies, correct its section under [relays] or its password, and restart the server; mail waits until then`,
     'rasket relays test',
   ),
+  source_unavailable: installation(
+    'error',
+    'Nothing can be sent from a source of the settings.',
+    `${HERE}add its address to the machine or start its proxy; mail leaves by the other sources of its pools, or waits. Show the sources with`,
+    'rasket egress',
+  ),
   resolver_failing: installation(
     'error',
     'The resolver does not answer, or returns answers for names that do not exist.',

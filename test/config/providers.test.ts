@@ -95,6 +95,7 @@ describe('a mailbox provider', () => {
       'idle_seconds = 9  # as delivery.idle_seconds',
       'address_family = "auto"',
       'tls = "required"  # from config/providers.toml',
+      'warm_up_percent = 100',
     ]);
     expect(sections.get('[providers.own]')).toEqual([
       'title = "own"',
@@ -110,6 +111,7 @@ describe('a mailbox provider', () => {
       'idle_seconds = 9  # as delivery.idle_seconds',
       'address_family = "auto"',
       'tls = "opportunistic"',
+      'warm_up_percent = 100',
     ]);
     expect(loadToml(showConfig(config, sources)).config).toEqual(config);
   });

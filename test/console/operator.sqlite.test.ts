@@ -256,3 +256,28 @@ describe('the console of an operator', () => {
     await go('operator-audit', 'queue.dropped');
   });
 });
+
+describe('the sources of mail', () => {
+  it('are a screen of the operator, on which a warm-up is started and stopped', async () => {
+    await using scene = await startScene({
+      config: {
+        sources: { fresh: { source_v4: '127.0.8.1' }, old: { source_v4: '127.0.8.2' } },
+        pools: { main: { sources: ['fresh', 'old:3'] } },
+      },
+    });
+    await using seat = await Screen.take({ url: scene.url, key: await scene.operator() });
+    await seat.sees('The queue is empty.');
+    await seat.type(':egress');
+    await seat.sees(':egress');
+    await seat.press('Enter');
+    await seat.sees(/^ egress +\d+\/2$/m, /fresh +\S ready +127\.0\.8\.1/, /old +\S ready/);
+    await seat.press('g', 's', 'y');
+    await seat.sees('fresh is being warmed up');
+    await seat.press('Escape');
+    await seat.sees(/fresh +\S warming/);
+    await seat.press('Enter');
+    await seat.sees(/^ egress › fresh/m, /Warm-up +\S? ?warming since/);
+    await seat.press('t', 'y');
+    await seat.sees('fresh is not being warmed up');
+  });
+});

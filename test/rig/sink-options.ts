@@ -38,7 +38,10 @@ export interface SinkOptions {
   /** DATA is answered with 354 even when no recipient was accepted. */
   lenientData?: boolean;
   /** Answers any command first; undefined leaves it to the sink. */
-  script?: (command: string, session: { messages: number; number: number }) => string | 'drop' | 'hang' | undefined;
+  script?: (
+    command: string,
+    session: { messages: number; number: number; peer: string },
+  ) => string | 'drop' | 'hang' | undefined;
   /** The answer to each final dot. */
   refuseContent?: string;
   /** Command after which the peer reads no further. */
@@ -59,6 +62,8 @@ export interface SinkMessage {
   data: Buffer;
   tls: boolean;
   connection: number;
+  /** The address that the message came from. */
+  peer: string;
   at: number;
 }
 

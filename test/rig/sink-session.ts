@@ -23,6 +23,7 @@ const EMPTY: Buffer = Buffer.alloc(0);
 export class SinkSession {
   #socket: Socket;
   #shared: Shared;
+  readonly #peer: string;
   #number: number;
   #pending: Buffer = EMPTY;
   /** Content so far, while in DATA, and its last bytes. */
@@ -43,6 +44,7 @@ export class SinkSession {
     this.#socket = socket;
     this.#shared = shared;
     this.#number = number;
+    this.#peer = socket.remoteAddress ?? '';
     this.#allowance = shared.contentAllowance;
     if (shared.options.tls === 'implicit') this.#secure(socket);
     else this.#listen(socket);
@@ -98,7 +100,11 @@ export class SinkSession {
     if (!isLast && this.#shared.options.pipelining === false) this.#shared.sink.counts.tooEarly += 1;
     if (this.#shared.options.keep !== false) this.#shared.sink.commands.push(line);
     if (this.#shared.options.stopReadingAt === line) this.#socket.pause();
-    const scripted = this.#shared.options.script?.(line, { messages: this.#messages, number: this.#number });
+    const scripted = this.#shared.options.script?.(line, {
+      messages: this.#messages,
+      number: this.#number,
+      peer: this.#peer,
+    });
     if (scripted === 'drop') this.#drop();
     else if (scripted === undefined && this.#login) this.#goOn(line);
     else if (scripted === 'hang') this.#isHeld = true;
@@ -307,6 +313,7 @@ export class SinkSession {
         data: unstuffed(Buffer.concat(content).subarray(0, -3)),
         tls: this.#isSecure,
         connection: this.#number,
+        peer: this.#peer,
         at: Date.now(),
       };
       if (options.keep !== false) sink.messages.push(message);

@@ -158,6 +158,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   // Counts and logs.
   { table: 'metric_counts', by: 'team_id' },
   { table: 'stream_counts', by: 'team_id' },
+  { table: 'reputation_counts', by: 'team_id' },
   { table: 'rate_limits', by: 'bucket', prefix: 'team:', notExported: LIMIT },
   { table: 'ai_requests', by: 'team_id', notExported: LIMIT },
   { table: 'request_logs', by: 'team_id' },
@@ -241,6 +242,8 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   table_changes: 'belongs to the installation',
   tls_session_counts: 'counts the mail of all teams, and goes by its age',
   users: 'go if they are in no other team',
+  warm_up_days: 'belongs to the installation',
+  warm_ups: 'belongs to the installation',
 };
 
 /**

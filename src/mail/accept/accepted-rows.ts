@@ -186,6 +186,7 @@ function buildDeliveries(
     broadcast_id: email.broadcast_id,
     contact_id: as.run?.contact_id ?? null,
     request_id: email.request_id,
+    source: null,
   }));
 }
 

@@ -1,4 +1,5 @@
-import type { DeliveryJob, Family, FamilyOrder, RecipientOutcome } from './delivery-job.ts';
+import type { Family, FamilyOrder, RecipientOutcome } from './delivery-job.ts';
+import type { RoutedJob } from './source.ts';
 import { localAddress } from '../../platform/probe.ts';
 import { findReverseDns } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world.ts';
@@ -8,9 +9,11 @@ const REFUSALS_MAX = 10_000;
 
 interface FamilyChoiceOptions {
   now: () => number;
-  /** The family that mail of a region leaves by, where the receiver has both. */
-  preferred: (region: string) => Family;
+  /** The family that mail of a region or of a source leaves by, where the receiver has both. */
+  preferred: (job: Leaving) => Family;
 }
+
+type Leaving = Pick<RoutedJob, 'region' | 'domain' | 'from'>;
 
 /** Chooses the address family for each destination, and remembers for a day which destinations refuse IPv6. */
 export class FamilyChoice {
@@ -21,14 +24,14 @@ export class FamilyChoice {
     this.#options = options;
   }
 
-  orderFor({ region, domain }: Pick<DeliveryJob, 'region' | 'domain'>): FamilyOrder {
-    const until = this.#refusedUntil.get(`${region} ${domain}`);
+  orderFor(job: Leaving): FamilyOrder {
+    const until = this.#refusedUntil.get(toKey(job));
     if (until !== undefined && until > this.#options.now()) return 'v4 first';
-    return `${this.#options.preferred(region)} first`;
+    return `${this.#options.preferred(job)} first`;
   }
 
-  noteRefusalOfV6({ region, domain }: Pick<DeliveryJob, 'region' | 'domain'>): void {
-    const key = `${region} ${domain}`;
+  noteRefusalOfV6(job: Leaving): void {
+    const key = toKey(job);
     this.#refusedUntil.delete(key);
     this.#refusedUntil.set(key, this.#options.now() + REFUSAL_MEMORY_MS);
     if (this.#refusedUntil.size <= REFUSALS_MAX) return;
@@ -38,6 +41,8 @@ export class FamilyChoice {
     }
   }
 }
+
+const toKey = ({ region, domain, from }: Leaving): string => `${region} ${domain} ${from?.name ?? ''}`;
 
 export const detectFamily = (address: string): Family => (address.includes(':') ? 'v6' : 'v4');
 

@@ -3,6 +3,7 @@ import type { SecureVersion } from 'node:tls';
 import { systemClock } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createAddressGuard } from '../../platform/network/index.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import type { ProviderLimits, ProviderPolicies } from '../../platform/providers/index.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
@@ -32,9 +33,10 @@ import type {
   RecipientOutcome,
 } from './delivery-job.ts';
 import { forEachRecipient, ownBounce } from './delivery-job.ts';
-import { relayKey, type Relay, type RelayChoice, type RoutedJob } from './relay.ts';
+import { relayKey, type Relay, type RelayChoice } from './relay.ts';
 import { simulate } from './simulate.ts';
 import { openSession, type Opened, type SmtpSession } from './smtp-session.ts';
+import type { Proxy, ReceiverPlace, RoutedJob, Sources } from './source.ts';
 import type { Throttles } from './throttles.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
@@ -83,6 +85,8 @@ export interface DeliverOptions {
   providers?: ProviderPolicies;
   /** Limits that receivers or the operator set for a while. */
   throttles?: Throttles;
+  /** Sources in pools, which the mail of some regions, domains or streams leaves by. */
+  sources?: Sources;
   /** This process's part of the limits, if several processes deliver. */
   parts?: Parts;
   /** Called when the mail servers of a domain are found. */
@@ -138,13 +142,17 @@ export interface Delivery {
   deliver: Deliver;
   /** Why a team's mail to this destination would be deferred without an attempt now; undefined if it would be tried. */
   findObstacle(
-    place: Omit<Place, 'relay'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain'>,
+    place: Omit<Place, 'relay' | 'from'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain' | 'source'>,
   ): Obstacle | undefined;
   relayTroubles(): RelayTrouble[];
   traffic(): Traffic[];
   close(graceMs: number): Promise<void>;
   stats(): DeliverStats;
 }
+
+const RECEIVERS_MAX = 50_000;
+/** The mail servers of a domain are looked up again after this time to choose a source. */
+const RECEIVER_MS = 30_000;
 
 const DEFAULT_LIMITS: DeliverLimits = {
   connectionsPerSiteMax: 20,
@@ -187,7 +195,10 @@ function createNetwork(options: DeliverOptions): Delivery {
   const { clock = systemClock, random } = options;
   const now = options.now ?? (() => clock.steady());
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
-  const families = new FamilyChoice({ now, preferred: (region) => options.findRegion?.(region).prefers?.() ?? 'v4' });
+  const families = new FamilyChoice({
+    now,
+    preferred: ({ region, from }) => from?.prefers() ?? options.findRegion?.(region).prefers?.() ?? 'v4',
+  });
   const locate = createLocator(options, limits, random);
   /** Remembers how each connection was opened, and the domains that it was counted for. */
   const openings = new WeakMap<SmtpSession, { target: Target; opened: Opened; domains: Set<string> }>();
@@ -203,13 +214,15 @@ function createNetwork(options: DeliverOptions): Delivery {
     onOutcomes: options.onOutcomes,
     parts: options.parts,
     open: (job, target, skip, openMs, signal) => {
-      const { heloName, source } = chooseEgress(options, job);
+      const { heloName, source, proxy } = chooseEgress(options, job);
       return openSession(target, {
         clock,
         heloName,
         openMs,
         ownConnections: options.ownConnections,
-        localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
+        // The addresses of a source with a proxy are those of the proxy.
+        localAddress: proxy ? undefined : target.address.includes(':') ? source?.v6 : source?.v4,
+        proxy,
         timeouts,
         signal,
         relay: job.relay,
@@ -246,6 +259,8 @@ function createNetwork(options: DeliverOptions): Delivery {
 
   const tryOnce = async (job: RoutedJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {
     const lease = await pool.acquire(job, ctx.signal, fresh);
+    const target = pool.findTarget(job);
+    if (target) ctx.onVia?.({ source: target.source, provider: target.provider });
     if (lease.kind !== 'lease') {
       const outcomes = forEachRecipient(job, lease);
       if (job.relay && lease.reason === 'relay_misconfigured') recordRelayFault(job.relay, outcomes);
@@ -305,9 +320,63 @@ function createNetwork(options: DeliverOptions): Delivery {
     return again.family === undefined ? outcomes : again.outcomes;
   };
 
+  const tryDirectly = async (job: RoutedJob, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
+    const place = { ...job, families: families.orderFor(job) };
+    const { relay, fallback } = chooseRelay(options, job);
+    if (relay !== undefined) return tryRelay(job, relay, ctx);
+    const direct = await tryTwice(place, ctx);
+    if (direct.isUnreachable && fallback !== undefined && !ctx.signal.aborted) return tryRelay(job, fallback, ctx);
+    return tryOtherFamily(place, ctx, direct);
+  };
+
+  /** Where the mail of each domain went a moment ago, to choose a source without another look-up. */
+  const receivers = new BoundedMap<string, ReceiverPlace & { until: number }>(RECEIVERS_MAX);
+  const findReceiver = async (job: RoutedJob): Promise<ReceiverPlace | JobOutcome> => {
+    const known = receivers.get(job.domain);
+    if (known !== undefined && known.until > now()) return known;
+    const location = await locate({ ...job, families: families.orderFor(job) });
+    if ('kind' in location) return location;
+    const place = { provider: location.provider?.name, servers: location.servers, until: now() + RECEIVER_MS };
+    receivers.set(job.domain, place);
+    return place;
+  };
+
+  /** Names the sources from which the receiver took no mail a moment ago. */
+  const findFailing = (job: DeliveryJob, sources: Sources): Set<string> => {
+    const failing = (sources.listFor(job) ?? []).filter((from) => {
+      const place = { ...job, from, relay: from.relay };
+      return pool.findObstacle({ ...place, families: families.orderFor(place) })?.kind === 'down';
+    });
+    return new Set(failing.map(({ name }) => name));
+  };
+
+  /** Delivers from a source of the job's pool; from another one if nothing can be sent from it. */
+  const tryFromPool = async (job: DeliveryJob, sources: Sources, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
+    const place = await findReceiver(job);
+    if ('kind' in place) return forEachRecipient(job, place);
+    const tried = new Set<string>();
+    const failing = findFailing(job, sources);
+    for (;;) {
+      const choice = await sources.choose(job, place, { tried, failing });
+      if (choice.kind === 'wait') return forEachRecipient(job, { ...choice, kind: 'deferred' });
+      const { source, undo } = choice;
+      let outcomes: RecipientOutcome[];
+      try {
+        outcomes = await tryDirectly({ ...job, from: source }, ctx);
+      } catch (error) {
+        undo();
+        throw error;
+      }
+      if (outcomes.every(isUnsent)) undo();
+      const unavailable = outcomes.find(isOfSource);
+      if (unavailable === undefined) return outcomes;
+      sources.noteUnavailable(source, unavailable.detail);
+      tried.add(source.name);
+    }
+  };
+
   return {
-    async deliver(job, ctx) {
-      const place = { ...job, families: families.orderFor(job) };
+    deliver(job, ctx) {
       let earlier: string[] = [];
       const contextWithTranscript: DeliverContext = {
         ...ctx,
@@ -317,14 +386,19 @@ function createNetwork(options: DeliverOptions): Delivery {
           ctx.onConversation?.({ ...conversation, transcript });
         },
       };
-      const { relay, fallback } = chooseRelay(options, job);
-      if (relay !== undefined) return tryRelay(job, relay, contextWithTranscript);
-      const direct = await tryTwice(place, contextWithTranscript);
-      if (direct.isUnreachable && fallback !== undefined && !ctx.signal.aborted)
-        return tryRelay(job, fallback, contextWithTranscript);
-      return tryOtherFamily(place, contextWithTranscript, direct);
+      const { sources } = options;
+      return sources?.listFor(job) === undefined
+        ? tryDirectly(job, contextWithTranscript)
+        : tryFromPool(job, sources, contextWithTranscript);
     },
     findObstacle(place) {
+      const { sources } = options;
+      const members = sources?.listFor(place);
+      const receiver = receivers.get(place.domain);
+      if (sources !== undefined && members !== undefined) {
+        const untilMs = receiver && sources.findWait(place, receiver);
+        return untilMs === undefined ? undefined : { kind: 'suspended', untilMs };
+      }
       const { relay, fallback } = chooseRelay(options, place);
       if (relay !== undefined) return pool.findObstacle({ ...place, relay });
       const direct = pool.findObstacle({ ...place, families: families.orderFor(place) });
@@ -351,7 +425,11 @@ function isUnreachable(outcome: JobOutcome): boolean {
  * Returns the relay choice for a job: the result of `relayFor`, unless it names no relay and the region of the job has a
  * smarthost.
  */
-function chooseRelay(options: Pick<DeliverOptions, 'findRegion' | 'relayFor'>, job: RelayedBy): RelayChoice {
+function chooseRelay(
+  options: Pick<DeliverOptions, 'findRegion' | 'relayFor'>,
+  job: RelayedBy & Pick<RoutedJob, 'from'>,
+): RelayChoice {
+  if (job.from) return { relay: job.from.relay };
   const choice = options.relayFor?.(job) ?? {};
   const smarthost = options.findRegion?.(job.region).smarthost;
   if (choice.relay !== undefined || smarthost === undefined) return choice;
@@ -382,11 +460,13 @@ function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | unde
  */
 function chooseEgress(
   options: Pick<DeliverOptions, 'heloName' | 'sourceAddress' | 'findRegion'>,
-  job: Pick<RoutedJob, 'region' | 'relay'>,
-): { heloName: string; source: Egress['sourceAddress'] } {
-  const { relay } = job;
+  job: Pick<RoutedJob, 'region' | 'relay' | 'from'>,
+): { heloName: string; source: Egress['sourceAddress']; proxy?: Proxy | undefined } {
+  const { relay, from } = job;
   if (relay !== undefined && relay.tls !== 'as asked')
     return { heloName: relay.heloName ?? options.heloName, source: undefined };
+  if (from !== undefined)
+    return { heloName: from.heloName ?? options.heloName, source: from.address, proxy: from.proxy };
   const egress = options.findRegion?.(job.region) ?? {};
   const { heloName = options.heloName, sourceAddress: source = options.sourceAddress } = egress;
   return { heloName, source };
@@ -395,6 +475,24 @@ function chooseEgress(
 /** Names what a receiver sees of where mail comes from: the EHLO name and the addresses. */
 const nameSource = ({ heloName, source }: ReturnType<typeof chooseEgress>): string =>
   [heloName, source?.v4, source?.v6].filter((part) => part !== undefined).join(' ');
+
+/** The source of a transaction was not to blame, or nothing was sent: no receiver has seen the message. */
+const isUnsent = ({ kind, ...outcome }: RecipientOutcome): boolean =>
+  kind === 'deferred' && 'reason' in outcome && UNSENT.has(outcome.reason);
+
+const UNSENT: ReadonlySet<string> = new Set([
+  'throttled',
+  'suspended',
+  'source_unavailable',
+  'stopping',
+  'unreachable',
+  'destination_down',
+  'dns_failure',
+  'resolver_failure',
+]);
+
+const isOfSource = (outcome: RecipientOutcome): outcome is Extract<RecipientOutcome, { kind: 'deferred' }> =>
+  outcome.kind === 'deferred' && outcome.reason === 'source_unavailable';
 
 /** The length of a name of mail servers, which is part of an index. */
 const SERVERS_CHARS_MAX = 200;
@@ -499,7 +597,7 @@ function createLocator(
     const located = { ...adaptToProvider(job, provider?.limits ?? defaults), policies: tls };
     const judgeHost = tls.forHost;
     return {
-      source: nameSource(chooseEgress(options, job)),
+      source: job.from?.name ?? nameSource(chooseEgress(options, job)),
       servers: found.isOurs ? `${servers} (own)` : servers,
       order: found.order,
       provider,

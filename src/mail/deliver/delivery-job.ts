@@ -26,6 +26,8 @@ export interface DeliveryJob {
   region: string;
   /** The sending domain, which may decide the relay; undefined if it was removed, or no relay depends on it. */
   senderDomain?: string | undefined;
+  /** The name of the source that an earlier attempt left by: a receiver that asked to come again expects the same. */
+  source?: string | undefined;
   tls: TlsWish;
   /** The sender wants the mail delivered whatever the TLS policies of the recipient's domain say (RFC 8689 §5). */
   ignoresPolicies?: boolean;
@@ -92,6 +94,8 @@ export type DeferReason =
   | 'throttled'
   /** Mail to the provider or site is suspended for a while. It does not count as an attempt. */
   | 'suspended'
+  /** The address or the proxy that mail leaves by is missing. It does not count as an attempt. */
+  | 'source_unavailable'
   /** A stop aborted the job before anything was handed over. It does not count as an attempt. */
   | 'stopping';
 
@@ -110,6 +114,12 @@ export type BounceReason =
   /** The job asks for REQUIRETLS, and the host does not offer it. */
   | 'requiretls_unsupported'
   | 'malformed_address';
+
+/** What a transaction went through: the source that mail left by, and the provider that it was for. */
+export interface Via {
+  source: string;
+  provider: string | undefined;
+}
 
 /** A reply without `mx` is our own, written as a relay would have given it. */
 export type RecipientOutcome =
@@ -169,6 +179,8 @@ export interface DeliverContext {
   signal: AbortSignal;
   /** Called after each dialogue with a mail server. */
   onConversation?: (conversation: Conversation) => void;
+  /** Called when it is known what the message goes through. */
+  onVia?: (via: Via) => void;
 }
 
 /** Returns one outcome for each of the job's recipients, in their order. Errors of message() and intend() pass through. */

@@ -19,6 +19,7 @@ export type {
   OutboundMessage,
   RecipientOutcome,
   TlsInfo,
+  Via,
 } from './delivery-job.ts';
 export type { Obstacle, SiteTarget, Traffic } from './pool.ts';
 export type { CountedPolicy, DaneLookUps, SessionFault, StsResult, StsState, TlsPolicies } from './tls-policy.ts';
@@ -30,4 +31,6 @@ export {
   type Throttles,
   type ThrottleTarget,
 } from './throttles.ts';
+export type { OtherSources, PooledJob, Proxy, ReceiverPlace, Source, SourceChoice, Sources } from './source.ts';
 export type { SmtpTimeouts } from './timeouts.ts';
+export { createIpv6Readiness } from './address-family.ts';

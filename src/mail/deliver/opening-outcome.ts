@@ -40,6 +40,7 @@ const OF_NO_ADDRESS: ReadonlySet<DeferReason> = new Set([
   'tls_unavailable',
   'tls_policy_unmet',
   'relay_misconfigured',
+  'source_unavailable',
   'stopping',
 ]);
 

@@ -9,7 +9,8 @@ import type { Ending } from './ending.ts';
 import type { Route, Target } from './mx-route.ts';
 import { asDown } from './opening-outcome.ts';
 import { MessageRate } from './rate.ts';
-import { relayKey, type RoutedJob } from './relay.ts';
+import { relayKey } from './relay.ts';
+import type { RoutedJob } from './source.ts';
 import { Site, STOPPING, type Lease as SiteLease, type PooledSession } from './site.ts';
 import type { Opened } from './smtp-session.ts';
 import type { Throttle, ThrottledServers, ThrottleTarget, Throttles } from './throttles.ts';
@@ -85,7 +86,7 @@ export interface Traffic extends ThrottleTarget {
 }
 
 /** The fields that deliveries must have in common to go to the same place. */
-export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'ignoresPolicies' | 'families' | 'relay'>;
+export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'ignoresPolicies' | 'families' | 'relay' | 'from'>;
 
 /** The reason why mail to a place is not tried now: its servers failed a moment ago, or it waits until a time. */
 export type Obstacle = { kind: 'down' } | { kind: 'suspended'; untilMs: number };
@@ -104,7 +105,14 @@ const USED_SHARE = 0.95;
 
 const toKey = (place: Place): string =>
   relayKey(place) ??
-  `${place.domain} ${place.region} ${place.tls} ${place.ignoresPolicies ? 'without policies' : ''} ${place.families}`;
+  [
+    place.domain,
+    place.region,
+    place.tls,
+    place.ignoresPolicies ? 'without policies' : '',
+    place.families,
+    place.from?.name ?? '',
+  ].join(' ');
 
 /** One set of mail servers, and the provider that it belongs to. */
 export type SiteTarget = ThrottleTarget & { servers: string };
@@ -330,6 +338,11 @@ export class Pool {
     const suspension = this.#findThrottle(found, place.senderDomain);
     if (suspension) return { kind: 'suspended', untilMs: suspension.until };
     return found.site.findDeferral(toTenant(place)) ? { kind: 'down' } : undefined;
+  }
+
+  /** Returns where mail of a job goes; undefined if its mail servers have not been found. */
+  findTarget(job: RoutedJob): SiteTarget | undefined {
+    return this.#known.get(toKey(job))?.site?.target;
   }
 
   #recall(job: RoutedJob): Found | JobOutcome | undefined {

@@ -1,5 +1,4 @@
 import type { DeliveryJob, Login } from './delivery-job.ts';
-import type { DomainTls } from './tls-policy.ts';
 
 /** A mail server that the operator chose to pass mail on. */
 export interface Relay {
@@ -27,20 +26,17 @@ export interface RelayChoice {
   fallback?: Relay | undefined;
 }
 
-/** A job with the relay that it goes through; without one, it goes to the recipient's own servers. */
-export interface RoutedJob extends DeliveryJob {
-  relay?: Relay | undefined;
-  /** The TLS policies of the recipient's domain. */
-  policies?: DomainTls;
-}
-
 /** The operator's own mistake in the settings or files of a relay; the message says what to change. */
 export class RelayFault extends Error {
   override readonly name = 'RelayFault';
 }
 
 /** Returns a key of what jobs through a relay must have in common to share connections; undefined without a relay. */
-export function relayKey({ relay, region, tls }: Pick<RoutedJob, 'relay' | 'region' | 'tls'>): string | undefined {
+export function relayKey({
+  relay,
+  region,
+  tls,
+}: Pick<DeliveryJob, 'region' | 'tls'> & { relay?: Relay | undefined }): string | undefined {
   if (relay === undefined) return undefined;
   return relay.tls === 'as asked' ? `smarthost ${relay.name} ${region} ${tls}` : `relay ${relay.name}`;
 }

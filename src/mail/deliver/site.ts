@@ -32,7 +32,7 @@ const HURRIED: ReadonlySet<string> = new Set(['timeout', 'unreachable']);
 /** Lists how a server fails that takes no more connections while it serves others. */
 const WHEN_FULL: ReadonlySet<string> = new Set(['refused_for_now', 'connection_lost', 'unreachable']);
 /** Lists reasons that say nothing about the servers. */
-const OF_OUR_OWN: ReadonlySet<string> = new Set(['suspended', 'throttled']);
+const OF_OUR_OWN: ReadonlySet<string> = new Set(['suspended', 'throttled', 'source_unavailable']);
 
 /** Endings after which the next message needs a connection that is opened in another way. */
 const NEEDS_ANOTHER_SESSION: ReadonlySet<Ending['kind']> = new Set(['tls required', 'login required']);

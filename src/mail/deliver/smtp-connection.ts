@@ -4,8 +4,10 @@ import { connect as connectTls, type SecureVersion, TLSSocket } from 'node:tls';
 import type { Clock } from '../../platform/clock.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import { MalformedReply, ReplyParser, type Reply } from '../../protocol/smtp-reply/index.ts';
+import { SocksHandshake } from '../../protocol/socks5.ts';
 import type { Target } from './mx-route.ts';
 import type { TlsInfo } from './delivery-job.ts';
+import type { Proxy } from './source.ts';
 import type { CertificateFault } from './tls-policy.ts';
 
 const ENTRIES_MAX = 40;
@@ -74,6 +76,8 @@ export interface Failure {
   detail: string;
   /** Text that the peer sent instead of a reply; it may name a recipient of the current message. */
   quote?: string | undefined;
+  /** The address that mail leaves from, or its proxy, is to blame, and not the peer. */
+  isOfSource?: boolean;
 }
 
 /** Returns the failure in words for the team whose message was being sent. */
@@ -96,6 +100,7 @@ export interface TlsWishes {
 
 export interface Origin {
   localAddress?: string | undefined;
+  proxy?: Proxy | undefined;
   ownConnections?: OwnConnections | undefined;
 }
 
@@ -139,22 +144,58 @@ export class SmtpConnection {
   #hidden: readonly string[] = [];
   /** Whether QUIT was sent. */
   isLeaving = false;
+  /** The proxy, until it has connected us to the peer. */
+  #proxy: { name: string; handshake: SocksHandshake } | undefined;
+  #onThrough: () => void = () => {};
 
-  constructor(clock: Clock, target: Target, { localAddress, ownConnections }: Origin = {}) {
+  constructor(clock: Clock, target: Target, { localAddress, ownConnections, proxy }: Origin = {}) {
     this.#clock = clock;
     this.address = target.address;
     const source = localAddress ? { localAddress } : {};
-    this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
-    ownConnections?.add(this.#socket, { isHome: target.isHome === true });
+    const { host, port } = proxy ?? { host: target.address, port: target.port };
+    this.#socket = connect({ host, port, noDelay: true, ...source });
+    if (proxy) this.#askProxy(proxy, target);
+    else ownConnections?.add(this.#socket, { isHome: target.isHome === true });
     this.#listen(this.#socket);
+  }
+
+  #askProxy(proxy: Proxy, target: Target): void {
+    const name = `the proxy ${proxy.host}:${proxy.port}`;
+    try {
+      const handshake = new SocksHandshake(target, proxy.readLogin?.());
+      this.#proxy = { name, handshake };
+      this.#socket.once('connect', () => this.#socket.write(handshake.greet()));
+    } catch (error) {
+      this.fail({ kind: 'unreachable', detail: (error as Error).message, isOfSource: true });
+    }
+  }
+
+  #readProxy({ name, handshake }: { name: string; handshake: SocksHandshake }, chunk: Buffer): void {
+    const step = handshake.push(chunk);
+    switch (step.kind) {
+      case 'wait':
+        return;
+      case 'send':
+        return void this.#socket.write(step.bytes);
+      case 'failed':
+        return this.fail({ kind: 'unreachable', detail: `${name}: ${step.detail}`, isOfSource: step.isOfProxy });
+      case 'open':
+        this.#proxy = undefined;
+        this.localAddress = step.boundAddress;
+        this.#onThrough();
+        if (step.rest.length > 0) this.#receive(step.rest);
+    }
   }
 
   /** Resolves when the connection is established or has failed. */
   async connected(connectMs: number): Promise<void> {
     const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
-    await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
+    await this.#within(connectMs, failure, (settled) => {
+      if (this.#proxy) this.#onThrough = settled;
+      else this.#socket.once('connect', settled);
+    });
     this.#connected = this.failure === undefined;
-    if (this.#connected) this.localAddress = this.#socket.localAddress;
+    if (this.#connected) this.localAddress ??= this.#socket.localAddress;
   }
 
   get isClosed(): boolean {
@@ -301,9 +342,12 @@ export class SmtpConnection {
   }
 
   #listen(socket: Socket): void {
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('data', (chunk: Buffer) => (this.#proxy ? this.#readProxy(this.#proxy, chunk) : this.#receive(chunk)));
     socket.on('end', () => this.#lose('the peer closed the connection'));
-    socket.on('error', (error: Error) => this.#lose(error.message));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRNOTAVAIL') this.fail({ kind: 'unreachable', detail: error.message, isOfSource: true });
+      else this.#lose(error.message);
+    });
     socket.on('close', () => {
       this.#lose('the connection was closed');
       if (this.#closed) return;
@@ -314,7 +358,8 @@ export class SmtpConnection {
 
   #lose(detail: string): void {
     if (this.failure) return;
-    if (!this.#connected) this.fail({ kind: 'unreachable', detail });
+    if (this.#proxy) this.fail({ kind: 'unreachable', detail: `${this.#proxy.name}: ${detail}`, isOfSource: true });
+    else if (!this.#connected) this.fail({ kind: 'unreachable', detail });
     else if (this.#parser.isWithinReply) this.fail({ kind: 'malformed', detail: `${detail} in the middle of a reply` });
     else this.fail({ kind: 'lost', detail });
   }

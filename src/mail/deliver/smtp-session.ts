@@ -393,7 +393,7 @@ function failed(
   connection.fail({ kind: 'lost', detail: why.detail });
   return {
     kind: 'failed',
-    reason: REASONS[why.kind],
+    reason: why.isOfSource === true ? 'source_unavailable' : REASONS[why.kind],
     detail: `${mx}: ${during}: ${failureText(why)}`,
     takesNoMail: false,
     handshakeFailed: false,

@@ -10,6 +10,9 @@ export interface AttemptRow {
   destination: string;
   mx: string | null;
   relay: string | null;
+  /** The source that it left by, and the provider that it was for. */
+  source: string | null;
+  provider: string | null;
   address: string | null;
   tls_version: string | null;
   tls_cipher: string | null;
@@ -33,6 +36,8 @@ const COLUMNS = [
   'destination',
   'mx',
   'relay',
+  'source',
+  'provider',
   'address',
   'tls_version',
   'tls_cipher',

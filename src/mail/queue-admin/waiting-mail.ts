@@ -12,6 +12,7 @@ import {
   retryNow,
   takeUntouched,
   untouchedIds,
+  isMarketing,
   pendingDeliveries,
   queuedRows,
   type WaitingFilter,
@@ -70,7 +71,10 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
     until: HAS_NO_TIME.has(row.state) ? null : isoTime(row.due_at),
     hold_id: row.hold_id,
     hold_reason: reasons.get(row.hold_id ?? '') ?? null,
-    waits_because: row.state === 'waiting' || row.state === 'retrying' ? explain(row) : null,
+    waits_because:
+      row.state === 'waiting' || row.state === 'retrying'
+        ? explain({ ...row, isMarketing: isMarketing(row.lane) })
+        : null,
     last_attempt: last(row),
   });
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };

@@ -33,6 +33,8 @@ export interface DeliveryRow {
   contact_id: string | null;
   /** The request id of its email, for log lines. */
   request_id: string | null;
+  /** The source that its last attempt left by. */
+  source: string | null;
 }
 
 /** Returns the email of a delivery with the fields that its events contain. */
@@ -65,6 +67,7 @@ const COLUMNS = [
   'broadcast_id',
   'contact_id',
   'request_id',
+  'source',
 ] as const;
 
 /** Lists the deliveries of an email that are still to be made, or in doubt. */
@@ -338,6 +341,8 @@ export async function reschedule(
     isFailing?: boolean;
     /** It waits because its destination limits us. */
     isThrottled?: boolean;
+    /** The source that the attempt left by. */
+    source?: string | undefined;
   },
 ): Promise<boolean> {
   const {
@@ -348,10 +353,19 @@ export async function reschedule(
     awaitsDomain = false,
     isFailing = false,
     isThrottled = false,
+    source = null,
   } = next;
   const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, waits = 1, handed_off_at = ?, awaits_domain = ?,
-      is_throttled = ?, lane = ${laneSql(isFailing ? 'retrying' : 'usual')}, lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
-  const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0, isThrottled ? 1 : 0];
+      is_throttled = ?, source = coalesce(?, source), lane = ${laneSql(isFailing ? 'retrying' : 'usual')}, lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
+  const set = [
+    JSON.stringify(recipients),
+    attempt,
+    dueAt,
+    handedOffAt,
+    awaitsDomain ? 1 : 0,
+    isThrottled ? 1 : 0,
+    source,
+  ];
   const values = [...set, claim.id, claim.attempt, owner];
   return (await tx.run(sql, values)) === 1;
 }

@@ -2,18 +2,22 @@ import type { World } from '../../platform/world.ts';
 import { readAsked, type Asked } from '../../protocol/dsn.ts';
 import { DamagedContent } from '../contents/index.ts';
 import { ContentChanged, DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
-import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
+import type { Conversation, Deliver, DeliverContext, DeliveryJob, HandOff, Via } from '../deliver/index.ts';
 import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { isMarketing } from './lanes.ts';
 import type { Outcome, ClaimedDelivery } from './rules.ts';
 
-/** One attempt: when it began, how long it took, and its SMTP conversation. */
+/** One attempt: when it began, how long it took, its SMTP conversation, and what it went through. */
 export interface Tried {
   at: number;
   durationMs: number;
   conversation: Conversation | undefined;
+  via: Via | undefined;
 }
+
+/** The parts of a context that tell what happens. */
+type Notes = Required<Pick<DeliverContext, 'onConversation' | 'onVia'>>;
 
 /** Writes the outcomes of one delivery; durable when it resolves. Writing them again changes nothing. */
 export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
@@ -41,7 +45,7 @@ export function createProcessDelivery(options: ProcessDeliveryOptions): ProcessD
     const hand = { isOff: false };
     const { done, tried } =
       recipients.length > 0
-        ? await timed(world, (note) => attempt({ row, recipients, batch, interrupt, hand }, note))
+        ? await timed(world, (notes) => attempt({ row, recipients, batch, interrupt, hand }, notes))
         : { done: [], tried: undefined };
     const outcomes = done && [...decided, ...done];
     batch.release(row);
@@ -56,7 +60,7 @@ export function createProcessDelivery(options: ProcessDeliveryOptions): ProcessD
   /** Returns undefined if another node has taken the delivery over. */
   async function attempt(
     { row, recipients, batch, interrupt, hand }: Attempt,
-    onConversation: (conversation: Conversation) => void,
+    notes: Notes,
   ): Promise<Outcome[] | undefined> {
     const removed = (): Outcome[] =>
       recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
@@ -81,7 +85,7 @@ export function createProcessDelivery(options: ProcessDeliveryOptions): ProcessD
         message,
         handOff,
         signal: interrupt,
-        onConversation,
+        ...notes,
       });
     } catch (error) {
       if (error instanceof DomainRemoved) return removed();
@@ -113,15 +117,19 @@ interface Attempt {
   hand: { isOff: boolean };
 }
 
-/** Runs one attempt, and notes when it began, how long it took, and its conversation. */
+/** Runs one attempt, and notes when it began, how long it took, its conversation, and what it went through. */
 async function timed(
   { clock }: World,
-  run: (note: (conversation: Conversation) => void) => Promise<Outcome[] | undefined>,
+  run: (notes: Notes) => Promise<Outcome[] | undefined>,
 ): Promise<{ done: Outcome[] | undefined; tried: Tried }> {
   const at = clock.now();
   let conversation: Conversation | undefined;
-  const done = await run((had) => (conversation = had));
-  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation } };
+  let via: Via | undefined;
+  const done = await run({
+    onConversation: (had) => (conversation = had),
+    onVia: (went) => (via = went),
+  });
+  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation, via } };
 }
 
 function untilVerified(recipients: readonly string[], domain: string): Outcome[] {
@@ -172,6 +180,7 @@ function buildJob(
     mailFrom,
     region: row.region,
     senderDomain,
+    ...(row.source === null ? {} : { source: row.source }),
     tls: chooseTls(row, asked),
     ignoresPolicies: asked?.ignoresTlsPolicies ?? false,
     ...(asked ? { asked } : {}),

@@ -191,23 +191,26 @@ export interface Receiver {
 
 const RELEASED_AT_ONCE = 500;
 
-/** Makes deliveries due that wait for a limit of a receiver; returns how many there are. */
-export async function releaseThrottled(db: Db, { provider, servers, isRelay }: Receiver, now: number): Promise<number> {
-  const place =
-    provider === ''
-      ? { where: `provider = '' and servers = ?`, value: servers }
-      : { where: 'provider = ?', value: provider };
-  const isThere = isRelay ? '' : `and destination in (select name from recipient_domains where ${place.where})`;
+/** Makes deliveries due that wait for a limit of a receiver, or for any limit; returns how many there are. */
+export async function releaseThrottled(db: Db, receiver: Receiver | 'all', now: number): Promise<number> {
+  const place = receiver === 'all' || receiver.isRelay ? undefined : describePlace(receiver);
+  const isThere =
+    place === undefined ? '' : `and destination in (select name from recipient_domains where ${place.where})`;
   const lock = db.dialect === 'pg' ? 'for update skip locked' : '';
   const sql = `update deliveries set due_at = ?, is_throttled = 0 where id in (
     select id from deliveries where is_throttled = 1 and ${UNTOUCHED} and hold_id is null ${isThere} limit ? ${lock})`;
   for (let released = 0; ;) {
-    const some = await db.run(sql, [now, ...(isRelay ? [] : [place.value]), RELEASED_AT_ONCE]);
+    const some = await db.run(sql, [now, ...(place === undefined ? [] : [place.value]), RELEASED_AT_ONCE]);
     released += some;
     if (some < RELEASED_AT_ONCE) return released;
     await nextTurn();
   }
 }
+
+const describePlace = ({ provider, servers }: Receiver): { where: string; value: string } =>
+  provider === ''
+    ? { where: `provider = '' and servers = ?`, value: servers }
+    : { where: 'provider = ?', value: provider };
 
 /**
  * Makes deliveries due that wait beyond `latest`, which no retry and no deferral does; scheduled mail gets its original

@@ -249,7 +249,7 @@ function concludeUntried(
   const attempt = row.attempt - 1;
   if (limited && now >= giveUpAt) {
     const { detail } = limited;
-    const message = `Delivery was given up after the retry period of ${hours} hours, because mail to this destination is limited: ${detail}`;
+    const message = `Delivery was given up after the retry period of ${hours} hours, because mail to this destination had to wait: ${detail}`;
     return giveUp(row, done, group, { message, detail, attempts: attempt });
   }
   const dueAt = now + Math.max(...group.map((outcome) => outcome.retryAfterMs ?? 0));
@@ -267,7 +267,7 @@ function concludeUntried(
 export const isUntried = (outcome: Outcome): boolean =>
   outcome.kind === 'deferred' && UNTRIED_REASONS.has(outcome.reason);
 
-const UNTRIED_REASONS: ReadonlySet<string> = new Set(['stopping', 'throttled', 'suspended']);
+const UNTRIED_REASONS: ReadonlySet<string> = new Set(['stopping', 'throttled', 'suspended', 'source_unavailable']);
 
 type OurFault = 'domain_unverified' | 'content_damaged' | 'relay_misconfigured';
 

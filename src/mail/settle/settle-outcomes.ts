@@ -7,6 +7,7 @@ import {
   type EmailEvent,
   type EventEmail,
 } from '../emails/index.ts';
+import { addReputationCounts, type ReputationCount } from '../reputation/index.ts';
 import { addStreamCounts, type Stream, type StreamCount } from '../stream-rates/index.ts';
 import { suppress, suppressionsAmong } from '../suppressions/index.ts';
 import { writeNotices, type NoticeOrder } from '../accept/index.ts';
@@ -93,6 +94,8 @@ const domainIn = (address: string): string => address.slice(address.lastIndexOf(
 export interface Settlement extends StreamOutcome {
   email: EventEmail;
   attempt?: AttemptRow | undefined;
+  /** How the provider took it. */
+  reputation?: readonly ReputationCount[];
   /** Delivery notices that the sender requested. */
   notices: NoticeOrder[];
 }
@@ -119,6 +122,12 @@ export async function settleOutcomes(world: World, tx: Executor, settlements: re
   );
   // After the counts of the metrics: every transaction locks the rows of a team in this order.
   await addStreamCounts(tx, world.ids, at, counts);
+  await addReputationCounts(
+    tx,
+    world.ids,
+    at,
+    settlements.flatMap(({ reputation = [] }) => reputation),
+  );
   const attempts = settlements.flatMap(({ attempt }) => attempt ?? []);
   if (attempts.length > 0) await insertAttempts(tx, attempts);
   await writeNotices(

@@ -3,7 +3,8 @@ import { emailLogFields } from '../../platform/log/index.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
 import { readReportedReply, type MailReport, type ReportedRecipient } from '../../protocol/mail-report.ts';
-import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
+import { emailRowsByIds, latestAttempts, type AttemptRow, type EmailRow } from '../emails/index.ts';
+import type { ReputationCount } from '../reputation/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
@@ -66,7 +67,8 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
         : toOutcomes(recipients, report, known);
     const conclusion = concludeReport(world, email, outcomes);
     const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
-    await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, notices }]);
+    const reputation = countReported(email, outcomes, await latestAttempts(tx, [emailId]));
+    await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, reputation, notices }]);
     await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
     return { email, conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
   });
@@ -75,6 +77,32 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
   if (expanded.length > 0) world.mailLog.expanded({ ...emailLogFields(emailId, email.request_id), to: expanded });
   for (const write of conclusion.logLines) write(world.mailLog);
   return notices.length > 0;
+}
+
+/** Counts bounces and complaints for the source and the provider that the last attempt of the email went through. */
+function countReported(
+  email: EmailRow,
+  outcomes: readonly ReportedOutcome[],
+  attempts: readonly AttemptRow[],
+): ReputationCount[] {
+  return outcomes.flatMap(({ kind, to }) => {
+    if (kind !== 'complained' && kind !== 'bounced') return [];
+    return to.flatMap((address) => {
+      const domain = normalizeAddress(address).split('@').at(-1);
+      const attempt = attempts.find(({ destination }) => destination === domain);
+      if (attempt === undefined || attempt.source === null) return [];
+      return {
+        source: attempt.source,
+        provider: attempt.provider ?? '',
+        domainId: email.domain_id,
+        teamId: email.team_id,
+        isMarketing: findStream(email) !== 'transactional',
+        outcome: kind,
+        cause: '' as const,
+        count: 1,
+      };
+    });
+  });
 }
 
 function findStream({ broadcast_id: broadcastId, run_depth: runDepth }: EmailRow): Stream {

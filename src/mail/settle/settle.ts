@@ -2,6 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world.ts';
 import { forgetFirstAttempts, type AttemptRow, type TriedRecipient } from '../emails/index.ts';
 import {
+  isMarketing,
   toEventEmail,
   insertDeliveries,
   removeClaimed,
@@ -11,6 +12,8 @@ import {
   type Settle,
   type Tried,
 } from '../queue/index.ts';
+import type { Via } from '../deliver/index.ts';
+import type { ReputationCount } from '../reputation/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
 import { boundOutcomes } from './bound-outcomes.ts';
 import { conclude, causeFor, isUntried, type Conclusion } from './conclude.ts';
@@ -30,7 +33,7 @@ function buildAttempt(
   world: World,
   row: DeliveryRow,
   outcomes: readonly Outcome[],
-  { at, durationMs, conversation }: Tried,
+  { at, durationMs, conversation, via }: Tried,
 ): AttemptRow | undefined {
   const tried = outcomes.filter((outcome) => outcome.kind !== 'suppressed' && !isUntried(outcome));
   const [first] = tried;
@@ -44,6 +47,8 @@ function buildAttempt(
     destination: row.destination,
     mx: mx ?? null,
     relay: ('relay' in first ? first.relay : undefined) ?? null,
+    source: via?.source ?? null,
+    provider: via?.provider ?? null,
     address: conversation?.address ?? null,
     tls_version: conversation?.tls?.version ?? null,
     tls_cipher: conversation?.tls?.cipher ?? null,
@@ -159,12 +164,34 @@ export function createSettle(
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && buildAttempt(world, row, outcomes, tried);
     const notices = buildNotices(world, row, outcomes, conclusion);
-    if (await write({ row, email: toEventEmail(row), stream: findStream(row), conclusion, attempt, notices })) {
+    const reputation = countReputation(row, outcomes, tried?.via);
+    const stream = findStream(row);
+    if (await write({ row, email: toEventEmail(row), stream, conclusion, attempt, reputation, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
       if (attempt) traceAttempt(world, attempt, outcomes);
       refusals.note(row, outcomes);
     }
   };
+}
+
+/** Counts what a provider replied about the recipients of a delivery. Mail that no server has seen does not count. */
+function countReputation(row: DeliveryRow, outcomes: readonly Outcome[], via: Via | undefined): ReputationCount[] {
+  if (via === undefined) return [];
+  return outcomes.flatMap((outcome) => {
+    if (outcome.kind !== 'delivered' && outcome.kind !== 'deferred' && outcome.kind !== 'bounced') return [];
+    if (outcome.kind === 'deferred' && !(outcome.reason === 'refused_for_now' && 'reply' in outcome)) return [];
+    if (outcome.kind === 'bounced' && outcome.reason !== 'refused') return [];
+    return {
+      source: via.source,
+      provider: via.provider ?? '',
+      domainId: row.domain_id,
+      teamId: row.team_id,
+      isMarketing: isMarketing(row.lane),
+      outcome: outcome.kind === 'delivered' ? 'accepted' : outcome.kind,
+      cause: outcome.kind === 'delivered' ? '' : (causeFor(outcome) ?? ''),
+      count: 1,
+    };
+  });
 }
 
 /** A delivery that names a contact was sent by a run of an automation. */
@@ -243,7 +270,12 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
  * that is never sent again: in the same one, or in one of their own if other recipients are tried again. Returns false
  * if the lease is lost.
  */
-async function keep(world: World, tx: Executor, owner: string, { row, conclusion }: Settled): Promise<boolean> {
+async function keep(
+  world: World,
+  tx: Executor,
+  owner: string,
+  { row, conclusion, attempt: last }: Settled,
+): Promise<boolean> {
   const { retry, doubt } = conclusion;
   const inDoubt = doubt && {
     recipients: doubt.recipients,
@@ -253,7 +285,17 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
   };
   if (!retry) return inDoubt !== undefined && reschedule(tx, owner, row, inDoubt);
   const { recipients, attempt, dueAt, awaitsDomain, isFailing, isThrottled } = retry;
-  const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain, isFailing, isThrottled };
+  const source = last?.source ?? undefined;
+  const next = {
+    recipients,
+    attempt,
+    due_at: dueAt,
+    handed_off_at: null,
+    awaitsDomain,
+    isFailing,
+    isThrottled,
+    source,
+  };
   const isOurs = await reschedule(tx, owner, row, next);
   if (isOurs && inDoubt) {
     const apart = { id: world.ids.uuid(), recipients: JSON.stringify(doubt.recipients), lease_owner: null };

@@ -1,6 +1,7 @@
 import type { Store } from '../../platform/store.ts';
 import { sendingNames } from '../domains/index.ts';
 import { chooseSource, describeThrottle, type Throttle } from '../deliver/index.ts';
+import { explainWarmUps, readPools, type EgressPool } from '../egress/index.ts';
 import { toThrottle } from './throttles.ts';
 import { listThrottles, recipientDomainsAmong, type ThrottleRow } from './throttles.store.ts';
 
@@ -9,6 +10,7 @@ export interface WaitingMail {
   destination: string;
   region?: string | undefined;
   domain_id?: string | undefined;
+  isMarketing?: boolean | undefined;
 }
 
 /** The strictest limit is named. */
@@ -25,25 +27,70 @@ export async function explainWaiting(
   const { db, clock, config } = store;
   const now = clock.now();
   const inForce = (await listThrottles(db)).filter((row) => row.until_at > now);
-  if (inForce.length === 0 || mail.length === 0) return () => null;
+  const { pools, findPool } = readPools(config, { dataDir: store.dataDir, isIpv6Ready: () => false });
+  const explainWarmUp = pools.length === 0 ? () => null : await explainWarmUps(store);
+  if ((inForce.length === 0 && pools.length === 0) || mail.length === 0) return () => null;
   const found = await recipientDomainsAmong(db, [...new Set(mail.map(({ destination }) => destination))]);
   const places = new Map(found.map((domain) => [domain.name, domain]));
   const names = await sendingNames(db, [...new Set(mail.flatMap((one) => one.domain_id ?? []))]);
   const senders = new Map(names.map(({ id, name }) => [id, name]));
   const findSource = chooseSource(store);
-  return ({ destination, region, domain_id: domainId }) => {
+
+  /** Explains why mail waits for every source of its pool; null if one of them is free. */
+  function explainPool(
+    { members }: EgressPool,
+    { destination, isMarketing = false }: WaitingMail,
+    sender: string | undefined,
+  ): string | null {
+    const place = places.get(destination);
+    if (!place) return null;
+    const title = config.providers[place.provider]?.title ?? place.servers;
+    const reasons = members.map(({ source }) => {
+      const where = source.relay
+        ? { source: `relay ${source.relay.name}`, provider: '', servers: source.relay.name }
+        : { ...place, source: source.name };
+      const suspension = inForce.find((row) => row.kind === 'suspend' && concerns(row, { ...where, sender }));
+      return suspension
+        ? describeThrottle(title, toThrottle(suspension), now)
+        : explainWarmUp(source.name, place.provider, isMarketing);
+    });
+    return reasons.includes(null) ? null : (reasons[0] ?? null);
+  }
+
+  return (one) => {
+    const { destination, region, domain_id: domainId } = one;
     const sender = senders.get(domainId ?? '');
+    const pool =
+      region === undefined
+        ? undefined
+        : findPool({
+            region,
+            senderDomain: sender,
+            isMarketing: one.isMarketing ?? false,
+          });
+    if (pool) return explainPool(pool, one, sender);
     const from = region === undefined ? undefined : findSource({ region, senderDomain: sender });
     const place = from?.relay === undefined ? places.get(destination) : { provider: '', servers: from.relay };
     if (!place) return null;
-    const concerns = (row: ThrottleRow): boolean =>
-      (row.provider === '' ? row.servers === place.servers : row.provider === place.provider) &&
-      (row.sender_domain === '' || row.sender_domain === sender) &&
-      (row.source === '' || from === undefined || from.relay !== undefined || row.source === from.source);
+    const source = from === undefined || from.relay !== undefined ? undefined : from.source;
     const [strictest] = inForce
-      .filter(concerns)
+      .filter((row) => concerns(row, { ...place, source, sender }))
       .toSorted((a, b) => STRICTEST_FIRST.indexOf(a.kind) - STRICTEST_FIRST.indexOf(b.kind) || b.until_at - a.until_at);
     const title = config.providers[place.provider]?.title ?? place.servers;
     return strictest ? describeThrottle(title, toThrottle(strictest), now) : null;
   };
 }
+
+/** Reports whether a limit holds for mail from a source, or from any if it is undefined, and from a sending domain. */
+const concerns = (
+  row: ThrottleRow,
+  {
+    provider,
+    servers,
+    source,
+    sender,
+  }: { provider: string; servers: string; source: string | undefined; sender: string | undefined },
+): boolean =>
+  (row.provider === '' ? row.servers === servers : row.provider === provider) &&
+  (row.sender_domain === '' || row.sender_domain === sender) &&
+  (row.source === '' || source === undefined || row.source === source);

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { findNearest } from '../../contract/index.ts';
 import { readServerAddress } from './network-kinds.ts';
 import { shippedProviders } from './provider-settings.ts';
-import { variableName, type Config, type Source } from './settings.ts';
+import { readMember, variableName, type Config, type PoolSettings, type Source } from './settings.ts';
 
 /** A violated rule over several settings; `keys` are the settings it checked. */
 interface Conflict {
@@ -31,6 +31,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkRelayNames(config),
     ...checkRelays(config),
     ...checkProviders(config),
+    ...checkPools(config),
     ...checkModel(config),
     ...checkDoctor(config),
   ];
@@ -348,9 +349,82 @@ function checkProviders({ providers }: Config): Conflict[] {
   });
 }
 
+/** Checks that pools name sources that exist and can be used, and that it is clear which pool mail leaves by. */
+function checkPools({ pools, sources, regions, relays }: Config): Conflict[] {
+  const conflicts: Conflict[] = [];
+  const byScope = new Map<string, string>();
+  for (const [name, pool] of Object.entries(pools)) {
+    const members = pool.sources.map((text) => readMember(text)?.name ?? '');
+    const complain = (field: string, text: string): void =>
+      void conflicts.push({ keys: [`pools.${name}.${field}`], text: `pools.${name}.${field} ${text}` });
+    for (const member of new Set(members)) {
+      if (!Object.hasOwn(sources, member))
+        complain('sources', `names ${member}, and there is no section [sources.${member}]`);
+      if (members.indexOf(member) !== members.lastIndexOf(member)) complain('sources', `names ${member} twice`);
+    }
+    for (const region of pool.regions)
+      if (!Object.hasOwn(regions, region))
+        complain('regions', `names ${region}, and there is no section [regions.${region}]`);
+    if (members.length === 0) continue;
+    for (const scope of listScopes(pool)) {
+      const owner = byScope.get(scope);
+      if (owner === undefined) byScope.set(scope, name);
+      else if (owner !== name) {
+        const keys = [`pools.${owner}`, `pools.${name}`];
+        const text = `pools.${name} and pools.${owner} both take ${scope}; give one of them other regions, domains or streams`;
+        conflicts.push({ keys, text });
+      }
+    }
+  }
+  const used = usedSources({ pools });
+  for (const [name, source] of Object.entries(sources)) {
+    if (!used.has(name)) continue;
+    const keys = (fields: readonly string[]): string[] => fields.map((field) => `sources.${name}.${field}`);
+    if (source.relay !== '') conflicts.push(...checkChoice(`sources.${name}.relay`, source.relay, 'relays', relays));
+    const others = (['source_v4', 'source_v6', 'helo_name', 'socks5'] as const).filter((field) => source[field] !== '');
+    if (source.relay !== '' && others.length > 0) {
+      const text = `sources.${name} has a relay, which has its own name and connections; remove ${others.join(' and ')}`;
+      conflicts.push({ keys: keys(['relay', ...others]), text });
+    }
+    if (source.relay === '' && source.source_v4 + source.source_v6 === '' && source.socks5 === '') {
+      const text = `sources.${name} has no source_v4, source_v6, socks5 or relay; set the address that its mail leaves from`;
+      conflicts.push({ keys: keys(['source_v4', 'source_v6']), text });
+    }
+    const { socks5_password: password, socks5_password_file: file, socks5_user: user } = source;
+    if (password !== '' && file !== '') {
+      const text = `sources.${name} has socks5_password and socks5_password_file; keep only one of them`;
+      conflicts.push({ keys: keys(['socks5_password', 'socks5_password_file']), text });
+    }
+    if ((user === '') !== (password + file === '')) {
+      const text = `sources.${name} needs both socks5_user and socks5_password or socks5_password_file, or none of them`;
+      conflicts.push({ keys: keys(['socks5_user', 'socks5_password', 'socks5_password_file']), text });
+    }
+  }
+  return conflicts;
+}
+
+/** Describes each kind of mail that a pool takes by itself, in words that two pools have in common if they conflict. */
+function listScopes({ regions, domains, streams }: PoolSettings): string[] {
+  const kinds = streams.length === 0 || streams.length === 2 ? [''] : streams.map((stream) => `${stream} `);
+  const where = regions.length === 0 ? [''] : regions.map((region) => ` in the region ${region}`);
+  const whose = domains.length === 0 ? [''] : domains.map((domain) => ` of ${domain.toLowerCase()}`);
+  return kinds.flatMap((kind) => whose.flatMap((owner) => where.map((place) => `${kind}mail${owner}${place}`)));
+}
+
+/** Names the sources that a pool contains. */
+export const usedSources = ({ pools }: Pick<Config, 'pools'>): Set<string> =>
+  new Set(Object.values(pools).flatMap((pool) => pool.sources.map((text) => readMember(text)?.name ?? '')));
+
 /** Names the relays that mail may go through. */
-export function usedRelays({ delivery, regions, relays }: Config): Set<string> {
-  const chosen = [delivery.relay, delivery.fallback_relay, ...Object.values(regions).map(({ relay }) => relay)];
+export function usedRelays(config: Config): Set<string> {
+  const { delivery, regions, relays, sources } = config;
+  const inPools = [...usedSources(config)].map((name) => sources[name]?.relay ?? '');
+  const chosen = [
+    delivery.relay,
+    delivery.fallback_relay,
+    ...Object.values(regions).map(({ relay }) => relay),
+    ...inPools,
+  ];
   const byDomain = Object.entries(relays).flatMap(([name, { domains }]) => (domains.length > 0 ? [name] : []));
   return new Set([...chosen.filter((name) => name !== '' && name !== DIRECT), ...byDomain]);
 }

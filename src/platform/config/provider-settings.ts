@@ -25,6 +25,7 @@ export const providerFields = {
   idle_seconds: integer({ min: 0, max: 300, unit: 'seconds' }),
   address_family: oneOf(['auto', 'ipv4', 'ipv6']),
   tls: oneOf(['opportunistic', 'required']),
+  warm_up_percent: integer({ min: 1, max: 1000, unit: 'per cent of warm_up.daily' }),
 };
 
 type Field = keyof typeof providerFields;

@@ -33,6 +33,8 @@ const backupSections = {
   },
 };
 
+const isSocksText = (value: string): boolean => /^[^\p{Cc}]+$/u.test(value) && Buffer.byteLength(value) <= 255;
+
 const MASKED = (value: string): string => (value === '' ? '' : '***');
 
 /** The store for content that is too large for a row. */
@@ -132,6 +134,11 @@ const sections = {
     feedback_id: flag(),
     list_id: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  },
+  warm_up: {
+    daily: list(integer({ min: 1, max: 100_000_000, unit: 'messages' }), { min: 1, max: 120 }),
+    hours: integer({ min: 1, max: 24, unit: 'hours' }),
+    idle_days: integer({ min: 2, max: 365, unit: 'days' }),
   },
   tls_reports: {
     send: flag(),
@@ -362,6 +369,38 @@ export const entrySections = {
       messages_per_minute: integerOrNone({ max: 1_000_000, unit: 'messages a minute; 0 for no limit' }),
     },
   },
+  sources: {
+    template: 'main',
+    fields: {
+      source_v4: network.ipv4OrEmpty,
+      source_v6: network.ipv6OrEmpty,
+      helo_name: network.hostNameOrEmpty,
+      address_family: oneOf(['auto', 'ipv4', 'ipv6']),
+      relay: textOrEmpty('the name of a section [relays.<name>]', (value) => entryName.test(value)),
+      socks5: network.hostAndPortOrEmpty,
+      socks5_user: textOrEmpty('a user name of 1 to 255 bytes on one line', isSocksText),
+      socks5_password: secret(textOrEmpty('a password of 1 to 255 bytes on one line', isSocksText), MASKED),
+      socks5_password_file: filePathOrEmpty,
+    },
+  },
+  pools: {
+    template: 'main',
+    fields: {
+      sources: list(
+        text(
+          'the name of a section [sources.<name>], with a weight from 1 to 1000 after a colon, such as "first:3"; without one it is 1',
+          (value) => readMember(value) !== undefined,
+        ),
+        { min: 0, max: 100 },
+      ),
+      regions: list(
+        text('the name of a section [regions.<name>]', (value) => entryName.test(value)),
+        { min: 0, max: 100 },
+      ),
+      domains: list(network.hostName, { min: 0, max: 1000 }),
+      streams: list(oneOf(['transactional', 'marketing']), { min: 0, max: 2 }),
+    },
+  },
   dns_providers: {
     template: 'cloudflare',
     fields: {
@@ -389,12 +428,21 @@ export const entrySections = {
 /** Underscores are not allowed in entry names: `eu_west_1` and `eu-west-1` would have the same environment variable. */
 export const entryName = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
+/** Reads a source of a pool, with its share of the mail. */
+export function readMember(text: string): { name: string; weight: number } | undefined {
+  const [, name = '', weight = '1'] = /^([^:]+)(?::(\d{1,4}))?$/.exec(text) ?? [];
+  const share = Number(weight);
+  return entryName.test(name) && share >= 1 && share <= 1000 ? { name, weight: share } : undefined;
+}
+
 type Values<Kinds> = { readonly [Key in keyof Kinds]: Kinds[Key] extends Kind<infer Value> ? Value : never };
 type Fixed = { readonly [Section in keyof typeof sections]: Values<(typeof sections)[Section]> };
 
 export type Plan = Values<(typeof entrySections)['plans']['fields']>;
 export type Region = Values<(typeof entrySections)['regions']['fields']>;
 export type RelaySettings = Values<(typeof entrySections)['relays']['fields']>;
+export type SourceSettings = Values<(typeof entrySections)['sources']['fields']>;
+export type PoolSettings = Values<(typeof entrySections)['pools']['fields']>;
 export type ProviderSettings = Values<(typeof entrySections)['providers']['fields']>;
 export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']['fields']>;
 
@@ -410,6 +458,8 @@ export interface Config extends Fixed {
   readonly retired_plans?: Readonly<Record<string, Plan>>;
   readonly regions: Readonly<Record<string, Region>>;
   readonly relays: Readonly<Record<string, RelaySettings>>;
+  readonly sources: Readonly<Record<string, SourceSettings>>;
+  readonly pools: Readonly<Record<string, PoolSettings>>;
   readonly dns_providers: Readonly<Record<string, DnsProviderSettings>>;
   /** The mailbox providers of config/providers.toml and of the settings, with the limits that hold for them. */
   readonly providers: Readonly<Record<string, ProviderSettings>>;

@@ -19,7 +19,13 @@ let operator: string;
 beforeAll(async () => {
   // The authority is not contacted: there is no scheduler here.
   const acme = { directory: 'https://ca.test/dir', agree_to_terms: true };
-  scene = await startScene({ config: { acme } });
+  scene = await startScene({
+    config: {
+      acme,
+      sources: { fresh: { source_v4: '127.0.8.1' } },
+      pools: { apart: { sources: ['fresh'], domains: ['apart.example'] } },
+    },
+  });
   team = await scene.team();
   operator = await scene.operator('Grace');
 });
@@ -255,6 +261,10 @@ const changes: Record<
   }),
   resumeProvider: async () => ({ path: `${await suspendedProvider()}/resume`, subject: 'google' }),
   resetProvider: async () => ({ path: `${await suspendedProvider()}/reset`, subject: 'google' }),
+  startWarmUp: async () => ({ path: '/operator/egress/fresh/warm-up/start', subject: 'fresh' }),
+  pauseWarmUp: async () => ({ path: `${await warmedUp()}/pause`, subject: 'fresh' }),
+  continueWarmUp: async () => ({ path: `${await warmedUp()}/continue`, subject: 'fresh' }),
+  stopWarmUp: async () => ({ path: `${await warmedUp()}/stop`, subject: 'fresh' }),
   renewCertificates: async () => {
     await keepWanted(scene.app.world);
     return { path: '/operator/certificates/renew', body: {}, subject: null };
@@ -336,6 +346,11 @@ async function suspendedProvider(): Promise<string> {
   const body = { minutes: 5, reason: 'x' };
   await scene.api('POST', '/operator/providers/google/suspend', { key: operator, body });
   return '/operator/providers/google';
+}
+
+async function warmedUp(): Promise<string> {
+  await scene.api('POST', '/operator/egress/fresh/warm-up/start', { key: operator });
+  return '/operator/egress/fresh/warm-up';
 }
 
 async function tried(): Promise<string> {

@@ -247,6 +247,77 @@ describe('the check of the EHLO name', () => {
   });
 });
 
+describe('the sources of pools', () => {
+  const SOURCES = { second: '127.7.7.8', far: '127.7.7.9' };
+
+  it('are examined each with its own name and addresses, instead of regions whose mail all leaves by pools', async () => {
+    await using other = await startMachine({
+      sources: {
+        second: { source_v4: SOURCES.second, helo_name: 'second.rasket.test' },
+        far: { socks5: '127.0.0.1:9', source_v4: SOURCES.far, helo_name: 'far.rasket.test' },
+      },
+      pools: { main: { sources: ['second', 'far'] } },
+    });
+    const { dns } = other.scene;
+    for (const [name, address] of Object.entries(SOURCES)) {
+      dns.set(`${name}.rasket.test`, 'A', [address]);
+      dns.set(reverseName(address), 'PTR', [`${name}.rasket.test`]);
+    }
+    const { checks, findings } = await other.examine();
+    expect(findings).toEqual([]);
+    expect(checks['reverse_dns']).toMatchObject({
+      state: 'passed',
+      summary:
+        '127.7.7.8 is second.rasket.test, which resolves back to it. 127.7.7.9 is far.rasket.test, which resolves back to it.',
+    });
+    expect(checks['helo']).toMatchObject({
+      state: 'passed',
+      summary:
+        'The EHLO name second.rasket.test points to 127.7.7.8. The EHLO name far.rasket.test points to 127.7.7.9.',
+    });
+    expect(checks['dnsbl']?.summary).toBe('127.7.7.8, 127.7.7.9: not on any list that answers.');
+
+    dns.set('second.rasket.test', 'A', [SOURCES.far]);
+    dns.set('9.7.7.127.list.test', 'A', ['127.0.0.4']);
+    const broken = await other.examine();
+    const summaries = Object.fromEntries(broken.findings.map(({ code, summary }) => [code, summary]));
+    expect(summaries).toMatchObject({
+      helo_name_wrong: 'The EHLO name second.rasket.test points to 127.7.7.9, but mail is sent from 127.7.7.8.',
+      reverse_dns_wrong: '127.7.7.8 is second.rasket.test in reverse DNS, which does not resolve back to it.',
+      address_listed: expect.stringContaining('127.7.7.9 is on list.test'),
+    });
+  });
+
+  it('are examined in addition to regions while a pool takes only some mail', async () => {
+    await using other = await startMachine({
+      sources: { second: { source_v4: SOURCES.second, helo_name: 'second.rasket.test' } },
+      pools: { bulk: { sources: ['second'], streams: ['marketing'] } },
+    });
+    const { checks } = await other.examine();
+    expect(checks['reverse_dns']).toMatchObject({
+      state: 'failed',
+      summary: expect.stringContaining('127.7.7.8 has no name in reverse DNS'),
+    });
+    expect(checks['helo']?.summary).toContain('The EHLO name second.rasket.test has no address in DNS');
+    expect(checks['helo']?.summary).toContain(`The EHLO name ${HOST} points to this machine`);
+  });
+
+  it('with a proxy whose addresses the settings do not name are unknown, and port 25 of this machine does not matter', async () => {
+    await using other = await startMachine({
+      sources: { far: { socks5: '127.0.0.1:9', helo_name: 'far.rasket.test' } },
+      pools: { main: { sources: ['far'] } },
+    });
+    other.scene.dns.set('far.rasket.test', 'A', [SOURCES.far]);
+    const { checks } = await other.examine();
+    expect(checks['port25']).toMatchObject({ state: 'skipped', summary: 'All mail leaves through proxies.' });
+    expect(checks['reverse_dns']).toMatchObject({
+      state: 'unknown',
+      summary: expect.stringContaining('the addresses of the proxies of far: set source_v4 or source_v6 of each'),
+    });
+    expect(checks['helo']).toMatchObject({ state: 'unknown' });
+  });
+});
+
 describe('the check of DNS blocklists', () => {
   it('finds a listing with its code and its reason', async () => {
     machine.list(['127.0.0.4']);

@@ -1,3 +1,5 @@
+import { poolsTakeAllOf } from '../../../mail/egress/index.ts';
+import { usedSources } from '../../../platform/config/index.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { Inspection } from '../../../platform/resolver/index.ts';
 import type { ServerTls } from '../../../platform/server-tls.ts';
@@ -61,16 +63,59 @@ export const isIPv6 = (address: string): boolean => address.includes(':');
 export const isReachable = ({ world: { config } }: Pick<OutsideCheck, 'world'>): ((address: string) => boolean) =>
   createAddressGuard([...config.network.mail_allow_private]);
 
-/** Returns the regions whose mail goes directly to the recipients' servers, unless its sending domain has a relay. */
-export const directRegions = ({ config }: Pick<World, 'config'>) =>
-  Object.values(config.regions).filter(
-    ({ relay, smarthost }) => relay === 'direct' || (relay === '' && smarthost === '' && config.delivery.relay === ''),
-  );
+/** A region or a source whose mail goes directly to the recipients' servers. */
+export interface DirectSender {
+  /** The source; undefined for a region. */
+  source: string | undefined;
+  heloName: string;
+  /** The addresses that the settings name. */
+  v4: string;
+  v6: string;
+  /** The system chooses the addresses that a region leaves out; a source sends from those that it names only. */
+  isChosenBySystem: boolean;
+  /** Its addresses are those of another machine. */
+  isProxied: boolean;
+}
+
+/**
+ * Returns what sends mail directly to the recipients' servers: the sources of pools, and the regions whose mail does not all
+ * leave by pools. Single sending domains may have a relay nevertheless.
+ */
+export function listDirectSenders({ config }: Pick<World, 'config'>): DirectSender[] {
+  const { delivery, instance, regions, sources } = config;
+  const ofRegions = Object.entries(regions)
+    .filter(
+      ([name, { relay, smarthost }]) =>
+        (relay === 'direct' || (relay === '' && smarthost === '' && delivery.relay === '')) &&
+        !poolsTakeAllOf(config, name),
+    )
+    .map(([, { helo_name: helo, source_v4: v4, source_v6: v6 }]) => ({
+      source: undefined,
+      heloName: helo || instance.host,
+      v4,
+      v6,
+      isChosenBySystem: true,
+      isProxied: false,
+    }));
+  const ofSources = [...usedSources(config)].flatMap((name) => {
+    const settings = sources[name];
+    if (settings === undefined || settings.relay !== '') return [];
+    return {
+      source: name,
+      heloName: settings.helo_name || instance.host,
+      v4: settings.source_v4,
+      v6: settings.source_v6,
+      isChosenBySystem: false,
+      isProxied: settings.socks5 !== '',
+    };
+  });
+  return [...ofRegions, ...ofSources];
+}
 
 /** Returns the reason that checks of sending are skipped; undefined if they run. */
 export function findNoSendingReason(world: Pick<World, 'config'>): string | undefined {
   if (world.config.delivery.capture) return 'No mail leaves this machine (delivery.capture)';
-  return directRegions(world).length === 0 ? 'All mail is sent through relays' : undefined;
+  return listDirectSenders(world).length === 0 ? 'All mail is sent through relays' : undefined;
 }
 
 /** Joins names into a phrase, naming only the first few. */

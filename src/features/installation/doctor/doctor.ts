@@ -7,7 +7,7 @@ import { noteChanges } from '../findings/notices.ts';
 import { findSeverity, type Finding } from '../../../platform/finding.ts';
 import type { FindingsReport } from '../findings/findings-report.ts';
 import {
-  directRegions,
+  listDirectSenders,
   isIPv6,
   type Check,
   type CheckName,
@@ -207,23 +207,28 @@ export async function examineHere(world: World, self: Omit<Self, 'machine'>): Pr
  */
 async function findOwnAddresses(world: World, ask: Inspection['resolve']): Promise<OwnAddresses> {
   const { config } = world;
-  const regions = directRegions(world);
+  const senders = listDirectSenders(world);
+  const chosenFor = senders.filter(({ isChosenBySystem }) => isChosenBySystem);
   const isPublic = createAddressGuard([...config.network.mail_allow_private]);
-  const named = regions.flatMap(({ source_v4: v4, source_v6: v6 }) => [v4, v6]).filter((address) => address !== '');
+  const named = senders.flatMap(({ v4, v6 }) => [v4, v6]).filter((address) => address !== '');
   const chosen = await Promise.all([
-    regions.some(({ source_v4: v4 }) => v4 === '') ? localAddress(4) : undefined,
-    regions.some(({ source_v6: v6 }) => v6 === '') ? localAddress(6) : undefined,
+    chosenFor.some(({ v4 }) => v4 === '') ? localAddress(4) : undefined,
+    chosenFor.some(({ v6 }) => v6 === '') ? localAddress(6) : undefined,
   ]);
-  const isChosen = regions.some(({ source_v4: v4, source_v6: v6 }) => v4 === '' || v6 === '');
+  const isChosen = chosenFor.some(({ v4, v6 }) => v4 === '' || v6 === '');
   const [a, aaaa] = await Promise.all([ask(config.instance.host, 'A'), ask(config.instance.host, 'AAAA')]);
   const ofHost = [a, aaaa].flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
-  const free = (address: string): boolean =>
-    regions.some(({ source_v4: v4, source_v6: v6 }) => (isIPv6(address) ? v6 : v4) === '');
+  const free = (address: string): boolean => chosenFor.some(({ v4, v6 }) => (isIPv6(address) ? v6 : v4) === '');
   const all = [...named, ...ofHost.filter(free), ...chosen.filter((address) => address !== undefined)];
   const addresses = [...new Set(all.filter(isPublic))];
   const failed = [a, aaaa].find((answer) => answer.kind === 'failed');
   if (isChosen && failed?.kind === 'failed')
     return { addresses, unknown: `the addresses of ${config.instance.host}: ${failed.reason}` };
+  const unnamed = senders.filter((sender) => sender.isProxied && sender.v4 + sender.v6 === '');
+  if (unnamed.length > 0) {
+    const names = unnamed.map(({ source }) => source).join(', ');
+    return { addresses, unknown: `the addresses of the proxies of ${names}: set source_v4 or source_v6 of each` };
+  }
   if (addresses.length > 0) return { addresses, unknown: undefined };
   const where = `${config.instance.host} points to no public address, and the system has none`;
   return { addresses, unknown: `the addresses that mail is sent from: ${where}` };

@@ -9,7 +9,7 @@ import {
   nothingSeen,
   skipped,
   findNoSendingReason,
-  directRegions,
+  listDirectSenders,
   listed,
   type Check,
   type Examination,
@@ -198,16 +198,24 @@ async function timed({ ask }: Examination, name: string): Promise<{ isAnswer: bo
   return { isAnswer: answer.kind !== 'failed', ms: elapsedMs(), reason: answer.kind === 'failed' ? answer.reason : '' };
 }
 
-/** Checks that each EHLO name is in DNS; it should also resolve to an address that mail is sent from. */
+/**
+ * Checks that each EHLO name is in DNS; it should also resolve to an address that mail is sent from, and that of a source to
+ * an address of this source.
+ */
 export const checkHelo: Check = async (examination) => {
   const { world } = examination;
   const why = findNoSendingReason(world);
   if (why !== undefined) return skipped(why);
-  const said = directRegions(world).map(({ helo_name: name }) => name || world.config.instance.host);
+  const said = new Map(
+    listDirectSenders(world).map(({ source, heloName: name, v4, v6 }) => {
+      const own = source === undefined ? undefined : [v4, v6].filter((address) => address !== '');
+      return [`${name} ${own?.join(' ') ?? ''}`, { name, own }];
+    }),
+  );
   const seen = nothingSeen();
   const wrong: { name: string; says: string }[] = [];
   for (const [name, verdict] of await Promise.all(
-    [...new Set(said)].map(async (one) => [one, await checkName(examination, one)] as const),
+    [...said.values()].map(async ({ name, own }) => [name, await checkName(examination, name, own)] as const),
   )) {
     if (verdict.kind === 'right') seen.says.push(verdict.says);
     else if (verdict.kind === 'unknown') seen.unknown.push({ subject: name, says: verdict.says });
@@ -220,22 +228,28 @@ export const checkHelo: Check = async (examination) => {
   return seen;
 };
 
-async function checkName({ ask, own, isResolverSane }: Examination, name: string) {
+/** Checks an EHLO name against the addresses of its source, or against all that mail is sent from. */
+async function checkName({ ask, own, isResolverSane }: Examination, name: string, ofSource?: readonly string[]) {
+  const mine = ofSource ?? own.addresses;
   const answers = await Promise.all([ask(name, 'A'), ask(name, 'AAAA')]);
   const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
   const failed = answers.find((answer) => answer.kind === 'failed');
   const unknown = (what: string) => ({ kind: 'unknown' as const, says: `where the EHLO name ${name} points: ${what}` });
-  const leadsHere = own.addresses.some((address) => addresses.some((one) => isSameAddress(one, address)));
-  if (leadsHere) return { kind: 'right' as const, says: `The EHLO name ${name} points to this machine` };
+  const leadsHere = mine.some((address) => addresses.some((one) => isSameAddress(one, address)));
+  if (leadsHere) {
+    const where = ofSource === undefined ? 'this machine' : listed(ofSource);
+    return { kind: 'right' as const, says: `The EHLO name ${name} points to ${where}` };
+  }
   if (failed?.kind === 'failed') return unknown(failed.reason);
   if (addresses.length === 0) {
     if (!(await isResolverSane())) return unknown('the resolver finds nothing at all');
     return { kind: 'wrong' as const, says: `The EHLO name ${name} has no address in DNS` };
   }
-  if (own.addresses.length === 0 || own.unknown !== undefined)
+  if (ofSource?.length === 0) return unknown('the addresses of the proxy are unknown');
+  if (ofSource === undefined && (own.addresses.length === 0 || own.unknown !== undefined))
     return unknown('the addresses of this machine are unknown');
   const there = `The EHLO name ${name} points to ${listed(addresses)}`;
-  return { kind: 'wrong' as const, says: `${there}, but mail is sent from ${listed(own.addresses)}` };
+  return { kind: 'wrong' as const, says: `${there}, but mail is sent from ${listed(mine)}` };
 }
 
 type Reverse =

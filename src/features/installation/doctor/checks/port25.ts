@@ -2,7 +2,7 @@ import { stopwatch } from '../../../../platform/clock.ts';
 import { readGreeting, mayConnect, type Greeting } from '../../../../platform/probe.ts';
 import { buildFinding } from '../../../../platform/finding.ts';
 import {
-  directRegions,
+  listDirectSenders,
   isIPv6,
   isReachable,
   nothingSeen,
@@ -39,6 +39,7 @@ export async function examinePort25(examination: OutsideCheck): ReturnType<Check
   const { world } = examination;
   const why = findNoSendingReason(world);
   if (why !== undefined) return skipped(why);
+  if (listDirectSenders(world).every(({ isProxied }) => isProxied)) return skipped('All mail leaves through proxies');
   if (world.config.doctor.mail_servers.length === 0) return skipped('doctor.mail_servers is empty');
   const tried = await greetMailServers(examination);
   const seen = nothingSeen();
@@ -110,10 +111,10 @@ async function lookUpAddresses(examination: OutsideCheck, host: string): Promise
   return answers.flatMap((answer) => (answer.kind === 'found' ? answer.records.filter(isAllowed).slice(0, 1) : []));
 }
 
-/** Connects from the source address of the first region. */
+/** Connects from the address of the first region or source that sends from this machine. */
 function greet({ world, signal }: OutsideCheck, address: string): Promise<Greeting> {
-  const [region] = directRegions(world);
-  const from = (isIPv6(address) ? region?.source_v6 : region?.source_v4) ?? '';
+  const sender = listDirectSenders(world).find(({ isProxied }) => !isProxied);
+  const from = (isIPv6(address) ? sender?.v6 : sender?.v4) ?? '';
   const port = world.config.delivery.smtp_port;
   // Uses half of the time, so that other connections can be tried afterwards.
   const soon = AbortSignal.any([signal, AbortSignal.timeout((world.config.doctor.seconds * 1000) / 2)]);

@@ -1,0 +1,214 @@
+import { networkInterfaces } from 'node:os';
+import { repeat } from '../../platform/clock.ts';
+import { buildFinding, type Finding } from '../../platform/finding.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
+import type { Store } from '../../platform/store.ts';
+import {
+  describeThrottle,
+  type PooledJob,
+  type ReceiverPlace,
+  type Source,
+  type SourceChoice,
+  type Sources,
+  type Throttle,
+  type Throttles,
+} from '../deliver/index.ts';
+import { readPools, type EgressPool, type Member } from './read-pools.ts';
+import type { WarmUps } from './warm-ups.ts';
+import { WeightedTurns } from './weighted-turns.ts';
+
+/** Addresses of this machine are listed this often. */
+const LIST_MS = 5_000;
+/** A source from which nothing could be sent is left out for this time. */
+const UNAVAILABLE_MS = 60_000;
+/** The largest number of pools and receivers whose turns are counted. */
+const TURNS_MAX = 10_000;
+
+/** The sources of the settings, with their present state. */
+export interface Egress extends Sources {
+  pools: readonly EgressPool[];
+  /** Why nothing can be sent from a source at present; undefined if something can. */
+  findFault(source: Source): string | undefined;
+  findings(): Finding[];
+  start(): void;
+  stop(): void;
+}
+
+/** Creates the choice of the source that each message leaves by, according to the pools of the settings. */
+export function createEgress(
+  store: Pick<Store, 'config' | 'clock' | 'dataDir' | 'log'>,
+  {
+    throttles,
+    warmUps,
+    isIpv6Ready,
+  }: { throttles: Throttles; warmUps: WarmUps; isIpv6Ready: (sourceV6: string) => boolean },
+): Egress {
+  const { config, clock, dataDir, log } = store;
+  const { pools, findPool } = readPools(config, { dataDir, isIpv6Ready });
+  const turns = new BoundedMap<string, WeightedTurns>(TURNS_MAX);
+  const faults = new Map<string, { detail: string; until: number }>();
+  const all = new Map(pools.flatMap(({ members }) => members).map(({ source }) => [source.name, source]));
+  let local = listAddresses();
+  let stopListing = (): void => {};
+
+  function findFault(source: Source): string | undefined {
+    const missing = findMissing(source, local);
+    if (missing !== undefined) return `the address ${missing} does not exist on this machine`;
+    const fault = faults.get(source.name);
+    return fault !== undefined && fault.until > clock.now() ? fault.detail : undefined;
+  }
+
+  const listLimits = (source: Source, { senderDomain }: PooledJob, place: ReceiverPlace): readonly Throttle[] =>
+    throttles.inForce({
+      ...(source.relay
+        ? { source: `relay ${source.relay.name}`, provider: undefined, servers: source.relay.name }
+        : { source: source.name, ...place }),
+      senderDomain,
+    });
+
+  /** Reports whether a receiver takes less from a source for a while, because of what it thinks of it. */
+  const isLimited = (source: Source, job: PooledJob, place: ReceiverPlace): boolean =>
+    listLimits(source, job, place).some(({ kind, isByOperator }) => kind === 'rate' && isByOperator !== true);
+
+  /** Returns why a source cannot send to a receiver now, and until when; undefined if it can. */
+  function findObstacle(source: Source, job: PooledJob, place: ReceiverPlace): Obstacle | undefined {
+    const fault = findFault(source);
+    if (fault !== undefined) {
+      const until = faults.get(source.name)?.until ?? 0;
+      return {
+        until: Math.max(until, clock.now() + LIST_MS),
+        wait: { reason: 'source_unavailable', detail: `nothing can be sent from ${source.name}, because ${fault}` },
+      };
+    }
+    const suspension = listLimits(source, job, place).find(({ kind }) => kind === 'suspend');
+    if (suspension === undefined) return undefined;
+    const title = (place.provider === undefined ? undefined : config.providers[place.provider]?.title) ?? place.servers;
+    return {
+      until: clock.now() + throttles.remainingMs(suspension),
+      wait: { reason: 'suspended', detail: describeThrottle(title, suspension) },
+    };
+  }
+
+  function findTurns(pool: EgressPool, { provider, servers }: ReceiverPlace): WeightedTurns {
+    const key = `${pool.name}\n${provider ?? servers}`;
+    const known = turns.get(key);
+    if (known) return known;
+    const made = new WeightedTurns();
+    turns.set(key, made);
+    return made;
+  }
+
+  /** Takes a turn of one of the members and a part of its warm-up; returns undefined if none may send now. */
+  async function takeTurn(
+    members: readonly Member[],
+    { job, place, pool, waits }: { job: PooledJob; place: ReceiverPlace; pool: EgressPool; waits: Obstacle[] },
+  ): Promise<SourceChoice | undefined> {
+    const inTurns = findTurns(pool, place);
+    let left = members;
+    // The source that the message left by before comes first.
+    const isFirst = ({ name }: Member): number => (name === job.source ? 0 : 1);
+    for (const member of inTurns.order(members).toSorted((a, b) => isFirst(a) - isFirst(b))) {
+      // The turn is taken before anything is waited for, so that two messages do not take the same one.
+      const among = left;
+      inTurns.take(member, among);
+      const budget = await warmUps.take(member.source, place, { isMarketing: job.isMarketing === true });
+      if (budget.kind === 'taken') {
+        const undo = (): void => {
+          budget.undo();
+          inTurns.undo(member, among);
+        };
+        return { kind: 'source', source: member.source, undo };
+      }
+      inTurns.undo(member, among);
+      waits.push({ until: budget.until, wait: { reason: 'throttled', detail: budget.detail } });
+      left = left.filter((one) => one !== member);
+    }
+    return undefined;
+  }
+
+  return {
+    pools,
+    findFault,
+    listFor: (job) => findPool(job)?.members.map(({ source }) => source),
+    async choose(job, place, { tried, failing }): Promise<SourceChoice> {
+      const pool = findPool(job);
+      if (!pool) throw new Error('no pool takes the message');
+      const waits: Obstacle[] = [];
+      const free = pool.members.filter(({ name, source }) => {
+        const obstacle = findObstacle(source, job, place);
+        if (obstacle) waits.push(obstacle);
+        return obstacle === undefined && !tried.has(name);
+      });
+      // Sources that a receiver does not trust now take turns of their own, only if there are no others: they would otherwise
+      // have to catch up with all mail that left without them.
+      const isAvoided = ({ name, source }: Member): boolean => failing.has(name) || isLimited(source, job, place);
+      const asked = { job, place, pool, waits };
+      const choice =
+        (await takeTurn(
+          free.filter((member) => !isAvoided(member)),
+          asked,
+        )) ?? (await takeTurn(free.filter(isAvoided), asked));
+      if (choice) return choice;
+      const [first] = waits.toSorted((a, b) => a.until - b.until);
+      // Every source was tried, and nothing could be sent from any.
+      if (!first) {
+        const detail = `Nothing can be sent from any source of the pool ${pool.name}`;
+        return { kind: 'wait', reason: 'source_unavailable', detail, retryAfterMs: UNAVAILABLE_MS };
+      }
+      const { reason, detail } = first.wait;
+      const retryAfterMs = Math.max(1000, first.until - clock.now());
+      return { kind: 'wait', reason, detail: `Mail by the pool ${pool.name} waits: ${detail}`, retryAfterMs };
+    },
+    findWait(job, place) {
+      const pool = findPool(job);
+      if (!pool) return undefined;
+      const isMarketing = job.isMarketing === true;
+      const untils = pool.members.map(
+        ({ source }) => findObstacle(source, job, place)?.until ?? warmUps.findWait(source, place, { isMarketing }),
+      );
+      const known = untils.filter((until) => until !== undefined);
+      return known.length === untils.length ? Math.min(...known) : undefined;
+    },
+    noteUnavailable(source, detail) {
+      faults.set(source.name, { detail, until: clock.now() + UNAVAILABLE_MS });
+      log.warn({ source: source.name, detail }, 'nothing can be sent from a source');
+    },
+    findings() {
+      return [...all.values()].flatMap((source) => {
+        const detail = findFault(source);
+        if (detail === undefined) return [];
+        const summary = `Nothing can be sent from the source ${source.name}: ${detail}.`;
+        return [buildFinding('source_unavailable', { summary, subjects: [source.name] })];
+      });
+    },
+    start() {
+      stopListing = repeat(clock, LIST_MS, async () => void (local = listAddresses()));
+    },
+    stop: () => stopListing(),
+  };
+}
+
+/** Why a source cannot send, and until when. */
+interface Obstacle {
+  until: number;
+  wait: Pick<Extract<SourceChoice, { kind: 'wait' }>, 'reason' | 'detail'>;
+}
+
+const listAddresses = (): ReadonlySet<string> =>
+  new Set(
+    Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => toPlain(address))),
+  );
+
+/** Returns an address of a source that this machine does not have; those of a proxy are not on this machine. */
+function findMissing({ address, proxy }: Source, local: ReadonlySet<string>): string | undefined {
+  if (proxy !== undefined) return undefined;
+  return [address?.v4, address?.v6].find((one) => one !== undefined && !isLocal(one, local));
+}
+
+/** All addresses of 127.0.0.0/8 exist wherever 127.0.0.1 does. */
+const isLocal = (address: string, local: ReadonlySet<string>): boolean =>
+  address.startsWith('127.') ? local.has('127.0.0.1') : local.has(toPlain(address));
+
+/** Writes an IPv6 address in its shortest form. */
+const toPlain = (address: string): string =>
+  address.includes(':') ? new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1) : address;

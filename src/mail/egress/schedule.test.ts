@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { beginDay, computeAllowance, newDay, type DayResults, type Schedule, type WarmUpDay } from './schedule.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NOW = Date.parse('2026-11-30T00:00:00Z');
+const SCHEDULE: Schedule = { daily: [50, 100, 200], percent: 100, hours: 8, idleDays: 30 };
+const QUIET: DayResults = { accepted: 50, bounced: 0, complained: 0, mistrusted: 0 };
+
+const next = (
+  before: Partial<WarmUpDay>,
+  more: { results?: Partial<DayResults>; days?: number; isPaused?: boolean } = {},
+) => {
+  const { results = {}, days = 1, isPaused = false } = more;
+  return beginDay(
+    { ...newDay(NOW), ...before },
+    { now: NOW + days * DAY, results: { ...QUIET, ...results }, schedule: SCHEDULE, isPaused },
+  );
+};
+
+describe('a new day of a warm-up', () => {
+  it('takes a step if half of the limit was used', () => {
+    expect(next({ used: 25 })).toMatchObject({ level: 1, used: 0, judged: 'good' });
+    expect(next({ used: 24 })).toMatchObject({ level: 0, judged: 'little' });
+  });
+
+  it('does not begin within the same day', () => {
+    const before = { ...newDay(NOW), used: 50 };
+    const results = { now: NOW + DAY - 1, results: QUIET, schedule: SCHEDULE, isPaused: false };
+    expect(beginDay(before, results)).toBe(before);
+  });
+
+  it.each([
+    ['replies about reputation', { mistrusted: 3 }],
+    ['bounces', { bounced: 10 }],
+    ['complaints', { complained: 2 }],
+  ])('takes a step back after a day with many %s', (_, results) => {
+    expect(next({ level: 2, used: 200 }, { results })).toMatchObject({ level: 1, judged: 'bad' });
+    expect(next({ level: 0, used: 50 }, { results })).toMatchObject({ level: 0, judged: 'bad' });
+  });
+
+  it('counts a few of them as accidents', () => {
+    const results = { accepted: 1000, mistrusted: 2, bounced: 9, complained: 1 };
+    expect(next({ used: 50 }, { results })).toMatchObject({ judged: 'good' });
+  });
+
+  it('begins again after thirty days without mail', () => {
+    expect(next({ level: 2, used: 200 }, { days: 30 })).toMatchObject({ level: 3 });
+    expect(next({ level: 2, used: 200 }, { days: 31 })).toMatchObject({ level: 0, judged: 'idle' });
+  });
+
+  it('keeps its level while the warm-up is paused, but takes a step back after a bad day', () => {
+    expect(next({ level: 1, used: 100 }, { isPaused: true })).toMatchObject({ level: 1, judged: 'paused' });
+    expect(next({ level: 1, used: 100 }, { isPaused: true, results: { bounced: 20 } })).toMatchObject({ level: 0 });
+  });
+});
+
+describe('the allowance of a source', () => {
+  const allow = (day: Partial<WarmUpDay>, { at = NOW, isMarketing = false, schedule = SCHEDULE } = {}) =>
+    computeAllowance(schedule, { ...newDay(NOW), ...day }, { now: at, isMarketing });
+
+  it('is an eighth of the day for each hour', () => {
+    expect(allow({})).toEqual({ kind: 'limited', free: 7, until: NOW + HOUR, daily: 50, hourly: 7 });
+    expect(allow({ used: 7, hour_used: 7 })).toMatchObject({ free: 0, until: NOW + HOUR });
+    expect(allow({ used: 7, hour_used: 7 }, { at: NOW + HOUR })).toMatchObject({ free: 7 });
+    expect(allow({ used: 50 }, { at: NOW + 12 * HOUR })).toMatchObject({ free: 0, until: NOW + DAY });
+  });
+
+  it('keeps a tenth of each hour and each day for transactional mail', () => {
+    const busy = { level: 2, used: 160, hour_used: 23 };
+    expect(allow(busy, { isMarketing: true })).toMatchObject({ free: 0 });
+    expect(allow(busy)).toMatchObject({ free: 2 });
+    expect(allow({ level: 2, used: 180 }, { at: NOW + 20 * HOUR, isMarketing: true })).toMatchObject({ free: 0 });
+    expect(allow({ level: 2, used: 180 }, { at: NOW + 20 * HOUR })).toMatchObject({ free: 20 });
+  });
+
+  it('has no limit after the last day of the schedule', () => {
+    expect(allow({ level: 3 })).toEqual({ kind: 'unlimited' });
+  });
+
+  it('is smaller for a provider that trusts more slowly, but never nothing', () => {
+    expect(allow({}, { schedule: { ...SCHEDULE, percent: 40 } })).toMatchObject({ daily: 20 });
+    expect(allow({}, { schedule: { ...SCHEDULE, percent: 1 } })).toMatchObject({ daily: 1, hourly: 1, free: 1 });
+  });
+});

@@ -1,0 +1,124 @@
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What a source may send to one provider on each day of its warm-up. */
+export interface Schedule {
+  /** Messages a day, for each day that counts. */
+  daily: readonly number[];
+  /** The share of that for this provider. */
+  percent: number;
+  /** Hours in which the messages of a day may leave. */
+  hours: number;
+  /** After so many days without mail, the warm-up begins again. */
+  idleDays: number;
+}
+
+/** How far the warm-up of a source is at one provider. */
+export interface WarmUpDay {
+  /** The position in the schedule; beyond its end, the source is warm. */
+  level: number;
+  /** The last day on which it was used, in days since 1970, and the messages of that day. */
+  day: number;
+  used: number;
+  hour: number;
+  hour_used: number;
+  judged: 'new' | 'good' | 'bad' | 'idle' | 'little' | 'paused';
+}
+
+/** What a provider did with the mail of one day, in recipients. */
+export interface DayResults {
+  accepted: number;
+  bounced: number;
+  complained: number;
+  /** Refused or deferred because of the reputation of the source. */
+  mistrusted: number;
+}
+
+/** A day with more of these is bad; fewer than the number are an accident. */
+const MISTRUSTED = { several: 3, percent: 2 };
+const BOUNCED = { several: 10, percent: 8 };
+const COMPLAINED = { several: 2, percent: 0.3 };
+
+export const toDay = (at: number): number => Math.floor(at / DAY_MS);
+export const toHour = (at: number): number => Math.floor(at / HOUR_MS);
+
+export const newDay = (now: number): WarmUpDay => ({
+  level: 0,
+  day: toDay(now),
+  used: 0,
+  hour: toHour(now),
+  hour_used: 0,
+  judged: 'new',
+});
+
+/** Returns the messages of a day at a level; undefined if there is no limit any more. */
+export function dailyLimit({ daily, percent }: Schedule, level: number): number | undefined {
+  const whole = daily[level];
+  return whole === undefined ? undefined : Math.max(1, Math.round((whole * percent) / 100));
+}
+
+export const hourlyLimit = (schedule: Schedule, daily: number): number =>
+  Math.max(1, Math.ceil(daily / schedule.hours));
+
+/**
+ * Begins a new day: a good day on which at least half of the limit was used counts as a step, a bad one takes a step
+ * back, and after a long pause it begins again.
+ */
+export function beginDay(
+  before: WarmUpDay,
+  { now, results, schedule, isPaused }: { now: number; results: DayResults; schedule: Schedule; isPaused: boolean },
+): WarmUpDay {
+  const day = toDay(now);
+  if (day <= before.day) return before;
+  const judged = judge(before, { idle: day - before.day, results, schedule, isPaused });
+  const levels = {
+    good: Math.min(before.level + 1, schedule.daily.length),
+    bad: Math.max(0, before.level - 1),
+    idle: 0,
+  } as const;
+  const level = judged in levels ? levels[judged as keyof typeof levels] : before.level;
+  return { level, day, used: 0, hour: toHour(now), hour_used: 0, judged };
+}
+
+function judge(
+  { level, used }: WarmUpDay,
+  { idle, results, schedule, isPaused }: { idle: number; results: DayResults; schedule: Schedule; isPaused: boolean },
+): WarmUpDay['judged'] {
+  if (idle > schedule.idleDays) return 'idle';
+  if (isBadDay(results)) return 'bad';
+  const limit = dailyLimit(schedule, level);
+  if (limit !== undefined && used * 2 < limit) return 'little';
+  return isPaused ? 'paused' : 'good';
+}
+
+export function isBadDay({ accepted, bounced, complained, mistrusted }: DayResults): boolean {
+  const tried = accepted + bounced + mistrusted;
+  const isHigh = (count: number, of: number, { several, percent }: typeof BOUNCED): boolean =>
+    count >= several && count * 100 > of * percent;
+  return (
+    isHigh(mistrusted, tried, MISTRUSTED) || isHigh(bounced, tried, BOUNCED) || isHigh(complained, accepted, COMPLAINED)
+  );
+}
+
+/** How many messages may leave now, and when more may. */
+export type Allowance =
+  | { kind: 'unlimited' }
+  | { kind: 'limited'; free: number; until: number; daily: number; hourly: number };
+
+/** The share of a day and of an hour that marketing mail leaves to transactional mail. */
+const KEPT_FOR_TRANSACTIONAL = 0.1;
+
+export function computeAllowance(
+  schedule: Schedule,
+  { level, used, hour, hour_used: hourUsed }: WarmUpDay,
+  { now, isMarketing }: { now: number; isMarketing: boolean },
+): Allowance {
+  const daily = dailyLimit(schedule, level);
+  if (daily === undefined) return { kind: 'unlimited' };
+  const hourly = hourlyLimit(schedule, daily);
+  const share = (limit: number): number => (isMarketing ? Math.ceil(limit * (1 - KEPT_FOR_TRANSACTIONAL)) : limit);
+  const ofDay = share(daily) - used;
+  const ofHour = share(hourly) - (hour === toHour(now) ? hourUsed : 0);
+  const until = ofDay <= 0 ? (toDay(now) + 1) * DAY_MS : (toHour(now) + 1) * HOUR_MS;
+  return { kind: 'limited', free: Math.max(0, Math.min(ofDay, ofHour)), until, daily, hourly };
+}

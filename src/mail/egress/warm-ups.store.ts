@@ -1,0 +1,95 @@
+import type { Db, Executor } from '../../platform/db/index.ts';
+import type { WarmUpDay } from './schedule.ts';
+
+export interface WarmUpRow {
+  source: string;
+  state: 'warming' | 'paused';
+  started_at: number;
+  changed_at: number;
+}
+
+export type WarmUpDayRow = WarmUpDay & { source: string; provider: string };
+
+const DAY_COLUMNS = ['source', 'provider', 'level', 'day', 'used', 'hour', 'hour_used', 'judged'] as const;
+
+export async function listWarmUps(db: Executor): Promise<WarmUpRow[]> {
+  const rows = await db.all<WarmUpRow>('select * from warm_ups order by source', []);
+  return rows.map((row) => ({ ...row, started_at: Number(row.started_at), changed_at: Number(row.changed_at) }));
+}
+
+/** Starts a warm-up, or continues or pauses it. */
+export async function putWarmUp(
+  db: Executor,
+  { source, state, now }: Pick<WarmUpRow, 'source' | 'state'> & { now: number },
+): Promise<void> {
+  await db.insertMany(
+    'warm_ups',
+    ['source', 'state', 'started_at', 'changed_at'],
+    [[source, state, now, now]],
+    'on conflict (source) do update set state = excluded.state, changed_at = excluded.changed_at',
+  );
+}
+
+/** Ends a warm-up, so that the source has no limits. */
+export async function removeWarmUp(tx: Executor, source: string): Promise<number> {
+  await tx.run('delete from warm_up_days where source = ?', [source]);
+  return tx.run('delete from warm_ups where source = ?', [source]);
+}
+
+export async function listWarmUpDays(db: Executor, source?: string): Promise<WarmUpDayRow[]> {
+  const whose = source === undefined ? '' : 'where source = ?';
+  const rows = await db.all<WarmUpDayRow>(
+    `select ${DAY_COLUMNS.join(', ')} from warm_up_days ${whose} order by source, provider`,
+    source === undefined ? [] : [source],
+  );
+  return rows.map(toDayRow);
+}
+
+/** Reads the warm-up of a source at a provider and locks it until the transaction ends. */
+export async function lockWarmUpDay(
+  tx: Executor,
+  { source, provider, fresh }: { source: string; provider: string; fresh: WarmUpDay },
+): Promise<WarmUpDayRow> {
+  await tx.insertMany(
+    'warm_up_days',
+    [...DAY_COLUMNS],
+    [DAY_COLUMNS.map((column) => ({ ...fresh, source, provider })[column])],
+    'on conflict (source, provider) do nothing',
+  );
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  const row = await tx.get<WarmUpDayRow>(
+    `select ${DAY_COLUMNS.join(', ')} from warm_up_days where source = ? and provider = ? ${lock}`,
+    [source, provider],
+  );
+  if (!row) throw new Error('row of warm_up_days missing after insert');
+  return toDayRow(row);
+}
+
+export async function updateWarmUpDay(tx: Executor, row: WarmUpDayRow): Promise<void> {
+  await tx.run(
+    'update warm_up_days set level = ?, day = ?, used = ?, hour = ?, hour_used = ?, judged = ? where source = ? and provider = ?',
+    [row.level, row.day, row.used, row.hour, row.hour_used, row.judged, row.source, row.provider],
+  );
+}
+
+/** Gives back messages that were reserved in an hour and not sent. */
+export const returnReserved = (
+  db: Db,
+  { source, provider, count, hour }: { source: string; provider: string; count: number; hour: number },
+): Promise<number> =>
+  db.txUnsynced((tx) =>
+    tx.run(
+      `update warm_up_days set used = used - ?, hour_used = case when hour = ? then hour_used - ? else hour_used end
+        where source = ? and provider = ? and day = ?`,
+      [count, hour, count, source, provider, Math.floor(hour / 24)],
+    ),
+  );
+
+const toDayRow = (row: WarmUpDayRow): WarmUpDayRow => ({
+  ...row,
+  level: Number(row.level),
+  day: Number(row.day),
+  used: Number(row.used),
+  hour: Number(row.hour),
+  hour_used: Number(row.hour_used),
+});

@@ -1,0 +1,146 @@
+import { chooseShard } from '../events/index.ts';
+import type { Db, Executor } from '../../platform/db/index.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
+
+/** How a provider took mail of one sending domain from one source. */
+export interface ReputationKey {
+  source: string;
+  /** Empty: all receivers without a provider. */
+  provider: string;
+  domainId: string;
+  teamId: string;
+  isMarketing: boolean;
+  outcome: 'accepted' | 'deferred' | 'bounced' | 'complained';
+  /** Empty if the reply names none. */
+  cause: ReplyCause | '';
+}
+
+export type ReputationCount = ReputationKey & { count: number };
+
+const HOUR_MS = 3_600_000;
+const KEY = ['hour', 'source', 'provider', 'domain_id', 'is_marketing', 'outcome', 'cause', 'shard'] as const;
+
+const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
+
+/** Adds counts to the hour of `at`. Rows are written in one order, so that no two writers deadlock. */
+export async function addReputationCounts(
+  tx: Executor,
+  ids: Ids,
+  at: number,
+  counts: readonly ReputationCount[],
+): Promise<void> {
+  if (counts.length === 0) return;
+  const shard = tx.dialect === 'pg' ? chooseShard(ids) : 0;
+  const sums = new Map<string, ReputationCount>();
+  for (const one of counts) {
+    const key = JSON.stringify([one.source, one.provider, one.domainId, one.isMarketing, one.outcome, one.cause]);
+    sums.set(key, { ...one, count: one.count + (sums.get(key)?.count ?? 0) });
+  }
+  const ordered = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  await tx.insertMany(
+    'reputation_counts',
+    [...KEY, 'team_id', 'count'],
+    ordered.map((one) => [
+      hourAt(at),
+      one.source,
+      one.provider,
+      one.domainId,
+      one.isMarketing ? 1 : 0,
+      one.outcome,
+      one.cause,
+      shard,
+      one.teamId,
+      one.count,
+    ]),
+    `on conflict (${KEY.join(', ')}) do update set count = reputation_counts.count + excluded.count`,
+  );
+}
+
+/** Causes that a receiver names because it does not trust the source of mail. */
+const OF_SOURCE: readonly ReplyCause[] = ['ip_reputation', 'ptr_helo', 'rate'];
+
+/** Sums up one day of a source at a provider. */
+export async function sumSourceDay(
+  db: Executor,
+  { source, provider, day }: { source: string; provider: string; day: number },
+): Promise<{ accepted: number; bounced: number; complained: number; mistrusted: number }> {
+  const rows = await db.all<{ outcome: ReputationKey['outcome']; cause: string; count: number }>(
+    `select outcome, cause, sum(count) as count from reputation_counts
+      where source = ? and provider = ? and hour >= ? and hour < ? group by outcome, cause`,
+    [source, provider, day * 24, (day + 1) * 24],
+  );
+  const sum = (fits: (row: (typeof rows)[number]) => boolean): number =>
+    rows.filter(fits).reduce((total, { count }) => total + Number(count), 0);
+  const isOfSource = (cause: string): boolean => (OF_SOURCE as readonly string[]).includes(cause);
+  return {
+    accepted: sum(({ outcome }) => outcome === 'accepted'),
+    bounced: sum(({ outcome, cause }) => outcome === 'bounced' && !isOfSource(cause)),
+    complained: sum(({ outcome }) => outcome === 'complained'),
+    mistrusted: sum(({ outcome, cause }) => (outcome === 'deferred' || outcome === 'bounced') && isOfSource(cause)),
+  };
+}
+
+/** Sums up the outcomes of every source since the beginning of a day, and since the beginning of an hour. */
+export async function sumBySource(
+  db: Executor,
+  { todayHour, recentHour }: { todayHour: number; recentHour: number },
+): Promise<{ source: string; outcome: ReputationKey['outcome']; today: number; recent: number }[]> {
+  const rows = await db.all<{ source: string; outcome: ReputationKey['outcome']; today: number; recent: number }>(
+    `select source, outcome, sum(case when hour >= ? then count else 0 end) as today,
+        sum(case when hour >= ? then count else 0 end) as recent
+      from reputation_counts where hour >= ? group by source, outcome`,
+    [todayHour, recentHour, Math.min(todayHour, recentHour)],
+  );
+  return rows.map((row) => ({ ...row, today: Number(row.today), recent: Number(row.recent) }));
+}
+
+/** Sums up the outcomes of a source by provider and cause since the beginning of an hour. */
+export async function sumOutcomes(
+  db: Executor,
+  { source, sinceHour }: { source: string; sinceHour: number },
+): Promise<(Pick<ReputationKey, 'provider' | 'outcome' | 'cause'> & { count: number })[]> {
+  const rows = await db.all<Pick<ReputationKey, 'provider' | 'outcome' | 'cause'> & { count: number }>(
+    `select provider, outcome, cause, sum(count) as count from reputation_counts
+      where source = ? and hour >= ? group by provider, outcome, cause order by provider, outcome, cause`,
+    [source, sinceHour],
+  );
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
+}
+
+/** Hours are added up to days after this time, and days are kept for this time. */
+const HOURS_KEPT = 3 * 24;
+const DAYS_KEPT = 400;
+
+const ROLLED = ['source', 'provider', 'domain_id', 'is_marketing', 'outcome', 'cause'] as const;
+
+/**
+ * Adds up the hours of days that are over, each day in a transaction of its own, and removes what is old. The sum of a day is
+ * stored in its first hour, so that a day is found by the same conditions on the hour as before.
+ */
+export async function rollReputationCounts(db: Db, now: number): Promise<void> {
+  const before = Math.floor((hourAt(now) - HOURS_KEPT) / 24) * 24;
+  await db.tx((tx) => tx.run('delete from reputation_counts where hour < ?', [hourAt(now) - DAYS_KEPT * 24]));
+  const days = await db.all<{ day: number }>(
+    `select distinct hour / 24 as day from reputation_counts where hour < ? and hour % 24 <> 0 order by day`,
+    [before],
+  );
+  for (const { day } of days) await db.tx((tx) => rollDay(tx, Number(day) * 24));
+}
+
+async function rollDay(tx: Executor, first: number): Promise<void> {
+  const range = [first, first + 24];
+  // A domain that was transferred on that day counts for one of its teams.
+  const rows = await tx.all<Record<string, string | number>>(
+    `select ${ROLLED.join(', ')}, min(cast(team_id as text)) as team_id, sum(count) as count
+      from reputation_counts where hour >= ? and hour < ? group by ${ROLLED.join(', ')}`,
+    range,
+  );
+  await tx.run('delete from reputation_counts where hour >= ? and hour < ?', range);
+  const columns = [...ROLLED, 'team_id', 'count'];
+  await tx.insertMany(
+    'reputation_counts',
+    ['hour', 'shard', ...columns],
+    rows.map((row) => [first, 0, ...columns.map((column) => row[column] ?? null)]),
+  );
+}

@@ -1,0 +1,175 @@
+// a sender with several addresses --> pools divide its mail among them --> each receiver sees what the settings say
+import { afterEach, expect, it } from 'vitest';
+import type { Config, DeepPartial } from '../../src/platform/config/index.ts';
+import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
+import { startSink } from '../rig/sink.ts';
+import { startSocksProxy } from '../rig/socks-proxy.ts';
+import { mailIn, type Mail } from './mail.ts';
+
+const FIRST = '127.0.8.1';
+const SECOND = '127.0.8.2';
+const MINUTE = 60_000;
+
+let scene: Scene;
+afterEach(() => scene?.close());
+
+async function start(config: DeepPartial<Config>, sink: SceneOptions['sink'] = {}): Promise<Mail> {
+  scene = await startScene({ config, sink });
+  return mailIn(scene);
+}
+
+const SOURCES = {
+  first: { source_v4: FIRST, helo_name: 'first.sender.test' },
+  second: { source_v4: SECOND, helo_name: 'second.sender.test' },
+};
+
+/** Counts the messages that arrived from each address. */
+function countByPeer(): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { peer } of scene.sink.messages) counts[peer] = (counts[peer] ?? 0) + 1;
+  return counts;
+}
+
+it('mail is divided by the weights of a pool, and each source greets with its own name', async () => {
+  const mail = await start({ sources: SOURCES, pools: { main: { sources: ['first:3', 'second'] } } });
+  for (let count = 0; count < 40; count++) await mail.send(`x${count}@example.org`);
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [FIRST]: 30, [SECOND]: 10 });
+  const greetings = new Set(scene.sink.commands.filter((line) => line.startsWith('EHLO')));
+  expect(greetings).toEqual(new Set(['EHLO first.sender.test', 'EHLO second.sender.test']));
+});
+
+it('the pool of the sending domain comes before that of the stream and of the installation', async () => {
+  const mail = await start({
+    sources: { ...SOURCES, third: { source_v4: '127.0.8.3' } },
+    pools: {
+      main: { sources: ['first'] },
+      bulk: { sources: ['second'], streams: ['marketing'] },
+      shop: { sources: ['third'], domains: ['shop.example.com'] },
+    },
+  });
+  await mail.send('a@example.org');
+  const shop = await mail.team.domain('shop.example.com');
+  await mail.send('b@example.org', { from: `a@${shop.name}` });
+  await scene.settled();
+  expect(scene.sink.messages.map(({ peer, rcptTo }) => [rcptTo[0], peer])).toEqual([
+    ['a@example.org', FIRST],
+    ['b@example.org', '127.0.8.3'],
+  ]);
+});
+
+it('a message that a receiver defers leaves by the same source again', async () => {
+  let greylisted = true;
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first', 'second'] } } },
+    { script: (line) => (greylisted && line.startsWith('RCPT') ? '451 4.7.1 Greylisted, try again later' : undefined) },
+  );
+  const ids = [];
+  for (let count = 0; count < 6; count++) ids.push(await mail.send(`x${count}@example.org`));
+  await scene.settled();
+  const { db } = scene.app.world;
+  const before = await db.all<{ email_id: string; source: string }>(
+    'select email_id, source from delivery_attempts order by id',
+    [],
+  );
+  expect(new Set(before.map(({ source }) => source))).toEqual(new Set(['first', 'second']));
+  greylisted = false;
+  scene.clock.advance(10 * MINUTE);
+  await scene.settled();
+  const after = await db.all<{ email_id: string; source: string }>(
+    'select email_id, source from delivery_attempts where attempt = 2 order by id',
+    [],
+  );
+  const sources = new Map(before.map(({ email_id: id, source }) => [id, source]));
+  expect(after).toHaveLength(6);
+  for (const { email_id: id, source } of after) expect(source).toBe(sources.get(id));
+});
+
+it('a source that a receiver does not trust is avoided there, and is used for other receivers', async () => {
+  const other = await startSink({ host: '127.0.0.9', port: 0 });
+  const mail = await start(
+    {
+      sources: SOURCES,
+      pools: { main: { sources: ['first', 'second'] } },
+      providers: { acme: { title: 'Acme', domains: ['example.org'] } },
+    },
+    {
+      script: (line, { peer }) =>
+        peer === FIRST && line.startsWith('MAIL')
+          ? '421 4.7.0 Messages from 127.0.8.1 temporarily deferred due to user complaints'
+          : undefined,
+    },
+  );
+  const ids = [];
+  for (let count = 0; count < 10; count++) ids.push(await mail.send(`x${count}@example.org`));
+  await scene.settled();
+  scene.clock.advance(10 * MINUTE);
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [SECOND]: 10 });
+  await other.close();
+});
+
+it('an address that the machine lacks is a finding, and its mail leaves by the other source', async () => {
+  const mail = await start({
+    sources: { ...SOURCES, second: { source_v4: '192.0.2.77' } },
+    pools: { main: { sources: ['first', 'second:100'] } },
+  });
+  for (let count = 0; count < 4; count++) await mail.send(`x${count}@example.org`);
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [FIRST]: 4 });
+  const token = await scene.operator();
+  const { body } = await scene.api('GET', '/operator/findings', { key: token });
+  expect(body.findings).toContainEqual(
+    expect.objectContaining({
+      code: 'source_unavailable',
+      summary: 'Nothing can be sent from the source second: the address 192.0.2.77 does not exist on this machine.',
+    }),
+  );
+});
+
+it('mail waits without an attempt if no source of its pool can send', async () => {
+  const mail = await start({
+    sources: { second: { source_v4: '192.0.2.77' } },
+    pools: { main: { sources: ['second'] } },
+  });
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  expect((await mail.account(id)).arrived).toEqual([]);
+  expect(scene.sink.counts.connections).toBe(0);
+  const { db } = scene.app.world;
+  expect(await db.all('select attempt, is_throttled from deliveries where email_id = ?', [id])).toEqual([
+    { attempt: 0, is_throttled: 1 },
+  ]);
+});
+
+it('a source with a SOCKS5 proxy connects through it, with its login, and by the address of the mail server', async () => {
+  await using proxy = await startSocksProxy({
+    localAddress: '127.0.8.9',
+    login: { user: 'mail', password: 'secret' },
+  });
+  const mail = await start({
+    sources: { far: { socks5: `127.0.0.1:${proxy.port}`, socks5_user: 'mail', socks5_password: 'secret' } },
+    pools: { main: { sources: ['far'] } },
+  });
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  expect((await mail.account(id)).state).toBe('delivered');
+  expect(countByPeer()).toEqual({ '127.0.8.9': 1 });
+  expect(proxy.asked).toEqual([`127.0.0.1:${scene.sink.port}`]);
+});
+
+it('mail leaves by another source while a proxy refuses the login, and the receiver is not taken to be down', async () => {
+  await using proxy = await startSocksProxy({
+    localAddress: '127.0.8.9',
+    login: { user: 'mail', password: 'secret' },
+  });
+  const far = { socks5: `127.0.0.1:${proxy.port}`, socks5_user: 'mail', socks5_password: 'wrong' };
+  const mail = await start({
+    sources: { ...SOURCES, far },
+    pools: { main: { sources: ['far:100', 'first'] } },
+  });
+  for (let count = 0; count < 3; count++) await mail.send(`x${count}@example.org`);
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [FIRST]: 3 });
+  expect(proxy.asked).toEqual([]);
+});

@@ -1,0 +1,108 @@
+// a new address in a pool --> its warm-up begins --> it sends a little more each day, and the rest leaves by a warm one or waits
+import { afterEach, expect, it } from 'vitest';
+import { listWarmUpDays, putWarmUp, WARM_UPS_CHANGED } from '../../src/mail/egress/index.ts';
+import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
+import { mailIn, type Mail } from './mail.ts';
+
+const NEW = '127.0.8.1';
+const WARM = '127.0.8.2';
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+let scene: Scene;
+afterEach(() => scene?.close());
+
+async function start(sources: string[], sink: SceneOptions['sink'] = {}): Promise<Mail> {
+  scene = await startScene({
+    startAt: '2026-11-30T00:00:00Z',
+    networkWaits: 'by hand',
+    sink,
+    config: {
+      sources: { fresh: { source_v4: NEW }, warm: { source_v4: WARM } },
+      pools: { main: { sources } },
+      warm_up: { daily: [4, 8, 16], hours: 1, idle_days: 30 },
+      delivery: { give_up_hours: 720 },
+    },
+  });
+  const { db, clock } = scene.app.world;
+  await putWarmUp(db, { source: 'fresh', state: 'warming', now: clock.now() });
+  db.announce(WARM_UPS_CHANGED);
+  await scene.restart();
+  return mailIn(scene);
+}
+
+async function sendMany(mail: Mail, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await mail.send(`x${n}@example.org`);
+  await scene.settled();
+}
+
+/** Counts the messages that arrived from each address since the last count. */
+function takeCounts(): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { peer } of scene.sink.messages.splice(0)) counts[peer] = (counts[peer] ?? 0) + 1;
+  return counts;
+}
+
+async function beginNextDay(): Promise<void> {
+  scene.clock.advance(DAY);
+  await scene.settled();
+}
+
+it('a new source sends more each day, and what it may not send leaves by the other source', async () => {
+  const mail = await start(['fresh', 'warm']);
+  const days = [];
+  for (let day = 0; day < 4; day++) {
+    await sendMany(mail, 40);
+    days.push(takeCounts());
+    await beginNextDay();
+  }
+  expect(days.slice(0, 3)).toEqual([
+    { [NEW]: 4, [WARM]: 36 },
+    { [NEW]: 8, [WARM]: 32 },
+    { [NEW]: 16, [WARM]: 24 },
+  ]);
+  // From the fourth day on it is warm, and has its half.
+  expect(Math.abs((days[3]?.[NEW] ?? 0) - 20)).toBeLessThanOrEqual(1);
+});
+
+it('mail waits for the next day if there is no other source, and no attempt is counted', async () => {
+  const mail = await start(['fresh']);
+  await sendMany(mail, 10);
+  expect(takeCounts()).toEqual({ [NEW]: 4 });
+  const { db } = scene.app.world;
+  const waiting = await db.all<{ attempt: number; due_at: number }>('select attempt, due_at from deliveries', []);
+  expect(
+    new Set(waiting.map(({ attempt, due_at: dueAt }) => `${attempt} ${new Date(Number(dueAt)).toISOString()}`)),
+  ).toEqual(new Set(['0 2026-12-01T00:00:00.000Z']));
+  await beginNextDay();
+  expect(takeCounts()).toEqual({ [NEW]: 6 });
+});
+
+it('a day on which a receiver does not trust the source takes a step back', async () => {
+  let isAngry = false;
+  const mail = await start(['fresh', 'warm'], {
+    script: (line, { peer }) =>
+      isAngry && peer === NEW && line.startsWith('RCPT')
+        ? '550 5.7.1 Service unavailable; Client host [127.0.8.1] blocked using zen.spamhaus.org'
+        : undefined,
+  });
+  await sendMany(mail, 20);
+  await beginNextDay();
+  takeCounts();
+  isAngry = true;
+  await sendMany(mail, 40);
+  isAngry = false;
+  await beginNextDay();
+  takeCounts();
+  await sendMany(mail, 40);
+  const [day] = await listWarmUpDays(scene.app.world.db, 'fresh');
+  expect(day).toMatchObject({ level: 0, judged: 'bad' });
+});
+
+it('a restart loses nothing of the count, and what was reserved and not sent can be sent', async () => {
+  const mail = await start(['fresh']);
+  await sendMany(mail, 2);
+  await scene.restart();
+  await sendMany(mail, 10);
+  expect(takeCounts()).toEqual({ [NEW]: 4 });
+});
