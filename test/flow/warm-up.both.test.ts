@@ -12,7 +12,7 @@ const DAY = 24 * HOUR;
 let scene: Scene;
 afterEach(() => scene?.close());
 
-async function start(sources: string[], sink: SceneOptions['sink'] = {}): Promise<Mail> {
+async function start(sources: string[], sink: SceneOptions['sink'] = {}, daily = [4, 8, 16]): Promise<Mail> {
   scene = await startScene({
     startAt: '2026-11-30T00:00:00Z',
     networkWaits: 'by hand',
@@ -20,7 +20,7 @@ async function start(sources: string[], sink: SceneOptions['sink'] = {}): Promis
     config: {
       sources: { fresh: { source_v4: NEW }, warm: { source_v4: WARM } },
       pools: { main: { sources } },
-      warm_up: { daily: [4, 8, 16], hours: 1, idle_days: 30 },
+      warm_up: { daily, hours: 1, idle_days: 30 },
       delivery: { give_up_hours: 720 },
     },
   });
@@ -105,4 +105,13 @@ it('a restart loses nothing of the count, and what was reserved and not sent can
   await scene.restart();
   await sendMany(mail, 10);
   expect(takeCounts()).toEqual({ [NEW]: 4 });
+});
+
+it('a process that stops returns the part of its block that it has not sent', async () => {
+  const mail = await start(['fresh'], {}, [60]);
+  await sendMany(mail, 1);
+  const readUsed = async () => (await listWarmUpDays(scene.app.world.db, 'fresh'))[0]?.used;
+  expect(await readUsed()).toBe(3);
+  await scene.restart();
+  expect(await readUsed()).toBe(1);
 });
