@@ -154,7 +154,7 @@ export interface ActionByHand {
   run?: (session: Session, call: Call) => Promise<void>;
 }
 
-/** What the commands of a group are about, by the word that they share. */
+/** Describes groups of commands by the word that they share. */
 const GROUPS: Readonly<Record<string, string>> = {
   warmup: 'limit what a new source may send, and raise the limit day by day',
 };

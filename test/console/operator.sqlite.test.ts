@@ -258,7 +258,7 @@ describe('the console of an operator', () => {
 });
 
 describe('the sources of mail', () => {
-  it('are a screen of the operator, on which a warm-up is started and stopped', async () => {
+  it('an operator starts and stops a warm-up on the screen of sources', async () => {
     await using scene = await startScene({
       config: {
         sources: { fresh: { source_v4: '127.0.8.1' }, old: { source_v4: '127.0.8.2' } },

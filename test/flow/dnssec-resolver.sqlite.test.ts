@@ -103,7 +103,7 @@ describe('DANE', () => {
     await becomes('passing', []);
   });
 
-  it('is on while the resolver has rejected the signed name since the start', async () => {
+  it('DANE is on while the resolver has rejected the signed name since the start', async () => {
     await given('rejecting');
     expect((await send()).state).toBe('delivery_delayed');
     expect(await readCodes()).toEqual(['dnssec_resolver_failing']);
@@ -128,7 +128,7 @@ it('a resolver that has passed its test once still proves mail servers for REQUI
 });
 
 describe('a resolver that answers nothing', () => {
-  it('is an error after ten minutes, and the reply of a delivery names it', async () => {
+  it('a resolver that answers nothing is an error after ten minutes, and the reply of a delivery names it', async () => {
     await given('passing', { hasRecords: false });
     resolver.behave('silent');
     expect(await send()).toMatchObject({
@@ -149,7 +149,7 @@ describe('a resolver that answers nothing', () => {
     await becomes('passing', []);
   });
 
-  it('is found at the start of the server as well', async () => {
+  it('a resolver that answers nothing is also found when the server starts', async () => {
     await given('silent');
     scene.clock.advance(9 * MINUTE_MS);
     expect(await readCodes()).toEqual([]);
@@ -159,7 +159,7 @@ describe('a resolver that answers nothing', () => {
 });
 
 describe('a resolver that cannot look up the name with wrong signatures', () => {
-  it('is a warning after an hour, because REQUIRETLS mail waits', async () => {
+  it('a resolver without an answer for the name with wrong signatures is a warning after an hour, because REQUIRETLS mail waits', async () => {
     await given('lacking', { hasRecords: false });
     expect(await submitRequiringTls()).toBe('delivery_delayed');
     expect((await send()).state).toBe('delivered');

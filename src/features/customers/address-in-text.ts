@@ -119,7 +119,7 @@ function removeMailbox(list: string, emailKey: string): string {
       continue;
     }
     const previous = kept.at(-1);
-    // What ends the list or its group follows the mailbox before.
+    // The mark that ends the list or its group moves to the previous mailbox.
     if (mark !== ',' && previous?.mark === ',') previous.mark = mark;
     else if (mark !== ',') kept.push({ text: '', mark });
   }

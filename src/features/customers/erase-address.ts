@@ -359,7 +359,8 @@ async function rebuildThread(
   if (!thread) return;
   const all = await emailsOfThread(tx, threadId);
   const theirs = all.filter((email) => isOfOthers(email, emailKey));
-  const [oldest, newest] = [theirs[0], theirs.at(-1)];
+  const oldest = theirs[0];
+  const newest = theirs.at(-1);
   const key = { id: threadId };
   if (!oldest || !newest) {
     await changeRows(tx, { table: 'inbox_threads', key }, ERASED_THREAD);

@@ -329,7 +329,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     return tryOtherFamily(place, ctx, direct);
   };
 
-  /** Where the mail of each domain went a moment ago, to choose a source without another look-up. */
+  /** Remembers the mail servers of each domain for a moment, to choose a source without another look-up. */
   const receivers = new BoundedMap<string, ReceiverPlace & { until: number }>(RECEIVERS_MAX);
   const findReceiver = async (job: RoutedJob): Promise<ReceiverPlace | JobOutcome> => {
     const known = receivers.get(job.domain);
@@ -476,7 +476,7 @@ function chooseEgress(
 const nameSource = ({ heloName, source }: ReturnType<typeof chooseEgress>): string =>
   [heloName, source?.v4, source?.v6].filter((part) => part !== undefined).join(' ');
 
-/** The source of a transaction was not to blame, or nothing was sent: no receiver has seen the message. */
+/** Reports whether no receiver has seen the message. */
 const isUnsent = ({ kind, ...outcome }: RecipientOutcome): boolean =>
   kind === 'deferred' && 'reason' in outcome && UNSENT.has(outcome.reason);
 

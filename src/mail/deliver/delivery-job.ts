@@ -115,7 +115,7 @@ export type BounceReason =
   | 'requiretls_unsupported'
   | 'malformed_address';
 
-/** What a transaction went through: the source that mail left by, and the provider that it was for. */
+/** The source that a message left by, and the provider that it was for. */
 export interface Via {
   source: string;
   provider: string | undefined;
@@ -179,7 +179,7 @@ export interface DeliverContext {
   signal: AbortSignal;
   /** Called after each dialogue with a mail server. */
   onConversation?: (conversation: Conversation) => void;
-  /** Called when it is known what the message goes through. */
+  /** Called once the source and the provider of an attempt are known. */
   onVia?: (via: Via) => void;
 }
 

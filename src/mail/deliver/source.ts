@@ -35,7 +35,7 @@ export interface RoutedJob extends DeliveryJob {
 /** The fields of a job that decide which sources it may leave by. */
 export type PooledJob = Pick<DeliveryJob, 'region' | 'senderDomain' | 'isMarketing' | 'source'>;
 
-/** Where a job goes to: a mailbox provider, or mail servers without one. */
+/** The receiver of a job: a mailbox provider, or mail servers without one. */
 export interface ReceiverPlace {
   provider: string | undefined;
   servers: string;

@@ -17,7 +17,7 @@ import {
 } from '../egress/index.ts';
 import { sumBySource, sumOutcomes, sumSourceDay } from '../reputation/index.ts';
 
-/** What only processes know: why nothing can be sent from a source. */
+/** Reads the findings of all processes, which alone know why nothing can be sent from a source. */
 export interface FaultReader {
   loadReport(): Promise<{ findings: readonly Finding[] }>;
 }

@@ -27,7 +27,7 @@ const TURNS_MAX = 10_000;
 /** The sources of the settings, with their present state. */
 export interface Egress extends Sources {
   pools: readonly EgressPool[];
-  /** Why nothing can be sent from a source at present; undefined if something can. */
+  /** Returns the reason for which nothing can be sent from a source at present; undefined if something can. */
   findFault(source: Source): string | undefined;
   findings(): Finding[];
   start(): void;
@@ -188,7 +188,7 @@ export function createEgress(
   };
 }
 
-/** Why a source cannot send, and until when. */
+/** The reason for which a source cannot send, and the time at which that ends. */
 interface Obstacle {
   until: number;
   wait: Pick<Extract<SourceChoice, { kind: 'wait' }>, 'reason' | 'detail'>;

@@ -1,9 +1,9 @@
 /**
- * What mail leaves by: sources in pools, which one each message takes, and how much a source that is new to a provider may
- * send. It opens no connections.
+ * Chooses the source that each message leaves by, from the pools of the settings, and limits what a source in its warm-up
+ * sends to each provider. It opens no connections.
  */
 export { createEgress, type Egress } from './egress.ts';
-export { hasDomainPools, poolsTakeAllOf, readPools, type EgressPool } from './read-pools.ts';
+export { hasDomainPools, isRegionCoveredByPools, readPools, type EgressPool } from './read-pools.ts';
 export { createWarmUps, explainWarmUps, findSchedule, WARM_UPS_CHANGED, type WarmUps } from './warm-ups.ts';
 export { beginDay, computeAllowance, dailyLimit, hourlyLimit, toDay, toHour, type WarmUpDay } from './schedule.ts';
 export {

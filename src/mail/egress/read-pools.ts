@@ -57,7 +57,7 @@ export const hasDomainPools = ({ pools }: Pick<Config, 'pools'>): boolean =>
   Object.values(pools).some(({ domains, sources }) => domains.length > 0 && sources.length > 0);
 
 /** Reports whether all mail of a region leaves by pools, so that the addresses of the region are not used. */
-export const poolsTakeAllOf = ({ pools }: Pick<Config, 'pools'>, region: string): boolean =>
+export const isRegionCoveredByPools = ({ pools }: Pick<Config, 'pools'>, region: string): boolean =>
   (['transactional', 'marketing'] as const).every((stream) =>
     Object.values(pools).some(
       (pool) =>

@@ -19,12 +19,12 @@ const next = (
 };
 
 describe('a new day of a warm-up', () => {
-  it('takes a step if half of the limit was used', () => {
+  it('a day on which half of the limit was used counts as a step', () => {
     expect(next({ used: 25 })).toMatchObject({ level: 1, used: 0, judged: 'good' });
     expect(next({ used: 24 })).toMatchObject({ level: 0, judged: 'little' });
   });
 
-  it('does not begin within the same day', () => {
+  it('a day of a warm-up does not begin twice', () => {
     const before = { ...newDay(NOW), used: 50 };
     const results = { now: NOW + DAY - 1, results: QUIET, schedule: SCHEDULE, isPaused: false };
     expect(beginDay(before, results)).toBe(before);
@@ -34,22 +34,22 @@ describe('a new day of a warm-up', () => {
     ['replies about reputation', { mistrusted: 3 }],
     ['bounces', { bounced: 10 }],
     ['complaints', { complained: 2 }],
-  ])('takes a step back after a day with many %s', (_, results) => {
+  ])('a day with many %s takes a step back', (_, results) => {
     expect(next({ level: 2, used: 200 }, { results })).toMatchObject({ level: 1, judged: 'bad' });
     expect(next({ level: 0, used: 50 }, { results })).toMatchObject({ level: 0, judged: 'bad' });
   });
 
-  it('counts a few of them as accidents', () => {
+  it('a few bounces, complaints and refusals are accidents', () => {
     const results = { accepted: 1000, mistrusted: 2, bounced: 9, complained: 1 };
     expect(next({ used: 50 }, { results })).toMatchObject({ judged: 'good' });
   });
 
-  it('begins again after thirty days without mail', () => {
+  it('a warm-up begins again after thirty days without mail', () => {
     expect(next({ level: 2, used: 200 }, { days: 30 })).toMatchObject({ level: 3 });
     expect(next({ level: 2, used: 200 }, { days: 31 })).toMatchObject({ level: 0, judged: 'idle' });
   });
 
-  it('keeps its level while the warm-up is paused, but takes a step back after a bad day', () => {
+  it('a paused warm-up keeps its level, but takes a step back after a bad day', () => {
     expect(next({ level: 1, used: 100 }, { isPaused: true })).toMatchObject({ level: 1, judged: 'paused' });
     expect(next({ level: 1, used: 100 }, { isPaused: true, results: { bounced: 20 } })).toMatchObject({ level: 0 });
   });
@@ -59,14 +59,14 @@ describe('the allowance of a source', () => {
   const allow = (day: Partial<WarmUpDay>, { at = NOW, isMarketing = false, schedule = SCHEDULE } = {}) =>
     computeAllowance(schedule, { ...newDay(NOW), ...day }, { now: at, isMarketing });
 
-  it('is an eighth of the day for each hour', () => {
+  it('the allowance of an hour is an eighth of that of the day', () => {
     expect(allow({})).toEqual({ kind: 'limited', free: 7, until: NOW + HOUR, daily: 50, hourly: 7 });
     expect(allow({ used: 7, hour_used: 7 })).toMatchObject({ free: 0, until: NOW + HOUR });
     expect(allow({ used: 7, hour_used: 7 }, { at: NOW + HOUR })).toMatchObject({ free: 7 });
     expect(allow({ used: 50 }, { at: NOW + 12 * HOUR })).toMatchObject({ free: 0, until: NOW + DAY });
   });
 
-  it('keeps a tenth of each hour and each day for transactional mail', () => {
+  it('a tenth of each hour and each day is kept for transactional mail', () => {
     const busy = { level: 2, used: 160, hour_used: 23 };
     expect(allow(busy, { isMarketing: true })).toMatchObject({ free: 0 });
     expect(allow(busy)).toMatchObject({ free: 2 });
@@ -74,11 +74,11 @@ describe('the allowance of a source', () => {
     expect(allow({ level: 2, used: 180 }, { at: NOW + 20 * HOUR })).toMatchObject({ free: 20 });
   });
 
-  it('has no limit after the last day of the schedule', () => {
+  it('a source has no limit after the last day of the schedule', () => {
     expect(allow({ level: 3 })).toEqual({ kind: 'unlimited' });
   });
 
-  it('is smaller for a provider that trusts more slowly, but never nothing', () => {
+  it('a provider that trusts more slowly gets a smaller allowance, but at least one message', () => {
     expect(allow({}, { schedule: { ...SCHEDULE, percent: 40 } })).toMatchObject({ daily: 20 });
     expect(allow({}, { schedule: { ...SCHEDULE, percent: 1 } })).toMatchObject({ daily: 1, hourly: 1, free: 1 });
   });

@@ -1,7 +1,7 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What a source may send to one provider on each day of its warm-up. */
+/** The daily limits of a warm-up at one provider. */
 export interface Schedule {
   /** Messages a day, for each day that counts. */
   daily: readonly number[];
@@ -13,7 +13,7 @@ export interface Schedule {
   idleDays: number;
 }
 
-/** How far the warm-up of a source is at one provider. */
+/** The progress of the warm-up of a source at one provider. */
 export interface WarmUpDay {
   /** The position in the schedule; beyond its end, the source is warm. */
   level: number;
@@ -25,7 +25,7 @@ export interface WarmUpDay {
   judged: 'new' | 'good' | 'bad' | 'idle' | 'little' | 'paused';
 }
 
-/** What a provider did with the mail of one day, in recipients. */
+/** The results of one day at a provider, counted in recipients. */
 export interface DayResults {
   accepted: number;
   bounced: number;
@@ -100,7 +100,7 @@ export function isBadDay({ accepted, bounced, complained, mistrusted }: DayResul
   );
 }
 
-/** How many messages may leave now, and when more may. */
+/** The number of messages that may leave now, and the time from which more may. */
 export type Allowance =
   | { kind: 'unlimited' }
   | { kind: 'limited'; free: number; until: number; daily: number; hourly: number };

@@ -1,5 +1,6 @@
 import { isoTime, repeat } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import type { ReceiverPlace, Source } from '../deliver/index.ts';
 import { sumSourceDay } from '../reputation/index.ts';
@@ -10,6 +11,7 @@ import {
   lockWarmUpDay,
   returnReserved,
   updateWarmUpDay,
+  type WarmUpDayRow,
   type WarmUpRow,
 } from './warm-ups.store.ts';
 
@@ -30,7 +32,7 @@ interface Mail {
   isMarketing: boolean;
 }
 
-/** What sources that are being warmed up may send to each provider. */
+/** The limits of sources that are being warmed up. */
 export interface WarmUps {
   /** Takes one message off what a source may send to a receiver today. A source that is not being warmed up has no limit. */
   take(source: Source, place: ReceiverPlace, mail: Mail): Promise<Budget>;
@@ -78,7 +80,7 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
     const before = warmUps;
     warmUps = new Map((await listWarmUps(db)).map((row) => [row.source, row]));
     waits.clear();
-    // What was reserved in a warm-up that has ended, or has begun again, is not there any more.
+    // A warm-up that has ended or begun again has removed all reservations.
     for (const [key, { source }] of blocks)
       if (warmUps.get(source)?.started_at !== before.get(source)?.started_at) blocks.delete(key);
   }
@@ -87,12 +89,11 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
   async function reserve(key: string, source: string, provider: string, mail: Mail): Promise<Allowance> {
     const schedule = findSchedule(config, provider);
     const isPaused = warmUps.get(source)?.state === 'paused';
-    return db.txUnsynced(async (tx) => {
+    const { allowance, block } = await db.txUnsynced(async (tx) => {
       const now = clock.now();
       const before = await lockWarmUpDay(tx, { source, provider, fresh: newDay(now) });
-      const results = await sumSourceDay(tx, { source, provider, day: before.day });
-      const begun = { ...before, ...beginDay(before, { now, results, schedule, isPaused }) };
-      // What was reserved in an earlier hour of the day and not sent can be sent now.
+      const begun = before.day < toDay(now) ? await beginToday(tx, before) : before;
+      // Messages that were reserved in an earlier hour of the day and not sent can be sent now.
       const old = blocks.get(key);
       const unused =
         old !== undefined && Math.floor(old.hour / 24) === begun.day && Number.isFinite(old.left) ? old.left : 0;
@@ -103,9 +104,17 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
       const count = isUnlimited ? 0 : Math.min(allowance.free, BLOCK_MAX, Math.ceil(allowance.hourly / BLOCKS_AN_HOUR));
       const hourUsed = today.hour === hour ? today.hour_used : 0;
       await updateWarmUpDay(tx, { ...today, used: today.used + count, hour, hour_used: hourUsed + count });
-      blocks.set(key, { source, provider, hour, left: isUnlimited ? Infinity : count });
-      return allowance;
+      return { allowance, block: { source, provider, hour, left: isUnlimited ? Infinity : count } };
     });
+    // A block whose reservation was not committed does not exist.
+    blocks.set(key, block);
+    return allowance;
+
+    /** Judges the last day on which the source was used. */
+    async function beginToday(tx: Executor, before: WarmUpDayRow): Promise<WarmUpDayRow> {
+      const results = await sumSourceDay(tx, { source, provider, day: before.day });
+      return { ...before, ...beginDay(before, { now: clock.now(), results, schedule, isPaused }) };
+    }
   }
 
   /** Several messages that need a block wait for one reservation. */

@@ -8,7 +8,7 @@ import type { HandOffLog } from './hand-off-log.ts';
 import { isMarketing } from './lanes.ts';
 import type { Outcome, ClaimedDelivery } from './rules.ts';
 
-/** One attempt: when it began, how long it took, its SMTP conversation, and what it went through. */
+/** One attempt: its start, its duration, its SMTP conversation, and its source and provider. */
 export interface Tried {
   at: number;
   durationMs: number;
@@ -16,7 +16,7 @@ export interface Tried {
   via: Via | undefined;
 }
 
-/** The parts of a context that tell what happens. */
+/** The callbacks of a context that report what happens. */
 type Notes = Required<Pick<DeliverContext, 'onConversation' | 'onVia'>>;
 
 /** Writes the outcomes of one delivery; durable when it resolves. Writing them again changes nothing. */
@@ -117,7 +117,7 @@ interface Attempt {
   hand: { isOff: boolean };
 }
 
-/** Runs one attempt, and notes when it began, how long it took, its conversation, and what it went through. */
+/** Runs one attempt, and records its start, its duration, its conversation, and its source and provider. */
 async function timed(
   { clock }: World,
   run: (notes: Notes) => Promise<Outcome[] | undefined>,

@@ -102,7 +102,7 @@ describe('POST /contacts/erase with mail', () => {
       mailFrom: 'zed@example.org',
     });
     const [alone, shared] = await inbox.threads();
-    if (!alone || !shared) throw new Error('the mail is not in two threads');
+    if (!alone || !shared) throw new Error(`${alone ? 1 : 0} threads found instead of two`);
     expect(shared.email_count).toBe(2);
     for (const { id } of [alone, shared])
       await inbox.call('PATCH', `/threads/${id}`, { notes: 'Ask zed@example.org, not dezed@example.org' });

@@ -134,7 +134,7 @@ describe('the list of sources', () => {
     );
   });
 
-  it('is closed to teams, and unknown sources are answered with the known ones', async () => {
+  it('the list of sources is closed to teams, and a call for an unknown source names the known ones', async () => {
     expect((await scene.api('GET', '/operator/egress', { key: mail.team.key })).status).toBe(403);
     for (const path of ['/nobody', '/nobody/warm-up'])
       expect(await ask('GET', path)).toMatchObject({
@@ -242,7 +242,7 @@ describe('the warm-up of a source', () => {
     expect(await find('fresh')).toMatchObject({ state: 'ready' });
   });
 
-  it('is recorded in the audit log with each change', async () => {
+  it('each change of a warm-up is recorded in the audit log', async () => {
     const { body } = await scene.api('GET', '/operator/audit?limit=100', { key: token });
     const changes = body.data.filter(({ action }: { action: string }) => action.startsWith('warm_up.'));
     for (const change of changes)

@@ -250,7 +250,7 @@ describe('the check of the EHLO name', () => {
 describe('the sources of pools', () => {
   const SOURCES = { second: '127.7.7.8', far: '127.7.7.9' };
 
-  it('are examined each with its own name and addresses, instead of regions whose mail all leaves by pools', async () => {
+  it('each source of a pool is examined with its own name and addresses, instead of regions whose mail all leaves by pools', async () => {
     await using other = await startMachine({
       sources: {
         second: { source_v4: SOURCES.second, helo_name: 'second.rasket.test' },
@@ -288,7 +288,7 @@ describe('the sources of pools', () => {
     });
   });
 
-  it('are examined in addition to regions while a pool takes only some mail', async () => {
+  it('sources are examined in addition to regions while a pool takes only some mail', async () => {
     await using other = await startMachine({
       sources: { second: { source_v4: SOURCES.second, helo_name: 'second.rasket.test' } },
       pools: { bulk: { sources: ['second'], streams: ['marketing'] } },
@@ -302,7 +302,7 @@ describe('the sources of pools', () => {
     expect(checks['helo']?.summary).toContain(`The EHLO name ${HOST} points to this machine`);
   });
 
-  it('with a proxy whose addresses the settings do not name are unknown, and port 25 of this machine does not matter', async () => {
+  it('a source with a proxy whose addresses the settings do not name is unknown, and port 25 of this machine does not matter', async () => {
     await using other = await startMachine({
       sources: { far: { socks5: '127.0.0.1:9', helo_name: 'far.rasket.test' } },
       pools: { main: { sources: ['far'] } },

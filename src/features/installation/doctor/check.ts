@@ -1,4 +1,4 @@
-import { poolsTakeAllOf } from '../../../mail/egress/index.ts';
+import { isRegionCoveredByPools } from '../../../mail/egress/index.ts';
 import { usedSources } from '../../../platform/config/index.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { Inspection } from '../../../platform/resolver/index.ts';
@@ -87,7 +87,7 @@ export function listDirectSenders({ config }: Pick<World, 'config'>): DirectSend
     .filter(
       ([name, { relay, smarthost }]) =>
         (relay === 'direct' || (relay === '' && smarthost === '' && delivery.relay === '')) &&
-        !poolsTakeAllOf(config, name),
+        !isRegionCoveredByPools(config, name),
     )
     .map(([, { helo_name: helo, source_v4: v4, source_v6: v6 }]) => ({
       source: undefined,
