@@ -105,14 +105,7 @@ const USED_SHARE = 0.95;
 
 const toKey = (place: Place): string =>
   relayKey(place) ??
-  [
-    place.domain,
-    place.region,
-    place.tls,
-    place.ignoresPolicies ? 'without policies' : '',
-    place.families,
-    place.from?.name ?? '',
-  ].join(' ');
+  `${place.domain} ${place.region} ${place.tls} ${place.ignoresPolicies ? 'without policies' : ''} ${place.families} ${place.from?.name ?? ''}`;
 
 /** One set of mail servers, and the provider that it belongs to. */
 export type SiteTarget = ThrottleTarget & { servers: string };

@@ -34,7 +34,7 @@ export async function addReputationCounts(
   const shard = tx.dialect === 'pg' ? chooseShard(ids) : 0;
   const sums = new Map<string, ReputationCount>();
   for (const one of counts) {
-    const key = JSON.stringify([one.source, one.provider, one.domainId, one.isMarketing, one.outcome, one.cause]);
+    const key = `${one.source}\n${one.provider}\n${one.domainId}\n${one.isMarketing} ${one.outcome} ${one.cause}`;
     sums.set(key, { ...one, count: one.count + (sums.get(key)?.count ?? 0) });
   }
   const ordered = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);

@@ -177,21 +177,28 @@ export function createSettle(
 /** Counts what a provider replied about the recipients of a delivery. Mail that no server has seen does not count. */
 function countReputation(row: DeliveryRow, outcomes: readonly Outcome[], via: Via | undefined): ReputationCount[] {
   if (via === undefined) return [];
-  return outcomes.flatMap((outcome) => {
-    if (outcome.kind !== 'delivered' && outcome.kind !== 'deferred' && outcome.kind !== 'bounced') return [];
-    if (outcome.kind === 'deferred' && !(outcome.reason === 'refused_for_now' && 'reply' in outcome)) return [];
-    if (outcome.kind === 'bounced' && outcome.reason !== 'refused') return [];
-    return {
-      source: via.source,
-      provider: via.provider ?? '',
-      domainId: row.domain_id,
-      teamId: row.team_id,
-      isMarketing: isMarketing(row.lane),
-      outcome: outcome.kind === 'delivered' ? 'accepted' : outcome.kind,
-      cause: outcome.kind === 'delivered' ? '' : (causeFor(outcome) ?? ''),
-      count: 1,
-    };
-  });
+  const counts = new Map<string, ReputationCount>();
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'delivered' && outcome.kind !== 'deferred' && outcome.kind !== 'bounced') continue;
+    if (outcome.kind === 'deferred' && !(outcome.reason === 'refused_for_now' && 'reply' in outcome)) continue;
+    if (outcome.kind === 'bounced' && outcome.reason !== 'refused') continue;
+    const cause = outcome.kind === 'delivered' ? '' : (causeFor(outcome) ?? '');
+    const key = `${outcome.kind} ${cause}`;
+    const before = counts.get(key);
+    if (before) before.count += 1;
+    else
+      counts.set(key, {
+        source: via.source,
+        provider: via.provider ?? '',
+        domainId: row.domain_id,
+        teamId: row.team_id,
+        isMarketing: isMarketing(row.lane),
+        outcome: outcome.kind === 'delivered' ? 'accepted' : outcome.kind,
+        cause,
+        count: 1,
+      });
+  }
+  return [...counts.values()];
 }
 
 /** A delivery that names a contact was sent by a run of an automation. */
