@@ -267,3 +267,17 @@ test('other names for a mail server do not use up the connections that it takes'
   await Promise.all(crowd);
   expect(refused).toEqual([]);
 });
+
+test('two busy sites that share the connections of a team evenly keep them, and a third site gets one', async () => {
+  await given({ zones: apart(3), deliver: { limits: { connectionsTotalMax: 8 } } });
+  const sinks = await Promise.all(many(3).map((n) => scene.anotherSink(`127.0.1.${n + 1}`)));
+  const sendTo = (site: number, count: number) =>
+    many(count).map((n) => scene.send(`x${n}@alone${site}.example`, { teamId: 'busy' }));
+  // A team alone has half of the eight connections, two for each of the busy sites.
+  await Promise.all([...sendTo(0, 100), ...sendTo(1, 100), ...sendTo(2, 5)]);
+  expect(sinks.map((sink) => sink.messages.length)).toEqual([100, 100, 5]);
+  for (const sink of sinks) {
+    expect(sink.counts.connections).toBeGreaterThan(0);
+    expect(sink.counts.connections).toBeLessThanOrEqual(5);
+  }
+});

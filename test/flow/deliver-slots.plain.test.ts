@@ -15,7 +15,7 @@ function createWish(tenant: string, capacities: readonly Capacity[]) {
   const state = { tries: 0, isOpen: false, lack: undefined as Lack | undefined };
   const wish: Wish = {
     tenant,
-    site: {},
+    site: { usable: 0 },
     order: (created += 1),
     lines: new Set(),
     tryAgain() {

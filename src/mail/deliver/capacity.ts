@@ -29,8 +29,8 @@ export type Lack = 'room' | 'share' | 'pace' | 'trust';
 /** A tenant's wish for a connection to a site, while a capacity has none for it. */
 export interface Wish {
   readonly tenant: string;
-  /** The site that wants it. */
-  readonly site: object;
+  /** The site that wants it, and how many connections it can use already. */
+  readonly site: { readonly usable: number };
   /** Orders wishes by how long they have waited. */
   readonly order: number;
   /** The lines of capacities that it waits in. */
@@ -53,8 +53,16 @@ class Line {
     return this.#wishes.size - (this.#bySite.get(site) ?? 0);
   }
 
-  count(tenant: string): number {
-    return this.#wishes.count(tenant);
+  /**
+   * Reports whether another site, for any tenant or for this one, has so many fewer connections that one of this site would not
+   * have to be given back. Sites with as many each would close and open them all the time.
+   */
+  hasPoorerSite(site: Wish['site'], tenant?: string): boolean {
+    const isPoorer = (one: Wish): boolean => {
+      if (one.site === site) return false;
+      return one.site.usable === 0 || one.site.usable + 1 < site.usable;
+    };
+    return this.#wishes.some(isPoorer, tenant);
   }
 
   enter(wish: Wish): void {
@@ -199,10 +207,10 @@ export class Capacity {
     return this.#held.fits(tenant);
   }
 
-  /** Whether another site waits for what this tenant would free by closing a connection of its site. */
-  isWantedFrom(tenant: string, site: object): boolean {
-    if (!this.#hasRoom && this.#lines.room.countOthers(site) > 0) return true;
-    return !this.fits(tenant) && this.#lines.share.countOthers(site) > 0 && this.#lines.share.count(tenant) > 0;
+  /** Whether a site with fewer connections waits for what this tenant would free by closing one of its site. */
+  isWantedFrom(tenant: string, site: Wish['site']): boolean {
+    if (!this.#hasRoom && this.#lines.room.hasPoorerSite(site)) return true;
+    return !this.fits(tenant) && this.#lines.share.hasPoorerSite(site, tenant);
   }
 
   /** Adds a wish that is tried again when the lack may be over. */

@@ -520,6 +520,11 @@ export class Site {
     return this.#sessions.size + this.#openingCount + this.#closing;
   }
 
+  /** Counts the connections that carry mail or will, without those that are being closed. */
+  get usable(): number {
+    return this.#sessions.size + this.#openingCount;
+  }
+
   get counts(): { idle: number; waiting: number; isDown: boolean } {
     return { idle: this.#idle.size, waiting: this.#waiting.size, isDown: this.#failures.all.why !== undefined };
   }

@@ -33,6 +33,13 @@ export class WaitersByTenant<Waiter> {
     return this.#byTenant.has(tenant);
   }
 
+  /** Reports whether one of those that wait, or of those of a tenant, fits. */
+  some(fits: (waiter: Waiter) => boolean, tenant?: string): boolean {
+    const lines = tenant === undefined ? this.#byTenant.values() : [this.#byTenant.get(tenant) ?? []];
+    for (const waiters of lines) for (const waiter of waiters) if (fits(waiter)) return true;
+    return false;
+  }
+
   add(tenant: string, waiter: Waiter, place: 'last' | 'first'): void {
     const waiters = this.#byTenant.get(tenant) ?? new Set();
     this.#byTenant.set(tenant, place === 'last' ? waiters.add(waiter) : new Set([waiter, ...waiters]));
