@@ -2437,6 +2437,9 @@ create table warm_up_days (
   hour_used integer not null,
   -- How the day before was judged: new, good, bad, idle, little, paused
   judged text not null,
+  -- The number of good days after which the next step is taken: more after bad days.
+  days_left integer not null,
+  bad_days integer not null,
   primary key (source, provider)
 );
 

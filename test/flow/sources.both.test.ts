@@ -109,6 +109,79 @@ it('a source that a receiver does not trust is avoided there, and is used for ot
   expect(countByPeer()).toEqual({ [FIRST]: 5, [SECOND]: 5 });
 });
 
+const BLOCKED = '550 5.7.1 Service unavailable; Client host [127.0.8.1] blocked using zen.spamhaus.org';
+
+it('a message that is refused because of its source leaves by another one at once, and the source rests there for an hour', async () => {
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },
+    { script: (line, { peer }) => (peer === FIRST && line.startsWith('RCPT') ? BLOCKED : undefined) },
+  );
+  const ids = [];
+  for (let count = 0; count < 5; count++) {
+    ids.push(await mail.send(`x${count}@example.org`));
+    await scene.settled();
+  }
+  for (const id of ids) expect((await mail.account(id)).state).toBe('delivered');
+  expect(countByPeer()).toEqual({ [SECOND]: 5 });
+  const countRefusals = async () =>
+    scene.app.world.db.all(
+      `select outcome, cause, cast(sum(count) as integer) as count from reputation_counts where source = 'first' group by outcome, cause`,
+      [],
+    );
+  expect(await countRefusals()).toEqual([{ outcome: 'bounced', cause: 'ip_reputation', count: 1 }]);
+  scene.clock.advance(61 * MINUTE);
+  await mail.send('later@example.org');
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [SECOND]: 6 });
+  expect(await countRefusals()).toEqual([{ outcome: 'bounced', cause: 'ip_reputation', count: 2 }]);
+});
+
+it('a message that is deferred because of its source leaves by another one at once', async () => {
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },
+    {
+      script: (line, { peer }) =>
+        peer === FIRST && line.startsWith('RCPT') ? BLOCKED.replace('550 5.7.1', '451 4.7.1') : undefined,
+    },
+  );
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  expect((await mail.account(id)).state).toBe('delivered');
+  expect(countByPeer()).toEqual({ [SECOND]: 1 });
+});
+
+it('a message that every source is refused for bounces with the reply to the last one', async () => {
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first', 'second'] } } },
+    { script: (line) => (line.startsWith('RCPT') ? BLOCKED : undefined) },
+  );
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  const { state, suppressed } = await mail.account(id);
+  expect({ state, suppressed }).toEqual({ state: 'bounced', suppressed: [] });
+  expect(scene.sink.commands.filter((line) => line.startsWith('RCPT'))).toHaveLength(2);
+});
+
+it('a recipient who is refused because of the source gets the message by another one later, and the others get it once', async () => {
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },
+    {
+      script: (line, { peer }) =>
+        peer === FIRST && line.startsWith('RCPT') && line.includes('strict') ? BLOCKED : undefined,
+    },
+  );
+  const id = await mail.send(['kind@example.org', 'strict@example.org']);
+  await scene.settled();
+  expect(scene.sink.messages.map(({ peer, rcptTo }) => [peer, rcptTo])).toEqual([[FIRST, ['kind@example.org']]]);
+  scene.clock.advance(10 * MINUTE);
+  await scene.settled();
+  expect(scene.sink.messages.map(({ peer, rcptTo }) => [peer, rcptTo])).toEqual([
+    [FIRST, ['kind@example.org']],
+    [SECOND, ['strict@example.org']],
+  ]);
+  expect((await mail.account(id)).state).toBe('delivered');
+});
+
 it('an address that the machine lacks is a finding, and its mail leaves by the other source', async () => {
   const mail = await start({
     sources: { ...SOURCES, second: { source_v4: '192.0.2.77' } },

@@ -31,6 +31,7 @@ import type {
   Family,
   JobOutcome,
   RecipientOutcome,
+  Via,
 } from './delivery-job.ts';
 import { forEachRecipient, ownBounce } from './delivery-job.ts';
 import { relayKey, type Relay, type RelayChoice } from './relay.ts';
@@ -350,28 +351,53 @@ function createNetwork(options: DeliverOptions): Delivery {
     return new Set(failing.map(({ name }) => name));
   };
 
-  /** Delivers from a source of the job's pool; from another one if nothing can be sent from it. */
+  /**
+   * Delivers from a source of the job's pool; from another one if nothing can be sent from it, or if the receiver refuses or
+   * defers it for its reputation or its name.
+   */
   const tryFromPool = async (job: DeliveryJob, sources: Sources, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
     const place = await findReceiver(job);
     if ('kind' in place) return forEachRecipient(job, place);
     const tried = new Set<string>();
     const failing = findFailing(job, sources);
+    let refused: { via: Via; outcomes: RecipientOutcome[] } | undefined;
     for (;;) {
       const choice = await sources.choose(job, place, { tried, failing });
+      if (choice.kind === 'exhausted') {
+        const { detail, retryAfterMs } = choice;
+        const unavailable = { kind: 'deferred', reason: 'source_unavailable', detail, retryAfterMs } as const;
+        return refused?.outcomes ?? forEachRecipient(job, unavailable);
+      }
+      if (refused) ctx.onSourceRefused?.(refused.via, refused.outcomes);
       if (choice.kind === 'wait') return forEachRecipient(job, { ...choice, kind: 'deferred' });
       const { source, undo } = choice;
+      let via: Via = { source: source.name, provider: place.provider };
+      const onVia = (went: Via): void => {
+        via = went;
+        ctx.onVia?.(went);
+      };
       let outcomes: RecipientOutcome[];
       try {
-        outcomes = await tryDirectly({ ...job, from: source }, ctx);
+        outcomes = await tryDirectly({ ...job, from: source }, { ...ctx, onVia });
       } catch (error) {
         undo();
         throw error;
       }
       if (outcomes.every(isUnsent)) undo();
-      const unavailable = outcomes.find(isOfSource);
-      if (unavailable === undefined) return outcomes;
-      sources.noteUnavailable(source, unavailable.detail);
       tried.add(source.name);
+      refused = undefined;
+      const unavailable = outcomes.find(isOfSource);
+      if (unavailable !== undefined) {
+        sources.noteUnavailable(source, unavailable.detail);
+        continue;
+      }
+      if (!outcomes.some(isRefusalOfSource)) return outcomes;
+      sources.noteMistrust(source, place);
+      // What some recipients were given is never sent again for the others within one attempt.
+      if (!outcomes.every(isRefusalOfSource))
+        return hasOthers(job, sources, tried) ? outcomes.map(toDeferral) : outcomes;
+      if (ctx.signal.aborted) return outcomes;
+      refused = { via, outcomes };
     }
   };
 
@@ -490,6 +516,23 @@ const UNSENT: ReadonlySet<string> = new Set([
   'dns_failure',
   'resolver_failure',
 ]);
+
+/** Causes of refusals that another source may not meet with. */
+const CAUSES_OF_SOURCE: ReadonlySet<string | undefined> = new Set(['ip_reputation', 'ptr_helo']);
+
+const isRefusalOfSource = (outcome: RecipientOutcome): boolean =>
+  (outcome.kind === 'bounced' || outcome.kind === 'deferred') &&
+  outcome.reply !== undefined &&
+  CAUSES_OF_SOURCE.has(outcome.cause);
+
+/** Turns a refusal because of the source into a deferral, so that the next attempt leaves by another one. */
+const toDeferral = (outcome: RecipientOutcome): RecipientOutcome =>
+  outcome.kind === 'bounced' && isRefusalOfSource(outcome)
+    ? { ...outcome, kind: 'deferred', reason: 'refused_for_now' }
+    : outcome;
+
+const hasOthers = (job: DeliveryJob, sources: Sources, tried: ReadonlySet<string>): boolean =>
+  (sources.listFor(job) ?? []).some(({ name }) => !tried.has(name));
 
 const isOfSource = (outcome: RecipientOutcome): outcome is Extract<RecipientOutcome, { kind: 'deferred' }> =>
   outcome.kind === 'deferred' && outcome.reason === 'source_unavailable';

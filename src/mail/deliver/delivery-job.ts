@@ -181,6 +181,8 @@ export interface DeliverContext {
   onConversation?: (conversation: Conversation) => void;
   /** Called once the source and the provider of an attempt are known. */
   onVia?: (via: Via) => void;
+  /** Called with refusals because of a source, if the recipients get the message from another one or wait for it. */
+  onSourceRefused?: (via: Via, refusals: readonly RecipientOutcome[]) => void;
 }
 
 /** Returns one outcome for each of the job's recipients, in their order. Errors of message() and intend() pass through. */

@@ -49,11 +49,13 @@ export type SourceChoice =
       /** Takes the choice back, because nothing was sent. */
       undo: () => void;
     }
-  | { kind: 'wait'; reason: 'throttled' | 'suspended' | 'source_unavailable'; detail: string; retryAfterMs: number };
+  | { kind: 'wait'; reason: 'throttled' | 'suspended' | 'source_unavailable'; detail: string; retryAfterMs: number }
+  /** Every source was tried. */
+  | { kind: 'exhausted'; detail: string; retryAfterMs: number };
 
 /** The names of sources that are not chosen, or only if there are no others. */
 export interface OtherSources {
-  /** Nothing could be sent from these. */
+  /** Nothing could be sent from these, or the receiver refused them for what they are. */
   tried: ReadonlySet<string>;
   /** A moment ago, the receiver took no mail from these. */
   failing: ReadonlySet<string>;
@@ -69,4 +71,6 @@ export interface Sources {
   findWait(job: PooledJob, place: ReceiverPlace): number | undefined;
   /** Records that nothing can be sent from a source: its address or its proxy is missing. */
   noteUnavailable(source: Source, detail: string): void;
+  /** Records that a receiver refused mail because of the source: while there are others, it gets none from this one for a while. */
+  noteMistrust(source: Source, place: ReceiverPlace): void;
 }

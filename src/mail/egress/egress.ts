@@ -21,6 +21,14 @@ import { WeightedTurns } from './weighted-turns.ts';
 const LIST_MS = 5_000;
 /** A source from which nothing could be sent is left out for this time. */
 const UNAVAILABLE_MS = 60_000;
+/**
+ * A receiver that refuses a source gets nothing from it for this time, as long as there are others; twice as long if it refuses
+ * again.
+ */
+const MISTRUSTED_MS = 60 * 60_000;
+const MISTRUSTED_MS_MAX = 24 * MISTRUSTED_MS;
+/** A refusal so long after the end of the last one is the first again. */
+const FORGIVEN_MS = MISTRUSTED_MS_MAX;
 /** The largest number of pools and receivers whose turns are counted. */
 const TURNS_MAX = 10_000;
 
@@ -48,6 +56,8 @@ export function createEgress(
   const turns = new BoundedMap<string, WeightedTurns>(TURNS_MAX);
   const faults = new Map<string, { detail: string; until: number }>();
   const all = new Map(pools.flatMap(({ members }) => members).map(({ source }) => [source.name, source]));
+  /** Times until which receivers get nothing from a source that they have refused. */
+  const mistrusts = new BoundedMap<string, { until: number; lengthMs: number }>(TURNS_MAX);
   let local = listAddresses();
   let stopListing = (): void => {};
 
@@ -70,8 +80,25 @@ export function createEgress(
   const isLimited = (source: Source, job: PooledJob, place: ReceiverPlace): boolean =>
     listLimits(source, job, place).some(({ kind, isByOperator }) => kind === 'rate' && isByOperator !== true);
 
-  /** Returns why a source cannot send to a receiver now, and until when; undefined if it can. */
-  function findObstacle(source: Source, job: PooledJob, place: ReceiverPlace): Obstacle | undefined {
+  const toReceiver = (source: Source, { provider, servers }: ReceiverPlace): string =>
+    `${source.name}\n${provider ?? servers}`;
+
+  const readTitle = ({ provider, servers }: ReceiverPlace): string =>
+    (provider === undefined ? undefined : config.providers[provider]?.title) ?? servers;
+
+  /** Returns until when a receiver gets nothing from a source that it has refused; undefined if no other source is left. */
+  function findMistrust(source: Source, { members }: EgressPool, place: ReceiverPlace): number | undefined {
+    const now = clock.now();
+    const untilFor = (one: Source): number => mistrusts.get(toReceiver(one, place))?.until ?? 0;
+    if (untilFor(source) <= now || members.every((one) => untilFor(one.source) > now)) return undefined;
+    return untilFor(source);
+  }
+
+  /** Returns why a source of a pool cannot send to a receiver now, and until when; undefined if it can. */
+  function findObstacle(
+    source: Source,
+    { job, place, pool }: { job: PooledJob; place: ReceiverPlace; pool: EgressPool },
+  ): Obstacle | undefined {
     const fault = findFault(source);
     if (fault !== undefined) {
       const until = faults.get(source.name)?.until ?? 0;
@@ -81,12 +108,14 @@ export function createEgress(
       };
     }
     const suspension = listLimits(source, job, place).find(({ kind }) => kind === 'suspend');
-    if (suspension === undefined) return undefined;
-    const title = (place.provider === undefined ? undefined : config.providers[place.provider]?.title) ?? place.servers;
-    return {
-      until: clock.now() + throttles.remainingMs(suspension),
-      wait: { reason: 'suspended', detail: describeThrottle(title, suspension) },
-    };
+    if (suspension !== undefined) {
+      const detail = describeThrottle(readTitle(place), suspension);
+      return { until: clock.now() + throttles.remainingMs(suspension), wait: { reason: 'suspended', detail } };
+    }
+    const until = findMistrust(source, pool, place);
+    if (until === undefined) return undefined;
+    const detail = `${readTitle(place)} refuses mail from ${source.name}, and other sources take it for a while`;
+    return { until, wait: { reason: 'suspended', detail } };
   }
 
   function findTurns(pool: EgressPool, { provider, servers }: ReceiverPlace): WeightedTurns {
@@ -135,7 +164,7 @@ export function createEgress(
       if (!pool) throw new Error('no pool takes the message');
       const waits: Obstacle[] = [];
       const free = pool.members.filter(({ name, source }) => {
-        const obstacle = findObstacle(source, job, place);
+        const obstacle = findObstacle(source, { job, place, pool });
         if (obstacle) waits.push(obstacle);
         return obstacle === undefined && !tried.has(name);
       });
@@ -153,7 +182,7 @@ export function createEgress(
       // Every source was tried, and nothing could be sent from any.
       if (!first) {
         const detail = `Nothing can be sent from any source of the pool ${pool.name}`;
-        return { kind: 'wait', reason: 'source_unavailable', detail, retryAfterMs: UNAVAILABLE_MS };
+        return { kind: 'exhausted', detail, retryAfterMs: UNAVAILABLE_MS };
       }
       const { reason, detail } = first.wait;
       const retryAfterMs = Math.max(1000, first.until - clock.now());
@@ -164,10 +193,19 @@ export function createEgress(
       if (!pool) return undefined;
       const isMarketing = job.isMarketing === true;
       const untils = pool.members.map(
-        ({ source }) => findObstacle(source, job, place)?.until ?? warmUps.findWait(source, place, { isMarketing }),
+        ({ source }) =>
+          findObstacle(source, { job, place, pool })?.until ?? warmUps.findWait(source, place, { isMarketing }),
       );
       const known = untils.filter((until) => until !== undefined);
       return known.length === untils.length ? Math.min(...known) : undefined;
+    },
+    noteMistrust(source, place) {
+      const now = clock.now();
+      const before = mistrusts.get(toReceiver(source, place));
+      const isAgain = before !== undefined && now - before.until < FORGIVEN_MS;
+      const lengthMs = isAgain ? Math.min(before.lengthMs * 2, MISTRUSTED_MS_MAX) : MISTRUSTED_MS;
+      mistrusts.set(toReceiver(source, place), { until: now + lengthMs, lengthMs });
+      log.warn({ source: source.name, provider: place.provider ?? place.servers }, 'a receiver refuses a source');
     },
     noteUnavailable(source, detail) {
       faults.set(source.name, { detail, until: clock.now() + UNAVAILABLE_MS });

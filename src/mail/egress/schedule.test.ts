@@ -39,9 +39,30 @@ describe('a new day of a warm-up', () => {
     expect(next({ level: 0, used: 50 }, { results })).toMatchObject({ level: 0, judged: 'bad' });
   });
 
+  it('the steps after bad days take two, four and at most eight good days, and fewer again with each step', () => {
+    const good = { used: 200, day: newDay(NOW).day } as const;
+    let now = next({ level: 2, used: 200 }, { results: { bounced: 20 } });
+    expect(now).toMatchObject({ level: 1, days_left: 2, bad_days: 1 });
+    now = next({ ...now, ...good });
+    expect(now).toMatchObject({ level: 1, days_left: 1 });
+    now = next({ ...now, ...good });
+    expect(now).toMatchObject({ level: 2, days_left: 1, bad_days: 0 });
+    for (let count = 0; count < 5; count++) now = next({ ...now, ...good }, { results: { bounced: 20 } });
+    expect(now).toMatchObject({ level: 0, days_left: 8, bad_days: 3 });
+    for (let count = 0; count < 8; count++) now = next({ ...now, ...good });
+    expect(now).toMatchObject({ level: 1, days_left: 4, bad_days: 2 });
+  });
+
   it('a few bounces, complaints and refusals are accidents', () => {
     const results = { accepted: 1000, mistrusted: 2, bounced: 9, complained: 1 };
     expect(next({ used: 50 }, { results })).toMatchObject({ judged: 'good' });
+  });
+
+  it('a day on which half of a few messages were refused is bad', () => {
+    expect(next({ level: 2, used: 200 }, { results: { accepted: 1, mistrusted: 1 } })).toMatchObject({ judged: 'bad' });
+    expect(next({ level: 2, used: 200 }, { results: { accepted: 2, mistrusted: 1 } })).toMatchObject({
+      judged: 'good',
+    });
   });
 
   it('a warm-up begins again after thirty days without mail', () => {

@@ -23,6 +23,10 @@ export interface WarmUpDay {
   hour: number;
   hour_used: number;
   judged: 'new' | 'good' | 'bad' | 'idle' | 'little' | 'paused';
+  /** The number of good days after which the next step is taken. */
+  days_left: number;
+  /** Bad days, less the steps that were taken after them; at most `BAD_DAYS_MAX`. */
+  bad_days: number;
 }
 
 /** The results of one day at a provider, counted in recipients. */
@@ -33,6 +37,9 @@ export interface DayResults {
   /** Refused or deferred because of the reputation of the source. */
   mistrusted: number;
 }
+
+/** After so many bad days, each step takes eight good ones. */
+const BAD_DAYS_MAX = 3;
 
 /** A day with more of these is bad; fewer than the number are an accident. */
 const MISTRUSTED = { several: 3, percent: 2 };
@@ -49,6 +56,8 @@ export const newDay = (now: number): WarmUpDay => ({
   hour: toHour(now),
   hour_used: 0,
   judged: 'new',
+  days_left: 1,
+  bad_days: 0,
 });
 
 /** Returns the messages of a day at a level; undefined if there is no limit any more. */
@@ -61,8 +70,9 @@ export const hourlyLimit = (schedule: Schedule, daily: number): number =>
   Math.max(1, Math.ceil(daily / schedule.hours));
 
 /**
- * Begins a new day: a good day on which at least half of the limit was used counts as a step, a bad one takes a step
- * back, and after a long pause it begins again.
+ * Begins a new day: a good day on which at least half of the limit was used counts as a step. A bad one takes a step back, and the
+ * steps after it take two, four and at most eight good days each, because a receiver that is asked for the same again at once
+ * refuses again. After a long pause the warm-up begins again.
  */
 export function beginDay(
   before: WarmUpDay,
@@ -71,13 +81,27 @@ export function beginDay(
   const day = toDay(now);
   if (day <= before.day) return before;
   const judged = judge(before, { idle: day - before.day, results, schedule, isPaused });
-  const levels = {
-    good: Math.min(before.level + 1, schedule.daily.length),
-    bad: Math.max(0, before.level - 1),
-    idle: 0,
-  } as const;
-  const level = judged in levels ? levels[judged as keyof typeof levels] : before.level;
-  return { level, day, used: 0, hour: toHour(now), hour_used: 0, judged };
+  const progress = advance(before, judged, schedule.daily.length);
+  return { ...progress, day, used: 0, hour: toHour(now), hour_used: 0, judged };
+}
+
+function advance(
+  { level, days_left: daysLeft, bad_days: badDays }: WarmUpDay,
+  judged: WarmUpDay['judged'],
+  last: number,
+): Pick<WarmUpDay, 'level' | 'days_left' | 'bad_days'> {
+  const stepAfter = (bad: number) => ({ bad_days: bad, days_left: 2 ** bad });
+  switch (judged) {
+    case 'good':
+      if (daysLeft > 1) return { level, days_left: daysLeft - 1, bad_days: badDays };
+      return { level: Math.min(level + 1, last), ...stepAfter(Math.max(0, badDays - 1)) };
+    case 'bad':
+      return { level: Math.max(0, level - 1), ...stepAfter(Math.min(BAD_DAYS_MAX, badDays + 1)) };
+    case 'idle':
+      return { level: 0, ...stepAfter(0) };
+    default:
+      return { level, days_left: daysLeft, bad_days: badDays };
+  }
 }
 
 function judge(
@@ -95,8 +119,13 @@ export function isBadDay({ accepted, bounced, complained, mistrusted }: DayResul
   const tried = accepted + bounced + mistrusted;
   const isHigh = (count: number, of: number, { several, percent }: typeof BOUNCED): boolean =>
     count >= several && count * 100 > of * percent;
+  // However few they are: a day on which half of the mail was refused is no reason to send more.
+  const isMostlyRefused = mistrusted > 0 && mistrusted * 2 >= tried;
   return (
-    isHigh(mistrusted, tried, MISTRUSTED) || isHigh(bounced, tried, BOUNCED) || isHigh(complained, accepted, COMPLAINED)
+    isMostlyRefused ||
+    isHigh(mistrusted, tried, MISTRUSTED) ||
+    isHigh(bounced, tried, BOUNCED) ||
+    isHigh(complained, accepted, COMPLAINED)
   );
 }
 

@@ -10,7 +10,20 @@ export interface WarmUpRow {
 
 export type WarmUpDayRow = WarmUpDay & { source: string; provider: string };
 
-const DAY_COLUMNS = ['source', 'provider', 'level', 'day', 'used', 'hour', 'hour_used', 'judged'] as const;
+const DAY_COLUMNS = [
+  'source',
+  'provider',
+  'level',
+  'day',
+  'used',
+  'hour',
+  'hour_used',
+  'judged',
+  'days_left',
+  'bad_days',
+] as const;
+
+const UPDATED = DAY_COLUMNS.filter((column) => column !== 'source' && column !== 'provider');
 
 export async function listWarmUps(db: Executor): Promise<WarmUpRow[]> {
   const rows = await db.all<WarmUpRow>('select * from warm_ups order by source', []);
@@ -67,8 +80,8 @@ export async function lockWarmUpDay(
 
 export async function updateWarmUpDay(tx: Executor, row: WarmUpDayRow): Promise<void> {
   await tx.run(
-    'update warm_up_days set level = ?, day = ?, used = ?, hour = ?, hour_used = ?, judged = ? where source = ? and provider = ?',
-    [row.level, row.day, row.used, row.hour, row.hour_used, row.judged, row.source, row.provider],
+    `update warm_up_days set ${UPDATED.map((column) => `${column} = ?`).join(', ')} where source = ? and provider = ?`,
+    [...UPDATED.map((column) => row[column]), row.source, row.provider],
   );
 }
 
@@ -92,4 +105,6 @@ const toDayRow = (row: WarmUpDayRow): WarmUpDayRow => ({
   used: Number(row.used),
   hour: Number(row.hour),
   hour_used: Number(row.hour_used),
+  days_left: Number(row.days_left),
+  bad_days: Number(row.bad_days),
 });

@@ -8,16 +8,23 @@ import type { HandOffLog } from './hand-off-log.ts';
 import { isMarketing } from './lanes.ts';
 import type { Outcome, ClaimedDelivery } from './rules.ts';
 
-/** One attempt: its start, its duration, its SMTP conversation, and its source and provider. */
+/** One attempt: its start, its duration, its SMTP conversation, its source and provider, and the sources that were refused before. */
 export interface Tried {
   at: number;
   durationMs: number;
   conversation: Conversation | undefined;
   via: Via | undefined;
+  refusedBefore: readonly SourceRefusal[];
+}
+
+/** The refusals of a source, after which another one was tried. */
+export interface SourceRefusal {
+  via: Via;
+  outcomes: readonly Outcome[];
 }
 
 /** The callbacks of a context that report what happens. */
-type Notes = Required<Pick<DeliverContext, 'onConversation' | 'onVia'>>;
+type Notes = Required<Pick<DeliverContext, 'onConversation' | 'onVia' | 'onSourceRefused'>>;
 
 /** Writes the outcomes of one delivery; durable when it resolves. Writing them again changes nothing. */
 export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
@@ -125,11 +132,13 @@ async function timed(
   const at = clock.now();
   let conversation: Conversation | undefined;
   let via: Via | undefined;
+  const refusedBefore: SourceRefusal[] = [];
   const done = await run({
     onConversation: (had) => (conversation = had),
     onVia: (went) => (via = went),
+    onSourceRefused: (refused, outcomes) => refusedBefore.push({ via: refused, outcomes }),
   });
-  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation, via } };
+  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation, via, refusedBefore } };
 }
 
 function untilVerified(recipients: readonly string[], domain: string): Outcome[] {

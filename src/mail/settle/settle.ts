@@ -164,7 +164,10 @@ export function createSettle(
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && buildAttempt(world, row, outcomes, tried);
     const notices = buildNotices(world, row, outcomes, conclusion);
-    const reputation = countReputation(row, outcomes, tried?.via);
+    const reputation = [
+      ...countReputation(row, outcomes, tried?.via),
+      ...(tried?.refusedBefore ?? []).flatMap((refusal) => countReputation(row, refusal.outcomes, refusal.via)),
+    ];
     const stream = findStream(row);
     if (await write({ row, email: toEventEmail(row), stream, conclusion, attempt, reputation, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
