@@ -2659,6 +2659,8 @@ create table examinations (
   summary text not null,
   -- JSON array of findings.
   findings text not null,
+  -- JSON array of what the check could determine something about, such as addresses; empty for most checks.
+  examined text not null,
   checked_at bigint not null,
   -- When all of it was last known.
   known_at bigint not null,
