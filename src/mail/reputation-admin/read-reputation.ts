@@ -9,6 +9,7 @@ import { sumDmarcOfDomains } from '../domain-reports/index.ts';
 import { listUsedSources } from '../egress-admin/index.ts';
 import { findDomain, listDomainIdsNamed, loadDomainNames } from '../domains/index.ts';
 import {
+  hasCountsOf,
   sumCauses,
   summarizeReputation,
   type CauseCount,
@@ -50,8 +51,8 @@ export async function getReputation(
   query: NonNullable<QueryOf<'getReputation'>>,
 ) {
   const groupBy = readGroups(query.group_by);
-  const filter = await readFilter(db, config, query);
   const range = readRange(query.days ?? DEFAULT_DAYS, clock.now());
+  const filter = await readFilter(db, config, query, range);
   const { groups, hasMore } = await summarizeReputation(db, {
     ...filter,
     ...range,
@@ -119,10 +120,14 @@ async function readFilter(
   db: Executor,
   config: Config,
   { source, provider, domain }: NonNullable<QueryOf<'getReputation'>>,
+  range: { fromDay: number; untilDay: number },
 ): Promise<ReputationFilter> {
   const { sources, providers } = config;
-  if (source !== undefined && !Object.hasOwn(sources, source))
-    throw wrong(`source must be a source of the settings; got ${quote(source)}. ${listNames(listUsedSources(config))}`);
+  // Mail outside of pools has sources that the settings do not name.
+  if (source !== undefined && !Object.hasOwn(sources, source) && !(await hasCountsOf(db, source, range)))
+    throw wrong(
+      `source must be a source of the settings, or one with mail within these days; got ${quote(source)}. ${listNames(listUsedSources(config))}`,
+    );
   if (provider !== undefined && provider !== OTHER && !Object.hasOwn(providers, provider))
     throw wrong(
       `provider must be a provider of the settings, or ${OTHER}; got ${quote(provider)}. ${listNames(Object.keys(providers))}`,
@@ -157,7 +162,7 @@ const sumDmarc = (db: Executor, ids: readonly string[], { fromDay, untilDay }: {
 function presentKey(config: Config, { key }: GroupReputation, { names, dmarc }: DomainFacts) {
   const { source, provider, domain } = key;
   return {
-    ...(source === undefined ? {} : { source: source === '' ? null : source }),
+    ...(source === undefined ? {} : { source }),
     ...(provider === undefined ? {} : nameProvider(config, provider)),
     ...(domain === undefined
       ? {}

@@ -12,5 +12,11 @@ export {
   type ReputationKey,
 } from './reputation.store.ts';
 export { sumCauses, type CauseCount, type Direction, type Level, type Outcomes, type Rates } from './judge.ts';
-export type { GroupBy, GroupKey, GroupQuery, ReputationFilter } from './reputation-groups.store.ts';
+export {
+  hasCountsOf,
+  type GroupBy,
+  type GroupKey,
+  type GroupQuery,
+  type ReputationFilter,
+} from './reputation-groups.store.ts';
 export { summarizeReputation, type GroupReputation } from './summarize.ts';

@@ -108,6 +108,18 @@ export async function sumGroups(db: Executor, query: GroupQuery): Promise<CountO
   }));
 }
 
+/** Reports whether mail of a source was counted within a range of days. */
+export const hasCountsOf = async (
+  db: Executor,
+  source: string,
+  { fromDay, untilDay }: Pick<GroupQuery, 'fromDay' | 'untilDay'>,
+): Promise<boolean> =>
+  (await db.get('select 1 as found from reputation_counts where hour >= ? and hour < ? and source = ? limit 1', [
+    fromDay * 24,
+    untilDay * 24,
+    source,
+  ])) !== undefined;
+
 const countOutcome = (outcome: ReputationKey['outcome']): string =>
   `sum(case when r.outcome = '${outcome}' then r.count else 0 end) as ${outcome}`;
 

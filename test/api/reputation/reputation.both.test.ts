@@ -6,6 +6,8 @@ import { HOUR } from '../../flow/mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY = 24 * HOUR;
+/** Mail outside of pools is counted by the EHLO name and the addresses. */
+const OUTSIDE = 'mail.example.com 192.0.2.25';
 
 let scene: Scene;
 let token: string;
@@ -38,7 +40,14 @@ beforeAll(async () => {
   await count({ count: 500, daysAgo: 8 });
   await count({ count: 3, outcome: 'bounced', daysAgo: 8 });
   await count({ count: 50, source: 'second', provider: '', domainId: news.id });
-  await count({ count: 10, source: '', provider: 'acme', domainId: theirs.id, teamId: other.id, isMarketing: true });
+  await count({
+    count: 10,
+    source: OUTSIDE,
+    provider: 'acme',
+    domainId: theirs.id,
+    teamId: other.id,
+    isMarketing: true,
+  });
   await count({ count: 400, daysAgo: 40, domainId: news.id, source: 'second' });
 });
 afterAll(() => scene.close());
@@ -111,12 +120,12 @@ describe('the reputation for an operator', () => {
     });
     expect(body.data.slice(1)).toMatchObject([
       { source: 'second', provider: null, provider_title: 'Receivers without a provider', level: 'good', trend: null },
-      { source: null, provider: 'acme', accepted: 10, level: 'unknown', trend: null },
+      { source: OUTSIDE, provider: 'acme', accepted: 10, level: 'unknown', trend: null },
     ]);
   });
 
   it.each([
-    { by: 'source', totals: [672, 50, 10], keys: [{ source: 'first' }, { source: 'second' }, { source: null }] },
+    { by: 'source', totals: [672, 50, 10], keys: [{ source: 'first' }, { source: 'second' }, { source: OUTSIDE }] },
     { by: 'provider', totals: [682, 50], keys: [{ provider: 'acme' }, { provider: null }] },
     {
       by: 'domain',
@@ -141,6 +150,7 @@ describe('the reputation for an operator', () => {
   it('counts only mail of a source, to a provider, to receivers without one, or from a domain', async () => {
     const totals = async (query: string) => (await ask(query)).body.data.map(total);
     expect(await totals('?source=second')).toEqual([50]);
+    expect(await totals(`?source=${encodeURIComponent(OUTSIDE)}`)).toEqual([10]);
     expect(await totals('?provider=acme')).toEqual([672, 10]);
     expect(await totals('?provider=other')).toEqual([50]);
     expect(await totals('?domain=Theirs.example.net')).toEqual([10]);
@@ -173,7 +183,10 @@ describe('the reputation for an operator', () => {
       says: 'group_by must be a list of source, provider, domain, separated by commas; got "team".',
     },
     { query: 'group_by=', says: 'group_by must be a list of source, provider, domain, separated by commas; got "".' },
-    { query: 'source=nobody', says: 'source must be a source of the settings; got "nobody". There are first, second.' },
+    {
+      query: 'source=nobody',
+      says: 'source must be a source of the settings, or one with mail within these days; got "nobody". There are first, second.',
+    },
     {
       query: 'provider=nobody',
       says: 'provider must be a provider of the settings, or other; got "nobody". There are ',
