@@ -36,6 +36,7 @@ export interface OutgoingAccountMail {
   to: string;
   subject: string;
   text: string;
+  html?: string;
 }
 
 /** Suppresses out-of-office replies: they would quote a link to the team that owns the sender domain. */
@@ -48,11 +49,18 @@ const UNANSWERED = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppre
 export async function sendAccountMail(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
-  { kind, occasion, to, subject, text }: OutgoingAccountMail,
+  { kind, occasion, to, subject, text, html }: OutgoingAccountMail,
 ): Promise<string | undefined> {
   const sender = await accountSender(world);
   if (!sender) return 'no verified domain is available to send account mail from';
-  const input = { from: `rasket <${sender.address}>`, to, subject, text, headers: UNANSWERED };
+  const input = {
+    from: `rasket <${sender.address}>`,
+    to,
+    subject,
+    text,
+    ...(html === undefined ? {} : { html }),
+    headers: UNANSWERED,
+  };
   const as = { kind: 'notice' as const, isAccountMail: true };
   return mailOnce(world, accept, { teamId: sender.teamId, job: 'accounts', kind, occasion, input, as });
 }
