@@ -81,3 +81,14 @@ it('a complaint counts for the source and the provider that the email went throu
   const other = { source: 'first', provider: 'acme', day: day - 1 };
   expect(await sumSourceDay(scene.app.world.db, other)).toMatchObject({ accepted: 0, mistrusted: 0 });
 });
+
+it('the metrics have each refusal by provider, outcome and cause, and each complaint by provider', async () => {
+  const text = await scene.app.world.meter.text();
+  const lines = text.split('\n').filter((line) => /^rasket_provider_(?:refusals|complaints)_total\{/.test(line));
+  expect(lines.toSorted()).toEqual([
+    'rasket_provider_complaints_total{provider="acme"} 1',
+    'rasket_provider_refusals_total{provider="acme",outcome="bounced",cause="ip_reputation"} 2',
+    'rasket_provider_refusals_total{provider="acme",outcome="bounced",cause="recipient_unknown"} 1',
+    'rasket_provider_refusals_total{provider="acme",outcome="deferred",cause="greylist"} 1',
+  ]);
+});
