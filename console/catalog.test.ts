@@ -117,6 +117,7 @@ it('an action keeps the key that people know, because changing this list moves a
     queue list: o hold, e retry, d drop
     queue holds: e release
     received list: d delete
+    reputation: p reputation
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
     sessions list: e end
     shares: a create, v revoke, e reschedule an email, c cancel an email, w diagnose an email

@@ -33,7 +33,7 @@ import { forgetGreylisted } from './mail/receive/index.ts';
 import { createStsPolicies } from './mail/tls-policies/index.ts';
 import { createReportSending } from './mail/tls-reports/index.ts';
 import { releaseEndedHolds } from './mail/queue-admin/index.ts';
-import { recheckSsoDomains, recheckSsoProviders, sendAccountMail } from './features/identity/start.ts';
+import { recheckSsoDomains, recheckSsoProviders, sendOperatorMail } from './features/identity/start.ts';
 import { createReputationSummary } from './features/reputation-summary/start.ts';
 import { forgetListeners } from './features/webhooks/start.ts';
 import type { World } from './platform/world.ts';
@@ -92,7 +92,7 @@ export function cronTable(
     {
       name: 'send-reputation-summary',
       schedule: '* * * * *',
-      run: createReputationSummary(world, { node, sendMail: (mail) => sendAccountMail(world, accept, mail) }),
+      run: createReputationSummary(world, { node, sendMail: (mail) => sendOperatorMail(world, accept, mail) }),
     },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },

@@ -69,6 +69,8 @@ export {
   formatCauses,
   formatTrend,
   nameSource,
+  NO_MAIL,
+  reputation,
   toneOfReputation,
   toneOfTrend,
   type ReputationEntry,

@@ -117,20 +117,48 @@ export function domainReputationInWords({ domain_name: name, start_date, end_dat
   return [`${name}, ${days}.`, reports, ...mail].join('\n');
 }
 
-function describeDomain(answer: OfDomain): string {
-  const lines = answer.data.map((one) => {
-    const { provider_title: title, accepted, deferred, bounced, complained, rates, level, reason } = one;
-    const trend = one.trend === null ? '' : ` (${one.trend.direction} than before)`;
-    const counts = [
-      `${grouped(accepted)} accepted`,
-      `${formatShare(deferred.total, rates.deferred)} deferred`,
-      `${formatShare(bounced.total, rates.bounced)} bounced`,
-      `${formatShare(complained, rates.complained)} complained`,
-    ];
-    return `${title}: ${level}${trend}. ${counts.join(', ')}. ${explainLevel(one) || reason}`;
-  });
-  return [domainReputationInWords(answer), ...lines].join('\n');
+function formatCounts(one: ReputationEntry): string {
+  const { accepted, deferred, bounced, complained, rates, level, reason } = one;
+  const trend =
+    one.trend === null
+      ? ''
+      : ` (${one.trend.direction === 'same' ? 'the same as' : `${one.trend.direction} than`} before)`;
+  const counts = [
+    `${grouped(accepted)} accepted`,
+    `${formatShare(deferred.total, rates.deferred)} deferred`,
+    `${formatShare(bounced.total, rates.bounced)} bounced`,
+    `${formatShare(complained, rates.complained)} complained`,
+  ];
+  return `${level}${trend}. ${counts.join(', ')}. ${explainLevel(one) || reason}`;
 }
+
+const describeDomain = (answer: OfDomain): string =>
+  [
+    domainReputationInWords(answer),
+    ...answer.data.map((one) => `${one.provider_title ?? ''}: ${formatCounts(one)}`),
+  ].join('\n');
+
+/** Describes all entries in lines, for where there is no table. */
+function describeAll({ data, sources }: Reputation): string {
+  if (data.length === 0) return NO_MAIL;
+  const entries = data.map((one) => {
+    const names = [one.source, one.provider_title, one.domain_name ?? one.domain_id].filter(
+      (name) => name !== undefined,
+    );
+    return `${names.join(' → ')}: ${formatCounts(one)}`;
+  });
+  return [...entries, ...sources.map((one) => `${nameSource(one.source)}: ${formatBlocklists(one)}`)].join('\n');
+}
+
+export const NO_MAIL = 'No provider has replied to any mail within these days.';
+
+/** The operator sees it as a map in the console. */
+export const reputation = declareFamily({
+  summary: 'show how providers take the mail of each source and sending domain',
+  noun: 'a reputation',
+  isOperators: true,
+  actions: [declareAction('getReputation', { describe: describeAll })],
+});
 
 /** The reputation of a domain is spoken of with the domain. */
 export const domainReputation = declareFamily({

@@ -5,6 +5,7 @@ import {
   formatTrend,
   grouped,
   nameSource,
+  NO_MAIL,
   toneOfReputation,
   type ReputationEntry,
 } from '../../cli/families/index.ts';
@@ -115,7 +116,7 @@ export class ReputationScreen implements Screen {
     if (!seen) return [...head, faint(this.#fault === '' ? '  Loading …' : '')];
     const map = buildMap(seen);
     if (map.providers.length === 0) {
-      const lines = ['  No provider has replied to any mail within these days.', '', ...this.#blocklists(seen)];
+      const lines = [`  ${NO_MAIL}`, '', ...this.#blocklists(seen)];
       return [...head, ...lines.flatMap((line) => wrap(line, columns))].slice(0, rows);
     }
     this.#keepWithin(map);

@@ -166,6 +166,22 @@ describe('the daily summary', () => {
     expect((await takeSummaries()).size).toBe(2);
   });
 
+  it('is not sent from a domain of one of several teams, unless the operator has chosen it', async () => {
+    await start();
+    await count({ count: 40 });
+    await scene.team();
+    scene.clock.advance(HOUR);
+    await run();
+    expect(await takeSummaries()).toEqual(new Map());
+    expect(await outcomes()).toMatchObject([{ outcome: expect.stringContaining('set accounts.mail_from') }]);
+    expect(scene.log.join('')).toContain('the summary of reputation could not be sent');
+    await count({ count: 40, daysAgo: 0 });
+    await scene.restart({ accounts: { mail_from: `operators@${mail.domain.name}` } });
+    scene.clock.advance(DAY);
+    await run();
+    expect([...(await takeSummaries()).values()][0]).toContain(`From: rasket <operators@${mail.domain.name}>`);
+  });
+
   it('its text is not shown to the team whose domain it is sent from, and costs it no quota', async () => {
     await start();
     await count({ count: 40 });

@@ -1,28 +1,18 @@
-import { blocklistColumns, domainReputationInWords, reputationColumns } from '../../families/reputation.ts';
+import { blocklistColumns, domainReputationInWords, NO_MAIL, reputationColumns } from '../../families/reputation.ts';
 import { formatTable, tableColumns } from '../../output/index.ts';
 import { prepare, type Call } from '../run-action.ts';
 import type { Session } from '../session.ts';
 
-export interface ReputationOptions {
-  by?: string;
-  days?: number;
-  source?: string;
-  provider?: string;
-  domain?: string;
-  limit?: number;
-}
-
 /** Shows the entries, and what blocklists say of the sources, in tables. */
-export async function showReputation(session: Session, options: ReputationOptions): Promise<void> {
+export async function showReputation(session: Session, call: Call): Promise<void> {
   const { client, terminal, isJson, advise } = session;
-  const { by, days, source, provider, domain, limit } = options;
-  const answer = await client.call('getReputation', {
-    query: { days, source, provider, domain, group_by: by, limit },
-  });
+  const [, query] = await prepare(session, call);
+  const { limit } = call.options as { limit?: number };
+  const answer = await client.call('getReputation', { query: { ...query, limit } });
   if (isJson) return terminal.printJson(answer);
   const { start_date: start, end_date: end, group_by: groups, data, sources, has_more: hasMore } = answer;
   terminal.hint(start === end ? start : `${start} to ${end}`);
-  if (data.length === 0) terminal.printText('No provider has replied to any mail within these days.');
+  if (data.length === 0) terminal.printText(NO_MAIL);
   else terminal.print(formatTable(terminal, data, tableColumns(terminal, reputationColumns(groups))));
   if (hasMore) terminal.hint('Entries with less mail are not shown; raise --limit to see them.');
   if (sources.length > 0)
