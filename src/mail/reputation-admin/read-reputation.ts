@@ -9,10 +9,11 @@ import { sumDmarcOfDomains } from '../domain-reports/index.ts';
 import { listUsedSources } from '../egress-admin/index.ts';
 import { findDomain, listDomainIdsNamed, loadDomainNames } from '../domains/index.ts';
 import {
-  hasCountsOf,
+  hasMailOf,
   sumCauses,
   summarizeReputation,
   type CauseCount,
+  type Days,
   type GroupBy,
   type GroupReputation,
   type ReputationFilter,
@@ -32,14 +33,14 @@ const PROVIDERS_MAX = 500;
 const SHOWN_CHARS_MAX = 100;
 
 /** Returns the days, counted from 1970, of a range that ends today. */
-function readRange(days: number, now: number): { fromDay: number; untilDay: number } {
+function readRange(days: number, now: number): Days {
   const untilDay = Math.floor(now / DAY_MS) + 1;
   return { fromDay: untilDay - days, untilDay };
 }
 
 const formatDay = (day: number): string => isoTime(day * DAY_MS).slice(0, 10);
 
-function presentRange({ fromDay, untilDay }: { fromDay: number; untilDay: number }) {
+function presentRange({ fromDay, untilDay }: Days) {
   const dates = Array.from({ length: untilDay - fromDay }, (_, at) => formatDay(fromDay + at));
   return { start_date: formatDay(fromDay), end_date: formatDay(untilDay - 1), days: dates.length, dates };
 }
@@ -120,11 +121,11 @@ async function readFilter(
   db: Executor,
   config: Config,
   { source, provider, domain }: NonNullable<QueryOf<'getReputation'>>,
-  range: { fromDay: number; untilDay: number },
+  range: Days,
 ): Promise<ReputationFilter> {
   const { sources, providers } = config;
   // Mail outside of pools has sources that the settings do not name.
-  if (source !== undefined && !Object.hasOwn(sources, source) && !(await hasCountsOf(db, source, range)))
+  if (source !== undefined && !Object.hasOwn(sources, source) && !(await hasMailOf(db, source, range)))
     throw wrong(
       `source must be a source of the settings, or one with mail within these days; got ${quote(source)}. ${listNames(listUsedSources(config))}`,
     );
@@ -147,16 +148,12 @@ interface DomainFacts {
 }
 
 /** Loads the names of the domains of all groups, and what DMARC reports say of them. */
-async function loadDomains(
-  db: Executor,
-  groups: readonly GroupReputation[],
-  range: { fromDay: number; untilDay: number },
-): Promise<DomainFacts> {
+async function loadDomains(db: Executor, groups: readonly GroupReputation[], range: Days): Promise<DomainFacts> {
   const ids = [...new Set(groups.flatMap(({ key }) => key.domain ?? []))];
   return { names: await loadDomainNames(db, ids), dmarc: await sumDmarc(db, ids, range) };
 }
 
-const sumDmarc = (db: Executor, ids: readonly string[], { fromDay, untilDay }: { fromDay: number; untilDay: number }) =>
+const sumDmarc = (db: Executor, ids: readonly string[], { fromDay, untilDay }: Days) =>
   sumDmarcOfDomains(db, ids, { fromDay: fromDay * DAY_MS, toDay: (untilDay - 1) * DAY_MS });
 
 function presentKey(config: Config, { key }: GroupReputation, { names, dmarc }: DomainFacts) {

@@ -12,11 +12,5 @@ export {
   type ReputationKey,
 } from './reputation.store.ts';
 export { sumCauses, type CauseCount, type Direction, type Level, type Outcomes, type Rates } from './judge.ts';
-export {
-  hasCountsOf,
-  type GroupBy,
-  type GroupKey,
-  type GroupQuery,
-  type ReputationFilter,
-} from './reputation-groups.store.ts';
-export { summarizeReputation, type GroupReputation } from './summarize.ts';
+export type { GroupBy, GroupKey, ReputationFilter } from './reputation-groups.store.ts';
+export { hasMailOf, summarizeReputation, type Days, type GroupQuery, type GroupReputation } from './summarize.ts';

@@ -1,4 +1,4 @@
-import { uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import type { ReputationKey } from './reputation.store.ts';
 
@@ -16,33 +16,17 @@ export interface ReputationFilter {
   teamId?: string | undefined;
 }
 
-export interface GroupQuery extends ReputationFilter {
-  groupBy: readonly GroupBy[];
-  /** Days since 1970: the first one, and the first one after the range. */
-  fromDay: number;
-  untilDay: number;
-  limit: number;
-}
-
 /** Values of the columns of a group, by what it is grouped by. */
 export type GroupKey = Partial<Record<GroupBy, string>>;
 
-export interface CountOfGroup {
-  key: GroupKey;
-  outcome: ReputationKey['outcome'];
-  cause: ReplyCause | '';
-  count: number;
-  /** The same within as many days before the range. */
-  before: number;
+/** A range of hours, counted from 1970; the last one is not included. */
+export interface Hours {
+  from: number;
+  until: number;
 }
 
-export interface DayOfGroup {
-  key: GroupKey;
-  day: number;
-  accepted: number;
-  deferred: number;
-  bounced: number;
-  complained: number;
+export interface GroupedCounts extends ReputationFilter {
+  groupBy: readonly GroupBy[];
 }
 
 interface Sql {
@@ -50,97 +34,87 @@ interface Sql {
   values: readonly Value[];
 }
 
-/** Renders the conditions of a filter on the table `r`. */
-function renderFilter(db: Executor, { source, provider, domainIds, teamId }: ReputationFilter): Sql {
-  const among = domainIds && uuidsIn(db.dialect, 'r.domain_id', domainIds);
-  const conditions: { sql: string; value: Value | undefined }[] = [
-    { sql: 'r.source = ?', value: source },
-    { sql: 'r.provider = ?', value: provider },
-    { sql: among?.sql ?? '', value: among?.value },
-    { sql: 'r.team_id = ?', value: teamId },
+/** Renders the conditions on the hours, and those of a filter. */
+function renderConditions(
+  db: Executor,
+  { source, provider, domainIds, teamId }: ReputationFilter,
+  { from, until }: Hours,
+  more: readonly { sql: string; value: Value }[] = [],
+): Sql {
+  const given: { sql: string; value: Value | undefined }[] = [
+    { sql: 'hour >= ?', value: from },
+    { sql: 'hour < ?', value: until },
+    { sql: 'source = ?', value: source },
+    { sql: 'provider = ?', value: provider },
+    ...(domainIds === undefined ? [] : [uuidsIn(db.dialect, 'domain_id', domainIds)]),
+    { sql: 'team_id = ?', value: teamId },
+    ...more,
   ];
-  const given = conditions.flatMap(({ sql, value }) => (value === undefined ? [] : [{ sql, value }]));
-  return { sql: given.map(({ sql }) => ` and ${sql}`).join(''), values: given.map(({ value }) => value) };
+  const conditions = given.flatMap(({ sql, value }) => (value === undefined ? [] : [{ sql, value }]));
+  return { sql: conditions.map(({ sql }) => sql).join(' and '), values: conditions.map(({ value }) => value) };
 }
 
-const listColumns = ({ groupBy }: GroupQuery): string => groupBy.map((one) => `r.${COLUMNS[one]}`).join(', ');
+const listColumns = (groupBy: readonly GroupBy[]): string => groupBy.map((one) => COLUMNS[one]).join(', ');
 
-/** Renders the groups with most mail as a table `chosen`, with one more than the limit. */
-function renderChosen(db: Executor, query: GroupQuery): Sql {
-  const columns = listColumns(query);
-  const filter = renderFilter(db, query);
-  return {
-    sql: `with chosen as (
-        select ${columns}, sum(case when r.outcome = 'complained' then 0 else r.count end) as mail
-          from reputation_counts r where r.hour >= ? and r.hour < ?${filter.sql}
-          group by ${columns} order by mail desc, ${columns} limit ?
-      )`,
-    values: [query.fromDay * 24, query.untilDay * 24, ...filter.values, query.limit + 1],
-  };
-}
-
-const joinChosen = ({ groupBy }: GroupQuery): string =>
-  `join chosen c on ${groupBy.map((one) => `c.${COLUMNS[one]} = r.${COLUMNS[one]}`).join(' and ')}`;
-
-const readKey = ({ groupBy }: GroupQuery, row: Record<string, unknown>): GroupKey =>
+const readKey = (groupBy: readonly GroupBy[], row: Record<string, unknown>): GroupKey =>
   Object.fromEntries(groupBy.map((one) => [one, String(row[COLUMNS[one]])]));
 
-/** Sums up the groups with most mail, at most one more than the limit, by outcome and cause. */
-export async function sumGroups(db: Executor, query: GroupQuery): Promise<CountOfGroup[]> {
-  const { fromDay, untilDay } = query;
-  const columns = listColumns(query);
-  const chosen = renderChosen(db, query);
-  const filter = renderFilter(db, query);
+/** Sums up the attempts of each group within a range of hours. A group with complaints only has none. */
+export async function sumAttempts(
+  db: Executor,
+  query: GroupedCounts,
+  hours: Hours,
+): Promise<{ key: GroupKey; attempts: number }[]> {
+  const columns = listColumns(query.groupBy);
+  const conditions = renderConditions(db, query, hours);
   const rows = await db.all<Record<string, string | number>>(
-    `${chosen.sql} select ${columns}, r.outcome, r.cause,
-        sum(case when r.hour >= ? then r.count else 0 end) as count,
-        sum(case when r.hour < ? then r.count else 0 end) as earlier
-      from reputation_counts r ${joinChosen(query)}
-      where r.hour >= ? and r.hour < ?${filter.sql} group by ${columns}, r.outcome, r.cause`,
-    [...chosen.values, fromDay * 24, fromDay * 24, (2 * fromDay - untilDay) * 24, untilDay * 24, ...filter.values],
+    `select ${columns}, sum(case when outcome = 'complained' then 0 else count end) as attempts
+      from reputation_counts where ${conditions.sql} group by ${columns}`,
+    conditions.values,
+  );
+  return rows.map((row) => ({ key: readKey(query.groupBy, row), attempts: Number(row['attempts']) }));
+}
+
+export interface CountOfGroup {
+  key: GroupKey;
+  outcome: ReputationKey['outcome'];
+  cause: ReplyCause | '';
+  count: number;
+}
+
+/**
+ * Sums up groups by outcome and cause within a range of hours. It returns at least the groups with these keys: each of its values
+ * is that of one of the keys.
+ */
+export async function sumOutcomesOfGroups(
+  db: Executor,
+  query: GroupedCounts,
+  hours: Hours,
+  keys: readonly GroupKey[],
+): Promise<CountOfGroup[]> {
+  const columns = listColumns(query.groupBy);
+  const among = query.groupBy.map((one) => {
+    const values = [...new Set(keys.flatMap((key) => key[one] ?? []))];
+    return one === 'domain' ? uuidsIn(db.dialect, COLUMNS[one], values) : textsIn(db.dialect, COLUMNS[one], values);
+  });
+  const conditions = renderConditions(db, query, hours, among);
+  const rows = await db.all<Record<string, string | number>>(
+    `select ${columns}, outcome, cause, sum(count) as count from reputation_counts
+      where ${conditions.sql} group by ${columns}, outcome, cause`,
+    conditions.values,
   );
   return rows.map((row) => ({
-    key: readKey(query, row),
+    key: readKey(query.groupBy, row),
     outcome: row['outcome'] as ReputationKey['outcome'],
     cause: row['cause'] as ReplyCause | '',
     count: Number(row['count']),
-    before: Number(row['earlier']),
   }));
 }
 
-/** Reports whether mail of a source was counted within a range of days. */
-export const hasCountsOf = async (
-  db: Executor,
-  source: string,
-  { fromDay, untilDay }: Pick<GroupQuery, 'fromDay' | 'untilDay'>,
-): Promise<boolean> =>
+/** Reports whether mail of a source was counted within a range of hours. */
+export const hasCountsOf = async (db: Executor, source: string, { from, until }: Hours): Promise<boolean> =>
   (await db.get('select 1 as found from reputation_counts where hour >= ? and hour < ? and source = ? limit 1', [
-    fromDay * 24,
-    untilDay * 24,
+    from,
+    until,
     source,
   ])) !== undefined;
-
-const countOutcome = (outcome: ReputationKey['outcome']): string =>
-  `sum(case when r.outcome = '${outcome}' then r.count else 0 end) as ${outcome}`;
-
-/** Sums up each day of the groups with most mail. The sum of a rolled-up day is in its first hour. */
-export async function sumGroupDays(db: Executor, query: GroupQuery): Promise<DayOfGroup[]> {
-  const columns = listColumns(query);
-  const chosen = renderChosen(db, query);
-  const filter = renderFilter(db, query);
-  const rows = await db.all<Record<string, string | number>>(
-    `${chosen.sql} select ${columns}, r.hour / 24 as day, ${countOutcome('accepted')}, ${countOutcome('deferred')},
-        ${countOutcome('bounced')}, ${countOutcome('complained')}
-      from reputation_counts r ${joinChosen(query)}
-      where r.hour >= ? and r.hour < ?${filter.sql} group by ${columns}, r.hour / 24`,
-    [...chosen.values, query.fromDay * 24, query.untilDay * 24, ...filter.values],
-  );
-  return rows.map((row) => ({
-    key: readKey(query, row),
-    day: Number(row['day']),
-    accepted: Number(row['accepted']),
-    deferred: Number(row['deferred']),
-    bounced: Number(row['bounced']),
-    complained: Number(row['complained']),
-  }));
-}

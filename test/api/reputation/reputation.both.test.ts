@@ -304,3 +304,28 @@ describe('the reputation of a domain for its team', () => {
     expect(byName['shop.example.com'].dmarc).toBeNull();
   });
 });
+
+describe('more groups than are ranked at the same time', () => {
+  it('are returned with those that have most mail first, and it says that there are more', async () => {
+    const { db, ids, clock } = scene.app.world;
+    const common = { provider: 'acme', domainId: shop.id, teamId: team.id, isMarketing: false, cause: '' } as const;
+    const at = clock.now() - 60 * DAY;
+    for (let from = 0; from < 20_500; from += 4100) {
+      const counts = Array.from({ length: 4100 }, (_, n) => ({
+        ...common,
+        source: `relay r${from + n}`,
+        outcome: 'accepted' as const,
+        count: from + n === 12_345 ? 900 : 1,
+      }));
+      await db.tx((tx) => addReputationCounts(tx, ids, at, counts));
+    }
+    const { body } = await ask('?days=90&group_by=source&domain=shop.example.com&limit=2');
+    expect(body).toMatchObject({
+      has_more: true,
+      data: [
+        { source: 'first', accepted: 1100 },
+        { source: 'relay r12345', accepted: 900 },
+      ],
+    });
+  });
+});
