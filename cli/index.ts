@@ -26,6 +26,7 @@ import { addAccountCommands } from './commands/mfa/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
+import { addReputationCommands } from './commands/reputation/index.ts';
 import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSsoCommands } from './commands/sso/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
@@ -110,6 +111,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['queue', addQueueCommands],
   ['providers', declare(providers)],
   ['egress', declare(egress)],
+  ['reputation', addReputationCommands],
   ['tls', declare(certificates)],
   ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],

@@ -93,10 +93,11 @@ it('an action keeps the key that people know, because changing this list moves a
     contacts topics: s set-topics
     contacts list: c create, f erase, u update, d delete, a add-segment, e remove-segment, s set-topics
     events list: c create, s send, u update, d delete
-    domains: a claim, z zone, n configure, i claim-status, m claim-verify, p reports, u update, v verify, o rotate, e regenerate, d delete
-    domains: a claim, i claim-status, m claim-verify, z zone, n configure, p reports, u update, v verify, o rotate, e regenerate, d delete
-    domains report-list: p reports, z zone, n configure, i claim-status, m claim-verify
-    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify, p reports
+    domains: a claim, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete
+    domains: a claim, i claim-status, m claim-verify, z zone, n configure, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete
+    domains report-list: p reports, z zone, n configure, i claim-status, m claim-verify, w reputation
+    domains: a claim, w reputation, z zone, n configure, i claim-status, m claim-verify, p reports, u update, v verify, o rotate, e regenerate, d delete
+    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation
     egress list: s warmup start, p warmup pause, c warmup continue, t warmup stop, w warmup status
     emails list: s send, b batch, e reschedule, c cancel, w diagnose, a create a link, v revoke a link
     images list: c upload, d delete
@@ -116,6 +117,7 @@ it('an action keeps the key that people know, because changing this list moves a
     queue list: o hold, e retry, d drop
     queue holds: e release
     received list: d delete
+    reputation: p reputation
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
     sessions list: e end
     shares: a create, v revoke, e reschedule an email, c cancel an email, w diagnose an email
@@ -138,13 +140,14 @@ it('the digit keys open the ten most used screens', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator sees the queue, the providers, the sources, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
+it('an operator sees the queue, the providers, the sources, the reputation, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual([
     'destinations',
     'queue',
     'holds',
     'providers',
     'egress',
+    'reputation',
     'certificates',
     'oauth-clients',
     'operator-audit',
@@ -159,6 +162,7 @@ it('an operator sees the queue, the providers, the sources, the apps, the certif
     ['release'],
     ['suspend', 'resume', 'reset'],
     ['warmup start', 'warmup pause', 'warmup continue', 'warmup stop', 'warmup status'],
+    [],
     ['renew'],
     ['disable', 'enable'],
     [],

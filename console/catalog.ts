@@ -5,6 +5,7 @@ import { everyFamily } from '../cli/output/index.ts';
 export type Section = { name: string; summary: string; isOperators: boolean } & (
   | { kind: 'overview' }
   | { kind: 'metrics' }
+  | { kind: 'reputation' }
   | { kind: 'list'; family: Family; list: List }
   | { kind: 'item'; family: Family; get: Detail }
   | { kind: 'report'; family: Family; report: Report }
@@ -30,11 +31,18 @@ const FIRST = [
   'holds',
   'providers',
   'egress',
+  'reputation',
 ];
 
 const every: readonly Section[] = [
   { name: 'overview', summary: 'show the state of everything', isOperators: false, kind: 'overview' } as const,
   { name: 'metrics', summary: 'show counts and rates of sent mail', isOperators: false, kind: 'metrics' } as const,
+  {
+    name: 'reputation',
+    summary: 'show how providers take the mail of each source',
+    isOperators: true,
+    kind: 'reputation',
+  } as const,
   ...families.flatMap(buildSections),
 ].sort((a, b) => computeRank(a) - computeRank(b));
 

@@ -2413,6 +2413,14 @@ create table reputation_counts (
 create index reputation_counts_domain on reputation_counts (domain_id, hour);
 create index reputation_counts_team on reputation_counts (team_id, hour);
 
+-- The daily summaries of reputation that were sent to the operators, or why none was.
+create table reputation_summaries (
+  -- The day that it is about, in days since 1970.
+  day integer primary key,
+  outcome text not null,
+  created_at bigint not null
+);
+
 -- Sources that are being warmed up.
 create table warm_ups (
   source text primary key,
@@ -2662,6 +2670,8 @@ create table examinations (
   summary text not null,
   -- JSON array of findings.
   findings text not null,
+  -- JSON array of what the check could determine something about, such as addresses; empty for most checks.
+  examined text not null,
   checked_at bigint not null,
   -- When all of it was last known.
   known_at bigint not null,

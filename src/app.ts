@@ -202,7 +202,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
     const { doctor, show } = createOwnDoctor(world, node, roles);
-    const jobs = cronTable(world, { payments: options.payments, doctor, database: watch });
+    const jobs = cronTable(world, { payments: options.payments, doctor, database: watch, accept, node });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;

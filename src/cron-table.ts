@@ -13,6 +13,7 @@ import {
   renewCertificates,
   sendNotices,
   type Doctor,
+  type Node,
   correctTimes,
   createLogRemoval,
   createRemoval,
@@ -24,6 +25,7 @@ import {
   type DamageWatch,
 } from './features/installation/start.ts';
 import { removeDueTeams } from './features/customers/start.ts';
+import type { Accept } from './mail/accept/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { removeOldReports } from './mail/domain-reports/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
@@ -31,7 +33,8 @@ import { forgetGreylisted } from './mail/receive/index.ts';
 import { createStsPolicies } from './mail/tls-policies/index.ts';
 import { createReportSending } from './mail/tls-reports/index.ts';
 import { releaseEndedHolds } from './mail/queue-admin/index.ts';
-import { recheckSsoDomains, recheckSsoProviders } from './features/identity/start.ts';
+import { recheckSsoDomains, recheckSsoProviders, sendOperatorMail } from './features/identity/start.ts';
+import { createReputationSummary } from './features/reputation-summary/start.ts';
 import { forgetListeners } from './features/webhooks/start.ts';
 import type { World } from './platform/world.ts';
 import { backUpOnSchedule, watchBackups } from './features/installation/index.ts';
@@ -61,7 +64,15 @@ export function cronTable(
     payments = noPayments,
     doctor,
     database,
-  }: { payments?: PaymentProvider | undefined; doctor: Doctor; database: Pick<DamageWatch, 'examine'> },
+    accept,
+    node,
+  }: {
+    payments?: PaymentProvider | undefined;
+    doctor: Doctor;
+    database: Pick<DamageWatch, 'examine'>;
+    accept: Pick<Accept, 'acceptEmail'>;
+    node: Pick<Node, 'loadReport'>;
+  },
 ): readonly CronJob[] {
   return [
     ...ofMachine(world, doctor),
@@ -77,6 +88,11 @@ export function cronTable(
       name: 'send-tls-reports',
       schedule: '* * * * *',
       run: createReportSending(world, { findSender: () => reportSender(world) }),
+    },
+    {
+      name: 'send-reputation-summary',
+      schedule: '* * * * *',
+      run: createReputationSummary(world, { node, sendMail: (mail) => sendOperatorMail(world, accept, mail) }),
     },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },

@@ -39,6 +39,7 @@ import {
   playground,
   providers,
   queue,
+  reputation,
 } from './mail/operations.ts';
 import { teams, apiKeys, logs, audit } from './tenancy/operations.ts';
 import type { OpenApiDocument } from './contract/index.ts';
@@ -137,6 +138,7 @@ export const operations: Operations = {
   ...providers,
   ...queue,
   ...receivedEmails,
+  ...reputation,
   ...segments,
   ...sessions,
   ...shares,

@@ -63,6 +63,18 @@ export { buildTotals } from './metrics.ts';
 export { members } from './members.ts';
 export { oauthClients, oauthGrants } from './oauth.ts';
 export { health } from './system.ts';
+export {
+  domainReputation,
+  formatBlocklists,
+  formatCauses,
+  formatTrend,
+  nameSource,
+  NO_MAIL,
+  reputation,
+  toneOfReputation,
+  toneOfTrend,
+  type ReputationEntry,
+} from './reputation.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';
 export { account, sessions } from './sessions.ts';
 export { shares } from './shares.ts';

@@ -5,6 +5,7 @@ import { ListScreen } from './list-screen.ts';
 import { MetricsScreen } from './metrics-screen.ts';
 import { OverviewScreen } from './overview-screen.ts';
 import { ReportScreen } from './report-screen.ts';
+import { ReputationScreen } from './reputation-screen.ts';
 import { follow, tried, type Host, type Screen, type Offer, type Size } from './screen.ts';
 import { wrap } from '../draw/text.ts';
 
@@ -75,6 +76,8 @@ export function createScreen(host: Host, section: Section): Screen {
       return new OverviewScreen(host);
     case 'metrics':
       return new MetricsScreen(host);
+    case 'reputation':
+      return new ReputationScreen(host);
     case 'list':
       return new ListScreen(host, { family: section.family, list: section.list, path: {}, title: name });
     case 'report':

@@ -44,6 +44,7 @@ import {
   stopWarmUp,
   type FaultReader,
 } from './egress-admin/index.ts';
+import { getDomainReputation, getReputation, type CheckReader } from './reputation-admin/index.ts';
 import { pendingDeliveries } from './queue/index.ts';
 import {
   deleteReceivedEmail,
@@ -273,3 +274,8 @@ export const egress = {
   World,
   { services: { node: FaultReader; syncDelivery: () => Promise<void>; wakeQueue: () => void } }
 >;
+
+export const reputation = {
+  getReputation: ({ store, services }, { query = {} }) => getReputation(store, services.node, query),
+  getDomainReputation: (ctx, { path, query = {} }) => getDomainReputation(ctx, path.domain_id, query),
+} satisfies OperationTable<World, { services: { node: CheckReader } }>;

@@ -157,6 +157,7 @@ describe('an operator command as root', () => {
     await done('tls');
     await done('providers');
     await done('egress');
+    await done('reputation');
     await done('relays list');
     await done('findings all');
     await done('findings examine');

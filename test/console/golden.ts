@@ -21,6 +21,7 @@ const GOLDEN = new Set([
   'inbox-answer',
   'person/approvals',
   'operator/queue',
+  'operator/reputation',
   'names/emails',
 ]);
 

@@ -3,6 +3,7 @@ import { checkFrame } from './golden.ts';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorSections } from '../../console/catalog.ts';
+import { addReputationCounts } from '../../src/mail/reputation/index.ts';
 import { Desk } from '../cli/desk.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { normalise } from './normalise.ts';
@@ -279,5 +280,57 @@ describe('the sources of mail', () => {
     await seat.sees(/^ egress › fresh/m, /Warm-up +\S? ?warming since/);
     await seat.press('t', 'y');
     await seat.sees('fresh is not being warmed up');
+  });
+});
+
+describe('the reputation of sources', () => {
+  it('is a map of sources and providers, whose cells have marks, and the selected cell is shown with its causes', async () => {
+    await using scene = await startScene({
+      startAt: '2026-11-30T10:02:00Z',
+      config: {
+        sources: { first: { source_v4: '127.0.8.1' }, second: { source_v4: '127.0.8.2' } },
+        pools: { main: { sources: ['first', 'second'] } },
+        providers: { acme: { title: 'Acme', domains: ['acme.test'] } },
+      },
+    });
+    const { db, ids, clock } = scene.app.world;
+    const team = await scene.team();
+    const domain = await team.domain();
+    const common = { domainId: domain.id, teamId: team.id, isMarketing: false };
+    const counts = [
+      { source: 'first', provider: 'acme', outcome: 'accepted', cause: '', count: 300 },
+      { source: 'first', provider: 'acme', outcome: 'bounced', cause: 'recipient_unknown', count: 30 },
+      { source: 'first', provider: '', outcome: 'accepted', cause: '', count: 5 },
+      { source: 'second', provider: 'acme', outcome: 'accepted', cause: '', count: 90 },
+      { source: 'second', provider: 'acme', outcome: 'deferred', cause: 'rate', count: 4 },
+    ] as const;
+    await db.tx((tx) =>
+      addReputationCounts(
+        tx,
+        ids,
+        clock.now(),
+        counts.map((one) => ({ ...common, ...one })),
+      ),
+    );
+    await using seat = await Screen.take({ url: scene.url, key: await scene.operator(), columns: 100 });
+    await seat.sees('The queue is empty.');
+    await seat.type(':reputation');
+    await seat.sees(':reputation');
+    await seat.press('Enter');
+    await seat.sees(
+      /^ reputation +1\/2$/m,
+      /SOURCE +Acme +Others/,
+      /› first +\[✗ 91 %\] +· 100 %/,
+      /second +! 96 % +–/,
+      /first → Acme +✗ bad +9\.09 % of the recipients bounced/,
+      /bounced +30 \(9\.09 %\): 30 recipient_unknown/,
+      /blocklists +first \(127\.0\.8\.1\): not checked/,
+    );
+    await seat.press('j');
+    await seat.sees(/› second +\[! 96 %\]/, /deferred +4 \(4\.44 %\): 4 rate/);
+    await seat.press('Right');
+    await seat.sees(/\[–\]/, 'Nothing was sent by this source to this provider.');
+    await seat.press('Tab');
+    await seat.sees(/\[30 days\]/);
   });
 });

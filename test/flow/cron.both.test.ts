@@ -255,6 +255,8 @@ it('every job in the table has a valid schedule that is due at least once a week
   const now = Math.floor(scene.clock.now() / MINUTE);
   const jobs = cronTable(scene.app.world, {
     doctor: {} as never,
+    accept: {} as never,
+    node: {} as never,
     database: { examine: () => Promise.reject(new Error('not run here')) },
   });
   expect(jobs.length).toBeGreaterThan(30);

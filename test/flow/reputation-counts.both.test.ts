@@ -1,8 +1,12 @@
 // mail leaves by a source --> receivers accept, defer, refuse and complain --> each is counted once, by source and provider
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sumSourceDay } from '../../src/mail/reputation/index.ts';
+import { freePort } from '../rig/free-port.ts';
 import { bringMail } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { makeCertificate } from '../rig/tls.ts';
 import { mailIn, type Mail } from './mail.ts';
 
 const DAY = 86_400_000;
@@ -80,4 +84,38 @@ it('a complaint counts for the source and the provider that the email went throu
   });
   const other = { source: 'first', provider: 'acme', day: day - 1 };
   expect(await sumSourceDay(scene.app.world.db, other)).toMatchObject({ accepted: 0, mistrusted: 0 });
+});
+
+it('the metrics have each refusal by provider, outcome and cause, and each complaint by provider', async () => {
+  const text = await scene.app.world.meter.text();
+  const lines = text.split('\n').filter((line) => /^rasket_provider_(?:refusals|complaints)_total\{/.test(line));
+  expect(lines.toSorted()).toEqual([
+    'rasket_provider_complaints_total{provider="acme"} 1',
+    'rasket_provider_refusals_total{provider="acme",outcome="bounced",cause="ip_reputation"} 2',
+    'rasket_provider_refusals_total{provider="acme",outcome="bounced",cause="recipient_unknown"} 1',
+    'rasket_provider_refusals_total{provider="acme",outcome="deferred",cause="greylist"} 1',
+  ]);
+});
+
+it('mail through a relay of a pool counts for the source that the settings name', async () => {
+  const certificate = makeCertificate({ names: ['hub.test'] });
+  const port = await freePort();
+  await using other = await startScene({
+    sink: { port, tls: 'starttls', certificate },
+    config: {
+      delivery: { smtp_port: await freePort() },
+      relays: { hub: { host: 'hub.test', port, ca_file: 'relay/ca.pem' } },
+      sources: { big: { relay: 'hub' } },
+      pools: { main: { sources: ['big'] } },
+    },
+    prepare(dataDir) {
+      mkdirSync(path.join(dataDir, 'relay'));
+      writeFileSync(path.join(dataDir, 'relay/ca.pem'), certificate.cert);
+    },
+  });
+  other.dns.set('hub.test', 'A', ['127.0.0.1']);
+  await (await mailIn(other)).send('a@acme.example');
+  await other.settled();
+  const counts = await other.app.world.db.all('select source, provider, outcome from reputation_counts', []);
+  expect(counts).toEqual([{ source: 'big', provider: '', outcome: 'accepted' }]);
 });

@@ -4,6 +4,7 @@ import { wholeNumber } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 import { addDnsCommands } from '../dns/index.ts';
 import { addDomainReportCommands } from '../domain-reports/index.ts';
+import { addDomainReputationCommand } from '../reputation/index.ts';
 
 const addZone = (command: Command): Command => command.option('--zone', 'print the records as lines of a zone file');
 
@@ -31,4 +32,5 @@ export function addDomainCommands(program: Command): void {
   });
   addDnsCommands(program);
   addDomainReportCommands(program);
+  addDomainReputationCommand(program);
 }

@@ -237,6 +237,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   schema_migrations_lock: 'belongs to the installation',
   sign_in_attempts: 'contains only hashes, which go by their age',
   sso_answers: 'contains only hashes, which go by their age',
+  reputation_summaries: 'belongs to the installation',
   sts_policies: 'is of the mail of all teams, and goes by its age',
   sts_withdrawals: 'keeps the name of a domain for as long as senders apply its policy',
   table_changes: 'belongs to the installation',

@@ -3,7 +3,7 @@
  * revealing it to the person who entered the address. It sends one mail per occasion, and never uses a request's claim
  * about this service's own address.
  */
-export { createPeople, type People } from './account-mail/account-mails.ts';
+export { createPeople, sendOperatorMail, type People } from './account-mail/account-mails.ts';
 
 /**
  * Collects what a person sees of a call that waits for approval. Files that the call names by URL are fetched when it

@@ -261,7 +261,8 @@ function createNetwork(options: DeliverOptions): Delivery {
   const tryOnce = async (job: RoutedJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {
     const lease = await pool.acquire(job, ctx.signal, fresh);
     const target = pool.findTarget(job);
-    if (target) ctx.onVia?.({ source: target.source, provider: target.provider });
+    // A relay of a pool has limits under its own name, and counts under that of the source.
+    if (target) ctx.onVia?.({ source: job.from?.name ?? target.source, provider: target.provider });
     if (lease.kind !== 'lease') {
       const outcomes = forEachRecipient(job, lease);
       if (job.relay && lease.reason === 'relay_misconfigured') recordRelayFault(job.relay, outcomes);

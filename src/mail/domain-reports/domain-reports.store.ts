@@ -275,6 +275,30 @@ export async function countReports(
   }));
 }
 
+/**
+ * Adds up the messages of the authenticated DMARC reports about a range of days, by domain. A report has the sums of its parts,
+ * so that this reads one row for each report.
+ */
+export async function sumDmarcOfDomains(
+  db: Executor,
+  domainIds: readonly string[],
+  { fromDay, toDay }: { fromDay: number; toDay: number },
+): Promise<Map<string, { messages: number; failed: number }>> {
+  if (domainIds.length === 0) return new Map();
+  const among = uuidsIn(db.dialect, 'domain_id', domainIds);
+  const rows = await db.all<{ domain_id: string; messages: number | string; passed: number | string }>(
+    `select domain_id, sum(total) as messages, sum(passed) as passed from domain_reports
+      where ${among.sql} and day >= ? and day <= ? and type = 'dmarc' and authenticated = 1 group by domain_id`,
+    [among.value, fromDay, toDay],
+  );
+  return new Map(
+    rows.map(({ domain_id: id, messages, passed }) => [
+      id,
+      { messages: Number(messages), failed: Number(messages) - Number(passed) },
+    ]),
+  );
+}
+
 /** Messages of DMARC reports, by their results. */
 export interface MessageCounts {
   messages: number;

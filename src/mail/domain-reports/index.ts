@@ -5,4 +5,5 @@
 export { createReceiveDomainReport, type ReportedDomain, type ReportReceipt } from './receive-report.ts';
 export { listDomainReports, summarizeDomainReports } from './read-reports.ts';
 export { removeOldReports } from './remove-reports.ts';
+export { sumDmarcOfDomains } from './domain-reports.store.ts';
 export { textTasks } from './read-report.ts';

@@ -196,6 +196,20 @@ export const findDomain = (db: Executor, teamId: string, id: string): Promise<Do
 export const findDomainByName = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
   db.get<DomainRow>(`select ${WHOLE} from domains d where d.team_id = ? and d.name = ?`, [teamId, name]);
 
+/** Lists the domains of all teams with this name: several teams may have one, of which one is verified. */
+export const listDomainIdsNamed = async (db: Executor, name: string): Promise<string[]> =>
+  (await db.all<{ id: string }>('select id from domains where name = ?', [name])).map(({ id }) => id);
+
+/** Returns the names of domains of all teams, by id; a domain that was deleted has none. */
+export async function loadDomainNames(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string; name: string }>(`select id, name from domains where ${among.sql}`, [
+    among.value,
+  ]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** Reads a domain and locks it to the end of the transaction, so that decisions about it stay valid until then. */
 export function lockDomain(tx: Executor, teamId: string, id: string): Promise<DomainRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update of d' : '';

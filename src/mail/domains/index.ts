@@ -38,6 +38,8 @@ export {
   findDomain,
   listSendableDomains,
   findDomainByName,
+  listDomainIdsNamed,
+  loadDomainNames,
   lockDomain,
   isOwnedElsewhere,
   noteChecked,

@@ -24,7 +24,7 @@ export interface FaultReader {
 
 /** Lists the sources that a pool contains, by name. */
 export async function listSources(store: Store, node: FaultReader, { after, before, limit }: Page) {
-  const names = listUsed(store.config);
+  const names = listUsedSources(store.config);
   const present = await loadPresent(store, node);
   const candidates = names.filter(
     (name) => (after === undefined || name > after) && (before === undefined || name < before),
@@ -89,7 +89,7 @@ async function presentDay({ db, clock, config }: Store, before: WarmUpDayRow, is
 
 /** Refuses a name that the settings lack, or that no pool contains. */
 export function checkSource(config: Config, name: string): void {
-  const used = listUsed(config);
+  const used = listUsedSources(config);
   if (used.includes(name)) return;
   const known =
     used.length === 0 ? 'No pool of the settings contains a source.' : `The sources are ${used.join(', ')}.`;
@@ -101,7 +101,8 @@ export function checkSource(config: Config, name: string): void {
   );
 }
 
-const listUsed = (config: Config): string[] =>
+/** Lists the sources that a pool contains, by name. */
+export const listUsedSources = (config: Config): string[] =>
   [...usedSources(config)].filter((name) => Object.hasOwn(config.sources, name)).toSorted((a, b) => (a < b ? -1 : 1));
 
 function nameProvider({ providers }: Config, provider: string): { provider: string | null; title: string } {

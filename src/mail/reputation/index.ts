@@ -1,6 +1,6 @@
 /**
  * How each provider takes the mail of each source and sending domain. Recipients are counted in the transaction that settles
- * their deliveries, so that a process that is killed loses none.
+ * their deliveries, so that a process that is killed loses none. Reads sum up the counts by any of the three, and judge them.
  */
 export {
   addReputationCounts,
@@ -11,3 +11,6 @@ export {
   type ReputationCount,
   type ReputationKey,
 } from './reputation.store.ts';
+export { sumCauses, type CauseCount, type Direction, type Level, type Outcomes, type Rates } from './judge.ts';
+export type { GroupBy, GroupKey, ReputationFilter } from './reputation-groups.store.ts';
+export { hasMailOf, summarizeReputation, type Days, type GroupQuery, type GroupReputation } from './summarize.ts';

@@ -90,6 +90,16 @@ const toKey = (teamId: string, address: string): string => `${teamId} ${normaliz
 
 const domainIn = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
+/** Counts refusals and complaints for the metrics, once the counts that are stored were committed. */
+export function measureReputation({ meter }: Pick<World, 'meter'>, counts: readonly ReputationCount[]): void {
+  for (const { provider: name, outcome, cause, count } of counts) {
+    const provider = name === '' ? 'other' : name;
+    if (outcome === 'complained') meter.count('rasket_provider_complaints_total', { provider }, count);
+    else if (outcome !== 'accepted')
+      meter.count('rasket_provider_refusals_total', { provider, outcome, cause: cause === '' ? 'none' : cause }, count);
+  }
+}
+
 /** The outcome of an email at one destination, and the rows that are written for it. */
 export interface Settlement extends StreamOutcome {
   email: EventEmail;

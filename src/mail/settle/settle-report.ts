@@ -8,7 +8,7 @@ import type { ReputationCount } from '../reputation/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
-import { settleOutcomes } from './settle-outcomes.ts';
+import { measureReputation, settleOutcomes } from './settle-outcomes.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply } from '../../protocol/smtp-reply/index.ts';
@@ -70,10 +70,17 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
     const reputation = countReported(email, outcomes, await latestAttempts(tx, [emailId]));
     await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, reputation, notices }]);
     await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
-    return { email, conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
+    return {
+      email,
+      conclusion,
+      notices,
+      reputation,
+      expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report),
+    };
   });
   if (!settled) return false;
-  const { email, conclusion, notices, expanded } = settled;
+  const { email, conclusion, notices, reputation, expanded } = settled;
+  measureReputation(world, reputation);
   if (expanded.length > 0) world.mailLog.expanded({ ...emailLogFields(emailId, email.request_id), to: expanded });
   for (const write of conclusion.logLines) write(world.mailLog);
   return notices.length > 0;

@@ -18,7 +18,7 @@ import type { Stream } from '../stream-rates/index.ts';
 import { boundOutcomes } from './bound-outcomes.ts';
 import { conclude, causeFor, isUntried, type Conclusion } from './conclude.ts';
 import { createRefusalCounter, type RefusalCounter } from './refusals.ts';
-import { settleOutcomes, type Settlement } from './settle-outcomes.ts';
+import { measureReputation, settleOutcomes, type Settlement } from './settle-outcomes.ts';
 import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
 import { readAsked, wants, type NoticeAction, type NoticeRecipient, type Notify } from '../../protocol/dsn.ts';
 import type { NoticeOrder } from '../accept/index.ts';
@@ -170,6 +170,7 @@ export function createSettle(
     ];
     const stream = findStream(row);
     if (await write({ row, email: toEventEmail(row), stream, conclusion, attempt, reputation, notices })) {
+      measureReputation(world, reputation);
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
       if (attempt) traceAttempt(world, attempt, outcomes);
       refusals.note(row, outcomes);

@@ -204,6 +204,8 @@ function splitPort(value: string): { host: string } | undefined {
 export const bareAddressOrEmpty = (example: string): Kind<string> =>
   textOrEmpty(`a bare address, such as ${example}`, isBareAddress);
 
+export const bareAddress = (example: string): Kind<string> => text(`a bare address, such as ${example}`, isBareAddress);
+
 export const addressOrDomain = text(
   'an email address or a domain, such as reports@example.com or example.com',
   (value) => isBareAddress(value) || isHostName(value),

@@ -272,6 +272,10 @@ const sections = {
     sign_up: oneOf(['invitation', 'open', 'closed']),
     mail_from: network.bareAddressOrEmpty('accounts@example.com'),
   },
+  reputation: {
+    summary_to: list(network.bareAddress('ops@example.com'), { min: 0, max: 20 }),
+    summary_hour: integer({ min: 0, max: 23, unit: 'hour of the day in UTC' }),
+  },
   metrics: {
     token_file: filePathOrEmpty,
     domains: integer({ min: 0, max: 1000, unit: 'domains' }),

@@ -10,6 +10,14 @@ export const COUNTERS = {
     help: 'Recipients by how a transaction with a provider of the settings ended; all other receivers are "other".',
     labels: ['provider', 'outcome'],
   },
+  rasket_provider_refusals_total: {
+    help: 'Recipients that a provider of the settings deferred or bounced, by the cause that its reply names, or "none"; all other receivers are "other".',
+    labels: ['provider', 'outcome', 'cause'],
+  },
+  rasket_provider_complaints_total: {
+    help: 'Complaints in feedback reports, by the provider of the settings that the email went to, or "other".',
+    labels: ['provider'],
+  },
   rasket_received_total: { help: 'Messages that came in by SMTP, by what the client was told.', labels: ['result'] },
   rasket_smtp_logins_refused_total: { help: 'Logins refused at the ports for submission.', labels: [] },
   rasket_submissions_refused_total: { help: 'Messages refused after a login.', labels: [] },

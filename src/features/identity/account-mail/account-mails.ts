@@ -10,7 +10,13 @@ import {
   type PasswordResetRow,
   type SignUpRow,
 } from '../accounts/accounts.store.ts';
-import { noteResetMailed, chooseSignUpMail, findResetUser, accountSender } from '../accounts/account-mails.ts';
+import {
+  noteResetMailed,
+  chooseSignUpMail,
+  findResetUser,
+  accountSender,
+  reportSender,
+} from '../accounts/account-mails.ts';
 import { resetTokens, verificationTokens } from '../accounts/passwords.ts';
 import { findUser } from '../../../tenancy/users/index.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
@@ -36,6 +42,7 @@ export interface OutgoingAccountMail {
   to: string;
   subject: string;
   text: string;
+  html?: string;
 }
 
 /** Suppresses out-of-office replies: they would quote a link to the team that owns the sender domain. */
@@ -48,13 +55,34 @@ const UNANSWERED = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppre
 export async function sendAccountMail(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
-  { kind, occasion, to, subject, text }: OutgoingAccountMail,
+  { kind, occasion, to, subject, text, html }: OutgoingAccountMail,
 ): Promise<string | undefined> {
   const sender = await accountSender(world);
   if (!sender) return 'no verified domain is available to send account mail from';
-  const input = { from: `rasket <${sender.address}>`, to, subject, text, headers: UNANSWERED };
+  const input = {
+    from: `rasket <${sender.address}>`,
+    to,
+    subject,
+    text,
+    ...(html === undefined ? {} : { html }),
+    headers: UNANSWERED,
+  };
   const as = { kind: 'notice' as const, isAccountMail: true };
   return mailOnce(world, accept, { teamId: sender.teamId, job: 'accounts', kind, occasion, input, as });
+}
+
+/**
+ * Sends a mail about the whole installation to an operator. The team of the sender domain sees its subject and recipient: where
+ * there are several teams, only the operator may decide which one that is. Returns the reason if it was not sent.
+ */
+export async function sendOperatorMail(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  mail: OutgoingAccountMail,
+): Promise<string | undefined> {
+  if ((await reportSender(world)) === undefined)
+    return 'no verified domain is available to send it from; if there are several teams, set accounts.mail_from';
+  return sendAccountMail(world, accept, mail);
 }
 
 /** This loop only polls. If the commit woke it, the extra work for known addresses would show in the response time. */

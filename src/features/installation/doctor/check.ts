@@ -51,6 +51,7 @@ export interface Seen {
   says: string[];
   findings: Finding[];
   unknown: Unknown[];
+  examined?: string[];
 }
 
 export const nothingSeen = (): Seen => ({ says: [], findings: [], unknown: [] });

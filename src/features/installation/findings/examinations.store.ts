@@ -7,18 +7,29 @@ export interface ExaminationRow {
   summary: string;
   /** Findings as a JSON array. */
   findings: string;
+  /** Names of what could be examined as a JSON array. */
+  examined: string;
   checked_at: number;
   known_at: number;
 }
 
-const COLUMNS = ['machine', 'check_name', 'state', 'summary', 'findings', 'checked_at', 'known_at'] as const;
+const COLUMNS = [
+  'machine',
+  'check_name',
+  'state',
+  'summary',
+  'findings',
+  'examined',
+  'checked_at',
+  'known_at',
+] as const;
 
 /** Replaces the last result of one check of a machine. */
 export const putCheck = (tx: Executor, row: ExaminationRow): Promise<number> =>
   tx.run(
-    `insert into examinations (${COLUMNS.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)
+    `insert into examinations (${COLUMNS.join(', ')}) values (?, ?, ?, ?, ?, ?, ?, ?)
       on conflict (machine, check_name) do update set state = excluded.state, summary = excluded.summary,
-        findings = excluded.findings, checked_at = excluded.checked_at, known_at = excluded.known_at`,
+        findings = excluded.findings, examined = excluded.examined, checked_at = excluded.checked_at, known_at = excluded.known_at`,
     COLUMNS.map((column) => row[column]),
   );
 

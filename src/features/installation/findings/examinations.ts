@@ -21,6 +21,8 @@ export interface CheckResult {
   says: readonly string[];
   findings: readonly Finding[];
   unknown: readonly Unknown[];
+  /** Names of what it could determine something about, if anybody needs to know. */
+  examined?: readonly string[];
   isSkipped?: boolean;
   /** The check failed without a finding of its own, because a node reports the fault as one. */
   isFailed?: boolean;
@@ -33,6 +35,7 @@ export interface Checked {
   summary: string;
   checkedAt: number;
   findings: readonly Finding[];
+  examined: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
@@ -70,6 +73,7 @@ export const toChecked = (result: CheckResult, machine: string, at: number): Che
   state: deriveState(result, result.findings),
   summary: formatSummary(result),
   findings: result.findings,
+  examined: result.examined ?? [],
 });
 
 type Last = Checked & { knownAt: number };
@@ -88,6 +92,7 @@ function buildRow(
     state: deriveState(result, known),
     summary: formatSummary(result),
     findings: JSON.stringify(findings),
+    examined: JSON.stringify(result.examined ?? []),
     known_at: result.unknown.length > 0 && last ? last.knownAt : at,
   };
 }
@@ -126,6 +131,7 @@ const read = (row: rows.ExaminationRow): Last => ({
   checkedAt: Number(row.checked_at),
   knownAt: Number(row.known_at),
   findings: JSON.parse(row.findings) as Finding[],
+  examined: JSON.parse(row.examined) as string[],
 });
 
 /** Returns the checks of each machine that are still believed. */

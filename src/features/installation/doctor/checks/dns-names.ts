@@ -38,7 +38,9 @@ export const checkDnsbl: Check = async (examination) => {
   const { addresses, unknown } = examination.own;
   const seen = nothingSeen();
   if (unknown !== undefined) seen.unknown.push({ says: unknown });
-  const found = (await Promise.all(zones.map((zone) => askZone(examination, zone, seen)))).flat();
+  const results = await Promise.all(zones.map((zone) => askZone(examination, zone, seen)));
+  const found = results.flatMap(({ listed: entries }) => entries);
+  seen.examined = [...new Set(results.flatMap(({ answered }) => answered))].sort();
   if (found.length > 0) {
     const summary = `${found.map(({ address, zone, says }) => `${address} is on ${zone}${says}`).join('; ')}.`;
     const subjects = found.map(formatSubject);
@@ -54,7 +56,12 @@ export const checkDnsbl: Check = async (examination) => {
 
 const formatSubject = ({ address, zone }: Pick<Listed, 'address' | 'zone'>): string => `${address} ${zone}`;
 
-async function askZone(examination: Examination, zone: string, seen: Seen): Promise<Listed[]> {
+/** Asks a list about all addresses; returns those that it has, and those about which it answered. */
+async function askZone(
+  examination: Examination,
+  zone: string,
+  seen: Seen,
+): Promise<{ listed: Listed[]; answered: string[] }> {
   const { addresses } = examination.own;
   const cannot = (address: string, says: string): void =>
     void seen.unknown.push({
@@ -64,20 +71,26 @@ async function askZone(examination: Examination, zone: string, seen: Seen): Prom
   const fault = await faultOfZone(examination, zone);
   if (fault !== undefined) {
     for (const address of addresses) cannot(address, fault);
-    return [];
+    return { listed: [], answered: [] };
   }
+  const answered: string[] = [];
   const found = await Promise.all(
     addresses.map(async (address): Promise<Listed[]> => {
       const name = `${reversed(address)}.${zone}`;
       const answer = await examination.ask(name, 'A');
-      if (answer.kind === 'none') return [];
+      if (answer.kind === 'none') {
+        answered.push(address);
+        return [];
+      }
       if (answer.kind === 'failed') {
         cannot(address, answer.reason);
         return [];
       }
       const listing = readListing(answer.records);
-      if (listing.kind === 'listed')
+      if (listing.kind === 'listed') {
+        answered.push(address);
         return [{ address, zone, says: ` (${listing.codes.join(', ')}${await lookUpReason(examination, name)})` }];
+      }
       cannot(
         address,
         listing.kind === 'refused' ? listing.why : `it answers ${listing.said}, which is not a valid answer of a list`,
@@ -85,7 +98,7 @@ async function askZone(examination: Examination, zone: string, seen: Seen): Prom
       return [];
     }),
   );
-  return found.flat();
+  return { listed: found.flat(), answered };
 }
 
 /** Tests a list by its two test entries (RFC 5782 §5). */
