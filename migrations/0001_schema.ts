@@ -2448,8 +2448,10 @@ create table throttles (
   -- The provider; empty: the mail servers named in servers.
   provider text not null,
   servers text not null,
-  -- The sending domain whose mail is limited; empty: all mail.
+  -- The sending domain whose mail is limited; empty: all mail. Without provider and servers, it is limited everywhere.
   sender_domain text not null,
+  -- marketing, transactional; empty: all mail.
+  stream text not null,
   -- suspend, rate, connections, messages_per_connection
   kind text not null,
   -- The limit; null for a suspension.
@@ -2458,11 +2460,11 @@ create table throttles (
   until_at bigint not null,
   -- How often it was raised since it began, on the way back to normal.
   step integer not null,
-  -- The rule of config/providers.toml, or empty for an operator.
+  -- The rule of config/providers.toml, 'breaker' for a circuit breaker, or empty for an operator.
   reaction text not null,
-  -- The reply of the receiver, or the reason of the operator.
+  -- The reply of the receiver, the figures of the circuit breaker, or the reason of the operator.
   reason text not null,
-  unique (source, provider, servers, sender_domain, kind)
+  unique (source, provider, servers, sender_domain, stream, kind)
 );
 
 -- Where the mail of each recipient domain goes, as it was last looked up.

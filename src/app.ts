@@ -597,7 +597,8 @@ function releaseLifted(world: World, queue: Queue): { release: (place: Throttled
       const isRelay = place.provider === '' && Object.hasOwn(config.relays, place.servers);
       const cancel = clock.timer(SETTLING_MS, () => {
         stops.delete(cancel);
-        releaseThrottled(db, { ...place, isRelay }, clock.now())
+        const { provider, servers, sender_domain: senderDomain } = place;
+        releaseThrottled(db, { provider, servers, senderDomain, isRelay }, clock.now())
           .then((count) => count > 0 && queue.wake())
           .catch((err: unknown) => log.error({ err }, 'mail that waits for a limit could not be made due'));
       });
