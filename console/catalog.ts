@@ -29,6 +29,7 @@ const FIRST = [
   'queue',
   'holds',
   'providers',
+  'breakers',
   'egress',
 ];
 

@@ -2413,6 +2413,45 @@ create table reputation_counts (
 create index reputation_counts_domain on reputation_counts (domain_id, hour);
 create index reputation_counts_team on reputation_counts (team_id, hour);
 
+-- Circuit breakers that limit mail, and those that did within the last days.
+create table breakers (
+  id ${id} not null primary key,
+  team_id ${id} not null,
+  -- domain: the mail of one domain. team: that of all domains of a team, whose limit holds for each of them.
+  scope text not null,
+  -- The domain or the team.
+  subject_id ${id} not null,
+  -- The name of the domain when the breaker was made; empty for a team.
+  domain_name text not null,
+  -- The provider; empty: all receivers together.
+  provider text not null,
+  -- marketing, transactional
+  stream text not null,
+  -- slow, paused, probing, recovering, closed
+  state text not null,
+  -- complaints, bounces
+  cause text not null,
+  -- How often its mail was paused.
+  trips integer not null,
+  tripped_at bigint not null,
+  changed_at bigint not null,
+  -- The time of the next decision.
+  until_at bigint not null,
+  -- Messages per minute; null if nothing is sent, or if there is no limit.
+  rate double precision,
+  -- Recipients who complained or bounced, of so many, when it tripped.
+  bad bigint not null,
+  total bigint not null,
+  -- The hour since 1970 from which outcomes count, and those of this hour that do not; null: all of the window count.
+  base_hour bigint,
+  base_accepted bigint not null,
+  base_bounced bigint not null,
+  base_complained bigint not null,
+  unique (subject_id, provider, stream)
+);
+-- Findings of one team.
+create index breakers_team on breakers (team_id);
+
 -- Sources that are being warmed up.
 create table warm_ups (
   source text primary key,

@@ -24,6 +24,7 @@ import {
   type DamageWatch,
 } from './features/installation/start.ts';
 import { removeDueTeams } from './features/customers/start.ts';
+import { evaluateBreakers } from './mail/breakers/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { removeOldReports } from './mail/domain-reports/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
@@ -61,7 +62,13 @@ export function cronTable(
     payments = noPayments,
     doctor,
     database,
-  }: { payments?: PaymentProvider | undefined; doctor: Doctor; database: Pick<DamageWatch, 'examine'> },
+    syncDelivery,
+  }: {
+    payments?: PaymentProvider | undefined;
+    doctor: Doctor;
+    database: Pick<DamageWatch, 'examine'>;
+    syncDelivery?: (() => Promise<void>) | undefined;
+  },
 ): readonly CronJob[] {
   return [
     ...ofMachine(world, doctor),
@@ -78,6 +85,7 @@ export function cronTable(
       schedule: '* * * * *',
       run: createReportSending(world, { findSender: () => reportSender(world) }),
     },
+    { name: 'evaluate-breakers', schedule: '* * * * *', run: () => evaluateBreakers(world, { syncDelivery }) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },

@@ -1,0 +1,237 @@
+// the settings of circuit breakers: what trips by default, transactional mail, switched off, two nodes
+import { expect, it, onTestFinished } from 'vitest';
+import { startApp } from '../../src/app.ts';
+import { addReputationCounts, type ReputationCount } from '../../src/mail/reputation/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import { driver } from '../rig/database.ts';
+import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
+import { campaignIn } from './campaign.ts';
+import {
+  BREAKER_SETTINGS,
+  complain,
+  deliver,
+  describeStates,
+  evaluate,
+  listArrived,
+  listBreakersOf,
+  listLimitEvents,
+  many,
+} from './breakers-desk.ts';
+import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
+
+async function open(config: SceneOptions['config']): Promise<{ scene: Scene; operator: string }> {
+  const scene = await startScene({
+    startAt: '2026-11-30T09:10:00Z',
+    networkWaits: 'by hand',
+    roles: ['http', 'delivery', 'receiving'],
+    ...(config ? { config } : {}),
+  });
+  onTestFinished(() => scene.close());
+  return { scene, operator: await scene.operator() };
+}
+
+/** Records outcomes as if so many recipients had been sent marketing mail within the present hour. */
+async function record(
+  scene: Scene,
+  domain: Pick<ReputationCount, 'domainId' | 'teamId'>,
+  counts: Partial<Record<ReputationCount['outcome'], number>>,
+): Promise<void> {
+  const { db, ids, clock } = scene.app.world;
+  const rows = Object.entries(counts).map(([outcome, count]) => ({
+    ...domain,
+    source: '',
+    provider: 'google',
+    isMarketing: true,
+    outcome: outcome as ReputationCount['outcome'],
+    cause: '' as const,
+    count,
+  }));
+  await db.tx((tx) => addReputationCounts(tx, ids, clock.now(), rows));
+}
+
+it('1 complaint of 100 and 2 of 1,000 trip no breaker by default, 5 of 4,000 slow mail down, and 13 pause it', async () => {
+  const { scene, operator } = await open(undefined);
+  const readStates = async (counts: Parameters<typeof record>[2]): Promise<string[]> => {
+    const mail = await mailIn(scene);
+    await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, counts);
+    await evaluate(scene);
+    return describeStates(await listBreakersOf(scene, mail.team, operator));
+  };
+  expect(await readStates({ accepted: 100, complained: 1 })).toEqual([]);
+  expect(await readStates({ accepted: 1000, complained: 2 })).toEqual([]);
+  expect(await readStates({ accepted: 1000, bounced: 50 })).toEqual([]);
+  expect(await readStates({ accepted: 4000, complained: 5 })).toEqual(['domain everywhere slow', 'domain google slow']);
+  expect(await readStates({ accepted: 4000, complained: 13 })).toEqual([
+    'domain everywhere paused',
+    'domain google paused',
+  ]);
+});
+
+it('outcomes of more than a day ago, and of domains without a bounce or complaint lately, trip no breaker', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  scene.clock.advance(24 * HOUR);
+  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 1 });
+  await evaluate(scene);
+  expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
+});
+
+it('a probe is judged by new outcomes only, and mail that is not sent ends it after the window', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  const subject = { domainId: mail.domain.id, teamId: mail.team.id };
+  const readStates = async (): Promise<string[]> => {
+    await evaluate(scene);
+    return describeStates(await listBreakersOf(scene, mail.team, operator));
+  };
+  await record(scene, subject, { accepted: 1000, complained: 50 });
+  expect(await readStates()).toEqual(['domain everywhere paused', 'domain google paused']);
+  // Complaints about mail from before the pause may be late.
+  await record(scene, subject, { complained: 50 });
+  scene.clock.advance(HOUR);
+  expect(await readStates()).toEqual(['domain everywhere probing', 'domain google probing']);
+  await record(scene, subject, { complained: 2 });
+  scene.clock.advance(23 * HOUR);
+  expect(await readStates()).toEqual(['domain everywhere probing', 'domain google probing']);
+  scene.clock.advance(HOUR);
+  expect(await readStates()).toEqual(['domain everywhere recovering', 'domain google recovering']);
+  expect((await listBreakersOf(scene, mail.team, operator)).map(({ bad_recipients: bad }) => bad)).toEqual([50, 50]);
+});
+
+it('a breaker that is evaluated three times at once trips once', async () => {
+  const { scene } = await open(undefined);
+  const mail = await mailIn(scene);
+  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await Promise.all([evaluate(scene), evaluate(scene), evaluate(scene)]);
+  expect(await listLimitEvents(scene, mail.domain.id)).toHaveLength(2);
+});
+
+it('the limits of a domain hold until their time although the domain was deleted, and end then', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await evaluate(scene);
+  await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
+  scene.clock.advance(30 * MINUTE);
+  await evaluate(scene);
+  expect(await listBreakersOf(scene, mail.team, operator)).toHaveLength(2);
+  const { db } = scene.app.world;
+  const listSenders = () => db.all<{ sender_domain: string }>('select distinct sender_domain from throttles', []);
+  expect(await listSenders()).toEqual([{ sender_domain: mail.domain.name }]);
+  scene.clock.advance(30 * MINUTE);
+  await evaluate(scene);
+  expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
+  expect(await listSenders()).toEqual([]);
+});
+
+it('transactional mail is judged and paused by its own figures if the settings say so', async () => {
+  const { scene, operator } = await open({
+    ...BREAKER_SETTINGS,
+    breakers: { ...BREAKER_SETTINGS.breakers, transactional: true },
+  });
+  const mail = await mailIn(scene);
+  const send = async (to: readonly string[], subject: string): Promise<void> => {
+    for (const address of to) await mail.send(address, { subject });
+    await deliver(scene);
+  };
+  const readers = many(20, 'reader', 'acme.example');
+  await send(readers, 'Receipt');
+  await complain(scene, 'Receipt', readers.slice(0, 6));
+  await evaluate(scene);
+  expect(describeStates(await listBreakersOf(scene, mail.team, operator))).toEqual([
+    'domain acme paused',
+    'domain everywhere paused',
+  ]);
+  expect(await listLimitEvents(scene, mail.domain.id)).toContain('paused transactional acme complaints');
+  await send(['person@acme.example'], 'Second receipt');
+  expect(listArrived(scene, 'Second receipt')).toEqual([]);
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(['person@acme.example']);
+  await campaign.broadcast({ subject: 'Marketing of others' });
+  await deliver(scene);
+  expect(listArrived(scene, 'Marketing of others')).toHaveLength(1);
+  // Without the setting, the limits of transactional mail end.
+  await scene.restart({ breakers: { transactional: false } });
+  await evaluate(scene);
+  await deliver(scene);
+  scene.clock.advance(10 * SECOND);
+  await deliver(scene);
+  expect(listArrived(scene, 'Second receipt')).toEqual(['person@acme.example']);
+});
+
+it('all limits end once breakers are switched off, and none begins', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  const subject = { domainId: mail.domain.id, teamId: mail.team.id };
+  await record(scene, subject, { accepted: 1000, complained: 50 });
+  await evaluate(scene);
+  await scene.restart({ breakers: { enabled: false } });
+  await record(scene, subject, { accepted: 1000, complained: 50 });
+  await evaluate(scene);
+  expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
+  expect((await listLimitEvents(scene, mail.domain.id)).filter((event) => event.startsWith('resumed'))).toHaveLength(2);
+  expect(await scene.app.world.db.all('select id from throttles', [])).toEqual([]);
+});
+
+it('a closed breaker is forgotten after seven days', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await evaluate(scene);
+  for (const { id } of await listBreakersOf(scene, mail.team, operator))
+    await scene.api('POST', `/operator/breakers/${id}/release`, { key: operator, body: { reason: 'A mistake' } });
+  const countRows = async (): Promise<number> => (await scene.app.world.db.all('select id from breakers', [])).length;
+  await evaluate(scene);
+  expect(await countRows()).toBe(2);
+  scene.clock.advance(7 * 24 * HOUR);
+  await evaluate(scene);
+  expect(await countRows()).toBe(0);
+});
+
+// runs only on PostgreSQL, because SQLite bears one process.
+it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at once', async () => {
+  const { scene, operator } = await open(BREAKER_SETTINGS);
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(many(30, 'a', 'acme.example'));
+  await campaign.broadcast({ subject: 'First' });
+  await deliver(scene);
+  const { config, clock } = scene.app.world;
+  const log = createLog({ level: 'error', format: 'json', write: (line) => void scene.log.push(line) });
+  const node = await startApp({
+    config,
+    dataDir: scene.dataDir,
+    clock,
+    networkClock: clock,
+    log,
+    roles: ['delivery'],
+    version: '0.0.0-test',
+  });
+  onTestFinished(() => node.close(0));
+  await complain(scene, 'First', many(10, 'a', 'acme.example'));
+  await evaluate(scene);
+  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toContain('domain acme paused');
+  // Only the other node delivers from now on.
+  await scene.app.queue?.stop(0);
+  await campaign.broadcast({ subject: 'Second' });
+  const receipt = {
+    from: `Example <hello@${campaign.domain.name}>`,
+    to: ['p@acme.example'],
+    subject: 'Receipt',
+    text: 'It works.',
+  };
+  for (let second = 0; second < 20; second++) {
+    clock.advance(SECOND);
+    await Promise.all([node.queue?.idle(), scene.app.broadcasts?.idle(), node.broadcasts?.idle()]);
+  }
+  await campaign.call('POST', '/emails', receipt);
+  await expect
+    .poll(() => {
+      clock.advance(SECOND);
+      return listArrived(scene, 'Receipt').length;
+    })
+    .toBe(1);
+  expect(listArrived(scene, 'Second')).toEqual([]);
+  const waiting = await scene.app.world.db.all("select id from deliveries where destination = 'acme.example'", []);
+  expect(waiting.length).toBeGreaterThanOrEqual(20);
+});
