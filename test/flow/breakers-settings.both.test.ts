@@ -196,7 +196,8 @@ it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at o
   await campaign.addContacts(many(30, 'a', 'acme.example'));
   await campaign.broadcast({ subject: 'First' });
   await deliver(scene);
-  const { config, clock } = scene.app.world;
+  const { config } = scene.app.world;
+  const { clock } = scene;
   const log = createLog({ level: 'error', format: 'json', write: (line) => void scene.log.push(line) });
   const node = await startApp({
     config,

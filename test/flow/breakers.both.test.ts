@@ -36,13 +36,12 @@ const readStates = async (campaign: Campaign): Promise<string[]> =>
   describeStates(await listBreakersOf(scene, campaign.team, operator));
 
 async function sendTransactional(campaign: Campaign, to: string, subject: string): Promise<string> {
-  const { body } = await campaign.call('POST', '/emails', {
+  return campaign.make('/emails', {
     from: `Example <hello@${campaign.domain.name}>`,
     to: [to],
     subject,
     text: 'It works.',
   });
-  return body.id as string;
 }
 
 const countTo = (addresses: readonly string[], domain: string): number =>

@@ -1,10 +1,10 @@
 import type { BodyOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import type { Db, Page } from '../../platform/db/index.ts';
+import type { Meter } from '../../platform/meter/index.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
-import type { World } from '../../platform/world.ts';
 import type { OperatorCtx } from '../../tenancy/access/index.ts';
 import { releaseThrottled } from '../queue/index.ts';
 import { close } from './breakers.ts';
@@ -77,7 +77,7 @@ export function describeBreaker(
 }
 
 /** Shows to Prometheus how many breakers limit mail. */
-export function measureBreakers({ meter, db }: Pick<World, 'meter' | 'db'>): void {
+export function measureBreakers({ meter, db }: { meter: Meter; db: Db }): void {
   const states = ['slow', 'paused', 'probing', 'recovering'] as const;
   meter.watch('rasket_breakers', async () => {
     const open = await listBreakers(db, { isOpen: true });

@@ -34,7 +34,7 @@ export interface Figures {
 interface CauseLimits {
   slowPercent: number;
   pausePercent: number;
-  /** Recipients of whom the outcome is known. */
+  /** Recipients with a known outcome. */
   floor: number;
   /** Fewer bad outcomes trip nothing, whatever their share. */
   badMin: number;
