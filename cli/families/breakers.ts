@@ -16,7 +16,7 @@ const nameSubject = ({ domain, team_id: team }: Breaker): string => domain ?? `a
 
 const formatLimit = ({ messages_per_minute: rate, state }: Breaker): string => {
   if (rate !== null) return `${grouped(rate)} a minute`;
-  return state === 'closed' ? 'none' : 'nothing is sent';
+  return state === 'closed' ? 'none' : 'nothing';
 };
 
 const describeRelease = ({ deliveries, breaker }: { deliveries: number; breaker: Breaker }): string => {
@@ -31,7 +31,7 @@ export const breakers = withRemaining({
   list: declareList('listBreakers', {
     fields: {
       id: { kind: 'id' },
-      domain: { label: 'Mail from', kind: 'text', value: nameSubject },
+      domain: { label: 'Mail from', kind: 'whole', value: nameSubject },
       provider: { label: 'To', kind: 'text', value: ({ provider }: Breaker) => provider ?? 'everybody' },
       stream: { kind: 'text' },
       state: { tone: ({ state }: Breaker) => TONES[state] },

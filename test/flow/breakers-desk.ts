@@ -1,4 +1,5 @@
 import type { Scene, Team } from '../rig/scene.ts';
+import { addReputationCounts, type ReputationCount } from '../../src/mail/reputation/index.ts';
 import { nextTurn } from '../../src/platform/clock.ts';
 import { bringMail } from '../rig/mx.ts';
 import { SECOND } from './mail.ts';
@@ -27,6 +28,26 @@ export const BREAKER_SETTINGS = {
 
 export const many = (count: number, name: string, domain: string): string[] =>
   Array.from({ length: count }, (_, i) => `${name}${i}@${domain}`);
+
+/** Records outcomes as if so many recipients had been sent marketing mail within the present hour. */
+export async function recordOutcomes(
+  scene: Scene,
+  { domain, team }: { domain: { id: string }; team: Pick<Team, 'id'> },
+  counts: Partial<Record<ReputationCount['outcome'], number>>,
+): Promise<void> {
+  const { db, ids, clock } = scene.app.world;
+  const rows = Object.entries(counts).map(([outcome, count]) => ({
+    domainId: domain.id,
+    teamId: team.id,
+    source: '',
+    provider: 'google',
+    isMarketing: true,
+    outcome: outcome as ReputationCount['outcome'],
+    cause: '' as const,
+    count,
+  }));
+  await db.tx((tx) => addReputationCounts(tx, ids, clock.now(), rows));
+}
 
 /** Runs the job that judges mail, as the scheduler does every minute. */
 export async function evaluate(scene: Scene): Promise<void> {

@@ -1,7 +1,6 @@
 // the settings of circuit breakers: what trips by default, transactional mail, switched off, two nodes
 import { expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../../src/app.ts';
-import { addReputationCounts, type ReputationCount } from '../../src/mail/reputation/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
@@ -16,6 +15,7 @@ import {
   listBreakersOf,
   listLimitEvents,
   many,
+  recordOutcomes,
 } from './breakers-desk.ts';
 import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
 
@@ -30,30 +30,11 @@ async function open(config: SceneOptions['config']): Promise<{ scene: Scene; ope
   return { scene, operator: await scene.operator() };
 }
 
-/** Records outcomes as if so many recipients had been sent marketing mail within the present hour. */
-async function record(
-  scene: Scene,
-  domain: Pick<ReputationCount, 'domainId' | 'teamId'>,
-  counts: Partial<Record<ReputationCount['outcome'], number>>,
-): Promise<void> {
-  const { db, ids, clock } = scene.app.world;
-  const rows = Object.entries(counts).map(([outcome, count]) => ({
-    ...domain,
-    source: '',
-    provider: 'google',
-    isMarketing: true,
-    outcome: outcome as ReputationCount['outcome'],
-    cause: '' as const,
-    count,
-  }));
-  await db.tx((tx) => addReputationCounts(tx, ids, clock.now(), rows));
-}
-
 it('1 complaint of 100 and 2 of 1,000 trip no breaker by default, 5 of 4,000 slow mail down, and 13 pause it', async () => {
   const { scene, operator } = await open(undefined);
-  const readStates = async (counts: Parameters<typeof record>[2]): Promise<string[]> => {
+  const readStates = async (counts: Parameters<typeof recordOutcomes>[2]): Promise<string[]> => {
     const mail = await mailIn(scene);
-    await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, counts);
+    await recordOutcomes(scene, mail, counts);
     await evaluate(scene);
     return describeStates(await listBreakersOf(scene, mail.team, operator));
   };
@@ -70,9 +51,9 @@ it('1 complaint of 100 and 2 of 1,000 trip no breaker by default, 5 of 4,000 slo
 it('outcomes of more than a day ago, and of domains without a bounce or complaint lately, trip no breaker', async () => {
   const { scene, operator } = await open(undefined);
   const mail = await mailIn(scene);
-  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   scene.clock.advance(24 * HOUR);
-  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 1 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 1 });
   await evaluate(scene);
   expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
 });
@@ -80,18 +61,17 @@ it('outcomes of more than a day ago, and of domains without a bounce or complain
 it('a probe is judged by new outcomes only, and mail that is not sent ends it after the window', async () => {
   const { scene, operator } = await open(undefined);
   const mail = await mailIn(scene);
-  const subject = { domainId: mail.domain.id, teamId: mail.team.id };
   const readStates = async (): Promise<string[]> => {
     await evaluate(scene);
     return describeStates(await listBreakersOf(scene, mail.team, operator));
   };
-  await record(scene, subject, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   expect(await readStates()).toEqual(['domain everywhere paused', 'domain google paused']);
   // Complaints about mail from before the pause may be late.
-  await record(scene, subject, { complained: 50 });
+  await recordOutcomes(scene, mail, { complained: 50 });
   scene.clock.advance(HOUR);
   expect(await readStates()).toEqual(['domain everywhere probing', 'domain google probing']);
-  await record(scene, subject, { complained: 2 });
+  await recordOutcomes(scene, mail, { complained: 2 });
   scene.clock.advance(23 * HOUR);
   expect(await readStates()).toEqual(['domain everywhere probing', 'domain google probing']);
   scene.clock.advance(HOUR);
@@ -102,7 +82,7 @@ it('a probe is judged by new outcomes only, and mail that is not sent ends it af
 it('a breaker that is evaluated three times at once trips once', async () => {
   const { scene } = await open(undefined);
   const mail = await mailIn(scene);
-  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await Promise.all([evaluate(scene), evaluate(scene), evaluate(scene)]);
   expect(await listLimitEvents(scene, mail.domain.id)).toHaveLength(2);
 });
@@ -110,7 +90,7 @@ it('a breaker that is evaluated three times at once trips once', async () => {
 it('the limits of a domain hold until their time although the domain was deleted, and end then', async () => {
   const { scene, operator } = await open(undefined);
   const mail = await mailIn(scene);
-  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await evaluate(scene);
   await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
   scene.clock.advance(30 * MINUTE);
@@ -163,11 +143,10 @@ it('transactional mail is judged and paused by its own figures if the settings s
 it('all limits end once breakers are switched off, and none begins', async () => {
   const { scene, operator } = await open(undefined);
   const mail = await mailIn(scene);
-  const subject = { domainId: mail.domain.id, teamId: mail.team.id };
-  await record(scene, subject, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await evaluate(scene);
   await scene.restart({ breakers: { enabled: false } });
-  await record(scene, subject, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await evaluate(scene);
   expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
   expect((await listLimitEvents(scene, mail.domain.id)).filter((event) => event.startsWith('resumed'))).toHaveLength(2);
@@ -177,7 +156,7 @@ it('all limits end once breakers are switched off, and none begins', async () =>
 it('a closed breaker is forgotten after seven days', async () => {
   const { scene, operator } = await open(undefined);
   const mail = await mailIn(scene);
-  await record(scene, { domainId: mail.domain.id, teamId: mail.team.id }, { accepted: 1000, complained: 50 });
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await evaluate(scene);
   for (const { id } of await listBreakersOf(scene, mail.team, operator))
     await scene.api('POST', `/operator/breakers/${id}/release`, { key: operator, body: { reason: 'A mistake' } });
