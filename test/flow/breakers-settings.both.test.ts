@@ -153,6 +153,48 @@ it('all limits end once breakers are switched off, and none begins', async () =>
   expect(await scene.app.world.db.all('select id from throttles', [])).toEqual([]);
 });
 
+it('a limit that is left of a team which was deleted ends with the next evaluation', async () => {
+  const { scene } = await open(undefined);
+  const mail = await mailIn(scene);
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
+  await evaluate(scene);
+  const { db } = scene.app.world;
+  await db.tx((tx) => tx.run('delete from breakers where team_id = ?', [mail.team.id]));
+  await db.tx((tx) => tx.run('delete from reputation_counts where team_id = ?', [mail.team.id]));
+  await evaluate(scene);
+  expect(await db.all('select id from throttles', [])).toEqual([]);
+});
+
+it('mail that leaves by a pool of sources is limited by breakers too, and says so', async () => {
+  const { scene, operator } = await open({
+    ...BREAKER_SETTINGS,
+    sources: { first: { source_v4: '127.0.8.1' }, second: { source_v4: '127.0.8.2' } },
+    pools: { main: { sources: ['first', 'second'] } },
+  });
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(many(24, 'a', 'acme.example'));
+  await campaign.broadcast({ subject: 'First' });
+  await deliver(scene);
+  await complain(scene, 'First', many(8, 'a', 'acme.example'));
+  await evaluate(scene);
+  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toContain('domain acme paused');
+  await campaign.broadcast({ subject: 'Second' });
+  const receipt = { from: `Example <hello@${campaign.domain.name}>`, to: ['p@acme.example'], subject: 'Receipt' };
+  await campaign.call('POST', '/emails', { ...receipt, text: 'It works.' });
+  await deliver(scene);
+  expect(listArrived(scene, 'Receipt')).toHaveLength(1);
+  expect(listArrived(scene, 'Second')).toEqual([]);
+  const { body } = await scene.api('GET', '/operator/queue', { key: operator });
+  const waiting = (body.destinations as { destination: string; waits_because: string | null }[]).find(
+    ({ destination }) => destination === 'acme.example',
+  );
+  const queued = await scene.api('GET', '/operator/queue/deliveries?destination=acme.example&limit=1', {
+    key: operator,
+  });
+  expect(waiting).toBeDefined();
+  expect(queued.body.data[0].waits_because).toContain(`marketing mail from ${campaign.domain.name}`);
+});
+
 it('a closed breaker is forgotten after seven days', async () => {
   const { scene, operator } = await open(undefined);
   const mail = await mailIn(scene);

@@ -288,5 +288,13 @@ describe('bounces', () => {
       [],
     );
     expect(rows.map((row) => row.sender_domain).toSorted()).toEqual([campaign.domain.name, second.name].toSorted());
+    const [breaker] = await listBreakersOf(scene, campaign.team, operator);
+    const released = await scene.api('POST', `/operator/breakers/${breaker?.id}/release`, {
+      key: operator,
+      body: { reason: 'The list was cleaned' },
+    });
+    expect(released.body.breaker).toMatchObject({ scope: 'team', domain: null, state: 'closed' });
+    for (const { id } of [campaign.domain, second])
+      expect((await listLimitEvents(scene, id)).at(-1)).toBe('resumed marketing everywhere bounces');
   });
 });

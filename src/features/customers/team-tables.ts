@@ -78,8 +78,8 @@ export const TEAM_PATHS: readonly TeamPath[] = [
     'domain_report_counts',
     'domain_reports',
   ]),
-  { table: 'throttles', by: 'sender_domain', parent: 'domains', from: 'name' },
   { table: 'breakers', by: 'team_id' },
+  { table: 'throttles', by: 'sender_domain', parent: 'domains', from: 'name' },
   { table: 'domain_claims', by: 'team_id' },
   // Mail that waits in the queue.
   { table: 'deliveries', by: 'team_id', isRemovedElsewhere: true },

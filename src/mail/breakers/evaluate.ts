@@ -14,7 +14,13 @@ import {
   type DomainSums,
   type OutcomeSums,
 } from '../reputation/index.ts';
-import { BY_BREAKER, replaceBreakerThrottles, THROTTLES_CHANGED, type ThrottleRow } from '../throttles/index.ts';
+import {
+  BY_BREAKER,
+  hasBreakerThrottles,
+  replaceBreakerThrottles,
+  THROTTLES_CHANGED,
+  type ThrottleRow,
+} from '../throttles/index.ts';
 import {
   close,
   correctTimes,
@@ -78,7 +84,8 @@ export async function evaluateBreakers(
   const known = await listBreakers(db);
   const changes = await decideAll(store, known, { limits, now, firstHour });
   const isAnyOpen = known.some(({ state }) => state !== 'closed');
-  if (changes.length === 0 && !isAnyOpen) return { limited: 0, resumed: 0 };
+  // Limits without a breaker are left if its team was deleted at the same time.
+  if (changes.length === 0 && !isAnyOpen && !(await hasBreakerThrottles(db))) return { limited: 0, resumed: 0 };
   const { throttles, ...counts } = await applyChanges(store, changes);
   if (throttles > 0) await syncDelivery?.();
   return counts;

@@ -9,6 +9,7 @@ export { createTrafficRecords, OTHER, PERIOD_MS, type TrafficRecords } from './t
 export {
   BY_BREAKER,
   connectionsSince,
+  hasBreakerThrottles,
   isInForce,
   knowsReceiver,
   listThrottles,

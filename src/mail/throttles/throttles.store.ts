@@ -114,6 +114,10 @@ export async function replaceBreakerThrottles(tx: Executor, wanted: readonly Thr
   return changed;
 }
 
+/** Reports whether any limit of a circuit breaker is stored. */
+export const hasBreakerThrottles = async (db: Executor): Promise<boolean> =>
+  (await db.get('select 1 as one from throttles where reaction = ? limit 1', [BY_BREAKER])) !== undefined;
+
 /** Replaces a throttle whose time is over by its next step, or removes it; only one of several nodes does so. */
 export async function advanceThrottle(db: Executor, row: ThrottleRow, next: ThrottleRow | undefined): Promise<void> {
   const removed = await db.run('delete from throttles where id = ? and until_at = ? and kind = ?', [
