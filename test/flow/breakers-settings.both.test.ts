@@ -4,6 +4,7 @@ import { startApp } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
+import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';
 import { campaignIn } from './campaign.ts';
 import {
   BREAKER_SETTINGS,
@@ -17,6 +18,7 @@ import {
   many,
   recordOutcomes,
 } from './breakers-desk.ts';
+import { hookAt } from './webhook-scene.ts';
 import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
 
 async function open(config: SceneOptions['config']): Promise<{ scene: Scene; operator: string }> {
@@ -151,6 +153,53 @@ it('all limits end once breakers are switched off, and none begins', async () =>
   expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
   expect((await listLimitEvents(scene, mail.domain.id)).filter((event) => event.startsWith('resumed'))).toHaveLength(2);
   expect(await scene.app.world.db.all('select id from throttles', [])).toEqual([]);
+});
+
+it('an endpoint of the team is sent what was limited, with the figures, and when the limit ended', async () => {
+  await using receiver = await startWebhookReceiver();
+  await using scene = await startScene(sceneFor(receiver, { startAt: '2026-11-30T13:20:00Z' }));
+  receiver.publishIn(scene.dns);
+  const operator = await scene.operator();
+  const mail = await mailIn(scene);
+  await hookAt(scene, mail.team, receiver.url('/hook'), ['domain.sending_limited', 'domain.sending_resumed']);
+  await recordOutcomes(scene, mail, { accepted: 4000, complained: 20 });
+  await evaluate(scene);
+  await scene.settled();
+  const common = {
+    id: mail.domain.id,
+    name: mail.domain.name,
+    stream: 'marketing',
+    scope: 'domain',
+    cause: 'complaints',
+  };
+  const listPayloads = () =>
+    receiver.requests
+      .filter(({ path }) => path === '/hook')
+      .map(({ payload: { type, data } }) => ({ type, data }))
+      .filter(({ type }) => type.startsWith('domain.'));
+  const limited = (provider: string | null) => ({
+    type: 'domain.sending_limited',
+    data: {
+      ...common,
+      provider,
+      action: 'paused',
+      messages_per_minute: null,
+      bad_recipients: 20,
+      recipients: 4000,
+      window_hours: 24,
+      since: '2026-11-30T13:20:00.000Z',
+      until: '2026-11-30T14:20:00.000Z',
+    },
+  });
+  expect(listPayloads()).toHaveLength(2);
+  expect(listPayloads()).toEqual(expect.arrayContaining([limited('google'), limited(null)]));
+  const [breaker] = (await listBreakersOf(scene, mail.team, operator)).filter(({ provider }) => provider === 'google');
+  await scene.api('POST', `/operator/breakers/${breaker?.id}/release`, {
+    key: operator,
+    body: { reason: 'A mistake' },
+  });
+  await scene.settled();
+  expect(listPayloads().at(-1)).toEqual({ type: 'domain.sending_resumed', data: { ...common, provider: 'google' } });
 });
 
 it('a limit that is left of a team which was deleted ends with the next evaluation', async () => {
