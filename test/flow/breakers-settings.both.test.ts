@@ -221,18 +221,18 @@ it('mail that leaves by a pool of sources is limited by breakers too, and says s
     pools: { main: { sources: ['first', 'second'] } },
   });
   const campaign = await campaignIn(scene);
-  await campaign.addContacts(many(24, 'a', 'acme.example'));
+  await campaign.addContacts([...many(24, 'a', 'acme.example'), ...many(60, 'b', 'zeta.example')]);
   await campaign.broadcast({ subject: 'First' });
   await deliver(scene);
   await complain(scene, 'First', many(8, 'a', 'acme.example'));
   await evaluate(scene);
-  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toContain('domain acme paused');
+  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toEqual(['domain acme paused']);
   await campaign.broadcast({ subject: 'Second' });
   const receipt = { from: `Example <hello@${campaign.domain.name}>`, to: ['p@acme.example'], subject: 'Receipt' };
   await campaign.call('POST', '/emails', { ...receipt, text: 'It works.' });
   await deliver(scene);
   expect(listArrived(scene, 'Receipt')).toHaveLength(1);
-  expect(listArrived(scene, 'Second')).toEqual([]);
+  expect(listArrived(scene, 'Second')).toHaveLength(60);
   const { body } = await scene.api('GET', '/operator/queue', { key: operator });
   const waiting = (body.destinations as { destination: string; waits_because: string | null }[]).find(
     ({ destination }) => destination === 'acme.example',
@@ -263,7 +263,8 @@ it('a closed breaker is forgotten after seven days', async () => {
 it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at once', async () => {
   const { scene, operator } = await open(BREAKER_SETTINGS);
   const campaign = await campaignIn(scene);
-  await campaign.addContacts(many(30, 'a', 'acme.example'));
+  // Those of the other provider keep the share of the domain low.
+  await campaign.addContacts([...many(30, 'a', 'acme.example'), ...many(60, 'b', 'zeta.example')]);
   await campaign.broadcast({ subject: 'First' });
   await deliver(scene);
   const { config } = scene.app.world;
@@ -279,9 +280,9 @@ it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at o
     version: '0.0.0-test',
   });
   onTestFinished(() => node.close(0));
-  await complain(scene, 'First', many(10, 'a', 'acme.example'));
+  await complain(scene, 'First', many(8, 'a', 'acme.example'));
   await evaluate(scene);
-  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toContain('domain acme paused');
+  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toEqual(['domain acme paused']);
   // Only the other node delivers from now on.
   await scene.app.queue?.stop(0);
   await campaign.broadcast({ subject: 'Second' });
@@ -296,13 +297,18 @@ it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at o
     await Promise.all([node.queue?.idle(), scene.app.broadcasts?.idle(), node.broadcasts?.idle()]);
   }
   await campaign.call('POST', '/emails', receipt);
-  await expect
-    .poll(() => {
-      clock.advance(SECOND);
-      return listArrived(scene, 'Receipt').length;
-    })
-    .toBe(1);
-  expect(listArrived(scene, 'Second')).toEqual([]);
+  const poll = (subject: string) =>
+    expect.poll(
+      () => {
+        clock.advance(SECOND);
+        return listArrived(scene, subject).length;
+      },
+      { timeout: 15_000 },
+    );
+  await poll('Receipt').toBe(1);
+  await poll('Second').toBe(60);
+  const second = listArrived(scene, 'Second');
+  expect(second.filter((address) => address.endsWith('@acme.example'))).toEqual([]);
   const waiting = await scene.app.world.db.all("select id from deliveries where destination = 'acme.example'", []);
   expect(waiting.length).toBeGreaterThanOrEqual(20);
 });

@@ -24,7 +24,10 @@ beforeAll(async () => {
     networkWaits: 'by hand',
     roles: ['http', 'delivery', 'receiving'],
     sink: {
-      script: (line) => (/^RCPT TO:<gone/i.test(line) ? '550 5.1.1 No such user' : undefined),
+      script(line) {
+        if (/^RCPT TO:<gone/i.test(line)) return '550 5.1.1 No such user';
+        return /^RCPT TO:<later/i.test(line) ? '450 4.2.1 Later' : undefined;
+      },
     },
     config: BREAKER_SETTINGS,
   });
@@ -216,16 +219,18 @@ describe('bounces', () => {
   it('pause the marketing mail of the domain to all receivers, and a person can release it', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts([...many(20, 'e', 'small.example'), ...many(10, 'gone', 'little.example')]);
+    await campaign.addContacts(['later@tiny.example']);
     await campaign.broadcast({ subject: 'Old list' });
     await deliver(scene);
     await evaluate(scene);
     expect(await readStates(campaign)).toEqual(['domain everywhere paused']);
-    await campaign.broadcast({ subject: 'Once more' });
+    const id = await campaign.broadcast({ subject: 'Once more' });
     await sendTransactional(campaign, 'f@small.example', 'Receipt after bounces');
     await deliver(scene);
     expect(listArrived(scene, 'Once more')).toEqual([]);
     expect(listArrived(scene, 'Receipt after bounces')).toHaveLength(1);
-    expect(await explain(campaign, await findWaiting(campaign, 'small.example'))).toMatch(
+    expect(await campaign.get(id)).toMatchObject({ status: 'sending', waiting_reason: 'sending_limited' });
+    expect(await explain(campaign, await findWaiting(campaign, 'tiny.example'))).toMatch(
       `marketing mail from ${campaign.domain.name} is paused until`,
     );
 
@@ -236,6 +241,7 @@ describe('bounces', () => {
     expect(refused.status).toBe(400);
     const released = await scene.api('POST', path, { key: operator, body: { reason: 'The list was cleaned' } });
     expect(released.body).toMatchObject({ object: 'breaker_release', id: breaker?.id, breaker: { state: 'closed' } });
+    scene.clock.advance(5 * SECOND);
     await deliver(scene);
     expect(listArrived(scene, 'Once more')).toHaveLength(20);
     await evaluate(scene);

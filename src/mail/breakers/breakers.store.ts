@@ -153,6 +153,16 @@ export async function breakerPage(
   return { breakers: order === 'asc' ? shown.reverse() : shown, hasMore: rows.length > limit };
 }
 
+/** Reports whether a breaker pauses all marketing mail of a domain, because of its own mail or that of its team. */
+export async function isMarketingPaused(
+  db: Executor,
+  { teamId, domainId }: { teamId: string; domainId: string },
+): Promise<boolean> {
+  const sql = `select 1 as one from breakers
+    where subject_id in (?, ?) and provider = '' and stream = 'marketing' and state = 'paused'`;
+  return (await db.get(sql, [domainId, teamId])) !== undefined;
+}
+
 export async function findBreaker(db: Executor, id: string): Promise<Breaker | undefined> {
   const row = await db.get<BreakerRow>('select * from breakers where id = ?', [id]);
   return row && readRow(row);

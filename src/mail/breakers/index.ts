@@ -3,6 +3,6 @@
  * recipients complain or too much of it bounces, and try it again after a while. Their limits are throttles; delivery knows
  * nothing else of them.
  */
-export { listBreakers, type Breaker } from './breakers.store.ts';
+export { isMarketingPaused, listBreakers, type Breaker } from './breakers.store.ts';
 export { evaluateBreakers } from './evaluate.ts';
 export { describeBreaker, getBreakers, measureBreakers, releaseBreaker } from './breakers-admin.ts';
