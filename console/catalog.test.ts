@@ -85,6 +85,7 @@ it('an action keeps the key that people know, because changing this list moves a
     approvals list: a approve, n reject
     automations list: c create, u update, s stop, d duplicate, e delete
     billing: c change, p checkout, o portal
+    breakers list: e release
     broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
     tls: w renew
     contacts imports: i import
@@ -140,12 +141,13 @@ it('the digit keys open the ten most used screens', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator sees the queue, the providers, the sources, the reputation, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
+it('an operator sees the queue, the providers, the circuit breakers, the sources, the reputation, the apps, the certificates, the audit log and the findings of the instance, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual([
     'destinations',
     'queue',
     'holds',
     'providers',
+    'breakers',
     'egress',
     'reputation',
     'certificates',
@@ -161,6 +163,7 @@ it('an operator sees the queue, the providers, the sources, the reputation, the 
     ['hold', 'retry', 'drop'],
     ['release'],
     ['suspend', 'resume', 'reset'],
+    ['release'],
     ['warmup start', 'warmup pause', 'warmup continue', 'warmup stop', 'warmup status'],
     [],
     ['renew'],

@@ -30,6 +30,7 @@ const FIRST = [
   'queue',
   'holds',
   'providers',
+  'breakers',
   'egress',
   'reputation',
 ];

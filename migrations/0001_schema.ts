@@ -2421,6 +2421,45 @@ create table reputation_summaries (
   created_at bigint not null
 );
 
+-- Circuit breakers that limit mail, and those that did within the last days.
+create table breakers (
+  id ${id} not null primary key,
+  team_id ${id} not null,
+  -- domain: the mail of one domain. team: that of all domains of a team, whose limit holds for each of them.
+  scope text not null,
+  -- The domain or the team.
+  subject_id ${id} not null,
+  -- The name of the domain when the breaker was made; empty for a team.
+  domain_name text not null,
+  -- The provider; empty: all receivers together.
+  provider text not null,
+  -- marketing, transactional
+  stream text not null,
+  -- slow, paused, probing, recovering, closed
+  state text not null,
+  -- complaints, bounces
+  cause text not null,
+  -- How often its mail was paused.
+  trips integer not null,
+  tripped_at bigint not null,
+  changed_at bigint not null,
+  -- The time of the next decision.
+  until_at bigint not null,
+  -- Messages per minute; null if nothing is sent, or if there is no limit.
+  rate double precision,
+  -- Recipients who complained or bounced, of so many, when it tripped.
+  bad bigint not null,
+  total bigint not null,
+  -- The hour since 1970 from which outcomes count, and those of this hour that do not; null: all of the window count.
+  base_hour bigint,
+  base_accepted bigint not null,
+  base_bounced bigint not null,
+  base_complained bigint not null,
+  unique (subject_id, provider, stream)
+);
+-- Findings of one team.
+create index breakers_team on breakers (team_id);
+
 -- Sources that are being warmed up.
 create table warm_ups (
   source text primary key,
@@ -2459,8 +2498,10 @@ create table throttles (
   -- The provider; empty: the mail servers named in servers.
   provider text not null,
   servers text not null,
-  -- The sending domain whose mail is limited; empty: all mail.
+  -- The sending domain whose mail is limited; empty: all mail. Without provider and servers, it is limited everywhere.
   sender_domain text not null,
+  -- marketing, transactional; empty: all mail.
+  stream text not null,
   -- suspend, rate, connections, messages_per_connection
   kind text not null,
   -- The limit; null for a suspension.
@@ -2469,11 +2510,11 @@ create table throttles (
   until_at bigint not null,
   -- How often it was raised since it began, on the way back to normal.
   step integer not null,
-  -- The rule of config/providers.toml, or empty for an operator.
+  -- The rule of config/providers.toml, 'breaker' for a circuit breaker, or empty for an operator.
   reaction text not null,
-  -- The reply of the receiver, or the reason of the operator.
+  -- The reply of the receiver, the figures of the circuit breaker, or the reason of the operator.
   reason text not null,
-  unique (source, provider, servers, sender_domain, kind)
+  unique (source, provider, servers, sender_domain, stream, kind)
 );
 
 -- Where the mail of each recipient domain goes, as it was last looked up.

@@ -29,6 +29,7 @@ import {
 import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
+import { measureBreakers } from './mail/breakers/index.ts';
 import { createEgress, createWarmUps, hasDomainPools } from './mail/egress/index.ts';
 import {
   createLimitParts,
@@ -202,13 +203,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
     const { doctor, show } = createOwnDoctor(world, node, roles);
-    const jobs = cronTable(world, { payments: options.payments, doctor, database: watch, accept, node });
+    const syncDelivery = async (): Promise<void> => mail?.sync();
+    const jobs = cronTable(world, { payments: options.payments, doctor, database: watch, accept, node, syncDelivery });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const syncDelivery = async (): Promise<void> => mail?.sync();
     const stages = { accept, listeners, wakeQueue, syncDelivery, node, doctor, watch };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
@@ -555,6 +556,7 @@ async function startDelivery(
   const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());
   const lifted = releaseLifted(world, queue);
   throttles.onLifted(lifted.release);
+  measureBreakers(world);
   measureProviders(world, { traffic: delivery.traffic, list: throttles.list });
   return {
     queue,
@@ -597,7 +599,8 @@ function releaseLifted(world: World, queue: Queue): { release: (place: Throttled
       const isRelay = place.provider === '' && Object.hasOwn(config.relays, place.servers);
       const cancel = clock.timer(SETTLING_MS, () => {
         stops.delete(cancel);
-        releaseThrottled(db, { ...place, isRelay }, clock.now())
+        const { provider, servers, sender_domain: senderDomain } = place;
+        releaseThrottled(db, { provider, servers, senderDomain, isRelay }, clock.now())
           .then((count) => count > 0 && queue.wake())
           .catch((err: unknown) => log.error({ err }, 'mail that waits for a limit could not be made due'));
       });

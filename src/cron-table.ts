@@ -26,6 +26,7 @@ import {
 } from './features/installation/start.ts';
 import { removeDueTeams } from './features/customers/start.ts';
 import type { Accept } from './mail/accept/index.ts';
+import { evaluateBreakers } from './mail/breakers/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { removeOldReports } from './mail/domain-reports/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
@@ -66,12 +67,14 @@ export function cronTable(
     database,
     accept,
     node,
+    syncDelivery,
   }: {
     payments?: PaymentProvider | undefined;
     doctor: Doctor;
     database: Pick<DamageWatch, 'examine'>;
     accept: Pick<Accept, 'acceptEmail'>;
     node: Pick<Node, 'loadReport'>;
+    syncDelivery?: (() => Promise<void>) | undefined;
   },
 ): readonly CronJob[] {
   return [
@@ -94,6 +97,7 @@ export function cronTable(
       schedule: '* * * * *',
       run: createReputationSummary(world, { node, sendMail: (mail) => sendOperatorMail(world, accept, mail) }),
     },
+    { name: 'evaluate-breakers', schedule: '* * * * *', run: () => evaluateBreakers(world, { syncDelivery }) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },

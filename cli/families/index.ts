@@ -9,6 +9,7 @@ export { audit, operatorAudit } from './audit.ts';
 export { automationRuns, automations } from './automations.ts';
 export { attachments, receivedAttachments } from './attachments.ts';
 export { billing, billingPlans, invoices } from './billing.ts';
+export { breakers } from './breakers.ts';
 export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
 export { broadcastInWords, resumeIt } from './broadcast-words.ts';
 export { broadcasts } from './broadcasts.ts';

@@ -69,6 +69,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
   member_id: named('member', 'listMembers', { by: 'address', names: ['email'] }),
   oauth_client_id: named('app', 'listOauthClients', { by: 'name', names: ['client_name'] }),
   oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', names: ['client.name'] }),
+  breaker_id: named('breaker', 'listBreakers'),
   // Its id is a word of the settings.
   source: named('source', 'listSources', { taken: /[^0-9a-f-]/i, isUnordered: true }),
   // Its id is a word of the settings, or the names of mail servers.

@@ -23,8 +23,13 @@ const nameWhat = ({ kind, value }: Limit): string => {
 };
 
 const formatLimit = (limit: Limit): string => {
-  const whose = limit.sender_domain === null ? '' : ` from ${limit.sender_domain}`;
-  const why = limit.set_by === 'operator' ? `set by an operator: ${limit.reason}` : `because of ${limit.reason}`;
+  const stream = limit.stream === null ? '' : ` of ${limit.stream} mail`;
+  const whose = `${stream}${limit.sender_domain === null ? '' : ` from ${limit.sender_domain}`}`;
+  const why = {
+    operator: `set by an operator: ${limit.reason}`,
+    breaker: `because ${limit.reason}`,
+    reply: `because of ${limit.reason}`,
+  }[limit.set_by];
   return `${nameWhat(limit)}${whose} until ${limit.until.slice(0, 16).replace('T', ' ')} UTC, ${why}`;
 };
 

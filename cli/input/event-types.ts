@@ -18,6 +18,8 @@ const TYPES: Record<WebhookEventType, true> = {
   'domain.created': true,
   'domain.updated': true,
   'domain.deleted': true,
+  'domain.sending_limited': true,
+  'domain.sending_resumed': true,
   'suppression.added': true,
   'suppression.removed': true,
   'contact.created': true,

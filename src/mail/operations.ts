@@ -2,6 +2,7 @@ import type { Accept } from './accept/index.ts';
 import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract/index.ts';
 import { readIdempotency } from './accept/index.ts';
 import { getAttachment, listAttachments } from './attachments/index.ts';
+import { getBreakers, releaseBreaker } from './breakers/index.ts';
 import { clearCaptured, findCaptured, readWholeCaptured } from './capture/index.ts';
 import { readZone } from './dns/index.ts';
 import { claimDomain, getClaim } from './domain-claims/index.ts';
@@ -260,6 +261,11 @@ export const providers = {
   suspendProvider: (ctx, { path, body }) => suspendProvider(ctx, path.provider, body),
   resumeProvider: (ctx, { path }) => resumeProvider(ctx, path.provider),
   resetProvider: (ctx, { path }) => resetProvider(ctx, path.provider),
+} satisfies OperationTable<World, { services: { syncDelivery: () => Promise<void>; wakeQueue: () => void } }>;
+
+export const breakers = {
+  listBreakers: ({ store }, { query = {} }) => getBreakers(store, readPage(query)),
+  releaseBreaker: (ctx, { path, body }) => releaseBreaker(ctx, path.breaker_id, body),
 } satisfies OperationTable<World, { services: { syncDelivery: () => Promise<void>; wakeQueue: () => void } }>;
 
 export const egress = {

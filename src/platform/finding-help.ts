@@ -201,6 +201,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'People did not ask for the mail, or cannot unsubscribe easily. Receivers block senders above `broadcasts.hold_complaint_percent`.',
     ends: 'when the rate of the last 24 hours is below the limit',
   },
+  sending_limited: {
+    cause:
+      'Within the last hours, a larger share of recipients than `[breakers]` allows reported mail of a domain or a team as spam, or did not exist. Providers block such senders, so rasket sends less, or nothing, before they do. By default, only marketing mail is limited.',
+    ends: 'some time after new mail is taken well, which is tried with a few messages after the pause, or when an operator releases the breaker',
+  },
   mail_captured: {
     cause: '`delivery.capture` is true in the settings, as for a test.',
     ends: 'after a restart with `delivery.capture = false`',

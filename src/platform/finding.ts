@@ -321,6 +321,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Send only to people who asked for your mail, and make it easy to unsubscribe. List the emails',
     'rasket emails list',
   ),
+  sending_limited: team(
+    'warning',
+    'A circuit breaker slows down or pauses mail, because too many recipients reported it as spam or too much of it bounced.',
+    'Send only to people who asked for your mail, and remove addresses that bounce. An operator can release the mail; list what is limited',
+    'rasket breakers',
+  ),
   mail_captured: installation(
     'warning',
     'No mail leaves this machine: all mail is captured and counted as delivered.',

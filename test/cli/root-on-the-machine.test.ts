@@ -156,6 +156,7 @@ describe('an operator command as root', () => {
     expect(await done('queue drop --destination example.org --reason Gone --yes')).toBe('0 dropped.\n');
     await done('tls');
     await done('providers');
+    await done('breakers');
     await done('egress');
     await done('reputation');
     await done('relays list');

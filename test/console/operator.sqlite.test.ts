@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorSections } from '../../console/catalog.ts';
 import { addReputationCounts } from '../../src/mail/reputation/index.ts';
 import { Desk } from '../cli/desk.ts';
+import { evaluate, recordOutcomes } from '../flow/breakers-desk.ts';
+import { mailIn } from '../flow/mail.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { normalise } from './normalise.ts';
 import { Screen } from './screen.ts';
@@ -255,6 +257,21 @@ describe('the console of an operator', () => {
     await seat.sees('2 dropped.');
     expect(await destinationsNow()).not.toContain('example.net');
     await go('operator-audit', 'queue.dropped');
+  });
+});
+
+describe('the circuit breakers', () => {
+  it('an operator sees which mail is limited on the screen of breakers', async () => {
+    await using scene = await startScene({ startAt: '2026-11-30T13:20:00Z' });
+    const mail = await mailIn(scene);
+    await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
+    await evaluate(scene);
+    await using seat = await Screen.take({ url: scene.url, key: await scene.operator() });
+    await seat.sees('The queue is empty.');
+    await seat.type(':breakers');
+    await seat.sees(':breakers');
+    await seat.press('Enter');
+    await seat.sees(/^ breakers +\d+\/2$/m, mail.domain.name, 'google', 'paused');
   });
 });
 

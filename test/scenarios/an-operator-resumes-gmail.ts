@@ -23,6 +23,7 @@ export const scenario: Scenario = {
       provider: 'google',
       servers: '',
       sender_domain: '',
+      stream: '' as const,
       kind: 'suspend' as const,
       value: null,
       started_at: scene.clock.now(),

@@ -31,6 +31,7 @@ export const scenario: Scenario = {
       provider: 'microsoft-consumer',
       servers: '',
       sender_domain: '',
+      stream: '' as const,
       kind: 'suspend' as const,
       value: null,
       started_at: scene.clock.now(),

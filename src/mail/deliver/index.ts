@@ -26,6 +26,8 @@ export type { CountedPolicy, DaneLookUps, SessionFault, StsResult, StsState, Tls
 export type { TlsSession } from './tls-session.ts';
 export {
   describeThrottle,
+  findMailStream,
+  type MailStream,
   type Throttle,
   type ThrottledServers,
   type Throttles,

@@ -13,8 +13,8 @@ import { relayKey } from './relay.ts';
 import type { RoutedJob } from './source.ts';
 import { Site, STOPPING, type Lease as SiteLease, type PooledSession } from './site.ts';
 import type { Opened } from './smtp-session.ts';
-import type { Throttle, ThrottledServers, ThrottleTarget, Throttles } from './throttles.ts';
-import { describeThrottle, NO_THROTTLES } from './throttles.ts';
+import type { MailStream, Throttle, ThrottledServers, ThrottleTarget, Throttles } from './throttles.ts';
+import { describeThrottle, findMailStream, NO_THROTTLES } from './throttles.ts';
 import { toTenant } from './waiters-by-tenant.ts';
 
 /** The mail servers that a job goes to, and the limits that hold there. */
@@ -115,7 +115,13 @@ interface Wanted {
   tenant: string;
   signal: AbortSignal;
   fresh: boolean;
+  sender: Sender;
+}
+
+/** The sending domain and the stream of mail, as far as limits depend on them. */
+interface Sender {
   senderDomain: string | undefined;
+  stream: MailStream;
 }
 
 /** The result of the last look-up of a place. */
@@ -176,7 +182,8 @@ export class Pool {
   #bySite = new WeakMap<Site, Located>();
   #isClosing = false;
   #onFewer = (): void => {};
-  #senderRates = new Map<string, MessageRate>();
+  /** The rates of sending domains, by the place of their limit, and the mail that each was last asked for. */
+  #senderRates = new Map<string, { rate: MessageRate; target: ThrottleTarget }>();
   #stopListening: () => void;
 
   constructor(options: PoolOptions) {
@@ -202,31 +209,31 @@ export class Pool {
     if ('kind' in place) return place;
     const { site: found, destination } = place;
     const tenant = toTenant(job);
-    const { senderDomain } = job;
+    const sender = toSender(job);
     for (;;) {
-      const suspended = this.#findSuspension(found, senderDomain);
+      const suspended = this.#findSuspension(found, sender);
       if (suspended) return suspended;
-      const rates = this.#listRates(found, senderDomain);
+      const rates = this.#listRates(found, sender);
       // Another process has all connections that the limit allows until the next turn.
       if ([found.provider, found.servers].some((one) => one && one.connectionsMax < 1))
-        return this.#throttled(found, senderDomain, NO_CONNECTION_MS);
+        return this.#throttled(found, sender, NO_CONNECTION_MS);
       const lease =
         rates.length === 0
-          ? await this.#await(place, { tenant, signal, fresh, senderDomain })
-          : await this.#acquireInTurn(place, rates, { tenant, signal, fresh, senderDomain });
+          ? await this.#await(place, { tenant, signal, fresh, sender })
+          : await this.#acquireInTurn(place, rates, { tenant, signal, fresh, sender });
       if (lease.kind !== 'lease') return lease;
       // A limit that began while the message waited for a connection holds for it too.
-      const isSuspended = this.#findThrottle(found, senderDomain) !== undefined;
-      if (!isSuspended && this.#listRates(found, senderDomain).every((rate) => rates.includes(rate)))
+      const isSuspended = this.#findThrottle(found, sender) !== undefined;
+      if (!isSuspended && this.#listRates(found, sender).every((rate) => rates.includes(rate)))
         return { ...lease, destination };
       found.site.release(tenant, lease.session, undefined);
     }
   }
 
   /** Lists the rates that hold for this mail now. */
-  #listRates(found: Located, senderDomain: string | undefined): MessageRate[] {
+  #listRates(found: Located, sender: Sender): MessageRate[] {
     return [
-      this.#senderRate(found, senderDomain),
+      ...this.#listSenderRates(found, sender),
       found.provider?.rate,
       ...found.owners.map(({ rate }) => rate),
       found.servers.rate,
@@ -237,7 +244,7 @@ export class Pool {
   async #acquireInTurn(place: Found, rates: readonly MessageRate[], wanted: Wanted): Promise<SiteLease> {
     const { now } = this.#options;
     const { site: found } = place;
-    const { tenant, signal, senderDomain } = wanted;
+    const { tenant, signal, sender } = wanted;
     const from = now();
     const turns = await this.#takeTurns(found, rates, wanted);
     if ('kind' in turns) return turns;
@@ -247,7 +254,7 @@ export class Pool {
       const turn = await rate.takeAgain(tenant, number, signal);
       if (turn.kind === 'now') continue;
       found.site.release(tenant, lease.session, undefined);
-      return turn.kind === 'later' ? this.#throttled(found, senderDomain, turn.afterMs) : STOPPING;
+      return turn.kind === 'later' ? this.#throttled(found, sender, turn.afterMs) : STOPPING;
     }
     return lease;
   }
@@ -268,19 +275,19 @@ export class Pool {
   async #takeTurns(
     found: Located,
     rates: readonly MessageRate[],
-    { tenant, signal, senderDomain }: Wanted,
+    { tenant, signal, sender }: Wanted,
   ): Promise<Map<MessageRate, number> | JobOutcome> {
     const entered: MessageRate[] = [];
     const turns = new Map<MessageRate, number>();
     try {
       for (const rate of rates) {
         const later = rate.enter(tenant);
-        if (later) return this.#throttled(found, senderDomain, later.afterMs);
+        if (later) return this.#throttled(found, sender, later.afterMs);
         entered.push(rate);
       }
       for (const rate of rates) {
         const turn = await rate.take(tenant, signal);
-        if (turn.kind === 'later') return this.#throttled(found, senderDomain, turn.afterMs);
+        if (turn.kind === 'later') return this.#throttled(found, sender, turn.afterMs);
         if (turn.kind === 'stopped') return STOPPING;
         turns.set(rate, turn.number);
       }
@@ -328,7 +335,7 @@ export class Pool {
     if (!known) return undefined;
     const { site: found } = known;
     if (!found) return known.failures.why ? { kind: 'down' } : undefined;
-    const suspension = this.#findThrottle(found, place.senderDomain);
+    const suspension = this.#findThrottle(found, toSender(place));
     if (suspension) return { kind: 'suspended', untilMs: suspension.until };
     return found.site.findDeferral(toTenant(place)) ? { kind: 'down' } : undefined;
   }
@@ -515,9 +522,11 @@ export class Pool {
       (target.servers !== undefined && servers.has(target.servers));
     for (const shared of this.#shared.values()) if (isConcerned(shared)) this.#applyTo(shared);
     for (const located of this.#sites.values()) {
-      const suspended = isConcerned(located) ? this.#findSuspension(located, undefined) : undefined;
-      if (suspended) located.site.refuseWaiting(suspended);
+      // Mail of a single sending domain finds out when it has its connection.
+      const suspended = isConcerned(located) ? this.#listSuspensions(located.target)[0] : undefined;
+      if (suspended) located.site.refuseWaiting(this.#toDeferral(located.title, suspended));
     }
+    this.#forgetSenderRates();
   }
 
   #applyTo(shared: Shared): void {
@@ -573,13 +582,18 @@ export class Pool {
     return this.#throttles.inForce(target);
   }
 
-  #findThrottle({ target }: Located, senderDomain: string | undefined): Throttle | undefined {
+  /** Returns the suspension of this mail that ends last. */
+  #findThrottle({ target }: Located, sender: Sender): Throttle | undefined {
     if (this.#throttles.isEmpty) return undefined;
-    return this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'suspend');
+    return this.#listSuspensions({ ...target, ...sender }).toSorted((a, b) => b.until - a.until)[0];
   }
 
-  #findSuspension(found: Located, senderDomain: string | undefined): Deferral | undefined {
-    const throttle = this.#findThrottle(found, senderDomain);
+  #listSuspensions(target: ThrottleTarget): Throttle[] {
+    return this.#throttles.inForce(target).filter(({ kind }) => kind === 'suspend');
+  }
+
+  #findSuspension(found: Located, sender: Sender): Deferral | undefined {
+    const throttle = this.#findThrottle(found, sender);
     return throttle && this.#toDeferral(found.title, throttle);
   }
 
@@ -592,34 +606,40 @@ export class Pool {
     };
   }
 
-  /** The rate of a sending domain whose reputation a provider complained about. */
-  #senderRate({ target }: Located, senderDomain: string | undefined): MessageRate | undefined {
-    if (this.#throttles.isEmpty || senderDomain === undefined) return undefined;
-    const throttles = this.#throttles.inForce({ ...target, senderDomain });
-    const perMinute = findLeast(
-      throttles.filter((throttle) => throttle.senderDomain !== undefined),
-      'rate',
-      undefined,
-    );
-    const key = `${senderDomain}\n${target.provider ?? target.servers}`;
-    if (perMinute === undefined) {
-      this.#senderRates.delete(key);
-      return undefined;
-    }
-    const own = this.#partOf(perMinute, 'rate') * USED_SHARE;
-    const rate = this.#senderRates.get(key) ?? new MessageRate(own, 1, this.#options);
-    rate.change(own, 1);
-    this.#senderRates.set(key, rate);
-    return rate;
+  /**
+   * Lists the rates of a sending domain, because a provider complained about its reputation or a circuit breaker limits it. All
+   * mail that a limit holds for shares one rate, whatever receivers it goes to.
+   */
+  #listSenderRates({ target }: Located, sender: Sender): MessageRate[] {
+    if (this.#throttles.isEmpty || sender.senderDomain === undefined) return [];
+    const asked = { ...target, ...sender };
+    return this.#throttles.inForce(asked).flatMap(({ kind, value, senderDomain, place }) => {
+      if (kind !== 'rate' || value === undefined || senderDomain === undefined) return [];
+      const own = Math.max(this.#partOf(value, 'rate') * USED_SHARE, 1e-3);
+      const rate = this.#senderRates.get(place)?.rate ?? new MessageRate(own, 1, this.#options);
+      rate.change(own, 1);
+      this.#senderRates.set(place, { rate, target: asked });
+      return [rate];
+    });
   }
 
-  #throttled(found: Located, senderDomain: string | undefined, afterMs: number): Deferral {
-    const suspended = this.#findSuspension(found, senderDomain);
+  /** Forgets rates of sending domains that are over. Their mail continues at once. */
+  #forgetSenderRates(): void {
+    for (const [place, { rate, target }] of this.#senderRates) {
+      const isOver = !this.#throttles.inForce(target).some((one) => one.kind === 'rate' && one.place === place);
+      if (!isOver) continue;
+      this.#senderRates.delete(place);
+      rate.sendAway();
+    }
+  }
+
+  #throttled(found: Located, sender: Sender, afterMs: number): Deferral {
+    const suspended = this.#findSuspension(found, sender);
     if (suspended) return suspended;
     const { target, provider, servers, owners } = found;
     const owner = owners.find(({ rate }) => rate !== undefined);
     const throttle =
-      this.#throttles.inForce({ ...target, senderDomain }).find(({ kind }) => kind === 'rate') ??
+      this.#throttles.inForce({ ...target, ...sender }).find(({ kind }) => kind === 'rate') ??
       (owner && this.#listThrottles(owner).find(({ kind }) => kind === 'rate'));
     const perMinute = (provider ?? owner ?? servers).limits.messagesPerMinute;
     const title = owner?.title ?? found.title;
@@ -689,7 +709,7 @@ export class Pool {
     this.#stopListening();
     for (const { site } of this.#sites.values()) site.stop();
     for (const { rate } of this.#shared.values()) rate?.stop();
-    for (const rate of this.#senderRates.values()) rate.stop();
+    for (const { rate } of this.#senderRates.values()) rate.stop();
     await this.#untilEmpty(graceMs);
     for (const { site } of this.#sites.values()) site.abandon();
     await this.#untilEmpty(this.#options.quitMs);
@@ -708,6 +728,11 @@ export class Pool {
     });
   }
 }
+
+const toSender = (job: Pick<RoutedJob, 'senderDomain' | 'isMarketing'>): Sender => ({
+  senderDomain: job.senderDomain,
+  stream: findMailStream(job),
+});
 
 /** An address that is quoted or in angle brackets, no longer than one can be: a long text takes no longer than its length. */
 const ADDRESS = /"(?:[^"\\]|\\.){0,320}"@[^\s>,;)]{1,255}|<[^<>]*>/g;

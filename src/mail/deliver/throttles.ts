@@ -1,6 +1,11 @@
 import { isoTime } from '../../platform/clock.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 
+export type MailStream = 'marketing' | 'transactional';
+
+export const findMailStream = ({ isMarketing }: { isMarketing?: boolean | undefined }): MailStream =>
+  isMarketing === true ? 'marketing' : 'transactional';
+
 /** Where a limit holds: for mail from one source to one provider, or to one set of mail servers. */
 export interface ThrottleTarget {
   source: string;
@@ -9,23 +14,31 @@ export interface ThrottleTarget {
   servers: string | undefined;
   /** The sending domain, if only its mail is meant or asked about. */
   senderDomain?: string | undefined;
+  /** The stream of the mail that is asked about; undefined: only limits of all mail. */
+  stream?: MailStream | undefined;
 }
 
 /** A provider, or mail servers without one, whose limits have changed. */
 export type ThrottledServers = Pick<ThrottleTarget, 'provider' | 'servers'>;
 
-/** A limit that holds for a while, because a receiver asked for it or an operator set it. */
+/** A limit that holds for a while, because a receiver asked for it, a circuit breaker tripped, or an operator set it. */
 export interface Throttle {
+  /** Identifies the mail that shares the limit. */
+  place: string;
   kind: 'suspend' | 'rate' | 'connections' | 'messages_per_connection';
   /** The limit; undefined for a suspension. */
   value: number | undefined;
   /** Time in milliseconds. */
   until: number;
-  /** The reply of the receiver, or the reason of the operator. */
+  /** The reply of the receiver, the figures of the circuit breaker, or the reason of the operator. */
   reason: string;
   /** The sending domain that it is limited to. */
   senderDomain?: string | undefined;
-  isByOperator?: boolean;
+  /** The stream of mail that it is limited to. */
+  stream?: MailStream | undefined;
+  setBy: 'reply' | 'breaker' | 'operator';
+  /** Whether it holds for all receivers together. */
+  isEverywhere?: boolean;
 }
 
 /** Limits that hold for a while, and the replies that bring them about. */
@@ -52,7 +65,9 @@ const REPLY_CHARS_MAX = 80;
 
 /** Explains to the people who sent mail why it waits. Without `now`, the time includes the date. */
 export function describeThrottle(title: string, throttle: Throttle, now?: number): string {
-  const { kind, value, until, reason, senderDomain, isByOperator = false } = throttle;
+  const { kind, value, until, reason, senderDomain, setBy } = throttle;
+  if (setBy === 'breaker') return describeBreaker(title, throttle, now);
+  const isByOperator = setBy === 'operator';
   const why = isByOperator ? `: ${reason}` : ` because of ${shortenReply(reason)}`;
   const end = `until ${formatUntil(until, now)}${why}`;
   const mail = senderDomain === undefined ? 'mail' : `mail from ${senderDomain}`;
@@ -69,6 +84,18 @@ export function describeThrottle(title: string, throttle: Throttle, now?: number
     case 'messages_per_connection':
       return `${title} limits ${limited} to ${formatCount(value, 'message')} per connection ${end}`;
   }
+}
+
+/** Explains a limit that a circuit breaker set. */
+function describeBreaker(title: string, throttle: Throttle, now: number | undefined): string {
+  const { kind, value, until, reason, senderDomain, stream, isEverywhere = false } = throttle;
+  const mail = [
+    stream === undefined ? 'mail' : `${stream} mail`,
+    ...(senderDomain === undefined ? [] : [`from ${senderDomain}`]),
+    ...(isEverywhere ? [] : [`to ${title}`]),
+  ].join(' ');
+  const limit = kind === 'suspend' ? 'paused' : `limited to ${formatCount(value, 'message')} a minute`;
+  return `${mail} is ${limit} until ${formatUntil(until, now)} because ${reason}`;
 }
 
 const formatCount = (value: number | undefined, noun: string): string => {

@@ -5,6 +5,7 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 import type { Store } from '../../platform/store.ts';
 import {
   describeThrottle,
+  findMailStream,
   type PooledJob,
   type ReceiverPlace,
   type Source,
@@ -68,17 +69,18 @@ export function createEgress(
     return fault !== undefined && fault.until > clock.now() ? fault.detail : undefined;
   }
 
-  const listLimits = (source: Source, { senderDomain }: PooledJob, place: ReceiverPlace): readonly Throttle[] =>
+  const listLimits = (source: Source, job: PooledJob, place: ReceiverPlace): readonly Throttle[] =>
     throttles.inForce({
       ...(source.relay
         ? { source: `relay ${source.relay.name}`, provider: undefined, servers: source.relay.name }
         : { source: source.name, ...place }),
-      senderDomain,
+      senderDomain: job.senderDomain,
+      stream: findMailStream(job),
     });
 
   /** Reports whether a receiver takes less from a source for a while, because of what it thinks of it. */
   const isLimited = (source: Source, job: PooledJob, place: ReceiverPlace): boolean =>
-    listLimits(source, job, place).some(({ kind, isByOperator }) => kind === 'rate' && isByOperator !== true);
+    listLimits(source, job, place).some(({ kind, setBy }) => kind === 'rate' && setBy === 'reply');
 
   const toReceiver = (source: Source, { provider, servers }: ReceiverPlace): string =>
     `${source.name}\n${provider ?? servers}`;

@@ -29,6 +29,8 @@ export const EVENT_TYPES = [
   'domain.created',
   'domain.updated',
   'domain.deleted',
+  'domain.sending_limited',
+  'domain.sending_resumed',
   'suppression.added',
   'suppression.removed',
   'contact.created',
@@ -83,6 +85,30 @@ export interface DomainData {
   created_at: string;
   region: Region;
   records: readonly object[];
+}
+
+/** A stream of mail of a domain that a circuit breaker limited. */
+export interface SendingResumedData {
+  id: string;
+  name: string;
+  stream: 'marketing' | 'transactional';
+  /** Whose mail was judged: that of the domain, or of all domains of its team. */
+  scope: 'domain' | 'team';
+  /** Null: all receivers. */
+  provider: string | null;
+  cause: 'complaints' | 'bounces';
+}
+
+export interface SendingLimitData extends SendingResumedData {
+  action: 'slowed' | 'paused' | 'probing';
+  /** Null while nothing is sent. */
+  messages_per_minute: number | null;
+  /** Recipients who complained or whose mail bounced, of `recipients`. */
+  bad_recipients: number;
+  recipients: number;
+  window_hours: number;
+  since: string;
+  until: string;
 }
 
 export interface SuppressionData {
@@ -255,6 +281,8 @@ export interface EventData {
   'domain.created': DomainData;
   'domain.updated': DomainData;
   'domain.deleted': DomainData;
+  'domain.sending_limited': SendingLimitData;
+  'domain.sending_resumed': SendingResumedData;
   'suppression.added': SuppressionData;
   'suppression.removed': SuppressionData;
   'contact.created': ContactData;

@@ -37,6 +37,7 @@ export {
   type InboxEventSource,
   type InboxThreadData,
   type ReceivedData,
+  type SendingLimitData,
   type SuppressionData,
   EVENT_TYPES,
   UNTOLD,

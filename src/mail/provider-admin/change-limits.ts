@@ -28,6 +28,7 @@ export async function suspendProvider(ctx: ChangeCtx, id: string, { minutes, rea
     provider: place.provider,
     servers: place.servers,
     sender_domain: '',
+    stream: '',
     kind: 'suspend',
     value: null,
     started_at: now,

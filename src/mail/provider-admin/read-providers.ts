@@ -6,10 +6,12 @@ import type { Store } from '../../platform/store.ts';
 import { countQueue, type Counted } from '../queue-admin/index.ts';
 import {
   connectionsSince,
+  isInForce,
   knowsReceiver,
   listThrottles,
   PERIOD_MS,
   providerTraffic,
+  readOrigin,
   recipientDomainsAmong,
   type ConnectionRow,
   type ProviderTraffic,
@@ -114,7 +116,11 @@ async function loadEntries(store: Store): Promise<Map<string, Entry>> {
   for (const traffic of await providerTraffic(db, { since: now - HOUR_MS, periodAt, max: TRAFFIC_MAX }))
     findEntry(toPlace(traffic)).traffic = traffic;
   for (const row of await connectionsSince(db, now - HEARD_MS)) findEntry(toPlace(row)).connections.push(row);
-  for (const row of await listThrottles(db)) if (row.until_at > now) findEntry(toPlace(row)).throttles.push(row);
+  for (const row of await listThrottles(db)) {
+    // A limit for all receivers belongs to its sending domain.
+    const isEverywhere = row.provider === '' && row.servers === '';
+    if (isInForce(row, now) && !isEverywhere) findEntry(toPlace(row)).throttles.push(row);
+  }
   return entries;
 }
 
@@ -226,8 +232,9 @@ const presentLimit = (row: ThrottleRow) => ({
   value: row.value,
   until: isoTime(row.until_at),
   reason: row.reason,
-  set_by: row.reaction === '' ? ('operator' as const) : ('reply' as const),
+  set_by: readOrigin(row),
   sender_domain: row.sender_domain === '' ? null : row.sender_domain,
+  stream: row.stream === '' ? null : row.stream,
   source: row.source === '' ? null : row.source,
   is_recovering: row.step > 0,
 });

@@ -187,20 +187,26 @@ export interface Receiver {
   provider: string;
   servers: string;
   isRelay: boolean;
+  /** The sending domain whose mail is meant; empty: all mail. With a sending domain only, its mail to all receivers is meant. */
+  senderDomain?: string;
 }
 
 const RELEASED_AT_ONCE = 500;
 
 /** Makes deliveries due that wait for a limit of a receiver, or for any limit; returns how many there are. */
 export async function releaseThrottled(db: Db, receiver: Receiver | 'all', now: number): Promise<number> {
-  const place = receiver === 'all' || receiver.isRelay ? undefined : describePlace(receiver);
+  const { senderDomain = '' } = receiver === 'all' ? {} : receiver;
+  const isEverywhere = receiver === 'all' || receiver.isRelay || (receiver.provider === '' && receiver.servers === '');
+  const place = isEverywhere ? undefined : describePlace(receiver);
   const isThere =
     place === undefined ? '' : `and destination in (select name from recipient_domains where ${place.where})`;
+  const isFrom = senderDomain === '' ? '' : 'and domain_id in (select id from domains where name = ?)';
   const lock = db.dialect === 'pg' ? 'for update skip locked' : '';
   const sql = `update deliveries set due_at = ?, is_throttled = 0 where id in (
-    select id from deliveries where is_throttled = 1 and ${UNTOUCHED} and hold_id is null ${isThere} limit ? ${lock})`;
+    select id from deliveries where is_throttled = 1 and ${UNTOUCHED} and hold_id is null ${isThere} ${isFrom} limit ? ${lock})`;
+  const values = [...(place === undefined ? [] : [place.value]), ...(senderDomain === '' ? [] : [senderDomain])];
   for (let released = 0; ;) {
-    const some = await db.run(sql, [now, ...(place === undefined ? [] : [place.value]), RELEASED_AT_ONCE]);
+    const some = await db.run(sql, [now, ...values, RELEASED_AT_ONCE]);
     released += some;
     if (some < RELEASED_AT_ONCE) return released;
     await nextTurn();

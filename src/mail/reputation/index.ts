@@ -4,10 +4,19 @@
  */
 export {
   addReputationCounts,
+  domainsInTrouble,
+  hourAt,
+  listSendingDomains,
   rollReputationCounts,
   sumBySource,
+  sumDomains,
   sumOutcomes,
   sumSourceDay,
+  sumSubject,
+  sumTeams,
+  type DomainSums,
+  type MailSubject,
+  type OutcomeSums,
   type ReputationCount,
   type ReputationKey,
 } from './reputation.store.ts';

@@ -1,5 +1,5 @@
 import { chooseShard } from '../events/index.ts';
-import type { Db, Executor } from '../../platform/db/index.ts';
+import { uuidsIn, type Db, type Executor, type Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
 
@@ -21,7 +21,7 @@ export type ReputationCount = ReputationKey & { count: number };
 const HOUR_MS = 3_600_000;
 const KEY = ['hour', 'source', 'provider', 'domain_id', 'is_marketing', 'outcome', 'cause', 'shard'] as const;
 
-const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
+export const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
 
 /** Adds counts to the hour of `at`. Rows are written in one order, so that no two writers deadlock. */
 export async function addReputationCounts(
@@ -106,6 +106,122 @@ export async function sumOutcomes(
     [source, sinceHour],
   );
   return rows.map((row) => ({ ...row, count: Number(row.count) }));
+}
+
+/** The number of recipients by outcome. Bounces because a receiver does not trust the source of mail do not count. */
+export interface OutcomeSums {
+  accepted: number;
+  bounced: number;
+  complained: number;
+}
+
+const SUMS = `coalesce(sum(case when outcome = 'accepted' then count else 0 end), 0) as accepted,
+  coalesce(sum(case when outcome = 'bounced' and cause not in (${OF_SOURCE.map((cause) => `'${cause}'`).join(', ')})
+    then count else 0 end), 0) as bounced,
+  coalesce(sum(case when outcome = 'complained' then count else 0 end), 0) as complained`;
+
+const readSums = (row: OutcomeSums): OutcomeSums => ({
+  accepted: Number(row.accepted),
+  bounced: Number(row.bounced),
+  complained: Number(row.complained),
+});
+
+/** The mail of a domain at a provider, which is empty for receivers without one. */
+export interface DomainSums extends OutcomeSums {
+  domainId: string;
+  teamId: string;
+  provider: string;
+  isMarketing: boolean;
+}
+
+/** Lists the domains with a bounce or a complaint since the beginning of an hour. */
+export async function domainsInTrouble(
+  db: Executor,
+  { sinceHour, withTransactional }: { sinceHour: number; withTransactional: boolean },
+): Promise<{ domainId: string; teamId: string }[]> {
+  const rows = await db.all<{ domain_id: string; team_id: string }>(
+    `select distinct domain_id, team_id from reputation_counts
+      where hour >= ? and outcome in ('bounced', 'complained') and is_marketing >= ?`,
+    [sinceHour, withTransactional ? 0 : 1],
+  );
+  return rows.map((row) => ({ domainId: row.domain_id, teamId: row.team_id }));
+}
+
+/** Sums up the outcomes of domains by provider and stream since the beginning of an hour. */
+export async function sumDomains(
+  db: Executor,
+  { domainIds, sinceHour }: { domainIds: readonly string[]; sinceHour: number },
+): Promise<DomainSums[]> {
+  const among = uuidsIn(db.dialect, 'domain_id', domainIds);
+  const rows = await db.all<
+    OutcomeSums & { domain_id: string; team_id: string; provider: string; is_marketing: number }
+  >(
+    `select domain_id, team_id, provider, is_marketing, ${SUMS} from reputation_counts
+      where ${among.sql} and hour >= ? group by domain_id, team_id, provider, is_marketing`,
+    [among.value, sinceHour],
+  );
+  return rows.map((row) => ({
+    ...readSums(row),
+    domainId: row.domain_id,
+    teamId: row.team_id,
+    provider: row.provider,
+    isMarketing: Number(row.is_marketing) === 1,
+  }));
+}
+
+/** Sums up the outcomes of teams by stream since the beginning of an hour, with the number of domains that have sent. */
+export async function sumTeams(
+  db: Executor,
+  { teamIds, sinceHour }: { teamIds: readonly string[]; sinceHour: number },
+): Promise<(OutcomeSums & { teamId: string; isMarketing: boolean; domains: number })[]> {
+  const among = uuidsIn(db.dialect, 'team_id', teamIds);
+  const rows = await db.all<OutcomeSums & { team_id: string; is_marketing: number; domains: number }>(
+    `select team_id, is_marketing, count(distinct domain_id) as domains, ${SUMS} from reputation_counts
+      where ${among.sql} and hour >= ? group by team_id, is_marketing`,
+    [among.value, sinceHour],
+  );
+  return rows.map((row) => ({
+    ...readSums(row),
+    teamId: row.team_id,
+    isMarketing: Number(row.is_marketing) === 1,
+    domains: Number(row.domains),
+  }));
+}
+
+/** The mail of a domain or of all domains of a team, at one provider or at all receivers. */
+export interface MailSubject {
+  scope: 'domain' | 'team';
+  subjectId: string;
+  /** Empty: all receivers. */
+  provider: string;
+  isMarketing: boolean;
+}
+
+/** Sums up the outcomes of some mail from the beginning of one hour to the end of another. */
+export async function sumSubject(
+  db: Executor,
+  { scope, subjectId, provider, isMarketing }: MailSubject,
+  { sinceHour, lastHour }: { sinceHour: number; lastHour: number },
+): Promise<OutcomeSums> {
+  const values: Value[] = [subjectId, isMarketing ? 1 : 0, sinceHour, lastHour];
+  const row = await db.get<OutcomeSums>(
+    `select ${SUMS} from reputation_counts where ${scope === 'domain' ? 'domain_id' : 'team_id'} = ? and is_marketing = ?
+      and hour >= ? and hour <= ? ${provider === '' ? '' : 'and provider = ?'}`,
+    provider === '' ? values : [...values, provider],
+  );
+  return readSums(row ?? { accepted: 0, bounced: 0, complained: 0 });
+}
+
+/** Lists the domains of a team that have sent mail of a stream since the beginning of an hour. */
+export async function listSendingDomains(
+  db: Executor,
+  { teamId, isMarketing, sinceHour }: { teamId: string; isMarketing: boolean; sinceHour: number },
+): Promise<string[]> {
+  const rows = await db.all<{ domain_id: string }>(
+    'select distinct domain_id from reputation_counts where team_id = ? and is_marketing = ? and hour >= ?',
+    [teamId, isMarketing ? 1 : 0, sinceHour],
+  );
+  return rows.map((row) => row.domain_id);
 }
 
 /** Hours are added up to days after this time, and days are kept for this time. */

@@ -1,9 +1,9 @@
 import type { Store } from '../../platform/store.ts';
 import { sendingNames } from '../domains/index.ts';
-import { chooseSource, describeThrottle, type Throttle } from '../deliver/index.ts';
+import { chooseSource, describeThrottle, findMailStream, type MailStream, type Throttle } from '../deliver/index.ts';
 import { explainWarmUps, readPools, type EgressPool } from '../egress/index.ts';
 import { toThrottle } from './throttles.ts';
-import { listThrottles, recipientDomainsAmong, type ThrottleRow } from './throttles.store.ts';
+import { isInForce, listThrottles, recipientDomainsAmong, type ThrottleRow } from './throttles.store.ts';
 
 /** A delivery as far as limits depend on it. Without `domain_id`, limits of single sending domains are left out. */
 export interface WaitingMail {
@@ -26,7 +26,7 @@ export async function explainWaiting(
 ): Promise<(one: WaitingMail) => string | null> {
   const { db, clock, config } = store;
   const now = clock.now();
-  const inForce = (await listThrottles(db)).filter((row) => row.until_at > now);
+  const inForce = (await listThrottles(db)).filter((row) => isInForce(row, now));
   const { pools, findPool } = readPools(config, { dataDir: store.dataDir, isIpv6Ready: () => false });
   const explainWarmUp = pools.length === 0 ? () => null : await explainWarmUps(store);
   if ((inForce.length === 0 && pools.length === 0) || mail.length === 0) return () => null;
@@ -49,9 +49,11 @@ export async function explainWaiting(
       const where = source.relay
         ? { source: `relay ${source.relay.name}`, provider: '', servers: source.relay.name }
         : { ...place, source: source.name };
-      const suspension = inForce.find((row) => row.kind === 'suspend' && concerns(row, { ...where, sender }));
+      const suspension = inForce.find(
+        (row) => row.kind === 'suspend' && concerns(row, { ...where, sender, stream: findMailStream({ isMarketing }) }),
+      );
       return suspension
-        ? describeThrottle(title, toThrottle(suspension), now)
+        ? describeThrottle(title, toThrottle(suspension, now), now)
         : explainWarmUp(source.name, place.provider, isMarketing);
     });
     return reasons.includes(null) ? null : (reasons[0] ?? null);
@@ -74,14 +76,14 @@ export async function explainWaiting(
     if (!place) return null;
     const source = from === undefined || from.relay !== undefined ? undefined : from.source;
     const [strictest] = inForce
-      .filter((row) => concerns(row, { ...place, source, sender }))
+      .filter((row) => concerns(row, { ...place, source, sender, stream: findMailStream(one) }))
       .toSorted((a, b) => STRICTEST_FIRST.indexOf(a.kind) - STRICTEST_FIRST.indexOf(b.kind) || b.until_at - a.until_at);
     const title = config.providers[place.provider]?.title ?? place.servers;
-    return strictest ? describeThrottle(title, toThrottle(strictest), now) : null;
+    return strictest ? describeThrottle(title, toThrottle(strictest, now), now) : null;
   };
 }
 
-/** Reports whether a limit holds for mail from a source, or from any if it is undefined, and from a sending domain. */
+/** Reports whether a limit holds for mail of a stream from a source, or from any if it is undefined, and from a sending domain. */
 const concerns = (
   row: ThrottleRow,
   {
@@ -89,8 +91,17 @@ const concerns = (
     servers,
     source,
     sender,
-  }: { provider: string; servers: string; source: string | undefined; sender: string | undefined },
+    stream,
+  }: {
+    provider: string;
+    servers: string;
+    source: string | undefined;
+    sender: string | undefined;
+    stream: MailStream;
+  },
 ): boolean =>
-  (row.provider === '' ? row.servers === servers : row.provider === provider) &&
+  ((row.provider === '' && row.servers === '') ||
+    (row.provider === '' ? row.servers === servers : row.provider === provider)) &&
   (row.sender_domain === '' || row.sender_domain === sender) &&
+  (row.stream === '' || row.stream === stream) &&
   (row.source === '' || source === undefined || row.source === source);

@@ -1,19 +1,23 @@
 /**
- * What receivers allow us at the moment: limits that their replies or an operator brought about, this process's part of them,
+ * What receivers allow us at the moment: limits that their replies, a circuit breaker or an operator brought about, this process's part of them,
  * and figures of how much mail each provider takes. It decides nothing about single messages.
  */
-export { createThrottles, THROTTLES_CHANGED, type ThrottledPlace } from './throttles.ts';
+export { createThrottles, readOrigin, THROTTLES_CHANGED, type ThrottledPlace } from './throttles.ts';
 export { explainWaiting, type WaitingMail } from './explain-waiting.ts';
 export { createLimitParts, type LimitParts } from './limit-parts.ts';
 export { createTrafficRecords, OTHER, PERIOD_MS, type TrafficRecords } from './traffic-records.ts';
 export {
+  BY_BREAKER,
   connectionsSince,
+  hasBreakerThrottles,
+  isInForce,
   knowsReceiver,
   listThrottles,
   providerTraffic,
   putThrottle,
   recipientDomainsAmong,
   removeThrottles,
+  replaceBreakerThrottles,
   restartThrottles,
   type ConnectionRow,
   type ProviderTraffic,

@@ -1,5 +1,5 @@
 import { textsIn, type Db, type Executor } from '../../platform/db/index.ts';
-import type { Throttle } from '../deliver/index.ts';
+import type { MailStream, Throttle } from '../deliver/index.ts';
 
 export interface ThrottleRow {
   id: string;
@@ -8,15 +8,17 @@ export interface ThrottleRow {
   /** Empty: the mail servers in `servers`. */
   provider: string;
   servers: string;
-  /** Empty: all mail. */
+  /** Empty: all mail. Without provider and servers, the mail of the domain is limited everywhere. */
   sender_domain: string;
+  /** Empty: all mail. */
+  stream: MailStream | '';
   kind: Throttle['kind'];
   value: number | null;
   started_at: number;
   until_at: number;
   /** How often the limit was raised since it began. */
   step: number;
-  /** Empty: set by an operator. */
+  /** Empty: set by an operator. BY_BREAKER: set by a circuit breaker. */
   reaction: string;
   reason: string;
 }
@@ -27,6 +29,7 @@ const COLUMNS = [
   'provider',
   'servers',
   'sender_domain',
+  'stream',
   'kind',
   'value',
   'started_at',
@@ -36,6 +39,13 @@ const COLUMNS = [
   'reason',
 ] as const;
 
+/** The reaction of limits of circuit breakers. They hold until their breaker changes or ends them. */
+export const BY_BREAKER = 'breaker';
+
+/** Reports whether a limit holds. One of a circuit breaker holds although its time is over, so that no mail slips through. */
+export const isInForce = ({ reaction, until_at: until }: Pick<ThrottleRow, 'reaction' | 'until_at'>, now: number) =>
+  reaction === BY_BREAKER || until > now;
+
 /** Limit of the rows that are read; far more than there are providers. */
 const THROTTLES_MAX = 5000;
 
@@ -43,24 +53,27 @@ export async function listThrottles(db: Executor): Promise<ThrottleRow[]> {
   // Those of providers and operators come first: somebody may run any number of other mail servers.
   const rows = await db.all<ThrottleRow>(
     `select * from throttles
-      order by case when reaction = '' or provider <> '' then 0 else 1 end, until_at desc limit ?`,
+      order by case when reaction in ('', '${BY_BREAKER}') or provider <> '' then 0 else 1 end, until_at desc limit ?`,
     [THROTTLES_MAX],
   );
-  return rows.map((row) => ({
-    ...row,
-    value: row.value === null ? null : Number(row.value),
-    started_at: Number(row.started_at),
-    until_at: Number(row.until_at),
-  }));
+  return rows.map(readRow);
 }
+
+const readRow = (row: ThrottleRow): ThrottleRow => ({
+  ...row,
+  value: row.value === null ? null : Number(row.value),
+  started_at: Number(row.started_at),
+  until_at: Number(row.until_at),
+});
 
 /**
  * Stores a throttle. Of two of the same kind at the same place that replies brought about, the lower value and the later end
- * hold, because two processes may store one each; an operator's replaces what was there.
+ * hold, because two processes may store one each; that of an operator or a circuit breaker replaces what was there.
  */
 export async function putThrottle(db: Executor, row: ThrottleRow): Promise<void> {
   const [least, greatest] = db.dialect === 'pg' ? ['least', 'greatest'] : ['min', 'max'];
-  const isSet = "excluded.reaction = '' or throttles.reaction = ''";
+  const setters = `('', '${BY_BREAKER}')`;
+  const isSet = `excluded.reaction in ${setters} or throttles.reaction in ${setters}`;
   const updates = [
     `value = case when ${isSet} then excluded.value else ${least}(throttles.value, excluded.value) end`,
     `until_at = case when ${isSet} then excluded.until_at else ${greatest}(throttles.until_at, excluded.until_at) end`,
@@ -70,9 +83,40 @@ export async function putThrottle(db: Executor, row: ThrottleRow): Promise<void>
     'throttles',
     [...COLUMNS],
     [COLUMNS.map((column) => row[column])],
-    `on conflict (source, provider, servers, sender_domain, kind) do update set ${updates.join(', ')}`,
+    `on conflict (source, provider, servers, sender_domain, stream, kind) do update set ${updates.join(', ')}`,
   );
 }
+
+/**
+ * Replaces the limits of all circuit breakers, of which each place has one at most. Those that are as they should be are not
+ * written again. Returns the number of limits that were added, changed or removed.
+ */
+export async function replaceBreakerThrottles(tx: Executor, wanted: readonly ThrottleRow[]): Promise<number> {
+  const toKey = (row: ThrottleRow): string => `${row.sender_domain}\n${row.provider}\n${row.stream}`;
+  const toText = ({ kind, value, until_at: until, reason }: ThrottleRow): string =>
+    `${kind} ${value} ${until} ${reason}`;
+  const stored = await tx.all<ThrottleRow>('select * from throttles where reaction = ?', [BY_BREAKER]);
+  const before = new Map(stored.map((row) => [toKey(row), readRow(row)]));
+  const after = new Map(wanted.map((row) => [toKey(row), row]));
+  let changed = 0;
+  for (const [key, row] of before) {
+    const next = after.get(key);
+    if (next && toText(next) === toText(row)) continue;
+    await tx.run('delete from throttles where id = ?', [row.id]);
+    changed += next ? 0 : 1;
+  }
+  for (const [key, row] of after) {
+    const known = before.get(key);
+    if (known && toText(known) === toText(row)) continue;
+    await putThrottle(tx, row);
+    changed += 1;
+  }
+  return changed;
+}
+
+/** Reports whether any limit of a circuit breaker is stored. */
+export const hasBreakerThrottles = async (db: Executor): Promise<boolean> =>
+  (await db.get('select 1 as one from throttles where reaction = ? limit 1', [BY_BREAKER])) !== undefined;
 
 /** Replaces a throttle whose time is over by its next step, or removes it; only one of several nodes does so. */
 export async function advanceThrottle(db: Executor, row: ThrottleRow, next: ThrottleRow | undefined): Promise<void> {
@@ -96,13 +140,13 @@ export function restartThrottles(db: Executor, { now, latest }: { now: number; l
   ]);
 }
 
-/** Removes the throttles of a provider, or of mail servers without one; returns how many. */
+/** Removes the throttles of a provider, or of mail servers without one, except those of circuit breakers; returns how many. */
 export function removeThrottles(
   db: Executor,
   { provider, servers, kind }: { provider: string; servers: string; kind?: Throttle['kind'] | undefined },
 ): Promise<number> {
   const ofKind = kind === undefined ? '' : ' and kind = ?';
-  return db.run(`delete from throttles where provider = ? and servers = ?${ofKind}`, [
+  return db.run(`delete from throttles where provider = ? and servers = ? and reaction <> '${BY_BREAKER}'${ofKind}`, [
     provider,
     servers,
     ...(kind === undefined ? [] : [kind]),

@@ -10,7 +10,14 @@ import type { ProviderPolicies, Reaction } from '../../platform/providers/index.
 import type { Store } from '../../platform/store.ts';
 import { estimateOrganizationalDomain } from '../../protocol/organizational-domain.ts';
 import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
-import { advanceThrottle, listThrottles, putThrottle, type ThrottleRow } from './throttles.store.ts';
+import {
+  advanceThrottle,
+  BY_BREAKER,
+  isInForce,
+  listThrottles,
+  putThrottle,
+  type ThrottleRow,
+} from './throttles.store.ts';
 
 /** Tells other processes that throttles have changed. */
 export const THROTTLES_CHANGED = 'throttles changed';
@@ -29,8 +36,11 @@ const SITES_MAX = 1000;
 /** Replies counted for rules that need several; the oldest places are forgotten first. */
 const COUNTED_MAX = 10_000;
 
-/** A provider, or mail servers without one. */
-export type ThrottledPlace = Pick<ThrottleRow, 'provider' | 'servers'>;
+/** A limit of a circuit breaker whose time is over holds at least for this time, unless its breaker changes it. */
+const OVERDUE_MS = 60_000;
+
+/** A provider, or mail servers without one, and the sending domain whose mail is limited there or everywhere; empty: all mail. */
+export type ThrottledPlace = Pick<ThrottleRow, 'provider' | 'servers' | 'sender_domain'>;
 
 interface StoredThrottles extends Throttles {
   /** Lists everything that holds now. */
@@ -100,7 +110,9 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
 
   /** Ends a limit of the organization with most of them, so that one with any number of mail servers leaves room for the others. */
   function makeRoom(): void {
-    const ofSites = all().filter(({ provider, reaction }) => provider === '' && reaction !== '');
+    const ofSites = all().filter(
+      ({ provider, servers, reaction }) => provider === '' && servers !== '' && reaction !== '',
+    );
     if (ofSites.length < SITES_MAX) return;
     const organizations = Map.groupBy(ofSites, ({ servers }) => estimateOrganizationalDomain(readFirstHost(servers)));
     const [most = []] = [...organizations.values()].toSorted((one, other) => other.length - one.length);
@@ -157,7 +169,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   function scheduleExpiry(): void {
     cancelExpiry();
     nextExpiryAt = Infinity;
-    for (const rows of byPlace.values()) for (const row of rows) nextExpiryAt = Math.min(nextExpiryAt, row.until_at);
+    for (const row of all()) if (row.reaction !== BY_BREAKER) nextExpiryAt = Math.min(nextExpiryAt, row.until_at);
     if (nextExpiryAt === Infinity) return;
     cancelExpiry = clock.timer(Math.max(0, nextExpiryAt - clock.now()), () => {
       advanceExpired().catch((err: unknown) => log.error({ err }, 'a limit for a provider could not be raised'));
@@ -167,7 +179,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   async function advanceExpired(): Promise<void> {
     const now = clock.now();
     const over = Map.groupBy(
-      all().filter((row) => row.until_at <= now),
+      all().filter((row) => !isInForce(row, now)),
       toPlace,
     );
     if (over.size === 0) return scheduleExpiry();
@@ -218,6 +230,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       provider: isOfProvider ? (target.provider ?? '') : '',
       servers: isOfProvider ? '' : (target.servers ?? ''),
       sender_domain: isOfSender ? (target.senderDomain ?? '') : '',
+      stream: '' as const,
     };
     const place = toPlace(at);
     if (!isEnough(place, reaction)) return;
@@ -258,7 +271,7 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
   }
 
   return {
-    list: () => all().filter((row) => row.until_at > clock.now()),
+    list: () => all().filter((row) => isInForce(row, clock.now())),
     reload,
     onLifted: (notify) => void liftListeners.add(notify),
     get isEmpty() {
@@ -272,8 +285,8 @@ export function createThrottles(store: Store, policies: ProviderPolicies): Store
       const now = clock.now();
       return placesFor(target)
         .flatMap((place) => byPlace.get(place) ?? [])
-        .filter((row) => row.until_at > now)
-        .map(toThrottle);
+        .filter((row) => isInForce(row, now))
+        .map((row) => toThrottle(row, now));
     },
     remainingMs: ({ until }) => Math.max(0, until - clock.now()),
     note(target, reply, cause) {
@@ -319,20 +332,26 @@ const isStricter = (row: ThrottleRow, than: ThrottleRow): boolean =>
 
 const toKey = (row: ThrottleRow): string => `${toPlace(row)}\n${row.kind}`;
 
-type PlaceOf = Pick<ThrottleRow, 'source' | 'provider' | 'servers' | 'sender_domain'>;
+type PlaceOf = Pick<ThrottleRow, 'source' | 'provider' | 'servers' | 'sender_domain' | 'stream'>;
 
-const toPlace = ({ source, provider, servers, sender_domain: sender }: PlaceOf): string =>
-  [source, provider, servers, sender].join('\n');
+const toPlace = ({ source, provider, servers, sender_domain: sender, stream }: PlaceOf): string =>
+  [source, provider, servers, sender, stream].join('\n');
 
 /** Lists the places whose throttles hold for this mail. */
-function placesFor({ source, provider, servers, senderDomain }: ThrottleTarget): string[] {
+function placesFor({ source, provider, servers, senderDomain, stream }: ThrottleTarget): string[] {
   const where = [
     ...(provider === undefined ? [] : [{ provider, servers: '' }]),
     ...(servers === undefined ? [] : [{ provider: '', servers }]),
   ];
-  const senders = senderDomain === undefined ? [''] : ['', senderDomain];
+  const mail = [
+    ...where.map((place) => ({ ...place, sender_domain: '' })),
+    ...(senderDomain === undefined
+      ? []
+      : [...where, { provider: '', servers: '' }].map((place) => ({ ...place, sender_domain: senderDomain }))),
+  ];
+  const streams = stream === undefined ? ([''] as const) : (['', stream] as const);
   return ['', source].flatMap((one) =>
-    where.flatMap((place) => senders.map((sender) => toPlace({ source: one, ...place, sender_domain: sender }))),
+    mail.flatMap((place) => streams.map((oneStream) => toPlace({ source: one, ...place, stream: oneStream }))),
   );
 }
 
@@ -343,22 +362,39 @@ function findLifted(
   now: number,
 ): ThrottledPlace[] {
   const holds = (row: ThrottleRow): boolean =>
-    (after.get(toPlace(row)) ?? []).some(({ kind, until_at: until }) => kind === row.kind && until >= row.until_at);
-  const lifted = before.filter((row) => row.until_at > now && !holds(row));
-  return [
-    ...new Map(lifted.map(({ provider, servers }) => [`${provider}\n${servers}`, { provider, servers }])).values(),
-  ];
+    (after.get(toPlace(row)) ?? []).some(
+      (other) =>
+        other.kind === row.kind &&
+        other.until_at >= row.until_at &&
+        (row.reaction !== BY_BREAKER || (other.value ?? 0) <= (row.value ?? 0)),
+    );
+  const lifted = before.filter((row) => isInForce(row, now) && !holds(row));
+  const places = lifted.map(({ provider, servers, sender_domain: sender }) => [provider, servers, sender] as const);
+  return [...new Map(places.map((place) => [place.join('\n'), place])).values()].map(([provider, servers, sender]) => ({
+    provider,
+    servers,
+    sender_domain: sender,
+  }));
 }
 
 /** Reads a row as delivery knows it. */
-export const toThrottle = (row: ThrottleRow): Throttle => ({
+export const toThrottle = (row: ThrottleRow, now: number): Throttle => ({
+  place: toPlace(row),
   kind: row.kind,
   value: row.value ?? undefined,
-  until: row.until_at,
+  until: row.reaction === BY_BREAKER ? Math.max(row.until_at, now + OVERDUE_MS) : row.until_at,
   reason: row.reason,
-  isByOperator: row.reaction === '',
+  setBy: readOrigin(row),
   ...(row.sender_domain === '' ? {} : { senderDomain: row.sender_domain }),
+  ...(row.stream === '' ? {} : { stream: row.stream }),
+  isEverywhere: row.provider === '' && row.servers === '',
 });
+
+/** Returns who or what set a limit. */
+export function readOrigin({ reaction }: Pick<ThrottleRow, 'reaction'>): Throttle['setBy'] {
+  if (reaction === '') return 'operator';
+  return reaction === BY_BREAKER ? 'breaker' : 'reply';
+}
 
 function readAction({ action }: Reaction): Pick<ThrottleRow, 'kind' | 'value'> {
   switch (action.kind) {
@@ -382,7 +418,7 @@ function nextStep(
   { now, id, policies }: { now: number; id: string; policies: ProviderPolicies },
 ): ThrottleRow | undefined {
   const step = row.step + 1;
-  if (step > STEPS_MAX || row.reaction === '') return undefined;
+  if (step > STEPS_MAX || row.reaction === '' || row.reaction === BY_BREAKER) return undefined;
   const raised = row.kind === 'suspend' ? RATE_AFTER_SUSPENSION : (row.value ?? 0) * 2;
   const kind = row.kind === 'suspend' ? 'rate' : row.kind;
   const limits = policies.all.find(({ name }) => name === row.provider)?.limits ?? policies.defaults;

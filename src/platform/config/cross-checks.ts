@@ -32,6 +32,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkRelays(config),
     ...checkProviders(config),
     ...checkPools(config),
+    ...checkBreakers(config),
     ...checkModel(config),
     ...checkDoctor(config),
   ];
@@ -70,6 +71,21 @@ function checkBlobs({ blobs }: Config): Conflict[] {
     conflicts.push({ keys: ['blobs.store', 'blobs.secret_key', 'blobs.secret_key_file'], text });
   }
   return conflicts;
+}
+
+function checkBreakers({ breakers }: Config): Conflict[] {
+  return (['complaint', 'bounce'] as const).flatMap((cause) => {
+    const slow = breakers[`${cause}_slow_percent`];
+    const pause = breakers[`${cause}_pause_percent`];
+    if (pause >= slow) return [];
+    const keys = [`breakers.${cause}_slow_percent`, `breakers.${cause}_pause_percent`];
+    return [
+      {
+        keys,
+        text: `breakers.${cause}_pause_percent is ${pause}; it must be at least breakers.${cause}_slow_percent (${slow})`,
+      },
+    ];
+  });
 }
 
 function checkBodyLimits({ http }: Config): Conflict[] {

@@ -55,6 +55,7 @@ export const GAUGES = {
     help: '1 while all mail to a provider of the settings is suspended; for "other", the number of suspended receivers.',
     labels: ['provider'],
   },
+  rasket_breakers: { help: 'Circuit breakers that limit mail, by state.', labels: ['state'] },
   rasket_event_loop_delay_seconds: {
     help: 'How late this process ran what was due, in the last minute; bulk mail slows down above 0.02.',
     labels: ['quantile'],

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { audited, describeActor } from '../../../src/tenancy/audit/index.ts';
 import { keepWanted } from '../../../src/features/installation/certificates/certificates.ts';
 import { contractOperations } from '../../rig/api.ts';
+import { evaluate, recordOutcomes } from '../../flow/breakers-desk.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { createInbox } from '../../rig/inboxes.ts';
 import { createReceivingDomain } from '../../rig/mx.ts';
@@ -261,6 +262,13 @@ const changes: Record<
   }),
   resumeProvider: async () => ({ path: `${await suspendedProvider()}/resume`, subject: 'google' }),
   resetProvider: async () => ({ path: `${await suspendedProvider()}/reset`, subject: 'google' }),
+  releaseBreaker: async () => {
+    const domain = await team.domain();
+    await recordOutcomes(scene, { team, domain }, { accepted: 1000, complained: 50 });
+    await evaluate(scene);
+    const id = (await scene.api('GET', '/operator/breakers', { key: operator })).body.data[0].id as string;
+    return { path: `/operator/breakers/${id}/release`, body: { reason: 'x' }, subject: id };
+  },
   startWarmUp: async () => ({ path: '/operator/egress/fresh/warm-up/start', subject: 'fresh' }),
   pauseWarmUp: async () => ({ path: `${await warmedUp()}/pause`, subject: 'fresh' }),
   continueWarmUp: async () => ({ path: `${await warmedUp()}/continue`, subject: 'fresh' }),

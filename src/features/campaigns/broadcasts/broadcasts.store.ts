@@ -108,6 +108,7 @@ export type Obstacle =
   | 'hold'
   | 'sending_off'
   | 'marketing_off'
+  | 'sending_limited'
   | 'team_suspended'
   | 'domain_unverified';
 

@@ -23,6 +23,7 @@ import { endPass, readPass, startPass, type Pass } from './passes.ts';
 import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
 import { loadRateCounts, type RateCounts } from '../broadcast-recipients/outcomes.store.ts';
 import { readRateLimits, sumStream, type RateLimits } from '../../../mail/stream-rates/index.ts';
+import { isMarketingPaused } from '../../../mail/breakers/index.ts';
 import { maySend } from '../../../mail/domains/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { suspendedAmong } from '../../../tenancy/teams/index.ts';
@@ -37,6 +38,7 @@ const PAUSE_MS: Record<Obstacle, number> = {
   hold: 5000,
   sending_off: 5000,
   marketing_off: 5000,
+  sending_limited: 5000,
   team_suspended: 5000,
   domain_unverified: 30_000,
 };
@@ -197,6 +199,8 @@ function createWaitReason(world: World): (broadcast: BroadcastRow, route: Route)
     if ((await suspendedAmong(db, [teamId])).length > 0) return 'team_suspended';
     if (await isTeamHeld(db, teamId)) return 'hold';
     if (!maySend(domain)) return 'domain_unverified';
+    // Emails in the queue would lose a part of their time for retries.
+    if (await isMarketingPaused(db, { teamId, domainId: domain.id })) return 'sending_limited';
     return (await waitingOfBroadcast(db, id, queuedMax)) < queuedMax ? undefined : 'queue';
   };
 }

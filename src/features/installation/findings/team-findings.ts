@@ -22,6 +22,7 @@ import {
   type Hold,
   type WaitingBroadcast,
 } from './findings.store.ts';
+import { describeBreaker, listBreakers } from '../../../mail/breakers/index.ts';
 import { readRateLimits, streamsBeyond, type StreamRate } from '../../../mail/stream-rates/index.ts';
 
 /** A provider that restarts is no trouble. */
@@ -70,6 +71,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await findBrokenSegments(store, teamId)),
     ...(await ofMarketing(store, teamId)),
     ...(await findHighRates(store, teamId)),
+    ...(await findLimitedSending(store, teamId)),
   ];
 }
 
@@ -344,6 +346,37 @@ async function findHighRates({ db, clock, config }: Store, teamId: string | unde
         return `Mail of the stream ${formatStream(rate)}: ${share} within 24 hours; the limit is ${limits.complaintPercent} %.`;
       },
     ),
+  ];
+}
+
+/** Finds circuit breakers that limit mail. */
+async function findLimitedSending({ db, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const open = await listBreakers(db, { teamId, isOpen: true });
+  const nameSubject = ({ scope, teamId: id, domainName }: (typeof open)[number]): string => {
+    if (scope === 'domain') return domainName;
+    return teamId === undefined ? `team ${id}` : 'all domains';
+  };
+  const [first] = open.toSorted((a, b) => a.trippedAt - b.trippedAt);
+  if (!first) return [];
+  const subjects = [...new Set(open.map(nameSubject))];
+  const summary = `${describeBreaker(first, nameSubject(first), config)}.`;
+  const words =
+    first.cause === 'complaints'
+      ? 'Send only to people who asked for your mail, and make it easy to unsubscribe'
+      : 'Remove the addresses that bounce from your lists, and send only to people who asked for your mail';
+  const advice =
+    teamId === undefined
+      ? { words: `${words}. List what is limited, and release it once its cause is gone`, command: 'rasket breakers' }
+      : { words: `${words}. See the waiting mail`, command: 'rasket emails list' };
+  return [
+    buildFinding('sending_limited', {
+      ...(open.length === 1
+        ? { summary }
+        : { summary: `${summary} ${open.length - 1} more of its limits are in force.` }),
+      since: first.trippedAt,
+      subjects,
+      advice,
+    }),
   ];
 }
 

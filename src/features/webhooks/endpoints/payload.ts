@@ -30,7 +30,8 @@ export type PayloadEmail = Pick<
 
 /** Event of sent mail; `email.received` contains all of its own data. */
 type EmailEvent = Exclude<Extract<RecordedEvent, { type: `email.${string}` }>, { type: 'email.received' }>;
-type DomainEvent = Extract<RecordedEvent, { type: `domain.${string}` }>;
+/** Events of limits of a domain's mail contain all of their own data. */
+type DomainEvent = Exclude<Extract<RecordedEvent, { type: `domain.${string}` }>, { type: `domain.sending_${string}` }>;
 
 type ExtraOf<Type extends EmailEvent['type']> = EventData[Type] extends undefined
   ? never
@@ -65,7 +66,8 @@ const DOMAIN_KEYS = Object.keys(DOMAIN_FIELDS) as (keyof DomainData)[];
 
 const isEmailEvent = (event: RecordedEvent): event is EmailEvent =>
   event.type.startsWith('email.') && event.type !== 'email.received';
-const isDomainEvent = (event: RecordedEvent): event is DomainEvent => event.type.startsWith('domain.');
+const isDomainEvent = (event: RecordedEvent): event is DomainEvent =>
+  event.type.startsWith('domain.') && !event.type.startsWith('domain.sending_');
 
 function buildData(event: PayloadEvent, email: PayloadEmail | undefined): object {
   if (event.subjectId === undefined) return {};

@@ -33,6 +33,14 @@ const domain = (id: string, now: string): EventData['domain.created'] => ({
   region: 'us-east-1',
   records: [],
 });
+const sendingResumed = (id: string): EventData['domain.sending_resumed'] => ({
+  id,
+  name: 'mail.example.com',
+  stream: 'marketing',
+  scope: 'domain',
+  provider: 'google',
+  cause: 'complaints',
+});
 const suppression = (id: string, now: string): EventData['suppression.added'] => ({
   id: `sup_${id.replaceAll('-', '')}`,
   email: EXPECTED,
@@ -191,6 +199,17 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'domain.created': domain,
   'domain.updated': domain,
   'domain.deleted': domain,
+  'domain.sending_limited': (id, now) => ({
+    ...sendingResumed(id),
+    action: 'paused',
+    messages_per_minute: null,
+    bad_recipients: 12,
+    recipients: 900,
+    window_hours: 24,
+    since: now,
+    until: now,
+  }),
+  'domain.sending_resumed': sendingResumed,
   'suppression.added': suppression,
   'suppression.removed': suppression,
   'contact.created': contact,

@@ -1,0 +1,367 @@
+import { isoTime } from '../../platform/clock.ts';
+import type { Config } from '../../platform/config/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store.ts';
+import type { MailStream } from '../deliver/index.ts';
+import { sendingNames } from '../domains/index.ts';
+import { recordEvents, type SendingLimitData } from '../events/index.ts';
+import {
+  domainsInTrouble,
+  hourAt,
+  listSendingDomains,
+  sumDomains,
+  sumTeams,
+  type DomainSums,
+  type OutcomeSums,
+} from '../reputation/index.ts';
+import {
+  BY_BREAKER,
+  hasBreakerThrottles,
+  replaceBreakerThrottles,
+  THROTTLES_CHANGED,
+  type ThrottleRow,
+} from '../throttles/index.ts';
+import {
+  close,
+  correctTimes,
+  decideBreaker,
+  describeFigures,
+  describeNext,
+  isForgettable,
+  readBreakerLimits,
+  type BreakerLimits,
+} from './breakers.ts';
+import {
+  insertBreaker,
+  listBreakers,
+  lockBreakers,
+  readBase,
+  removeBreaker,
+  sumForBreaker,
+  updateBreaker,
+  type Breaker,
+  type BreakerSubject,
+} from './breakers.store.ts';
+
+/** Only domains with a bounce or a complaint since the beginning of the hour before this one can trip a breaker. */
+const TROUBLE_HOURS = 1;
+/** The longest pause, in hours: domains that have sent before it are limited by the breaker of their team after it. */
+const PAUSE_HOURS = 24;
+const DOMAINS_AT_ONCE = 500;
+
+type BreakerStore = Pick<Store, 'db' | 'clock' | 'ids' | 'config' | 'log'>;
+
+/** A breaker as it was read, if there is one, and as it should be; undefined if it should be removed. */
+interface Change {
+  before: Breaker | undefined;
+  after: Breaker | undefined;
+  countsAnew: boolean;
+}
+
+interface Context {
+  limits: BreakerLimits;
+  now: number;
+  /** The first hour of the window. */
+  firstHour: number;
+}
+
+const toKey = ({ subjectId, provider, stream }: Pick<BreakerSubject, 'subjectId' | 'provider' | 'stream'>): string =>
+  `${subjectId}\n${provider}\n${stream}`;
+
+/**
+ * Judges the mail of all domains and teams with bounces or complaints, and moves all breakers on. Limits of mail, breakers and
+ * events are written in one transaction. `syncDelivery` lets the delivery of this process read the limits at once. Returns the
+ * numbers of changes.
+ */
+export async function evaluateBreakers(
+  store: BreakerStore,
+  { syncDelivery }: { syncDelivery?: (() => Promise<void>) | undefined } = {},
+): Promise<{ limited: number; resumed: number }> {
+  const { db, clock, config } = store;
+  const now = clock.now();
+  const limits = readBreakerLimits(config);
+  const firstHour = hourAt(now) - config.breakers.window_hours + 1;
+  const known = await listBreakers(db);
+  const changes = await decideAll(store, known, { limits, now, firstHour });
+  const isAnyOpen = known.some(({ state }) => state !== 'closed');
+  // Limits without a breaker are left if its team was deleted at the same time.
+  if (changes.length === 0 && !isAnyOpen && !(await hasBreakerThrottles(db))) return { limited: 0, resumed: 0 };
+  const { throttles, ...counts } = await applyChanges(store, changes);
+  if (throttles > 0) await syncDelivery?.();
+  return counts;
+}
+
+/** Writes changes of breakers and everything that follows from them. Changes that another process was faster with are left out. */
+export async function applyChanges(
+  store: BreakerStore,
+  changes: readonly Change[],
+): Promise<{ limited: number; resumed: number; throttles: number }> {
+  const { db, clock, config, ids, log } = store;
+  const now = clock.now();
+  const { written, throttles } = await db.tx(async (tx) => {
+    await lockBreakers(tx);
+    const done: Change[] = [];
+    for (const change of changes) if (await writeChange(tx, change, now)) done.push(change);
+    const open = await listBreakers(tx, { isOpen: true });
+    const domains = await findLimitedDomains(tx, [...open, ...done.flatMap(({ before }) => before ?? [])], {
+      config,
+      now,
+    });
+    const changed = await replaceBreakerThrottles(tx, mergeThrottles(store, open, domains));
+    const told = done.filter(isNews);
+    await recordEvents(
+      tx,
+      ids,
+      told.flatMap((change) => buildEvents(change, domains, { config, now })),
+    );
+    return { written: told, throttles: changed };
+  });
+  if (throttles > 0) db.announce(THROTTLES_CHANGED);
+  const count = { limited: 0, resumed: 0, throttles };
+  for (const { before, after } of written) {
+    const one = after ?? before;
+    if (!one) continue;
+    const isLimited = after !== undefined && after.state !== 'closed';
+    count[isLimited ? 'limited' : 'resumed'] += 1;
+    const { scope, subjectId, teamId, domainName, provider, stream, state, cause, bad, of, untilAt } = one;
+    const fields = { scope, subjectId, teamId, domain: domainName, provider, stream, cause, bad, of };
+    if (isLimited) log.warn({ ...fields, state, until: isoTime(untilAt) }, 'a circuit breaker limits mail');
+    else log.info(fields, 'a circuit breaker no longer limits mail');
+  }
+  return count;
+}
+
+async function decideAll(store: BreakerStore, known: readonly Breaker[], context: Context): Promise<Change[]> {
+  const { db, config, ids } = store;
+  const { limits, now, firstHour } = context;
+  const { enabled: isEnabled, transactional: withTransactional } = config.breakers;
+  const isJudged = ({ stream }: { stream: MailStream }): boolean =>
+    isEnabled && (stream === 'marketing' || withTransactional);
+  const left = await findDeletedDomains(db, known);
+  const changes: Change[] = [];
+  const byKey = new Map(known.map((breaker) => [toKey(breaker), breaker]));
+  const observed = isEnabled ? await observeAll(store, context) : new Map<string, Observed>();
+  for (const before of known) {
+    const breaker = correctTimes(before, now);
+    const seen = observed.get(toKey(before));
+    if (isForgettable(breaker, { limits, now }) && seen === undefined) {
+      changes.push({ before, after: undefined, countsAnew: false });
+      continue;
+    }
+    // The limits of a domain that was deleted end at their time; they hold if somebody adds it again before.
+    const isGone = left.has(before.subjectId) && now >= breaker.untilAt;
+    if (breaker.state !== 'closed' && (isGone || !isJudged(breaker))) {
+      changes.push({ before, after: { ...breaker, ...close(breaker, now) }, countsAnew: false });
+      continue;
+    }
+    if (breaker.state === 'closed' && seen === undefined) continue;
+    const figures =
+      seen !== undefined && breaker.base === undefined ? seen.sums : await sumForBreaker(db, breaker, { firstHour });
+    const decision = decideBreaker(breaker, figures, { limits, now });
+    const isMoved = breaker !== before;
+    if (decision) changes.push({ before, after: { ...breaker, ...decision.next }, countsAnew: decision.countsAnew });
+    else if (isMoved) changes.push({ before, after: breaker, countsAnew: false });
+  }
+  const names = new Map<string, string>();
+  const unknown = [...observed].flatMap(([key, { subject, sums }]) => {
+    const decision = byKey.has(key) ? undefined : decideBreaker(undefined, sums, { limits, now });
+    return decision ? [{ subject, decision }] : [];
+  });
+  const domainIds = unknown.filter(({ subject }) => subject.scope === 'domain').map(({ subject }) => subject.subjectId);
+  for (const { id, name } of await sendingNames(db, domainIds)) names.set(id, name);
+  for (const { subject, decision } of unknown) {
+    const domainName = names.get(subject.subjectId) ?? '';
+    // A domain that was deleted sends nothing more.
+    if (subject.scope === 'domain' && domainName === '') continue;
+    const after: Breaker = { ...subject, domainName, ...decision.next, id: ids.uuid(), base: undefined };
+    changes.push({ before: undefined, after, countsAnew: false });
+  }
+  return changes;
+}
+
+/** The outcomes of some mail within the window. */
+interface Observed {
+  subject: BreakerSubject;
+  sums: OutcomeSums;
+}
+
+/** Sums up the mail of each domain with a bounce or complaint lately, by provider and altogether, and that of its team. */
+async function observeAll({ db, config }: BreakerStore, { now, firstHour }: Context): Promise<Map<string, Observed>> {
+  const withTransactional = config.breakers.transactional;
+  const observed = new Map<string, Observed>();
+  const add = (subject: Omit<BreakerSubject, 'domainName'>, sums: OutcomeSums): void => {
+    const key = toKey(subject);
+    const before = observed.get(key)?.sums ?? { accepted: 0, bounced: 0, complained: 0 };
+    const total = {
+      accepted: before.accepted + sums.accepted,
+      bounced: before.bounced + sums.bounced,
+      complained: before.complained + sums.complained,
+    };
+    observed.set(key, { subject: { ...subject, domainName: '' }, sums: total });
+  };
+  const isJudged = ({ isMarketing }: { isMarketing: boolean }): boolean => isMarketing || withTransactional;
+  const toStream = ({ isMarketing }: { isMarketing: boolean }): MailStream =>
+    isMarketing ? 'marketing' : 'transactional';
+  const troubled = await domainsInTrouble(db, { sinceHour: hourAt(now) - TROUBLE_HOURS, withTransactional });
+  const domainIds = [...new Set(troubled.map(({ domainId }) => domainId))];
+  const addDomain = (row: DomainSums): void => {
+    const subject = {
+      teamId: row.teamId,
+      scope: 'domain' as const,
+      subjectId: row.domainId,
+      stream: toStream(row),
+    };
+    if (row.provider !== '') add({ ...subject, provider: row.provider }, row);
+    add({ ...subject, provider: '' }, row);
+  };
+  for (let from = 0; from < domainIds.length; from += DOMAINS_AT_ONCE) {
+    const some = domainIds.slice(from, from + DOMAINS_AT_ONCE);
+    for (const row of (await sumDomains(db, { domainIds: some, sinceHour: firstHour })).filter(isJudged))
+      addDomain(row);
+  }
+  const teamIds = [...new Set(troubled.map(({ teamId }) => teamId))];
+  for (let from = 0; from < teamIds.length; from += DOMAINS_AT_ONCE) {
+    const some = teamIds.slice(from, from + DOMAINS_AT_ONCE);
+    for (const row of (await sumTeams(db, { teamIds: some, sinceHour: firstHour })).filter(isJudged)) {
+      // The breaker of a single domain says the same.
+      if (row.domains < 2) continue;
+      const stream = toStream(row);
+      add({ teamId: row.teamId, scope: 'team', subjectId: row.teamId, provider: '', stream }, row);
+    }
+  }
+  return observed;
+}
+
+/** Returns the ids of domains of breakers that do not exist any more. */
+async function findDeletedDomains(db: Executor, known: readonly Breaker[]): Promise<Set<string>> {
+  const ids = known.filter(({ scope }) => scope === 'domain').map(({ subjectId }) => subjectId);
+  if (ids.length === 0) return new Set();
+  const existing = new Set((await sendingNames(db, ids)).map(({ id }) => id));
+  return new Set(ids.filter((id) => !existing.has(id)));
+}
+
+async function writeChange(tx: Executor, { before, after, countsAnew }: Change, now: number): Promise<boolean> {
+  if (!after) return before !== undefined && (await removeBreaker(tx, before.id)) === 1;
+  const next = countsAnew ? { ...after, base: await readBase(tx, after, now) } : after;
+  return before ? updateBreaker(tx, before, next) : insertBreaker(tx, next);
+}
+
+/** A domain whose mail a breaker limits. */
+interface LimitedDomain {
+  id: string;
+  name: string;
+}
+
+/** Finds the domains whose mail each breaker limits: its own, or those of the team that have sent lately. */
+async function findLimitedDomains(
+  db: Executor,
+  breakers: readonly Breaker[],
+  { config, now }: { config: Config; now: number },
+): Promise<(breaker: BreakerSubject) => LimitedDomain[]> {
+  const sinceHour = hourAt(now) - config.breakers.window_hours - PAUSE_HOURS;
+  const ofTeams = new Map<string, string[]>();
+  const toTeamKey = ({ teamId, stream }: BreakerSubject): string => `${teamId} ${stream}`;
+  for (const breaker of breakers) {
+    if (breaker.scope !== 'team' || ofTeams.has(toTeamKey(breaker))) continue;
+    const isMarketing = breaker.stream === 'marketing';
+    ofTeams.set(toTeamKey(breaker), await listSendingDomains(db, { teamId: breaker.teamId, isMarketing, sinceHour }));
+  }
+  const domainIds = breakers.filter(({ scope }) => scope === 'domain').map(({ subjectId }) => subjectId);
+  const names = new Map(
+    (await sendingNames(db, [...new Set([...domainIds, ...[...ofTeams.values()].flat()])])).map(({ id, name }) => [
+      id,
+      name,
+    ]),
+  );
+  return (breaker) => {
+    const { scope, subjectId, domainName } = breaker;
+    if (scope === 'domain') return [{ id: subjectId, name: names.get(subjectId) ?? domainName }];
+    return (ofTeams.get(toTeamKey(breaker)) ?? []).flatMap((id) => {
+      const name = names.get(id);
+      return name === undefined ? [] : [{ id, name }];
+    });
+  };
+}
+
+/** Makes the limits of mail of all breakers: of several for the same mail, the strictest. */
+function mergeThrottles(
+  { ids, config }: BreakerStore,
+  open: readonly Breaker[],
+  listDomains: (breaker: Breaker) => readonly LimitedDomain[],
+): ThrottleRow[] {
+  const strictest = new Map<string, ThrottleRow>();
+  for (const breaker of open) {
+    const { provider, stream, rate, changedAt, untilAt } = breaker;
+    for (const { name } of listDomains(breaker)) {
+      const row: ThrottleRow = {
+        id: ids.uuid(),
+        source: '',
+        provider,
+        servers: '',
+        sender_domain: name,
+        stream,
+        kind: rate === null ? 'suspend' : 'rate',
+        value: rate,
+        started_at: changedAt,
+        until_at: untilAt,
+        step: 0,
+        reaction: BY_BREAKER,
+        reason: describeReason(breaker, config),
+      };
+      const key = `${name}\n${provider}\n${stream}`;
+      const known = strictest.get(key);
+      if (known === undefined || isStricter(row, known)) strictest.set(key, row);
+    }
+  }
+  return [...strictest.values()];
+}
+
+const isStricter = (row: ThrottleRow, than: ThrottleRow): boolean =>
+  (row.value ?? 0) < (than.value ?? 0) || (row.value === than.value && row.until_at > than.until_at);
+
+/** Says why the mail of a breaker is limited, as the end of a sentence after "because". */
+export const describeReason = (breaker: Breaker, { breakers }: Pick<Config, 'breakers'>): string =>
+  describeFigures(breaker, { isOfTeam: breaker.scope === 'team', windowHours: breakers.window_hours }) +
+  describeNext(breaker);
+
+/** Whether a change is an event: a limit began, got stricter or weaker in kind, or ended. Steps of a recovery are none. */
+function isNews({ before, after }: Change): boolean {
+  const from = before?.state ?? 'closed';
+  const to = after?.state ?? 'closed';
+  return from !== to && to !== 'recovering';
+}
+
+const ACTIONS = { slow: 'slowed', paused: 'paused', probing: 'probing' } as const;
+
+function buildEvents(
+  { before, after }: Change,
+  listDomains: (breaker: BreakerSubject) => readonly LimitedDomain[],
+  { config, now }: { config: Config; now: number },
+) {
+  const one = after ?? before;
+  if (!one) return [];
+  const { teamId, scope, provider, stream, cause, bad, of, rate, trippedAt, untilAt, state } = one;
+  return listDomains(one).map(({ id, name }) => {
+    const common = {
+      id,
+      name,
+      stream,
+      scope,
+      provider: provider === '' ? null : provider,
+      cause,
+    };
+    if (state !== 'slow' && state !== 'paused' && state !== 'probing')
+      return { teamId, type: 'domain.sending_resumed' as const, subjectId: id, at: now, data: common };
+    const data: SendingLimitData = {
+      ...common,
+      action: ACTIONS[state],
+      messages_per_minute: rate,
+      bad_recipients: bad,
+      recipients: of,
+      window_hours: config.breakers.window_hours,
+      since: isoTime(trippedAt),
+      until: isoTime(untilAt),
+    };
+    return { teamId, type: 'domain.sending_limited' as const, subjectId: id, at: now, data };
+  });
+}
