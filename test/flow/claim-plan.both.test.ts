@@ -61,6 +61,7 @@ it('every claim query uses its index and reads the table only by key', async () 
   const looks = {
     first: await explainQueries(db, (tx) => claimDue(tx, claim)),
     shared: await explainQueries(db, (tx) => claimDue(tx, { ...claim, share })),
+    bounded: await explainQueries(db, (tx) => claimDue(tx, { ...claim, share: { ...share, scanMax: 100 } })),
     teams: await explainQueries(db, (tx) => teamsWithDue(tx, claim)),
     next: await explainQueries(db, (tx) => nextDueAt(tx, 'this process', ROWS)),
   };
@@ -68,6 +69,7 @@ it('every claim query uses its index and reads the table only by key', async () 
   expect(looks.first).toMatch(/deliveries_leased\b/);
   expect(looks.shared).toMatch(/deliveries_due_by_team\b/);
   expect(looks.shared).toMatch(/deliveries_leased\b/);
+  expect(looks.bounded).toMatch(/deliveries_due_by_team\b/);
   expect(looks.teams).toMatch(/deliveries_due_by_team\b/);
   expect(looks.next).toMatch(/deliveries_due\b/);
   expect(looks.next).toMatch(/deliveries_leased\b/);
@@ -75,4 +77,47 @@ it('every claim query uses its index and reads the table only by key', async () 
     // "SCAN deliveries" without an index, as SQLite writes it, and as PostgreSQL does.
     expect(plan, `${look}:\n${plan}`).not.toMatch(/SCAN (deliveries|due)(?! USING)|Seq Scan on deliveries/);
   }
+});
+
+it('a claim with a limited scan looks at so many deliveries of each team, and finds those of other teams behind a backlog', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const { db } = scene.app.world;
+  await fill(db);
+  const [busy, quiet] = await db.all<{ team_id: string; count: number }>(
+    'select team_id, count(*) as count from deliveries where lane = 0 group by team_id order by count(*) desc, team_id limit 2',
+    [],
+  );
+  if (!busy || !quiet) throw new Error('the table has less than two teams');
+  const busyRows = await db.all<{ id: string; destination: string }>(
+    'select id, destination from deliveries where lane = 0 and lease_owner is null and team_id = ? order by due_at limit 8',
+    [busy.team_id],
+  );
+  const atLimit = {
+    teams: [],
+    destinations: [],
+    pairs: [...new Set(busyRows.slice(0, 5).map(({ destination }) => `${busy.team_id} ${destination}`))],
+  };
+  const claimWith = (scanMax: number | undefined) =>
+    db
+      .tx(async (tx) => {
+        const claimed = await claimDue(tx, {
+          owner: 'this process',
+          now: ROWS,
+          leaseUntil: 2 * ROWS,
+          limit: 100,
+          lane: 0,
+          share: { teams: [busy.team_id, quiet.team_id], perTeam: 3, atLimit, scanMax },
+        });
+        throw Object.assign(new Error('undone'), { claimed });
+      })
+      .catch((error: Error & { claimed: { team_id: string; destination: string }[] }) => error.claimed);
+  const countBy = (rows: readonly { team_id: string }[]) => [
+    rows.filter(({ team_id: team }) => team === busy.team_id).length,
+    rows.filter(({ team_id: team }) => team === quiet.team_id).length,
+  ];
+  expect(countBy(await claimWith(5))).toEqual([0, 3]);
+  const all = await claimWith(undefined);
+  expect(countBy(all)).toEqual([3, 3]);
+  expect(all.every(({ team_id: team, destination }) => !atLimit.pairs.includes(`${team} ${destination}`))).toBe(true);
+  expect(countBy(await claimWith(100_000))).toEqual([3, 3]);
 });

@@ -36,6 +36,19 @@ export async function insertAutomation(tx: Executor, row: AutomationRow): Promis
   await tx.insertMany('automations', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
+/** Counts the enabled automations of a team, other than this one, that start at the same event. */
+export async function countEnabledLike(
+  tx: Executor,
+  { id, team_id: teamId, trigger_type: type, trigger_event_id: eventId }: AutomationRow,
+): Promise<number> {
+  const [same, value] = eventId === null ? ['trigger_type = ?', type] : ['trigger_event_id = ?', eventId];
+  const row = await tx.get<{ count: number }>(
+    `select count(*) as count from automations where ${LIVE} and status = 'enabled' and id <> ? and ${same}`,
+    [teamId, id, value],
+  );
+  return Number(row?.count ?? 0);
+}
+
 export async function insertVersion(
   tx: Executor,
   { automationId, version, graph, at }: { automationId: string; version: number; graph: string; at: number },

@@ -18,6 +18,7 @@ import {
 import { declaredProperties } from '../audience/index.ts';
 import {
   findGraph,
+  countEnabledLike,
   insertAutomation,
   insertVersion,
   lockAutomation,
@@ -49,21 +50,34 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
   const id = store.ids.uuid();
   const written = await store.db.tx(async (tx) => {
     const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
-    await insertAutomation(tx, {
+    const row = {
       id,
       team_id: teamId,
       name,
       status,
       reentry,
       version: 1,
-      ...trigger,
       created_at: now,
       updated_at: now,
-    });
+      ...trigger,
+    };
+    await mustHaveRoom(tx, row);
+    await insertAutomation(tx, row);
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
     return graph;
   });
   return warned(id, await warnOfSteps(store, teamId, written));
+}
+
+/** One event begins a run of each automation that starts at it, in one transaction. */
+const ENABLED_PER_EVENT_MAX = 50;
+
+async function mustHaveRoom(tx: Executor, row: AutomationRow): Promise<void> {
+  if (row.status !== 'enabled' || (await countEnabledLike(tx, row)) < ENABLED_PER_EVENT_MAX) return;
+  throw refused(
+    `status: at most ${ENABLED_PER_EVENT_MAX} automations that start at the same event may be enabled, and there are as many; stop one of them, or combine some.`,
+    'status',
+  );
 }
 
 /** Updates an automation. New steps and connections make the next version; runs that have begun keep theirs. */
@@ -87,6 +101,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     } else if (status === 'enabled' && row.status !== 'enabled') {
       Object.assign(next, await triggerNow(ctx, tx, row));
     }
+    if (steps !== undefined || row.status !== 'enabled') await mustHaveRoom(tx, next);
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
     if (steps !== undefined || status === 'enabled') {
       written = await findGraph(tx, id, next.version);

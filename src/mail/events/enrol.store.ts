@@ -29,6 +29,8 @@ export interface Enrolment {
   at: number;
   /** Length of the chain of runs, each started by the effects of the previous one, that led to this. */
   depth?: number | undefined;
+  /** The event is one of many of an import, however many there are in this transaction. */
+  isBulk?: boolean;
 }
 
 /** Maximum length of a chain of runs, each started by the effects of the previous one, after the first. */
@@ -112,6 +114,16 @@ async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId'
   return tx.all<Starting>(sql, [teamId, ...wanted]);
 }
 
+/** Counts the enabled automations of a team that start at an event of the platform. */
+export async function countStarting(tx: Executor, teamId: string): Promise<number> {
+  const row = await tx.get<{ count: number }>(
+    `select count(*) as count from automations
+      where team_id = ? and trigger_type is not null and status = 'enabled' and deleted_at is null`,
+    [teamId],
+  );
+  return Number(row?.count ?? 0);
+}
+
 const toSegmentId = ({ by }: Pick<Enrolment, 'by'>): string | undefined => ('type' in by ? by.segmentId : undefined);
 
 const COLUMNS = [
@@ -130,7 +142,7 @@ const COLUMNS = [
   'is_bulk',
 ] as const;
 
-/** Runs of an automation that begin in one transaction are bulk from this number on. */
+/** Runs of an automation that begin in one transaction are bulk from this number on, and those of an import always. */
 const BULK_MIN = 10;
 
 interface Wanted {
@@ -145,7 +157,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   const here = new Map<string, { at: number; isCut: boolean }[]>();
   const entries: Value[][] = [];
   const runs = wanted.flatMap(
-    ({ enrolment, automation }): { automationId: string; isRefused: boolean; row: Value[] }[] => {
+    ({ enrolment, automation }): { automationId: string; isRefused: boolean; isOfImport: boolean; row: Value[] }[] => {
       const { teamId, contactId, payload, at, depth = 0 } = enrolment;
       const pair = toPairKey(contactId, automation.id);
       const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
@@ -159,7 +171,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
       const isRefused = why !== undefined;
       const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
       const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said, ...end];
-      return [{ automationId: automation.id, isRefused, row }];
+      return [{ automationId: automation.id, isRefused, isOfImport: enrolment.isBulk === true, row }];
     },
   );
   const entry = ['automation_id', 'contact_id', 'created_at'];
@@ -169,7 +181,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
     ({ automationId }) => automationId,
   );
   const isBulk = (automationId: string): boolean => (begun.get(automationId)?.length ?? 0) >= BULK_MIN;
-  const rows = runs.map(({ automationId, row }) => [...row, isBulk(automationId) ? 1 : 0]);
+  const rows = runs.map(({ automationId, isOfImport, row }) => [...row, isOfImport || isBulk(automationId) ? 1 : 0]);
   if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
 }
 

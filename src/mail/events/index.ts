@@ -22,7 +22,14 @@ export {
   type RecordedEvent,
 } from './events.store.ts';
 export { offerSample } from './outbox.store.ts';
-export { enrol, ENROLLING_TYPES, type EnrollingType, type Enrolment, type Reentry } from './enrol.store.ts';
+export {
+  countStarting,
+  enrol,
+  ENROLLING_TYPES,
+  type EnrollingType,
+  type Enrolment,
+  type Reentry,
+} from './enrol.store.ts';
 export { withoutWebhooks } from './without-webhooks.ts';
 export {
   parseEventId,

@@ -26,9 +26,9 @@ export interface ClaimRequest {
   lane: Lane;
   /**
    * Claims the same number from each team, and nothing for those at their in-flight limit; without it, the oldest due
-   * are claimed. `isBehind`: nothing of a team that has transactional mail due, which goes first.
+   * are claimed. `scanMax` of a team's due deliveries are looked at. `isBehind`: nothing of a team that has transactional mail due, which goes first.
    */
-  share?: { atLimit: AtLimit | undefined; isBehind: boolean };
+  share?: { atLimit: AtLimit | undefined; isBehind: boolean; scanMax?: number | undefined };
   /** Mail to a destination that is known to be down moves to the lane of retries; mail to a suspended one waits. */
   obstacles?: ObstacleRule;
 }
@@ -69,7 +69,7 @@ async function shareOut(
   world: World,
   tx: Executor,
   work: Pick<DueWork, 'lane' | 'now' | 'limit'>,
-  { atLimit, isBehind }: NonNullable<ClaimRequest['share']>,
+  { atLimit, isBehind, scanMax }: NonNullable<ClaimRequest['share']>,
 ): Promise<NonNullable<DueWork['share']>> {
   const first = isBehind
     ? await teamsWithDue(tx, { lane: laneNumber(isRetrying(work.lane) ? 'retrying' : 'transactional'), now: work.now })
@@ -78,7 +78,7 @@ async function shareOut(
   const all = (await teamsWithDue(tx, work)).filter((team) => !except.has(team));
   const from = Math.floor(world.random() * all.length);
   const teams = [...all.slice(from), ...all.slice(0, from)].slice(0, work.limit);
-  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), atLimit };
+  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), atLimit, scanMax };
 }
 
 function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {

@@ -120,8 +120,16 @@ export interface DueWork {
   lane: Lane;
   now: number;
   limit: number;
-  /** Only these teams, at most `perTeam` of each, and nothing for those at their limit; without it, the oldest due. */
-  share?: { teams: readonly string[]; perTeam: number; atLimit: AtLimit | undefined };
+  /**
+   * Only these teams, at most `perTeam` of each, and nothing for those at their limit; without it, the oldest due. Of each team, at
+   * most `scanMax` due deliveries are looked at.
+   */
+  share?: {
+    teams: readonly string[];
+    perTeam: number;
+    atLimit: AtLimit | undefined;
+    scanMax?: number | undefined;
+  };
 }
 
 const inLane = (lane: Lane): string => `lease_owner is null and hold_id is null and lane = ${lane}`;
@@ -158,38 +166,54 @@ const skipLocked = ({ dialect }: Executor): string => (dialect === 'pg' ? 'for u
 const DUE_WHENEVER = 'waits = 0 and (attempt = 0 or due_at <= ?)';
 const DUE_BY_NOW = 'waits = 1 and due_at <= ?';
 
-/** Selects the oldest deliveries of both kinds within `where`, at most `max`. */
+/** Selects the oldest deliveries of both kinds within `where`, at most `max`, that are `free`. */
 function oldestDue(
   tx: Executor,
   where: string,
-  { now, values, max }: { now: number; values: Value[]; max: number },
+  { now, free, max, scanMax }: { now: number; free?: Part | undefined; max: number; scanMax?: number | undefined },
 ): Part {
-  const kind = (due: string): string => `select id, due_at from (select id, due_at from deliveries
-      where ${where} and ${due} order by due_at limit ? ${skipLocked(tx)})`;
-  const sql = `select id from (${kind(DUE_WHENEVER)} as at_once union all ${kind(DUE_BY_NOW)} as in_time) as oldest
+  const among = free?.sql ?? 'true';
+  const lock = skipLocked(tx);
+  const ofKind = (due: string): Part =>
+    free === undefined || scanMax === undefined
+      ? {
+          sql: `select id, due_at from (select id, due_at from deliveries
+            where ${where} and ${among} and ${due} order by due_at limit ? ${lock})`,
+          values: [...(free?.values ?? []), now, max],
+        }
+      : {
+          sql: `select id, due_at from (select id, due_at from deliveries where id in (
+            select id from (select id, due_at, team_id, destination from deliveries
+              where ${where} and ${due} order by due_at limit ?) as near where ${among} order by due_at limit ?) ${lock})`,
+          values: [now, scanMax, ...free.values, max],
+        };
+  const [whenever, byNow] = [ofKind(DUE_WHENEVER), ofKind(DUE_BY_NOW)];
+  const sql = `select id from (${whenever.sql} as at_once union all ${byNow.sql} as in_time) as oldest
       order by due_at limit ?`;
-  const ofKind = [...values, now, max];
-  return { sql, values: [...ofKind, ...ofKind, max] };
+  return { sql, values: [...whenever.values, ...byNow.values, max] };
 }
 
 function dueFirst(tx: Executor, { lane, now, limit }: DueWork): Part {
-  const { sql, values } = oldestDue(tx, inLane(lane), { now, values: [], max: limit });
+  const { sql, values } = oldestDue(tx, inLane(lane), { now, max: limit });
   return { sql: `select id from (${sql}) as oldest_due`, values };
 }
 
 /** Reads the index by team, so that the backlog of other teams makes no difference. */
 function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['share']>): Part {
-  const { teams, perTeam, atLimit } = share;
+  const { teams, perTeam, atLimit, scanMax } = share;
   const isPg = tx.dialect === 'pg';
   const busy = atLimit && [
     textsIn(tx.dialect, 'destination', atLimit.destinations),
     textsIn(tx.dialect, `${isPg ? 'team_id::text' : 'team_id'} || ' ' || destination`, atLimit.pairs),
   ];
-  const free = busy ? `not (${busy.map(({ sql }) => sql).join(' or ')})` : 'true';
-  const due = oldestDue(tx, `${inLane(work.lane)} and team_id = ${isPg ? 'team.id' : 'team.value'} and ${free}`, {
+  const due = oldestDue(tx, `${inLane(work.lane)} and team_id = ${isPg ? 'team.id' : 'team.value'}`, {
     now: work.now,
-    values: (busy ?? []).map(({ value }) => value),
+    free: busy && {
+      sql: `not (${busy.map(({ sql }) => sql).join(' or ')})`,
+      values: busy.map(({ value }) => value),
+    },
     max: perTeam,
+    scanMax,
   });
   const sql = isPg
     ? `select due.id from unnest(?::uuid[]) as team(id) cross join lateral (${due.sql}) as due`

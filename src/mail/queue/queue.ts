@@ -80,7 +80,7 @@ function createThrottle(isContended: () => boolean, extraMs: number): Throttle {
   };
 }
 
-/** Pauses claims that have to scan past a team's or a destination's backlog, after such a scan took long. */
+/** Remembers for a while that a scan past a team's or a destination's backlog took long. */
 interface ScanCooldown {
   isOn(): boolean;
   startAfter(tookMs: number): void;
@@ -138,6 +138,12 @@ interface Work {
   batch: Batch;
 }
 
+/**
+ * A claim looks at so many due deliveries of each team to find some that are not over a limit. After a scan that took long, it looks
+ * at few, so that the backlog of one team costs the others no time.
+ */
+const LONG_SCAN_ROWS = 20_000;
+const SHORT_SCAN_ROWS = 500;
 const CLAIM_MAX = WEIGHTS.transactional.claimMax;
 const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
 const BLOCKED: Claimed<Work> = { items: [], left: 'blocked' };
@@ -151,6 +157,8 @@ export function createQueue(options: QueueOptions): Queue {
   const bulk = new BulkWindow(inFlightMax, world.loopDelay, () => world.clock.steady());
   const lanes = new LaneScheduler();
   const scanCooldown = createScanCooldown();
+  // With PostgreSQL, a scan costs this thread nothing, and without a limit it takes rows that no other node is claiming.
+  const longScanRows = world.db.dialect === 'sqlite' ? LONG_SCAN_ROWS : undefined;
   const sendSwitch = createSendSwitch(world);
   const ledger = createLedger(world, handOffLog.owner);
   const carryDelivery = createProcessDelivery({ ...options, intend: ledger.intend });
@@ -191,7 +199,7 @@ export function createQueue(options: QueueOptions): Queue {
       return { items: [], left: goesOn ? 'more' : 'blocked', nextAt: () => nextAt(asOf) };
     }
     const atLimit = inFlight.atLimit(lane);
-    if (quota === 0 || (atLimit && scanCooldown.isOn())) {
+    if (quota === 0) {
       lanes.endPass();
       return BLOCKED;
     }
@@ -201,7 +209,13 @@ export function createQueue(options: QueueOptions): Queue {
       lane,
       limit: quota,
       ...(isShared
-        ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(toTransactionalLane(lane)) } }
+        ? {
+            share: {
+              atLimit,
+              isBehind: isMarketing(lane) && lanes.isBacklogged(toTransactionalLane(lane)),
+              scanMax: scanCooldown.isOn() ? SHORT_SCAN_ROWS : longScanRows,
+            },
+          }
         : {}),
       ...(options.obstacles
         ? { obstacles: isRetrying(lane) ? onlySuspensions(options.obstacles) : options.obstacles }

@@ -151,7 +151,7 @@ async function join(
     .filter(([key]) => !before.has(key))
     .map(([, { segment_id: segmentId, contact_id: contactId }]): Enrolment => {
       const by = { type: 'contact.added_to_segment', segmentId } as const;
-      return { teamId, contactId, by, payload: { segment_id: segmentId }, at };
+      return { teamId, contactId, by, payload: { segment_id: segmentId }, at, isBulk: true };
     });
   await enrol(tx, store.ids, enrolments);
 }
@@ -171,7 +171,9 @@ async function beginRuns(
   const at = store.clock.now();
   const enrolments = starts.flatMap(({ emailKey, type }): Enrolment[] => {
     const contactId = ids.get(emailKey);
-    return contactId === undefined ? [] : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at }];
+    return contactId === undefined
+      ? []
+      : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at, isBulk: true }];
   });
   await enrol(tx, store.ids, enrolments);
 }

@@ -15,6 +15,7 @@ import type { ImportOptions } from '../contact-imports/contact-imports.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 import { readRow, type ReadRow } from '../../../protocol/csv/index.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
+import { countStarting } from '../../../mail/events/index.ts';
 import { openContent, removeFileRows } from '../../../mail/contents/index.ts';
 import { importRows, ImportRaced, type ImportedRows } from '../contacts/import-rows.ts';
 import { liveSegments } from '../segments/segments.store.ts';
@@ -25,6 +26,9 @@ import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
 /** Short enough that requests, which take several turns of the event loop, hardly notice the batches between them. */
 const BATCH_ROWS = 200;
+/** A row begins a run of each automation that starts at it, so that a batch has fewer rows the more automations there are. */
+const RUNS_PER_BATCH = 400;
+const BATCH_ROWS_MIN = 4;
 /**
  * After this many claims in a row without a written batch, the import fails: its file may be what crashes the process
  * each time.
@@ -77,6 +81,7 @@ async function readThrough(
   content: Parameters<typeof readRows>[0],
 ): Promise<boolean> {
   const options = JSON.parse(item.options) as ImportOptions;
+  const batchRows = await chooseBatchRows(world, item.team_id, options);
   const read = readRows(content, options, item.rows_read);
   let waiting: FileRow[] = [];
   const write = async (rows: readonly FileRow[]): Promise<void> => {
@@ -86,10 +91,10 @@ async function readThrough(
   try {
     for await (const rows of read) {
       waiting = waiting.length === 0 ? rows : [...waiting, ...rows];
-      while (waiting.length >= BATCH_ROWS) {
+      while (waiting.length >= batchRows) {
         if (signal.aborted) return false;
-        await write(waiting.slice(0, BATCH_ROWS));
-        waiting = waiting.slice(BATCH_ROWS);
+        await write(waiting.slice(0, batchRows));
+        waiting = waiting.slice(batchRows);
         if (await mustYield()) return false;
       }
     }
@@ -103,6 +108,11 @@ async function readThrough(
   if (signal.aborted) return false;
   if (waiting.length > 0) await write(waiting);
   return true;
+}
+
+async function chooseBatchRows({ db }: World, teamId: string, options: ImportOptions): Promise<number> {
+  const automations = options.startAutomations === true ? await countStarting(db, teamId) : 0;
+  return Math.max(BATCH_ROWS_MIN, Math.min(BATCH_ROWS, Math.floor(RUNS_PER_BATCH / Math.max(1, automations))));
 }
 
 interface RowBatch {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { line, start, step, supply, type Supplies } from './graph.ts';
+import { line, start, step, supply, wait, type Supplies } from './graph.ts';
 
 let scene: Scene;
 let has: Supplies;
@@ -47,4 +47,25 @@ it('an automation cannot be enabled while an event or domain of its graph is mis
   const unsent = await call('PATCH', `/automations/${id}`, enabled);
   expect(unsent).toMatchObject({ status: 422, body: { errors: [{ path: 'steps.mail' }] } });
   expect(unsent.body.message).toContain(`sends from the domain ${has.domain}`);
+});
+
+it('at most fifty automations that start at the same event are enabled, and each of them begins a run', async () => {
+  const make = (status: 'enabled' | 'disabled') =>
+    call('POST', '/automations', { name: 'Welcome', status, ...line(start, wait('pause')) });
+  const made = [];
+  for (let count = 0; count < 50; count++) made.push(await make('enabled'));
+  expect(made.every(({ status }) => status === 201)).toBe(true);
+  const refused = await make('enabled');
+  expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ path: 'status' }] } });
+  expect(refused.body.message).toContain('at most 50 automations that start at the same event may be enabled');
+  const spare = await make('disabled');
+  expect(spare.status).toBe(201);
+  const enable = () => call('PATCH', `/automations/${spare.body.id}`, { status: 'enabled' });
+  expect((await enable()).status).toBe(422);
+  await call('POST', '/events/send', { event: 'order', contact_id: has.contact });
+  for (const { body } of made) expect((await call('GET', `/automations/${body.id}/runs`)).body.data).toHaveLength(1);
+  // A change of one that is enabled is no further one.
+  expect((await call('PATCH', `/automations/${made[0]?.body.id}`, line(start, wait('later')))).status).toBe(200);
+  await call('POST', `/automations/${made[0]?.body.id}/stop`);
+  expect((await enable()).status).toBe(200);
 });
