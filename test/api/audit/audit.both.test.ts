@@ -278,6 +278,7 @@ const elsewhere = [
   'createContactImport',
   'createImage',
   'createWebhook',
+  'eraseAddress',
   'exportContacts',
   'resumeBroadcast',
 ];
