@@ -53,7 +53,7 @@ const places: Record<string, Record<string, string>> = {
     responses: 'response{}',
   },
   command: {
-    ...words('command none key words more order summary description example clears destroys sets done'),
+    ...words('command none key words more order summary description example destroys sets done'),
     path: 'commandFlag{}',
     flags: 'commandFlag{}',
     also: 'command[]',
