@@ -235,3 +235,16 @@ describe('a field that may be set to null', () => {
     expect(stuck).toEqual([]);
   });
 });
+
+describe('help for a word that is no command', () => {
+  it.each([
+    [['help', 'nosuch'], 'nosuch'],
+    [['help', 'emails', 'nosuch'], 'nosuch'],
+  ])('names the word: rasket %j', async (words, word) => {
+    const { code, stderr } = await speak(words, () => none);
+    expect([code, stderr]).toEqual([
+      64,
+      `rasket: unknown command '${word}'\nList all commands with: rasket help --all\n`,
+    ]);
+  });
+});
