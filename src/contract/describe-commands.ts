@@ -23,6 +23,8 @@ export function takeCommands(document: OpenApiDocument): void {
   document['x-commands'] = Object.fromEntries(
     entries.flatMap((entry) => {
       const source = entry.operation['x-cli'];
+      // What the command warns of, assistants are warned of too.
+      if (source && 'destroys' in source && entry.method !== 'delete') entry.operation['x-service-irrevocable'] = true;
       if (source === undefined)
         throw new Error(`${entry.operationId} has no x-cli: name its command, or why it has none`);
       return 'none' in source ? [] : [[entry.operationId, describeCommand(document, entries, entry, source)]];
