@@ -100,6 +100,11 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
   const blame = blameOn(its);
   const [first, topic = '', ...more] = words;
   if (first === 'help' && topic.includes('_') && more.length === 0) return helpWithFinding(topic, its);
+  const unknown = first === 'help' ? findUnknownWord(program, words.slice(1)) : undefined;
+  if (unknown !== undefined) {
+    blame(`rasket: unknown command '${unknown}'\nList all commands with: rasket help --all\n`);
+    return (await import('../cli/index.ts')).EXIT.usage;
+  }
   try {
     await program.parseAsync(words, { from: 'user' });
     return Number(its.exitCode ?? 0);
@@ -116,6 +121,18 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
     for (const line of explain(error)) blame(`rasket: ${line}\n`);
     return toExitCode(error);
   }
+}
+
+/** Returns the first word that names no command; undefined if help can be shown for the words. */
+function findUnknownWord(program: Command, words: readonly string[]): string | undefined {
+  let within: Command = program;
+  for (const word of words) {
+    if (word.startsWith('-') || within.commands.length === 0) return undefined;
+    const found = within.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (!found) return word === 'help' ? undefined : word;
+    within = found;
+  }
+  return undefined;
 }
 
 /** Explains a finding; the names of commands contain no underscore. */

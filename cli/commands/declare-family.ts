@@ -183,7 +183,7 @@ function declareAction(above: Command, family: Family, declared: Declared): void
   addWords(command, action.path, isReading(action.operation));
   addFlags(command, action.flags);
   if (action.clears) {
-    const fields = `${action.clears.slice(0, -1).join(', ')} or ${action.clears.at(-1)}`;
+    const fields = new Intl.ListFormat('en', { type: 'disjunction' }).format(action.clears).replace(', or ', ' or ');
     command.option('--clear <field>', `remove ${fields}; repeatable`, collect);
   }
   add?.(command);

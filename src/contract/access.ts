@@ -47,6 +47,17 @@ export function scopeOfFields(
   return lacking && { field: lacking[0], scope: lacking[1] };
 }
 
+/** Returns the first field of a body that no app may set, with what it does. */
+export function findFieldNotByApps(
+  { 'x-service-not-by-apps': closed = {} }: Operation,
+  body: unknown,
+): { field: string; does: string } | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const given = body as Record<string, unknown>;
+  const found = Object.entries(closed).find(([field]) => Object.hasOwn(given, field) && given[field] !== false);
+  return found && { field: found[0], does: found[1] };
+}
+
 /** Returns the scopes that a grant needs for an operation and does not have. */
 export const scopesLacking = ({ scope, also }: Requirement, scopes: readonly string[]): string[] =>
   [scope, also].filter((one): one is string => typeof one === 'string' && one !== ANY_SCOPE && !scopes.includes(one));

@@ -134,7 +134,7 @@ export interface CommandText {
 export type CommandSource = { none: string } | CommandOverride;
 
 export type CommandOverride = { command: string } & Partial<
-  Pick<CommandText, 'key' | 'summary' | 'description' | 'example' | 'clears' | 'destroys' | 'sets' | 'done'>
+  Pick<CommandText, 'key' | 'summary' | 'description' | 'example' | 'destroys' | 'sets' | 'done'>
 > & {
     path?: Readonly<Record<string, KeySource>>;
     /** Keyed by field; a string is the reason why the command does not set it. */

@@ -23,6 +23,8 @@ export function takeCommands(document: OpenApiDocument): void {
   document['x-commands'] = Object.fromEntries(
     entries.flatMap((entry) => {
       const source = entry.operation['x-cli'];
+      // What the command warns of, assistants are warned of too.
+      if (source && 'destroys' in source && entry.method !== 'delete') entry.operation['x-service-irrevocable'] = true;
       if (source === undefined)
         throw new Error(`${entry.operationId} has no x-cli: name its command, or why it has none`);
       return 'none' in source ? [] : [[entry.operationId, describeCommand(document, entries, entry, source)]];
@@ -44,7 +46,7 @@ function describeCommand(
   source: CommandOverride,
   isNarrow = false,
 ): CommandText {
-  const { command, key, description, clears, destroys, sets, done, also } = source;
+  const { command, key, description, destroys, sets, done, also } = source;
   const [given] = Object.values(entry.operation.responses);
   const response = given && resolveRef<ResponseObject>(document, given);
   const plural = /^One page of (.+)\.$/.exec(response?.description ?? '')?.[1];
@@ -59,6 +61,7 @@ function describeCommand(
   const [removed] = items.sort((one, other) => other.path.length - one.path.length);
   const reader = readers.find(({ path: its }) => its === entry.path)?.operationId;
   const changes = entry.method === 'patch' || entry.method === 'put';
+  const clears = changes && !isNarrow ? listClearable(document, entry, flags) : [];
   return {
     command,
     ...(key !== undefined && { key }),
@@ -67,7 +70,7 @@ function describeCommand(
     example: source.example ?? exemplify(entry, source, flags),
     path,
     flags,
-    ...(clears && { clears }),
+    ...(clears.length > 0 && { clears }),
     ...(destroys !== undefined && { destroys }),
     ...(sets && { sets }),
     ...(done !== undefined && { done }),
@@ -78,6 +81,27 @@ function describeCommand(
     ...(reader && changes && !isNarrow && { current: reader }),
     ...(destroys !== undefined && removed && { removed: removed.operationId }),
   };
+}
+
+/** Lists the fields that a change may set to null, except those that a flag of their own clears. */
+function listClearable(
+  document: OpenApiDocument,
+  { operation }: OperationEntry,
+  flags: CommandText['flags'],
+): string[] {
+  const media = operation.requestBody?.content?.['application/json'];
+  const body = media && resolveRef<Schema>(document, media.schema);
+  const named = new Set(Object.keys(flags).map((field) => field.split('.', 1)[0]));
+  return Object.entries(body?.properties ?? {})
+    .filter(([field, given]) => named.has(field) && isNullable(document, given))
+    .map(([field]) => field)
+    .filter((field) => flags[field]?.clear === undefined && flags[field]?.isEmptied !== true);
+}
+
+function isNullable(document: OpenApiDocument, given: OrRef<Schema>): boolean {
+  const schema = resolveRef(document, given);
+  const forms = [schema, ...((schema.anyOf ?? []) as OrRef<Schema>[]).map((form) => resolveRef(document, form))];
+  return forms.some(({ type }) => [type].flat().includes('null'));
 }
 
 function listFields(

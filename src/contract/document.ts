@@ -52,6 +52,11 @@ export interface Operation {
   'x-service-scope': string | null;
   /** A second scope that is needed: for every call, or for each field of the body that is present. */
   'x-service-scope-also'?: string | Readonly<Record<string, string>>;
+  /**
+   * Fields of the body that no app may set, whatever its scopes, with what they do: this goes beyond the scope of the
+   * operation. `false` is accepted.
+   */
+  'x-service-not-by-apps'?: Readonly<Record<string, string>>;
   /** The least role in the team that a session needs; null if no session may call it, or if one without a team may. */
   'x-service-role': Role | null;
   /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
@@ -81,6 +86,11 @@ export interface Operation {
   'x-own-credential'?: string;
   /** The action under which the audit log records every change by the operation. */
   'x-service-audit'?: string;
+  /**
+   * The fields that the entry contains, of the body and of the result, if it must not contain the whole body. The entry is
+   * written with the first change, so that those of the result are in a second entry, once the operation has ended.
+   */
+  'x-service-audit-fields'?: { body: readonly string[]; result: readonly string[] };
   /**
    * Known fields that must not be sent here, with the message for the caller; reported before any other fault of the
    * body.

@@ -10,6 +10,7 @@ export {
   toCallerKind,
   checkPermission,
   ROLES,
+  findFieldNotByApps,
   scopeOfFields,
   scopesLacking,
   type CallerKind,

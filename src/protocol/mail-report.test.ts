@@ -469,6 +469,19 @@ const TABLE: [name: string, raw: string, says: string, from?: string][] = [
     dsn([`Final-Recipient: rfc822; ${TO}`, 'Action: failed', `Status: 5.0.0 ${'('.repeat(300_000)}`]),
     `failed 5.0.0 ${TO}`,
   ],
+  [
+    'HTML with a comment, a style and named references around the address',
+    lines(
+      'From: MAILER-DAEMON@mx.example.org',
+      'Subject: Undeliverable: mine',
+      'Auto-Submitted: auto-replied',
+      'Content-Type: text/html',
+      '',
+      '<style>p > i { color: red }</style><!-- > other@example.org: no --><p>Delivery failed:</p>',
+      `<p title="a > b">&lt;${TO.replace('@', '&commat;')}&gt;:&nbsp;550 5.1.1 unknown user</p>`,
+    ),
+    `failed 5.1.1 ${TO}`,
+  ],
   ['feedback without a type', arf(['Version: 1']), ''],
   ['feedback of two types', arf(['Feedback-Type: not-spam', 'Feedback-Type: abuse']), ''],
 ];

@@ -1,3 +1,5 @@
+import { decodeText } from './html-references/index.ts';
+import { HtmlTokenizer } from './html/index.ts';
 import type { MessagePart, MessageReading } from './read-message/index.ts';
 import type { Reply } from './smtp-reply/index.ts';
 
@@ -221,13 +223,24 @@ function withoutOriginal(text: string): string {
   return end < 0 ? text : text.slice(0, end);
 }
 
-const toPlainText = (html: string): string =>
-  html
-    .slice(0, TEXT_CHARS_MAX)
-    .replaceAll(/<(?:br|\/p|\/div|\/tr)[^<>]{0,100}>/gi, '\n')
-    .replaceAll(/<[^<>]{0,1000}>/g, '')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>');
+/** Tags at which a line of a notice ends. */
+const LINE_ENDS = new Set(['br', '/p', '/div', '/tr']);
+
+/** Returns the text of a notice as lines, without the markup that `textOfHtml` writes for links and lists. */
+function toPlainText(html: string): string {
+  const tokens = new HtmlTokenizer(html.slice(0, TEXT_CHARS_MAX));
+  const parts: string[] = [];
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    if (kind === 'text' || kind === 'cdata') {
+      const isCode = kind === 'text' && (tokens.textElement === 'script' || tokens.textElement === 'style');
+      const isHidden = isCode || tokens.isInForeignScript || tokens.isInForeignStyle;
+      if (!isHidden) parts.push(decodeText(tokens.text).replaceAll('\u00A0', ' '));
+    } else if (kind === 'start tag' || kind === 'end tag') {
+      if (LINE_ENDS.has(kind === 'end tag' ? `/${tokens.name}` : tokens.name)) parts.push('\n');
+    }
+  }
+  return parts.join('');
+}
 
 /**
  * Reports whether a message with an empty sender is one that is legitimately returned for mail: a notice, a report, or

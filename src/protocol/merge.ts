@@ -314,7 +314,7 @@ export class PlaceReader {
     if (isTag && tokens.name === 'a') {
       this.#openTargets = this.#targets;
       this.#targets = [];
-    } else if (kind === 'text' && !this.#hidden && this.#isVisible(tokens.start, tokens.end)) this.#showLink();
+    } else if ((kind === 'text' || kind === 'cdata') && !this.#hidden && isVisible(tokens.text)) this.#showLink();
     return true;
   }
 
@@ -340,10 +340,6 @@ export class PlaceReader {
     const isFollowed = this.#tokens.findAttribute('http-equiv') !== undefined;
     for (const place of this.#metaContents) if (isFollowed) place.is = 'resource';
     this.#metaContents = [];
-  }
-
-  #isVisible(start: number, end: number): boolean {
-    return end - start > LINK_CHARS || this.#tokens.html.slice(start, end).replaceAll(BLANK, '') !== '';
   }
 
   /** Notes that the open link has visible content. */
@@ -406,6 +402,8 @@ export class PlaceReader {
     }
   }
 }
+
+const isVisible = (text: string): boolean => text.length > LINK_CHARS || text.replaceAll(BLANK, '') !== '';
 
 const isResource = (element: string, attribute: string): boolean =>
   RESOURCE.test(attribute) || ELEMENT_RESOURCE.get(element)?.test(attribute) === true;

@@ -205,3 +205,46 @@ describe('rasket segments create --where', () => {
     expect(stderr).toMatch(/^rasket: --where, at character 8: a value is expected here\n {2}plan is\n {9}\^/);
   });
 });
+
+describe('a field that may be set to null', () => {
+  const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31';
+
+  it('is cleared with --clear: rasket topics update --clear description', async () => {
+    const words = ['topics', 'update', id, '--clear', 'description', '--clear', 'confirmation_template_id', '--json'];
+    const { asked, code } = await speak(words, () => ({ status: 200, body: { object: 'topic', id } }));
+    expect(code).toBe(0);
+    expect(asked.find(({ method }) => method === 'PATCH')).toMatchObject({
+      path: `/topics/${id}`,
+      body: { description: null, confirmation_template_id: null },
+    });
+  });
+
+  it('can be cleared by every command that changes one', () => {
+    const stuck = everyFamily.flatMap(({ command, actions = [] }) =>
+      actions
+        .filter(({ verb }) => verb.startsWith('update') || verb.startsWith('set'))
+        .flatMap(({ verb, flags, clears = [] }) =>
+          Object.entries(flags)
+            .filter(
+              ([field, flag]) => flag.isClearable && !field.includes('.') && flag.place !== 'form' && !flag.isWord,
+            )
+            .filter(([field, flag]) => !flag.clear && flag.isEmptied !== true && !clears.includes(field))
+            .map(([field]) => `${command} ${verb}: ${field}`),
+        ),
+    );
+    expect(stuck).toEqual([]);
+  });
+});
+
+describe('help for a word that is no command', () => {
+  it.each([
+    [['help', 'nosuch'], 'nosuch'],
+    [['help', 'emails', 'nosuch'], 'nosuch'],
+  ])('names the word: rasket %j', async (words, word) => {
+    const { code, stderr } = await speak(words, () => none);
+    expect([code, stderr]).toEqual([
+      64,
+      `rasket: unknown command '${word}'\nList all commands with: rasket help --all\n`,
+    ]);
+  });
+});

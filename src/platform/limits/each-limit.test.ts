@@ -29,3 +29,13 @@ it('eachLimit starts nothing after a failure, and reports it when the started it
   expect(begun).toEqual([0, 1]);
   expect(isOtherOver).toBe(true);
 });
+
+it('eachLimit starts nothing after work that throws at once instead of returning a promise', async () => {
+  const begun: number[] = [];
+  const work = eachLimit([0, 1, 2, 3], 2, (item) => {
+    begun.push(item);
+    throw new Error(`${item} failed`);
+  });
+  await expect(work).rejects.toThrow('0 failed');
+  expect(begun).toEqual([0]);
+});

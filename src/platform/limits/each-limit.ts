@@ -11,7 +11,11 @@ export async function eachLimit<T>(
   let failure: { error: unknown } | undefined;
   const worker = async (): Promise<void> => {
     for (let next = left.next(); !next.done && !failure; next = left.next()) {
-      await work(next.value).catch((error: unknown) => (failure ??= { error }));
+      try {
+        await work(next.value);
+      } catch (error) {
+        failure ??= { error };
+      }
     }
   };
   await Promise.all(Array.from({ length: max }, worker));

@@ -1,3 +1,5 @@
+import { Deque } from './deque.ts';
+
 /**
  * A queue that hands out its items round robin by tenant, so that a tenant that adds many waits for itself. Within a tenant,
  * items leave in the order in which they were pushed.
@@ -39,8 +41,8 @@ interface Waiting<T> {
 
 interface Line<T> {
   tenant: string;
-  usual: Waiting<T>[];
-  later: Waiting<T>[];
+  usual: Deque<Waiting<T>>;
+  later: Deque<Waiting<T>>;
   /** The weight of usual items taken while the first later one waited. */
   passed: number;
 }
@@ -53,7 +55,7 @@ export function createFairQueue<T>(): FairQueue<T> {
 
   /** Removes the next item of a tenant, which goes behind the other tenants. */
   function takeFrom(line: Line<T>, next: Waiting<T>): T {
-    if (line.later[0] === next) {
+    if (line.later.first === next) {
       line.later.shift();
       line.passed = 0;
     } else {
@@ -84,7 +86,7 @@ export function createFairQueue<T>(): FairQueue<T> {
     push(item, { tenant = '', weight: itsWeight = 1, isFirst = false, isLater = false } = {}) {
       let line = lines.get(tenant);
       if (!line) {
-        line = { tenant, usual: [], later: [], passed: 0 };
+        line = { tenant, usual: new Deque(), later: new Deque(), passed: 0 };
         lines.set(tenant, line);
       }
       const waiting = { item, weight: itsWeight };
@@ -124,12 +126,12 @@ export function createFairQueue<T>(): FairQueue<T> {
       const line = lines.get(tenant);
       if (!line) return false;
       for (const items of [line.usual, line.later]) {
-        const at = items.findIndex((waiting) => waiting.item === item);
-        if (at < 0) continue;
-        const [removed] = items.splice(at, 1);
-        if (items === line.later && at === 0) line.passed = 0;
+        const { first } = items;
+        const removed = items.remove((waiting) => waiting.item === item);
+        if (!removed) continue;
+        if (items === line.later && removed === first) line.passed = 0;
         size--;
-        weight -= removed?.weight ?? 0;
+        weight -= removed.weight;
         if (line.usual.length + line.later.length === 0) lines.delete(tenant);
         return true;
       }
@@ -139,7 +141,7 @@ export function createFairQueue<T>(): FairQueue<T> {
 }
 
 function pickNext<T>({ usual, later, passed }: Line<T>): Waiting<T> | undefined {
-  const [first] = later;
+  const { first } = later;
   const isDue = first !== undefined && passed >= first.weight * OTHERS_FOR_LATER;
-  return isDue ? first : (usual[0] ?? first);
+  return isDue ? first : (usual.first ?? first);
 }

@@ -1,3 +1,5 @@
+import { Deque } from './deque.ts';
+import { LeastFirst } from './least-first.ts';
 import type { Release } from './semaphore.ts';
 
 /**
@@ -38,53 +40,119 @@ interface Waiting {
   go(release: Release): void;
 }
 
+/** The requests of a holder, and its place among the holders in the order in which they began to wait. */
+interface Line {
+  holder: string;
+  requests: Deque<Waiting>;
+  place: number;
+}
+
 const OVERTAKEN_MAX = 32;
 
 export function createFairShare(initialCapacity: number, timesFree = 1): FairShare {
   let capacity = initialCapacity;
   const held = new Map<string, number>();
-  /** Waiting requests by holder, in the order in which the holders began to wait. */
-  const lines = new Map<string, Waiting[]>();
+  const lines = new Map<string, Line>();
+  /** The lines by place; a place without one is undefined. */
+  let places: (Line | undefined)[] = [];
+  /** What each line needs to be free so that its first request is served. */
+  const needs = new LeastFirst();
+  /** How often the first request of each holder that holds nothing was overtaken, as a negative number. */
+  const overtakings = new LeastFirst();
   let used = 0;
+  /** Whether something was taken without waiting, so that a request that was blocked may be served now. */
+  let isChanged = false;
   const heldBy = (holder: string): number => held.get(holder) ?? 0;
   const fits = (holder: string, amount = 1): boolean => heldBy(holder) + amount <= timesFree * (capacity - used);
 
-  function enter(holder: string, amount = 1): void {
-    used += amount;
-    held.set(holder, heldBy(holder) + amount);
+  /** Notes what a line waits for, after something about it has changed. */
+  function place(line: Line | undefined): void {
+    if (!line) return;
+    const { first } = line.requests;
+    const holds = heldBy(line.holder);
+    needs.set(line.place, first ? holds + first.amount : Infinity);
+    overtakings.set(line.place, first && holds === 0 ? -first.overtaken : Infinity);
   }
 
-  function leave(holder: string, amount = 1): void {
-    used -= amount;
+  function begin(holder: string): Line {
+    if (places.length === needs.size) {
+      places = [...lines.values()];
+      needs.reset(2 * places.length);
+      overtakings.reset(2 * places.length);
+      for (const [at, line] of places.entries()) {
+        if (!line) continue;
+        line.place = at;
+        place(line);
+      }
+    }
+    const line = { holder, requests: new Deque<Waiting>(), place: places.length };
+    places.push(line);
+    lines.set(holder, line);
+    return line;
+  }
+
+  function mustBeAmount(amount: number): void {
+    if (!(amount > 0)) throw new Error(`amount of a fair share is not positive: ${amount}`);
+  }
+
+  function add(holder: string, amount: number): void {
+    used += amount;
+    held.set(holder, heldBy(holder) + amount);
+    isChanged = true;
+    place(lines.get(holder));
+  }
+
+  function remove(holder: string, amount: number): void {
     const left = heldBy(holder) - amount;
+    if (left < 0) throw new Error(`more leaves a fair share than its holder has: ${amount} of ${heldBy(holder)}`);
+    used -= amount;
     if (left > 0) held.set(holder, left);
     else held.delete(holder);
-    if (lines.size > 0) serve();
+    place(lines.get(holder));
+    serve(0);
   }
 
   function give(holder: string, amount: number): Release {
-    enter(holder, amount);
+    add(holder, amount);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      leave(holder, amount);
+      remove(holder, amount);
     };
   }
 
-  function serve(): void {
-    let passed: Waiting[] = [];
-    for (const [holder, line] of lines) {
-      for (let next = line[0]; next && fits(holder, next.amount); next = line[0]) {
-        if (passed.some((one) => one.overtaken >= OVERTAKEN_MAX)) return;
-        for (const one of passed) one.overtaken++;
-        line.shift();
-        next.go(give(holder, next.amount));
-      }
-      const [first] = line;
-      if (!first) lines.delete(holder);
-      else if (heldBy(holder) === 0) passed = [...passed, first];
+  /** Serves what fits, in the order of the lines from a place on. */
+  function serve(from: number): void {
+    if (lines.size === 0) return;
+    isChanged = false;
+    for (let at = from; ; at++) {
+      at = needs.find(at, timesFree * (capacity - used));
+      const line = at < 0 ? undefined : places[at];
+      if (!line) break;
+      if (!serveLine(line)) break;
     }
+    isChanged = false;
+  }
+
+  /** Returns false if an earlier request was overtaken too often. */
+  function serveLine(line: Line): boolean {
+    const { holder, requests, place: end } = line;
+    for (let next = requests.first; next && fits(holder, next.amount); next = requests.first) {
+      const blocked = overtakings.find(0, -OVERTAKEN_MAX);
+      if (blocked >= 0 && blocked < end) return false;
+      for (let at = overtakings.find(0, 0); at >= 0 && at < end; at = overtakings.find(at + 1, 0)) {
+        const first = places[at]?.requests.first;
+        if (first) overtakings.set(at, -++first.overtaken);
+      }
+      requests.shift();
+      next.go(give(holder, next.amount));
+    }
+    place(line);
+    if (requests.length > 0) return true;
+    lines.delete(holder);
+    places[end] = undefined;
+    return true;
   }
 
   return {
@@ -97,23 +165,33 @@ export function createFairShare(initialCapacity: number, timesFree = 1): FairSha
     held: heldBy,
     fits,
     atLimit: () => [...held.keys()].filter((holder) => !fits(holder)),
-    enter,
-    leave,
+    enter(holder, amount = 1) {
+      mustBeAmount(amount);
+      add(holder, amount);
+    },
+    leave(holder, amount = 1) {
+      mustBeAmount(amount);
+      remove(holder, amount);
+    },
     resize(to) {
       capacity = to;
-      if (lines.size > 0) serve();
+      serve(0);
     },
     acquire(holder, wanted) {
       // Whole numbers, because rounding errors of fractions would count as held for ever.
+      mustBeAmount(wanted);
       const amount = Math.ceil(Math.min(wanted, capacity / 4));
       return new Promise((go) => {
-        const line = lines.get(holder) ?? [];
-        line.push({ amount, overtaken: 0, go });
-        lines.set(holder, line);
-        serve();
+        const known = lines.get(holder);
+        const line = known ?? begin(holder);
+        line.requests.push({ amount, overtaken: 0, go });
+        place(line);
+        // The other requests were tried when something changed last.
+        if (isChanged || !known) serve(isChanged ? 0 : line.place);
       });
     },
     tryAcquire(holder, wanted) {
+      mustBeAmount(wanted);
       const amount = Math.ceil(wanted);
       if (lines.size > 0 || amount > capacity / 4 || !fits(holder, amount)) return undefined;
       return give(holder, amount);

@@ -6,6 +6,7 @@ import {
   toCallerKind,
   resolveRef,
   type CallerKind,
+  type Operation,
   type PageId,
   type OperationValidators,
   type Validators,
@@ -56,8 +57,30 @@ function buildAuditNote(
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
     request_id: request.id,
-    details: formatDetails(toGrantDetails(caller), request.method === 'GET' ? parameters.query : body.value),
+    details: formatDetails(
+      toGrantDetails(caller),
+      request.method === 'GET' ? parameters.query : pickBodyFields(operation, body.value),
+    ),
   };
+}
+
+/** Returns the part of the body that the audit log may contain. */
+function pickBodyFields({ 'x-service-audit-fields': fields }: Operation, body: unknown): unknown {
+  return fields ? pickFields(body, fields.body) : body;
+}
+
+const pickFields = (from: unknown, names: readonly string[]): Record<string, unknown> =>
+  typeof from === 'object' && from !== null
+    ? Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)))
+    : {};
+
+/** Returns the details of the entry with the outcome of a call; undefined if the result has nothing for the audit log. */
+function formatOutcome(operation: Operation, { caller, body }: CheckedRequest, result: unknown): string | undefined {
+  const fields = operation['x-service-audit-fields'];
+  if (!fields || !caller) return undefined;
+  const outcome = pickFields(result, fields.result);
+  if (!Object.values(outcome).some((count) => count !== 0)) return undefined;
+  return formatDetails(toGrantDetails(caller), { ...pickFields(body.value, fields.body), ...outcome }) ?? undefined;
 }
 
 /** When the path begins with an inbox, the next path parameter is the target, or the call creates the target. */
@@ -154,6 +177,8 @@ function createApprovedRunner(
     // A read makes no change whose transaction would include the entry, so the entry is written before the first byte
     // is sent.
     if (page && checked.request.method === 'GET') await audit?.write();
+    const outcome = audit && formatOutcome(operation.operation, checked, answered);
+    if (outcome !== undefined) await audit?.writeOutcome(outcome);
     return answered;
   };
 }

@@ -45,6 +45,7 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
             return 'memory';
           }
           // The bytes held in memory move to the file as well.
+          if (bytes === 0) return 'file';
           if (!files.fits(client, held + bytes)) return undefined;
           files.enter(client, held + bytes);
           filed += held + bytes;

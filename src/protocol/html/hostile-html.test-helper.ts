@@ -14,9 +14,13 @@ const piece = fc.oneof(
     '<!doctype html>',
     '<p ',
     '<p title="',
+    '</br>',
+    '<font color="red">',
+    '<template>',
+    '</template>',
   ),
   fc.constantFrom(
-    ...'script style title textarea xmp iframe noembed noframes plaintext noscript svg math mi desc p b g a'
+    ...'script style title textarea xmp iframe noembed noframes plaintext noscript svg math mi desc foreignObject div span p b g a table td'
       .split(' ')
       .flatMap((name) => [`<${name}>`, `</${name}>`]),
   ),

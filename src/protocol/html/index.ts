@@ -4,4 +4,5 @@
  * mail.
  */
 export { endOfBody, startOfBody } from './body-places.ts';
-export { HtmlTokenizer, VOID, type Region, type TokenKind, type ValuePlace } from './tokenizer.ts';
+export { VOID } from './open-elements.ts';
+export { HtmlTokenizer, type Region, type TokenKind, type ValuePlace } from './tokenizer.ts';

@@ -41,7 +41,7 @@ const formatTokens = (html: string): string =>
     .join(' ');
 
 describe('the HTML tokenizer reads tokens as a browser does', () => {
-  // The expectations were compared with the tokens of parse5's whole parser.
+  // The expectations were compared with the tokens of parse5's whole parser, and with Chromium.
   it.each([
     ['<!-->a', '# "a"'],
     ['<!--->a', '# "a"'],
@@ -95,7 +95,8 @@ describe('the HTML tokenizer reads tokens as a browser does', () => {
     ['<plaintext><p></plaintext>', '<plaintext> "<p></plaintext>"'],
     ['<style/><p></style>', '<style> "<p>" </style>'],
     ['<svg><style><!-- </style> --></style>a', '<svg> <style> # </style> "a"'],
-    ['<svg><title><b></title><script><g>', '<svg> <title> <b> </title> <script> <g>'],
+    ['<svg><title><b></title><script><g>', '<svg> <title> <b> </title> <script> "<g>"'],
+    ['<svg><title></title><script><g>', '<svg> <title> </title> <script> <g>'],
     ['<svg><![CDATA[ > ]] ]>]]>a', '<svg> [] "a"'],
     ['<svg/><![CDATA[ > ]]>', '<svg> ! " ]]>"'],
     ['<svg><p><style><b></style>', '<svg> <p> <style> "<b>" </style>'],
@@ -111,6 +112,39 @@ describe('the HTML tokenizer reads tokens as a browser does', () => {
     ['<math><annotation-xml encoding="Text/HTML"><style><g>', '<math> <annotation-xml> <style> "<g>"'],
   ])('%j is read as %s', (html, line) => {
     expect(formatTokens(html)).toBe(line);
+  });
+
+  // The expectations were compared with Chromium.
+  it.each([
+    ['the div around it', '<div><svg></div>', true],
+    ['the outer one of two divs around it', '<div id=1><div><svg></div>', true],
+    ['a div that is not open', '<svg></div>', false],
+    ['a div around the foreignObject', '<div><svg><foreignObject></div>', false],
+    ['a div around a text integration point of MathML', '<div><math><mi></div>', false],
+    ['the svg around a div of its foreignObject', '<svg><foreignObject><div></svg>', false],
+    ['the svg around an open span of its foreignObject', '<svg><foreignObject><span></svg>', false],
+    ['the svg around an empty foreignObject', '<svg><foreignObject></svg>', true],
+    ['the span around it', '<span><svg></span>', true],
+    ['a span that is outside of a div around it', '<span><div><svg></span>', false],
+    ['the b around the div around it, which stays open', '<b><div><svg></b>', true],
+    ['a b that ended with the p before it, and is open again', '<p><b></p>x<svg></b>', true],
+    ['a p that is not open', '<svg></p>', true],
+    ['a br', '<svg><g></br>', true],
+    ['a template around it', '<template><svg><desc></template>', true],
+    ['a template that is not open', '<svg></template>', false],
+    ['the form around it, which ends alone', '<form><svg></form>', false],
+    ['the cell around its foreignObject', '<table><tr><td><svg><foreignObject></td>', true],
+    ['the table before which it is placed', '<table><svg></table>', true],
+    ['a heading of another level', '<h1><svg></h2>', true],
+    ['the list item, from within a list of its own', '<li><ul><svg></li>', false],
+    ['an element of the same name in it', '<g><svg><g></g>', false],
+    ['the body', '<body><svg></body>', false],
+    ['the button around it', '<button><svg></button>', true],
+    ['a font without a color', '<font><svg><font></font>', false],
+  ])('the end tag of %s is read as in a browser: %j ends the drawing: %j', (_what, before, ends) => {
+    const tokens = new HtmlTokenizer(before);
+    while (tokens.next() !== 'end');
+    expect(tokens.foreignDepth === 0).toBe(ends);
   });
 
   it('the first of two equal attributes counts, and values are found where they are written', () => {
@@ -206,14 +240,40 @@ describe('the tokenizer reads each character a few times at most', () => {
     '<svg>',
     '<math><mi>',
   ];
+  const nested = [
+    '<b>',
+    '<div><svg></div>',
+    '<svg><g></p>',
+    '<b><div></b>',
+    '<p><b x=1>',
+    '<svg><foreignObject><div>',
+    '<table><tr><td>',
+    '<form><div></form>',
+    '<template>',
+    '<object><b>',
+    '<svg></table>',
+  ];
   const others = ['<script>', '<script><!--', '<title></', '<svg><![CDATA[', '<svg><style>', '</p', '<svg>]]>'];
-  it.each([...patterns, ...others])('in a megabyte of %j, whole and in pieces', (pattern) => {
+  it.each([...patterns, ...nested, ...others])('in a megabyte of %j, whole and in pieces', (pattern) => {
     const html = pattern.repeat(1_000_000 / pattern.length);
     const whole = new HtmlTokenizer(html);
     while (whole.next() !== 'end');
     expect(whole.charsRead).toBeLessThan(4 * html.length);
+    expect(whole.elementSteps).toBeLessThan(4 * html.length);
     const cut = new HtmlTokenizer(html);
     for (let limit = 100; limit < html.length; limit += 100) while (cut.next(limit) !== 'paused');
     expect(cut.charsRead).toBeLessThan(4 * html.length);
+  });
+
+  const many = (tag: string, length = 500_000): string => tag.repeat(length / tag.length);
+  it.each([
+    ['open elements and end tags that do not end them', '<svg>' + many('<g>') + many('</h>')],
+    ['open elements of HTML and drawings that an end tag ends', many('<div>') + many('<svg></div>')],
+    ['spans in formatting elements that end around a block', `<svg></svg>${many('<b><span>')}<div>${many('</b>')}`],
+    ['formatting elements that each paragraph opens again', `<svg></svg>${many('<b x=1><b x=2>')}${many('<p>x')}`],
+  ])('in a megabyte of %s', (_what, html) => {
+    const tokens = new HtmlTokenizer(html);
+    while (tokens.next() !== 'end');
+    expect(tokens.elementSteps).toBeLessThan(20 * html.length);
   });
 });

@@ -1,3 +1,5 @@
+import { OpenElements, RAW } from './open-elements.ts';
+
 /**
  * The kind of token that `HtmlTokenizer.next` has read. `unfinished` is a tag or a declaration that the text ends in: a
  * browser drops it. `declaration` is everything that a browser drops up to the next `>`: doctypes, `<?xml ?>`,
@@ -89,43 +91,35 @@ const lowerName = (name: string): string =>
   /[^\0-\x7f]/.test(name) ? name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : name.toLowerCase();
 
 const CDATA = '[CDATA[';
-
-/** Elements whose content is text, whatever it looks like (HTML §13.2.6.4.4, .7). Scripting is off, as in mail programs. */
-const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes', 'plaintext']);
-const RAW_NAME_CHARS_MAX = 9;
-
-/** Elements without content (HTML §13.1.2). */
-export const VOID = new Set('area base br col embed frame hr img input link meta param source track wbr'.split(' '));
-
-/** Start tags that end SVG and MathML (HTML §13.2.6.5). */
-const LEAVE_FOREIGN = new Set(
-  [
-    'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta',
-    'nobr ol p pre ruby s small span strong strike sub sup table tt u ul var',
-  ].flatMap((line) => line.split(' ')),
-);
-/** Elements of SVG and MathML whose content is HTML again. */
-const HOLDS_HTML = {
-  svg: new Set(['foreignobject', 'desc', 'title']),
-  math: new Set(['mi', 'mo', 'mn', 'ms', 'mtext']),
-};
-
-interface ForeignPart {
-  name: string;
-  /** The kind of content of the element. */
-  is: 'svg' | 'math' | 'html';
-  /** Number of open elements in it whose text a browser executes or applies. */
-  scripts: number;
-  styles: number;
-  /** Number of open elements of HTML in an element that holds HTML. */
-  elements: number;
-  /** Whether the element is itself in such an element. */
-  isInScript: boolean;
-  isInStyle: boolean;
-}
+const CDATA_END_CHARS = ']]>'.length;
 
 /** Four numbers for each attribute: where its name and its value begin and end. */
 const NUMBERS_PER_ATTRIBUTE = 4;
+
+const NUMBERS_PER_EVENT = 4;
+const Event = { text: 0, startTag: 1, endTag: 2 } as const;
+/** Elements in which a text may be read in another way, or after which a tag may be dropped. */
+const FOLLOWED = new Set(['svg', 'math', 'template']);
+
+/** A tag before the first element of SVG or MathML, of which only the name and the attributes as written matter. */
+class PastTag {
+  readonly name: string;
+  readonly attributeText: string;
+  readonly isSelfClosing = false;
+
+  constructor(name: string, attributeText: string) {
+    this.name = name;
+    this.attributeText = attributeText;
+  }
+
+  findAttribute(): undefined {
+    return undefined;
+  }
+
+  readAttribute(): string {
+    return '';
+  }
+}
 
 /**
  * Reads HTML as the tokenizer of a browser does (HTML §13.2.5), with the position of everything in the source. It is the
@@ -133,8 +127,7 @@ const NUMBERS_PER_ATTRIBUTE = 4;
  *
  * Every character is read once, however broken the text is. Nothing is decoded or copied but the names that are asked for.
  *
- * A browser's tree decides some things about tokens. Of these, SVG and MathML are followed by the names of their elements;
- * `<select>` and `<frameset>`, in which older browsers ignore some tags, are not.
+ * A browser's tree decides where SVG and MathML end, in which a text is read in another way. `OpenElements` follows it.
  */
 export class HtmlTokenizer {
   readonly html: string;
@@ -147,6 +140,8 @@ export class HtmlTokenizer {
   textElement = '';
   /** Whether a `/` comes right before the `>` of the tag. */
   isSelfClosing = false;
+  /** Whether the last start tag begins an element of SVG or MathML. */
+  isForeign = false;
   /** Number of attributes of the last tag, including repeated names. */
   attributeCount = 0;
   /** Number of characters that were read: never more than the length of the text times a small number. */
@@ -157,13 +152,16 @@ export class HtmlTokenizer {
   #textStart = 0;
   #markStart = 0;
   #isEndTag = false;
+  /** Whether the tag ends an element with text content. */
+  #isRawEnd = false;
   #nameStart = 0;
   #nameEnd = 0;
   #name: string | undefined;
   /** Whether the name has only small letters, so that it is in lower case as written. */
   #isNamePlain = true;
-  /** Start of the content of a comment. */
+  /** Start of the content of a comment or CDATA section. */
   #contentStart = 0;
+  #isCdata = false;
   #openStart = -1;
   #openName = '';
   #attributes = new Int32Array(8 * NUMBERS_PER_ATTRIBUTE);
@@ -173,7 +171,11 @@ export class HtmlTokenizer {
   /** Depth in a script: 1 after `<!--`, 2 in a script inside it. */
   #scriptDepth: 0 | 1 | 2 = 0;
   #dashes = 0;
-  readonly #foreign: ForeignPart[] = [];
+  /** Follows the open elements; undefined until there is one in which something is read in another way. */
+  #open: OpenElements | undefined;
+  /** What was read before that: four numbers for each text and each tag. */
+  #past = new Int32Array(16 * NUMBERS_PER_EVENT);
+  #pastLength = 0;
   /** Parts of the text that are skipped, so that names come without them. */
   #skipped = '';
 
@@ -193,6 +195,15 @@ export class HtmlTokenizer {
       ? this.html.slice(this.#nameStart, this.#nameEnd)
       : this.#readName(this.#nameStart, this.#nameEnd);
     return this.#name;
+  }
+
+  /** Text of the last text or CDATA section, as it would be written outside of one. */
+  get text(): string {
+    const { html, start, end } = this;
+    if (!this.#isCdata) return html.slice(start, end);
+    const isWhole = this.#state !== State.cdata;
+    const content = html.slice(this.#contentStart, isWhole ? end - CDATA_END_CHARS : end);
+    return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   }
 
   get isEndTag(): boolean {
@@ -216,13 +227,16 @@ export class HtmlTokenizer {
 
   /** Whether the next text is in a script or style of an SVG or MathML image, whose content is read as markup. */
   get isInForeignScript(): boolean {
-    const inner = this.#foreign.at(-1);
-    return inner !== undefined && (inner.isInScript || inner.scripts > 0);
+    return this.#open?.isInForeignScript === true;
   }
 
   get isInForeignStyle(): boolean {
-    const inner = this.#foreign.at(-1);
-    return inner !== undefined && (inner.isInStyle || inner.styles > 0);
+    return this.#open?.isInForeignStyle === true;
+  }
+
+  /** Number of steps that following the open elements took, so that a test can check that the work is linear. */
+  get elementSteps(): number {
+    return this.#open?.steps ?? 0;
   }
 
   get region(): Region {
@@ -303,6 +317,11 @@ export class HtmlTokenizer {
     return undefined;
   }
 
+  /** Attributes of the last tag, as written. */
+  get attributeText(): string {
+    return this.html.slice(this.#nameEnd, this.at);
+  }
+
   /** Returns the value of an attribute as written, or an empty string. */
   readAttribute(name: string): string {
     const place = this.findAttribute(name);
@@ -315,9 +334,14 @@ export class HtmlTokenizer {
       const from = this.at;
       const kind = this.#step(limit);
       this.charsRead += this.at - from + 1;
-      if (kind !== undefined) return kind;
+      if (kind === undefined) continue;
+      this.#isCdata = kind === 'cdata';
+      return kind;
     }
-    return limit < this.html.length ? 'paused' : this.#finish();
+    if (limit < this.html.length) return 'paused';
+    const kind = this.#finish();
+    this.#isCdata = kind === 'cdata';
+    return kind;
   }
 
   /** Continues in the current state until another one begins or a token is read. */
@@ -393,7 +417,16 @@ export class HtmlTokenizer {
     this.end = this.#markStart;
     this.#textStart = this.#markStart;
     this.textElement = this.#raw;
+    if (this.#raw === '') {
+      if (this.#open) this.#open.readText(this.#isBlank(this.start, this.end));
+      else this.#remember(Event.text, this.start, this.end, 0);
+    }
     return 'text';
+  }
+
+  #isBlank(start: number, end: number): boolean {
+    for (let at = start; at < end; at++) if (!isSpace(this.html.charCodeAt(at))) return false;
+    return true;
   }
 
   /** Reports the markup from `#markStart` to the current position. */
@@ -554,18 +587,53 @@ export class HtmlTokenizer {
   #endTag(isSelfClosing: boolean): TokenKind {
     this.at++;
     this.isSelfClosing = isSelfClosing;
+    const { name } = this;
     if (this.#isEndTag) {
-      if (this.#foreign.length > 0) this.#leaveForeign();
+      // The elements with text content are never among the open ones.
+      if (!this.#isRawEnd) {
+        if (this.#open) this.#open.end(name);
+        else this.#remember(Event.endTag, this.#nameStart, this.#nameEnd, 0);
+      }
+      this.#isRawEnd = false;
       return this.#endMark('end tag', State.data);
     }
-    if (this.#foreign.length > 0 && this.#readForeign()) return this.#endMark('start tag', State.data);
-    return this.#endMark('start tag', this.#stateBehindStartTag());
+    if (!this.#open && FOLLOWED.has(name)) this.#open = this.#followPast();
+    if (!this.#open) this.#remember(Event.startTag, this.#nameStart, this.#nameEnd, this.at);
+    const begun = this.#open?.begin(this) ?? 'html';
+    this.isForeign = begun === 'foreign';
+    return this.#endMark('start tag', begun === 'html' ? this.#chooseState(name) : State.data);
   }
 
-  #stateBehindStartTag(): State {
-    if (this.#nameEnd - this.#nameStart > RAW_NAME_CHARS_MAX && this.#skipped === '') return State.data;
-    const { name } = this;
-    if (name === 'svg' || name === 'math') this.#enterForeign(name, name);
+  /** Stores a text or a tag in case that its place has to be known later. */
+  #remember(event: number, start: number, end: number, tagEnd: number): void {
+    const at = this.#pastLength;
+    if (at + NUMBERS_PER_EVENT > this.#past.length) {
+      const longer = new Int32Array(2 * this.#past.length);
+      longer.set(this.#past);
+      this.#past = longer;
+    }
+    this.#past[at] = event;
+    this.#past[at + 1] = start;
+    this.#past[at + 2] = end;
+    this.#past[at + 3] = tagEnd;
+    this.#pastLength += NUMBERS_PER_EVENT;
+  }
+
+  /** Most texts have no such element, and need not be followed. */
+  #followPast(): OpenElements {
+    const open = new OpenElements();
+    for (let at = 0; at < this.#pastLength; at += NUMBERS_PER_EVENT) {
+      const start = this.#past[at + 1]!;
+      const end = this.#past[at + 2]!;
+      if (this.#past[at] === Event.text) open.readText(this.#isBlank(start, end));
+      else if (this.#past[at] === Event.endTag) open.end(this.#readName(start, end));
+      else open.begin(new PastTag(this.#readName(start, end), this.html.slice(end, this.#past[at + 3])));
+    }
+    this.#past = new Int32Array(0);
+    return open;
+  }
+
+  #chooseState(name: string): State {
     if (!RAW.has(name)) return State.data;
     this.#raw = name;
     this.#rawStart = this.#markStart;
@@ -582,7 +650,7 @@ export class HtmlTokenizer {
       this.at++;
       this.#state = State.comment;
       this.#contentStart = this.at;
-    } else if (this.#state === State.declarationOpen && code === BRACKET && this.isInForeign) {
+    } else if (this.#state === State.declarationOpen && code === BRACKET && this.#open?.isInForeign === true) {
       this.#state = State.cdataOpen;
       this.at++;
     } else if (this.#state === State.cdataOpen && code === CDATA.charCodeAt(this.at - this.#contentStart)) {
@@ -630,6 +698,7 @@ export class HtmlTokenizer {
       if (code !== CLOSE_BRACKET || at < this.#contentStart) return undefined;
       brackets++;
     }
+    this.#open?.readText(this.#isBlank(this.#contentStart, this.at - CDATA_END_CHARS));
     return this.#endMark('cdata', State.data);
   }
 
@@ -735,6 +804,7 @@ export class HtmlTokenizer {
       this.#name = this.#raw;
       this.attributeCount = 0;
       this.#state = State.beforeAttribute;
+      this.#isRawEnd = true;
       const text = this.#endText();
       this.#raw = '';
       return text;
@@ -766,77 +836,8 @@ export class HtmlTokenizer {
     return this.#state === State.cdata ? 'cdata' : 'unfinished';
   }
 
-  /** Number of open elements of SVG and MathML that hold others: images, and elements in them that hold HTML. */
+  /** Number of open elements of SVG and MathML. */
   get foreignDepth(): number {
-    return this.#foreign.length;
-  }
-
-  /** Whether the last tag is followed by markup of SVG or MathML. */
-  get isInForeign(): boolean {
-    const inner = this.#foreign.at(-1);
-    return inner !== undefined && inner.is !== 'html';
-  }
-
-  #enterForeign(name: string, is: ForeignPart['is']): void {
-    if (this.isSelfClosing) return;
-    const isInScript = this.isInForeignScript;
-    const isInStyle = this.isInForeignStyle;
-    this.#foreign.push({ name, is, scripts: 0, styles: 0, elements: 0, isInScript, isInStyle });
-  }
-
-  /** Handles a start tag in SVG or MathML; returns false for one that is HTML. */
-  #readForeign(): boolean {
-    const inner = this.#foreign.at(-1);
-    const { name } = this;
-    if (inner === undefined) return false;
-    if (inner.is === 'html') {
-      const isGlyph = HOLDS_HTML.math.has(inner.name) && (name === 'mglyph' || name === 'malignmark');
-      if (isGlyph) this.#enterForeign(name, 'math');
-      else if (name !== 'svg' && name !== 'math' && !VOID.has(name)) inner.elements++;
-      return isGlyph;
-    }
-    if (LEAVE_FOREIGN.has(name) || (name === 'font' && this.#hasFontAttribute())) {
-      this.#endForeign();
-      return false;
-    }
-    if (name === 'svg' && inner.name === 'annotation-xml') this.#enterForeign(name, 'svg');
-    else if (name === inner.is) this.#enterForeign(name, inner.is);
-    else if (HOLDS_HTML[inner.is].has(name)) this.#enterForeign(name, 'html');
-    else if (inner.is === 'math' && name === 'annotation-xml')
-      this.#enterForeign(name, this.#isHtmlAnnotation() ? 'html' : 'math');
-    else if (!this.isSelfClosing && name === 'script') inner.scripts++;
-    else if (!this.isSelfClosing && name === 'style') inner.styles++;
-    return true;
-  }
-
-  #hasFontAttribute(): boolean {
-    return ['color', 'face', 'size'].some((name) => this.findAttribute(name) !== undefined);
-  }
-
-  #isHtmlAnnotation(): boolean {
-    return /^(?:text\/html|application\/xhtml\+xml)$/i.test(this.readAttribute('encoding'));
-  }
-
-  /** Ends SVG and MathML up to the next element in them that holds HTML. */
-  #endForeign(): void {
-    while (this.isInForeign) this.#foreign.pop();
-  }
-
-  /** Whether an end tag ends both the innermost part and the one around it, since no element of HTML is open in it. */
-  #isOuter(name: string, inner: ForeignPart): boolean {
-    if (this.#foreign.at(-2)?.name !== name) return false;
-    return inner.is === 'html' ? inner.elements === 0 : inner.is === 'math' && inner.name !== 'math';
-  }
-
-  #leaveForeign(): void {
-    const inner = this.#foreign.at(-1);
-    if (inner === undefined) return;
-    const { name } = this;
-    if (inner.name === name) this.#foreign.pop();
-    else if (this.#isOuter(name, inner)) this.#foreign.splice(-2);
-    else if (inner.is === 'html') inner.elements = Math.max(0, inner.elements - 1);
-    else if (name === 'p' || name === 'br') this.#endForeign();
-    else if (name === 'script' && inner.scripts > 0) inner.scripts--;
-    else if (name === 'style' && inner.styles > 0) inner.styles--;
+    return this.#open?.foreignDepth ?? 0;
   }
 }

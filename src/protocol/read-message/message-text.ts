@@ -68,7 +68,7 @@ class TextWriter {
       if (outerDepth < this.#hiddenDepth) this.#hidden = undefined;
       if (this.#hidden === undefined) this.#hiddenDepth = outerDepth;
       if (this.#hidden !== undefined) this.#readHidden(kind);
-      else if (kind === 'text') this.#readText(tokens.html.slice(tokens.start, tokens.end));
+      else if (kind === 'text' || kind === 'cdata') this.#readText(tokens.text);
       else if (kind === 'start tag') this.#readStartTag(tokens.name);
       else if (kind === 'end tag') this.#readEndTag(tokens.name);
     }
@@ -93,7 +93,7 @@ class TextWriter {
   #readStartTag(name: string): void {
     switch (EFFECTS.get(name)) {
       case 'hidden':
-        if (!(this.#tokens.isSelfClosing && this.#tokens.isInForeign)) this.#hidden = name;
+        if (!(this.#tokens.isSelfClosing && this.#tokens.isForeign)) this.#hidden = name;
         return;
       case 'link':
         return this.#beginLink();

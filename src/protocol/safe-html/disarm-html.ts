@@ -160,7 +160,7 @@ export function closeDrawings(html: string): string {
     }
     if (!isStart) continue;
     const isDrawing = DRAWINGS.has(name);
-    const isRaw = wasIn && tokens.isInForeign && (name === 'style' || name === 'title');
+    const isRaw = wasIn && tokens.isForeign && (name === 'style' || name === 'title');
     if (tokens.isSelfClosing && (isDrawing || isRaw)) edits.push({ at: tokens.end, text: `</${name}>` });
     else if (isDrawing) open.push({ name, end: tokens.end });
     else if (wasIn && depth > 0 && raw === '' && (name === 'style' || name === 'title')) raw = name;
@@ -281,7 +281,7 @@ class PlainWriter {
       }
       if (this.#leftOut !== undefined) {
         if (kind === 'end tag' && tokens.name === this.#leftOut) this.#leftOut = undefined;
-      } else if (kind === 'text') this.#out.push(asText(tokens.html.slice(tokens.start, tokens.end)));
+      } else if (kind === 'text' || kind === 'cdata') this.#out.push(asText(tokens.text));
       else if (kind === 'start tag') this.#readStartTag(tokens.name);
       else if (kind === 'end tag') this.#readEndTag(tokens.name);
     }
@@ -296,7 +296,7 @@ class PlainWriter {
   #readStartTag(name: string): void {
     if (LEFT_OUT.has(name)) {
       const isDrawing = DRAWINGS.has(name);
-      const isEmpty = this.#tokens.isSelfClosing && (isDrawing || this.#tokens.isInForeign);
+      const isEmpty = this.#tokens.isSelfClosing && (isDrawing || this.#tokens.isForeign);
       if (isEmpty || (isDrawing && this.#hasDrawings)) return;
       this.#leftOut = name;
       this.#leftOutAt = this.#tokens.start;

@@ -1,5 +1,6 @@
 import {
   checkPermission,
+  findFieldNotByApps,
   scopeOfFields,
   scopesLacking,
   type CallerKind,
@@ -155,9 +156,15 @@ export function authorize(actor: Actor, requirement: Requirement): void {
   }
 }
 
-/** Refuses an app that names fields it may not read, because some fields of a body need a second scope. */
+/** Refuses an app that names fields that no app may set, or that need a second scope. */
 export function authorizeFields(actor: Actor, operation: Operation, body: unknown): void {
   if (actor.kind !== 'oauth_grant') return;
+  const closed = findFieldNotByApps(operation, body);
+  if (closed) {
+    throw refuse('invalid_permission', {
+      say: `${closed.field} ${closed.does}, which no app may do; omit it. A person who is signed in, or an API key with full_access, can set it.`,
+    });
+  }
   const lacking = scopeOfFields(operation, body, actor.scopes);
   if (!lacking) return;
   const { field, scope } = lacking;

@@ -12,6 +12,8 @@ export interface Audited<Held extends Store> {
   isWritten(): boolean;
   /** Writes the entry of a change that is made outside the database. */
   write(): Promise<void>;
+  /** Writes a second entry with the outcome of the change, if there was one: what is written cannot be changed. */
+  writeOutcome(details: string): Promise<void>;
 }
 
 /** Tables whose new rows are the subject of the entry. */
@@ -48,16 +50,16 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   const { db } = store;
   let isWritten = false;
 
-  const enter = async (tx: Executor, made: Made | undefined, removed?: object): Promise<void> => {
+  const enter = async (note: AuditNote, tx: Executor, made: Made | undefined, removed?: object): Promise<void> => {
     const id = store.ids.uuid();
-    const subject_id = given.subject_id ?? made?.id ?? null;
-    const known = removed ?? (await readName(tx, { action: given.action, subject_id }));
+    const subject_id = note.subject_id ?? made?.id ?? null;
+    const known = removed ?? (await readName(tx, { action: note.action, subject_id }));
     return insertAudit(tx, {
-      ...given,
-      details: known === undefined ? given.details : withFields(given.details, known),
+      ...note,
+      details: known === undefined ? note.details : withFields(note.details, known),
       id,
       created_at: creationTime(id, store.clock),
-      team_id: made?.teamId ?? given.team_id,
+      team_id: made?.teamId ?? note.team_id,
       subject_id,
     });
   };
@@ -69,7 +71,7 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
       const removed = isWritten ? undefined : await readRemoved(tx, given);
       const result = await change(watch.executor);
       isEntered = !isWritten && watch.isChanged();
-      if (isEntered) await enter(tx, watch.made(), removed);
+      if (isEntered) await enter(given, tx, watch.made(), removed);
       return result;
     });
     isWritten ||= isEntered;
@@ -100,8 +102,12 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
     store: { ...store, db: noteWrapper(auditedDb, db) },
     isWritten: () => isWritten,
     async write() {
-      await db.tx((tx) => enter(tx, undefined));
+      await db.tx((tx) => enter(given, tx, undefined));
       isWritten = true;
+    },
+    async writeOutcome(details) {
+      if (!isWritten) return;
+      await db.tx((tx) => enter({ ...given, details }, tx, undefined));
     },
   };
 }

@@ -286,6 +286,7 @@ const elsewhere = [
   'createContactImport',
   'createImage',
   'createWebhook',
+  'eraseAddress',
   'exportContacts',
   'resumeBroadcast',
 ];

@@ -51,7 +51,6 @@ export const unaudited: Record<string, string> = {
   createContact: 'one person, by applications at any rate: GET /contacts/{contact}/activity',
   updateContact: 'as createContact',
   deleteContact: 'as createContact; contact.deleted tells it',
-  eraseAddress: 'as deleteContact, for an address',
   createAudienceContact: 'createContact under its older name',
   updateAudienceContact: 'updateContact under its older name',
   deleteAudienceContact: 'deleteContact under its older name',

@@ -120,7 +120,9 @@ function buildInputSchema(document: OpenApiDocument, operation: OperationValidat
   }
   const body = findBodySchema(document, operation);
   if (body?.properties) {
-    for (const [name, field] of Object.entries(body.properties)) properties[name] = plain(document, field);
+    const closed = operation.operation['x-service-not-by-apps'] ?? {};
+    for (const [name, field] of Object.entries(body.properties))
+      if (!Object.hasOwn(closed, name)) properties[name] = plain(document, field);
     required.push(...(body.required ?? []));
   } else if (body) {
     properties[BODY] = plain(document, body);

@@ -280,6 +280,7 @@ const presentTool = ({ name, description, inputSchema, annotations }: Tool) => (
   operation_id: name,
   description,
   is_read_only: annotations?.readOnlyHint,
+  is_destructive: annotations?.destructiveHint,
   arguments: inputSchema,
 });
 
