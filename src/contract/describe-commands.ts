@@ -23,7 +23,7 @@ export function takeCommands(document: OpenApiDocument): void {
   document['x-commands'] = Object.fromEntries(
     entries.flatMap((entry) => {
       const source = entry.operation['x-cli'];
-      // What the command warns of, assistants are warned of too.
+      // Assistants are warned of the same as the users of the command.
       if (source && 'destroys' in source && entry.method !== 'delete') entry.operation['x-service-irrevocable'] = true;
       if (source === undefined)
         throw new Error(`${entry.operationId} has no x-cli: name its command, or why it has none`);

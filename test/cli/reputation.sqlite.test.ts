@@ -1,4 +1,4 @@
-// How providers take mail at a terminal: an operator by source and provider, a team by domain.
+// Tests the commands that show how providers take mail: to an operator by source and provider, to a team by domain.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addReputationCounts, type ReputationCount } from '../../src/mail/reputation/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';

@@ -2,7 +2,7 @@ import { findSeverity, type Finding } from '../../platform/finding.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import type { Level, Rates } from '../../mail/reputation/index.ts';
 
-/** How the mail of one source to one provider was taken. */
+/** The verdict on the mail of one source to one provider. */
 export interface SummaryEntry {
   source: string;
   /** The title of the provider. */
@@ -18,7 +18,7 @@ export interface SummaryEntry {
   before: Level | undefined;
 }
 
-/** How far the warm-up of a source is at a provider. */
+/** The progress of the warm-up of a source at a provider. */
 export interface SummaryWarmUp {
   source: string;
   provider: string;

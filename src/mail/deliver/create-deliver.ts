@@ -394,7 +394,7 @@ function createNetwork(options: DeliverOptions): Delivery {
       }
       if (!outcomes.some(isRefusalOfSource)) return outcomes;
       sources.noteMistrust(source, place);
-      // What some recipients were given is never sent again for the others within one attempt.
+      // A message that some recipients were given is not sent again for the others within the same attempt.
       if (!outcomes.every(isRefusalOfSource))
         return hasOthers(job, sources, tried) ? outcomes.map(toDeferral) : outcomes;
       if (ctx.signal.aborted) return outcomes;

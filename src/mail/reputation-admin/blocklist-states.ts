@@ -22,7 +22,7 @@ interface Listing {
   zone: string;
 }
 
-/** What blocklists say of the addresses of a source. */
+/** The state of the addresses of a source on blocklists. */
 export interface BlocklistState {
   /** Null for addresses of mail outside of pools. */
   source: string | null;

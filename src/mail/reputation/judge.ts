@@ -7,7 +7,7 @@ export interface CauseCount {
   recipients: number;
 }
 
-/** How mail of some time was taken. A recipient that is deferred several times counts each time. */
+/** Outcomes of the mail of some time. A recipient that is deferred several times counts each time. */
 export interface Outcomes {
   accepted: number;
   deferred: readonly CauseCount[];

@@ -2,7 +2,7 @@ import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/i
 import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import type { ReputationKey } from './reputation.store.ts';
 
-/** What mail can be grouped by, with its column. */
+/** The properties that mail can be grouped by, with their columns. */
 const COLUMNS = { source: 'source', provider: 'provider', domain: 'domain_id' } as const;
 
 export type GroupBy = keyof typeof COLUMNS;

@@ -40,7 +40,7 @@ export interface Series {
   complained: number[];
 }
 
-/** How the mail of one group was taken within a range of days. */
+/** Outcomes of the mail of one group within a range of days. */
 export interface GroupReputation {
   key: GroupKey;
   outcomes: Outcomes;

@@ -1,5 +1,5 @@
 /**
- * What receivers allow us at the moment: limits that their replies, a circuit breaker or an operator brought about, this process's part of them,
+ * The limits of the moment, which replies of receivers, circuit breakers or operators brought about; this process's part of them;
  * and figures of how much mail each provider takes. It decides nothing about single messages.
  */
 export { createThrottles, readOrigin, THROTTLES_CHANGED, type ThrottledPlace } from './throttles.ts';

@@ -55,9 +55,9 @@ export function createFairShare(initialCapacity: number, timesFree = 1): FairSha
   const lines = new Map<string, Line>();
   /** The lines by place; a place without one is undefined. */
   let places: (Line | undefined)[] = [];
-  /** What each line needs to be free so that its first request is served. */
+  /** The amount that has to be free for the first request of each line. */
   const needs = new LeastFirst();
-  /** How often the first request of each holder that holds nothing was overtaken, as a negative number. */
+  /** The times that the first request of each holder without anything was overtaken, as a negative number. */
   const overtakings = new LeastFirst();
   let used = 0;
   /** Whether something was taken without waiting, so that a request that was blocked may be served now. */

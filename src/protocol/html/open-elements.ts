@@ -26,7 +26,7 @@ const LEAVE_FOREIGN = new Set([
   ...words('meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var'),
 ]);
 
-/** What an element is to the rules that search the open elements (HTML §13.2.4.2 and §13.2.6). */
+/** The properties of an element for the rules that search the open elements (HTML §13.2.4.2 and §13.2.6). */
 const Mark = {
   /** Ends the search for an element "in scope". */
   scope: 1,

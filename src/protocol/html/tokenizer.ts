@@ -173,7 +173,7 @@ export class HtmlTokenizer {
   #dashes = 0;
   /** Follows the open elements; undefined until there is one in which something is read in another way. */
   #open: OpenElements | undefined;
-  /** What was read before that: four numbers for each text and each tag. */
+  /** The tokens before that: four numbers for each text and each tag. */
   #past = new Int32Array(16 * NUMBERS_PER_EVENT);
   #pastLength = 0;
   /** Parts of the text that are skipped, so that names come without them. */
