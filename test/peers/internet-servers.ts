@@ -52,7 +52,7 @@ process.on('SIGUSR1', () => {
   renameSync(at('queries.part'), at('queries'));
 });
 
-async function receive({ domain, v4, v6, refusesV4, refusesV6 }: Receiver): Promise<void> {
+async function receive({ domain, v4, v6, refusesV4, refusesV6, refusesFrom = {} }: Receiver): Promise<void> {
   const host = `mx.${domain}`;
   dns.set(domain, 'MX', [`10 ${host}`]);
   const servers = [
@@ -69,13 +69,14 @@ async function receive({ domain, v4, v6, refusesV4, refusesV6 }: Receiver): Prom
       keep: false,
       // So that each message shows which address is chosen for it.
       messagesPerConnection: 1,
-      script(command) {
-        if (refusal === undefined || !command.startsWith('RCPT')) return undefined;
-        note({ kind: 'refused', at: address, to: /<(.*?)>/.exec(command)?.[1] ?? '' });
-        return refusal;
+      script(command, { peer }) {
+        const answer = refusesFrom[peer] ?? refusal;
+        if (answer === undefined || !command.startsWith('RCPT')) return undefined;
+        note({ kind: 'refused', at: address, from: peer, to: /<(.*?)>/.exec(command)?.[1] ?? '' });
+        return answer;
       },
-      onMessage: ({ rcptTo, data }) =>
-        note({ kind: 'arrived', at: address, to: rcptTo.join(' '), content: data.toString('latin1') }),
+      onMessage: ({ rcptTo, data, peer }) =>
+        note({ kind: 'arrived', at: address, from: peer, to: rcptTo.join(' '), content: data.toString('latin1') }),
     });
   }
 }

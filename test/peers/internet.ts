@@ -14,6 +14,8 @@ export interface Receiver {
   /** The answers to every recipient over IPv4 and over IPv6; accepted unless given. */
   refusesV4?: string;
   refusesV6?: string;
+  /** The answers to every recipient from single addresses. */
+  refusesFrom?: Record<string, string>;
   /** Connections to port 443 of the domain are taken as well. */
   hasWebServer?: true;
 }
@@ -28,10 +30,10 @@ export interface InternetPlan {
   blocksPort25?: true;
 }
 
-/** One message that a receiver saw, at one of its addresses. */
+/** One message that a receiver saw, at one of its addresses, from an address of the machine. */
 export type Line =
-  | { kind: 'arrived'; at: string; to: string; content: string }
-  | { kind: 'refused'; at: string; to: string };
+  | { kind: 'arrived'; at: string; from: string; to: string; content: string }
+  | { kind: 'refused'; at: string; from: string; to: string };
 
 // Addresses that look public, so that a server needs no setting to take them for such. In a namespace they lead nowhere else.
 export const MACHINE = { v4: '192.0.34.10', v6: '2620:0:2d0:100::10' } as const;
