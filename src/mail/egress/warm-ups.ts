@@ -66,7 +66,7 @@ export const findSchedule = ({ warm_up: settings, providers }: Config, provider:
 /**
  * Keeps the limits of sources that are being warmed up. Processes reserve blocks of messages in the database, so that all
  * together never send more than a day and an hour allow; one that is killed loses at most a block for each source, provider
- * and stream.
+ * and stream, and what it had taken for messages that it has begun.
  */
 export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'clock' | 'config' | 'log'>): WarmUps {
   const blocks = new Map<string, Block>();
