@@ -77,7 +77,7 @@ describe('POST /webhooks', () => {
 
     it('for every type of event, and counts a repeated one once', async () => {
       const own = await scene.team();
-      expect(TYPES).toHaveLength(37);
+      expect(TYPES).toHaveLength(39);
       const { body } = await create({ endpoint: at(), events: [...TYPES, ...TYPES] }, own);
       expect(body.events).toEqual(TYPES);
     });
