@@ -86,20 +86,20 @@ describe('for any HTML', () => {
 });
 
 describe('a drawing that the end tag of an element around it ends', () => {
-  it('leaves a script after it a script, in which no value is merged', () => {
+  it('a script after a drawing that an end tag around it ended is a script, in which no value is merged', () => {
     const html = '<div><svg></div><script>var s=`<b>{{{A}}}</b>`</script>';
     expect(findMergePlaces(parseMerge(html))[0]?.is).toBe('nowhere');
     expect(textOfHtml(html)).toBe('');
   });
 
-  it('shows a link after what would be a CDATA section in it', () => {
+  it('a link after a drawing that an end tag around it ended is read, although a CDATA section could begin before it', () => {
     const html = '<div><svg></div><![CDATA[> <a href="https://evil.example/">BUY</a>';
     expect(linksIn(html, 10)).toEqual(['https://evil.example/']);
     expect(textOfHtml(html)).toContain('BUY');
     expect(plainHtml(html, 1000)).toContain('BUY');
   });
 
-  it('leaves a style after it a style, whose text nobody sees', () => {
+  it('a style after a drawing that an end tag around it ended is a style, whose text nobody sees', () => {
     const html = '<div><svg></div><style><b>{{{UNSUBSCRIBE_URL}}} to unsubscribe</b></style>';
     expect(textOfHtml(html)).toBe('');
     expect(findMergePlaces(parseMerge(html))[0]?.is).toBe('css');
@@ -112,18 +112,18 @@ describe('a CDATA section', () => {
     '<svg><foreignObject><![CDATA[shown <b> & more]]></foreignObject></svg>',
     '<math><mi><![CDATA[shown <b> & more]]></mi></math>',
     '<svg><text><![CDATA[shown <b> & more',
-  ])('is text where browsers show it: %s', (html) => {
+  ])('a CDATA section is text where browsers show it: %s', (html) => {
     expect(textOfHtml(html)).toBe('shown <b> & more');
   });
 
   it.each(['<svg><foreignObject><div><![CDATA[hidden>]]>', '<![CDATA[hidden>]]>', '<svg><style><![CDATA[hidden>]]>'])(
-    'is no text where browsers show none of it: %s',
+    'a CDATA section is no text where browsers show none of it: %s',
     (html) => {
       expect(textOfHtml(html)).not.toContain('hidden');
     },
   );
 
-  it('in an image that never ends is shown in plain HTML too, as text', () => {
+  it('a CDATA section in an image that never ends is shown in plain HTML too, as text', () => {
     expect(plainHtml('<svg><text><![CDATA[1 < 2 & 3]]>', 1000)).toBe('1 &lt; 2 &amp; 3');
   });
 });

@@ -209,7 +209,7 @@ describe('rasket segments create --where', () => {
 describe('a field that may be set to null', () => {
   const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31';
 
-  it('is cleared with --clear: rasket topics update --clear description', async () => {
+  it('rasket topics update --clear description sets the description to null', async () => {
     const words = ['topics', 'update', id, '--clear', 'description', '--clear', 'confirmation_template_id', '--json'];
     const { asked, code } = await speak(words, () => ({ status: 200, body: { object: 'topic', id } }));
     expect(code).toBe(0);
@@ -219,7 +219,7 @@ describe('a field that may be set to null', () => {
     });
   });
 
-  it('can be cleared by every command that changes one', () => {
+  it('every field that may be set to null can be cleared by the commands that change it', () => {
     const stuck = everyFamily.flatMap(({ command, actions = [] }) =>
       actions
         .filter(({ verb }) => verb.startsWith('update') || verb.startsWith('set'))

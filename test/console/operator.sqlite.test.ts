@@ -301,7 +301,7 @@ describe('the sources of mail', () => {
 });
 
 describe('the reputation of sources', () => {
-  it('is a map of sources and providers, whose cells have marks, and the selected cell is shown with its causes', async () => {
+  it('the reputation is a map of sources and providers, whose cells have marks, and the selected cell is shown with its causes', async () => {
     await using scene = await startScene({
       startAt: '2026-11-30T10:02:00Z',
       config: {

@@ -123,7 +123,7 @@ export interface ListedBreaker {
 }
 
 /** Lists the breakers of a team, as its operator sees them. */
-export async function listBreakersOf(scene: Scene, team: Team, key: string): Promise<ListedBreaker[]> {
+export async function listTeamBreakers(scene: Scene, team: Team, key: string): Promise<ListedBreaker[]> {
   const { body } = await scene.api('GET', '/operator/breakers?limit=100', { key });
   return (body.data as (ListedBreaker & { team_id: string })[]).filter(({ team_id: id }) => id === team.id);
 }

@@ -13,7 +13,7 @@ import {
   describeStates,
   evaluate,
   listArrived,
-  listBreakersOf,
+  listTeamBreakers,
   listLimitEvents,
   many,
   recordOutcomes,
@@ -38,7 +38,7 @@ it('1 complaint of 100 and 2 of 1,000 trip no breaker by default, 5 of 4,000 slo
     const mail = await mailIn(scene);
     await recordOutcomes(scene, mail, counts);
     await evaluate(scene);
-    return describeStates(await listBreakersOf(scene, mail.team, operator));
+    return describeStates(await listTeamBreakers(scene, mail.team, operator));
   };
   expect(await readStates({ accepted: 100, complained: 1 })).toEqual([]);
   expect(await readStates({ accepted: 1000, complained: 2 })).toEqual([]);
@@ -57,7 +57,7 @@ it('outcomes of more than a day ago, and of domains without a bounce or complain
   scene.clock.advance(24 * HOUR);
   await recordOutcomes(scene, mail, { accepted: 1000, complained: 1 });
   await evaluate(scene);
-  expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
+  expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
 });
 
 it('a probe is judged by new outcomes only, and mail that is not sent ends it after the window', async () => {
@@ -65,7 +65,7 @@ it('a probe is judged by new outcomes only, and mail that is not sent ends it af
   const mail = await mailIn(scene);
   const readStates = async (): Promise<string[]> => {
     await evaluate(scene);
-    return describeStates(await listBreakersOf(scene, mail.team, operator));
+    return describeStates(await listTeamBreakers(scene, mail.team, operator));
   };
   await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   expect(await readStates()).toEqual(['domain everywhere paused', 'domain google paused']);
@@ -78,7 +78,7 @@ it('a probe is judged by new outcomes only, and mail that is not sent ends it af
   expect(await readStates()).toEqual(['domain everywhere probing', 'domain google probing']);
   scene.clock.advance(HOUR);
   expect(await readStates()).toEqual(['domain everywhere recovering', 'domain google recovering']);
-  expect((await listBreakersOf(scene, mail.team, operator)).map(({ bad_recipients: bad }) => bad)).toEqual([50, 50]);
+  expect((await listTeamBreakers(scene, mail.team, operator)).map(({ bad_recipients: bad }) => bad)).toEqual([50, 50]);
 });
 
 it('a breaker that is evaluated three times at once trips once', async () => {
@@ -97,13 +97,13 @@ it('the limits of a domain hold until their time although the domain was deleted
   await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
   scene.clock.advance(30 * MINUTE);
   await evaluate(scene);
-  expect(await listBreakersOf(scene, mail.team, operator)).toHaveLength(2);
+  expect(await listTeamBreakers(scene, mail.team, operator)).toHaveLength(2);
   const { db } = scene.app.world;
   const listSenders = () => db.all<{ sender_domain: string }>('select distinct sender_domain from throttles', []);
   expect(await listSenders()).toEqual([{ sender_domain: mail.domain.name }]);
   scene.clock.advance(30 * MINUTE);
   await evaluate(scene);
-  expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
+  expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
   expect(await listSenders()).toEqual([]);
 });
 
@@ -121,7 +121,7 @@ it('transactional mail is judged and paused by its own figures if the settings s
   await send(readers, 'Receipt');
   await complain(scene, 'Receipt', readers.slice(0, 6));
   await evaluate(scene);
-  expect(describeStates(await listBreakersOf(scene, mail.team, operator))).toEqual([
+  expect(describeStates(await listTeamBreakers(scene, mail.team, operator))).toEqual([
     'domain acme paused',
     'domain everywhere paused',
   ]);
@@ -150,7 +150,7 @@ it('all limits end once breakers are switched off, and none begins', async () =>
   await scene.restart({ breakers: { enabled: false } });
   await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await evaluate(scene);
-  expect(await listBreakersOf(scene, mail.team, operator)).toEqual([]);
+  expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
   expect((await listLimitEvents(scene, mail.domain.id)).filter((event) => event.startsWith('resumed'))).toHaveLength(2);
   expect(await scene.app.world.db.all('select id from throttles', [])).toEqual([]);
 });
@@ -193,7 +193,9 @@ it('an endpoint of the team is sent what was limited, with the figures, and when
   });
   expect(listPayloads()).toHaveLength(2);
   expect(listPayloads()).toEqual(expect.arrayContaining([limited('google'), limited(null)]));
-  const [breaker] = (await listBreakersOf(scene, mail.team, operator)).filter(({ provider }) => provider === 'google');
+  const [breaker] = (await listTeamBreakers(scene, mail.team, operator)).filter(
+    ({ provider }) => provider === 'google',
+  );
   await scene.api('POST', `/operator/breakers/${breaker?.id}/release`, {
     key: operator,
     body: { reason: 'A mistake' },
@@ -226,7 +228,7 @@ it('mail that leaves by a pool of sources is limited by breakers too, and says s
   await deliver(scene);
   await complain(scene, 'First', many(8, 'a', 'acme.example'));
   await evaluate(scene);
-  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toEqual(['domain acme paused']);
+  expect(describeStates(await listTeamBreakers(scene, campaign.team, operator))).toEqual(['domain acme paused']);
   await campaign.broadcast({ subject: 'Second' });
   const receipt = { from: `Example <hello@${campaign.domain.name}>`, to: ['p@acme.example'], subject: 'Receipt' };
   await campaign.call('POST', '/emails', { ...receipt, text: 'It works.' });
@@ -249,7 +251,7 @@ it('a closed breaker is forgotten after seven days', async () => {
   const mail = await mailIn(scene);
   await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
   await evaluate(scene);
-  for (const { id } of await listBreakersOf(scene, mail.team, operator))
+  for (const { id } of await listTeamBreakers(scene, mail.team, operator))
     await scene.api('POST', `/operator/breakers/${id}/release`, { key: operator, body: { reason: 'A mistake' } });
   const countRows = async (): Promise<number> => (await scene.app.world.db.all('select id from breakers', [])).length;
   await evaluate(scene);
@@ -263,7 +265,7 @@ it('a closed breaker is forgotten after seven days', async () => {
 it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at once', async () => {
   const { scene, operator } = await open(BREAKER_SETTINGS);
   const campaign = await campaignIn(scene);
-  // Those of the other provider keep the share of the domain low.
+  // The contacts at the other provider keep the share of the domain low.
   await campaign.addContacts([...many(30, 'a', 'acme.example'), ...many(60, 'b', 'zeta.example')]);
   await campaign.broadcast({ subject: 'First' });
   await deliver(scene);
@@ -282,7 +284,7 @@ it.runIf(driver === 'pg')('a breaker that one node trips holds at the other at o
   onTestFinished(() => node.close(0));
   await complain(scene, 'First', many(8, 'a', 'acme.example'));
   await evaluate(scene);
-  expect(describeStates(await listBreakersOf(scene, campaign.team, operator))).toEqual(['domain acme paused']);
+  expect(describeStates(await listTeamBreakers(scene, campaign.team, operator))).toEqual(['domain acme paused']);
   // Only the other node delivers from now on.
   await scene.app.queue?.stop(0);
   await campaign.broadcast({ subject: 'Second' });

@@ -10,7 +10,7 @@ import {
   describeStates,
   evaluate,
   listArrived,
-  listBreakersOf,
+  listTeamBreakers,
   listLimitEvents,
   many,
 } from './breakers-desk.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const readStates = async (campaign: Campaign): Promise<string[]> =>
-  describeStates(await listBreakersOf(scene, campaign.team, operator));
+  describeStates(await listTeamBreakers(scene, campaign.team, operator));
 
 async function sendTransactional(campaign: Campaign, to: string, subject: string): Promise<string> {
   return campaign.make('/emails', {
@@ -121,7 +121,7 @@ describe('complaints at one provider', () => {
     await deliver(scene);
     expect(countTo(listArrived(scene, second), 'acme.example')).toBe(paused);
 
-    const [breaker] = await listBreakersOf(scene, campaign.team, operator);
+    const [breaker] = await listTeamBreakers(scene, campaign.team, operator);
     const figures = `${breaker?.bad_recipients} of ${breaker?.recipients} recipients reported it as spam within 24 hours`;
     expect(breaker).toMatchObject({ bad_recipients: 8, trips: 1 });
     const why = `marketing mail from ${campaign.domain.name} to Acme is paused until ${breaker?.until.slice(11, 16)} UTC because ${figures}; then a few messages are tried`;
@@ -184,7 +184,7 @@ describe('complaints at one provider', () => {
     const readers = listArrived(scene, 'Third').filter((address) => address.endsWith('@acme.example'));
     await complain(scene, 'Third', readers.slice(0, 15));
     await evaluate(scene);
-    const [breaker] = await listBreakersOf(scene, campaign.team, operator);
+    const [breaker] = await listTeamBreakers(scene, campaign.team, operator);
     expect(breaker).toMatchObject({ state: 'paused', trips: 2 });
     expect(Date.parse(breaker?.until ?? '') - scene.clock.now()).toBe(2 * HOUR);
   });
@@ -234,7 +234,7 @@ describe('bounces', () => {
       `marketing mail from ${campaign.domain.name} is paused until`,
     );
 
-    const [breaker] = await listBreakersOf(scene, campaign.team, operator);
+    const [breaker] = await listTeamBreakers(scene, campaign.team, operator);
     expect(breaker).toMatchObject({ bad_recipients: 10, recipients: 30 });
     const path = `/operator/breakers/${breaker?.id}/release`;
     const refused = await scene.api('POST', path, { key: operator, body: { reason: ' ' } });
@@ -294,7 +294,7 @@ describe('bounces', () => {
       [],
     );
     expect(rows.map((row) => row.sender_domain).toSorted()).toEqual([campaign.domain.name, second.name].toSorted());
-    const [breaker] = await listBreakersOf(scene, campaign.team, operator);
+    const [breaker] = await listTeamBreakers(scene, campaign.team, operator);
     const released = await scene.api('POST', `/operator/breakers/${breaker?.id}/release`, {
       key: operator,
       body: { reason: 'The list was cleaned' },

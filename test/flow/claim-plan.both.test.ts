@@ -87,7 +87,7 @@ it('a claim with a limited scan looks at so many deliveries of each team, and fi
     'select team_id, count(*) as count from deliveries where lane = 0 group by team_id order by count(*) desc, team_id limit 2',
     [],
   );
-  if (!busy || !quiet) throw new Error('the table has less than two teams');
+  if (!busy || !quiet) throw new Error('the teams of the filled table could not be read');
   const busyRows = await db.all<{ id: string; destination: string }>(
     'select id, destination from deliveries where lane = 0 and lease_owner is null and team_id = ? order by due_at limit 8',
     [busy.team_id],

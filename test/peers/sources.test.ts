@@ -68,13 +68,13 @@ describeOnInternet('on a machine with three addresses in a pool', [], () => {
   const countByAddress = (lines: readonly Line[]): number[] =>
     [FIRST, SECOND, THIRD].map((one) => lines.filter(({ kind, from }) => kind === 'arrived' && from === one).length);
 
-  it('each sends its share, within five percent', async () => {
+  it('each source sends its share, within five percent', async () => {
     const counts = countByAddress(await sendMany('plain.test', 400));
     for (const [index, share] of [200, 120, 80].entries())
       expect(Math.abs((counts[index] ?? 0) - share), String(counts)).toBeLessThanOrEqual(share * 0.05);
   });
 
-  it('one that a receiver has on a blocklist sends nothing there, and its share elsewhere', async () => {
+  it('a source that a receiver has on a blocklist sends nothing there, and its share elsewhere', async () => {
     const first = await sendMany('strict.test', 10);
     expect(new Set(first.filter(({ kind }) => kind === 'refused').map(({ from }) => from))).toEqual(new Set([SECOND]));
     expect(countByAddress(first)[1]).toBe(0);
@@ -86,7 +86,7 @@ describeOnInternet('on a machine with three addresses in a pool', [], () => {
     expect(Math.abs(elsewhere - 30)).toBeLessThanOrEqual(2);
   });
 
-  it('one that disappears is left out and reported, and the others send its mail', async () => {
+  it('a source whose address disappears is left out and reported, and the others send its mail', async () => {
     at.type(`ip addr del ${THIRD}/24 dev eth0`);
     const missing = `the address ${THIRD} does not exist on this machine`;
     await vi.waitFor(() => expect(at.tryTo('rasket findings all --json').stdout).toContain(missing), {

@@ -31,7 +31,7 @@ export interface Summary {
   host: string;
   /** The day that it is about, such as 2026-11-29. */
   date: string;
-  /** Those with most mail first. */
+  /** The entries with most mail come first. */
   entries: readonly SummaryEntry[];
   /** There are entries with less mail. */
   isCut: boolean;

@@ -92,7 +92,7 @@ export interface SendingResumedData {
   id: string;
   name: string;
   stream: 'marketing' | 'transactional';
-  /** Whose mail was judged: that of the domain, or of all domains of its team. */
+  /** Tells whether the mail of the domain was judged, or that of all domains of its team. */
   scope: 'domain' | 'team';
   /** Null: all receivers. */
   provider: string | null;

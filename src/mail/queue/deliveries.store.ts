@@ -187,7 +187,8 @@ function oldestDue(
               where ${where} and ${due} order by due_at limit ?) as near where ${among} order by due_at limit ?) ${lock})`,
           values: [now, scanMax, ...free.values, max],
         };
-  const [whenever, byNow] = [ofKind(DUE_WHENEVER), ofKind(DUE_BY_NOW)];
+  const whenever = ofKind(DUE_WHENEVER);
+  const byNow = ofKind(DUE_BY_NOW);
   const sql = `select id from (${whenever.sql} as at_once union all ${byNow.sql} as in_time) as oldest
       order by due_at limit ?`;
   return { sql, values: [...whenever.values, ...byNow.values, max] };

@@ -139,10 +139,9 @@ interface Work {
 }
 
 /**
- * A claim looks at so many due deliveries of each team to find some that are not over a limit. After a scan that took long, it looks
- * at few, so that the backlog of one team costs the others no time.
+ * After a scan that took long, claims look for a while at so many due deliveries of each team to find some that are not over a
+ * limit, so that the backlog of one team does not pause the mail of the others.
  */
-const LONG_SCAN_ROWS = 20_000;
 const SHORT_SCAN_ROWS = 500;
 const CLAIM_MAX = WEIGHTS.transactional.claimMax;
 const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
@@ -157,8 +156,6 @@ export function createQueue(options: QueueOptions): Queue {
   const bulk = new BulkWindow(inFlightMax, world.loopDelay, () => world.clock.steady());
   const lanes = new LaneScheduler();
   const scanCooldown = createScanCooldown();
-  // With PostgreSQL, a scan costs this thread nothing, and without a limit it takes rows that no other node is claiming.
-  const longScanRows = world.db.dialect === 'sqlite' ? LONG_SCAN_ROWS : undefined;
   const sendSwitch = createSendSwitch(world);
   const ledger = createLedger(world, handOffLog.owner);
   const carryDelivery = createProcessDelivery({ ...options, intend: ledger.intend });
@@ -213,7 +210,7 @@ export function createQueue(options: QueueOptions): Queue {
             share: {
               atLimit,
               isBehind: isMarketing(lane) && lanes.isBacklogged(toTransactionalLane(lane)),
-              scanMax: scanCooldown.isOn() ? SHORT_SCAN_ROWS : longScanRows,
+              scanMax: scanCooldown.isOn() ? SHORT_SCAN_ROWS : undefined,
             },
           }
         : {}),

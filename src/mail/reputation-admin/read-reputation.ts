@@ -9,7 +9,7 @@ import { sumDmarcOfDomains } from '../domain-reports/index.ts';
 import { listUsedSources } from '../egress-admin/index.ts';
 import { findDomain, listDomainIdsNamed, loadDomainNames } from '../domains/index.ts';
 import {
-  hasMailOf,
+  hasSourceSent,
   sumCauses,
   summarizeReputation,
   type CauseCount,
@@ -19,7 +19,6 @@ import {
   type ReputationFilter,
 } from '../reputation/index.ts';
 import { listBlocklistStates, type CheckReader } from './blocklist-states.ts';
-import { nameProvider } from './name-provider.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
@@ -31,6 +30,15 @@ const OTHER = 'other';
 /** Far more than the providers that settings have. */
 const PROVIDERS_MAX = 500;
 const SHOWN_CHARS_MAX = 100;
+
+/** Names a provider of the counts, which is empty for all receivers without one. */
+export function nameProvider(
+  { providers }: Config,
+  provider: string,
+): { provider: string | null; provider_title: string } {
+  if (provider === '') return { provider: null, provider_title: 'Receivers without a provider' };
+  return { provider, provider_title: providers[provider]?.title ?? provider };
+}
 
 /** Returns the days, counted from 1970, of a range that ends today. */
 function readRange(days: number, now: number): Days {
@@ -125,7 +133,7 @@ async function readFilter(
 ): Promise<ReputationFilter> {
   const { sources, providers } = config;
   // Mail outside of pools has sources that the settings do not name.
-  if (source !== undefined && !Object.hasOwn(sources, source) && !(await hasMailOf(db, source, range)))
+  if (source !== undefined && !Object.hasOwn(sources, source) && !(await hasSourceSent(db, source, range)))
     throw wrong(
       `source must be a source of the settings, or one with mail within these days; got ${quote(source)}. ${listNames(listUsedSources(config))}`,
     );

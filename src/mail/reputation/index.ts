@@ -22,4 +22,4 @@ export {
 } from './reputation.store.ts';
 export { sumCauses, type CauseCount, type Direction, type Level, type Outcomes, type Rates } from './judge.ts';
 export type { GroupBy, GroupKey, ReputationFilter } from './reputation-groups.store.ts';
-export { hasMailOf, summarizeReputation, type Days, type GroupQuery, type GroupReputation } from './summarize.ts';
+export { hasSourceSent, summarizeReputation, type Days, type GroupQuery, type GroupReputation } from './summarize.ts';

@@ -11,7 +11,7 @@ const mail = (given: Partial<Outcomes>): Outcomes => ({
 const gone = (recipients: number) => [{ cause: 'recipient_unknown' as const, recipients }];
 
 describe('the level of mail', () => {
-  it('is unknown below 20 attempts, and good within all limits', () => {
+  it('the level of mail is unknown below 20 attempts, and good within all limits', () => {
     expect(judge(mail({ accepted: 19 }))).toEqual({
       level: 'unknown',
       reason: 'Fewer than 20 recipients are too few to judge.',
@@ -68,13 +68,13 @@ describe('the level of mail', () => {
     expect(judge(of)).toEqual({ level, reason });
   });
 
-  it('ignores one or two bad recipients whatever their share', () => {
+  it('the level of mail ignores one or two bad recipients whatever their share', () => {
     expect(judge(mail({ accepted: 18, bounced: gone(2) })).level).toBe('good');
   });
 });
 
 describe('the rates of mail', () => {
-  it('are shares of what ended, complaints are a share of what was accepted, and nothing has no rate', () => {
+  it('the rates of bounces and deferrals are shares of the mail that ended, that of complaints is a share of the accepted mail, and no mail has no rates', () => {
     const deferred = [{ cause: 'greylist' as const, recipients: 6 }];
     expect(computeRates(mail({ accepted: 297, deferred, bounced: gone(3), complained: 1 }))).toEqual({
       deferred: 2,
@@ -86,13 +86,13 @@ describe('the rates of mail', () => {
 });
 
 describe('the comparison with the days before', () => {
-  it('needs enough mail on both sides', () => {
+  it('a comparison with the days before needs enough mail on both sides', () => {
     expect(compare(mail({ accepted: 20 }), mail({ accepted: 19 }))).toBeUndefined();
     expect(compare(mail({ accepted: 19 }), mail({ accepted: 20 }))).toBeUndefined();
     expect(compare(mail({ accepted: 20 }), mail({ accepted: 20 }))).toBe('same');
   });
 
-  it('is worse when a rate rose clearly, also when another one fell, and better when one only fell', () => {
+  it('mail is worse than before when a rate rose clearly, also when another one fell, and better when one only fell', () => {
     const calm = mail({ accepted: 200, bounced: gone(1) });
     const bounces = mail({ accepted: 200, bounced: gone(6) });
     const deferrals = mail({ accepted: 200, deferred: [{ cause: 'greylist', recipients: 20 }] });
@@ -101,7 +101,7 @@ describe('the comparison with the days before', () => {
     expect(compare(bounces, deferrals)).toBe('worse');
   });
 
-  it('is the same for a change that is small in points, or small against what it was', () => {
+  it('mail is the same as before if its rates changed little in points, or little against what they were', () => {
     const some = mail({ accepted: 1000, bounced: gone(10) });
     expect(compare(mail({ accepted: 1000, bounced: gone(13) }), some)).toBe('same');
     const many = mail({ accepted: 100, deferred: [{ cause: 'greylist', recipients: 100 }] });

@@ -25,7 +25,7 @@ export interface Rates {
 
 export type Direction = 'better' | 'worse' | 'same';
 
-/** Of fewer attempts nothing is judged. */
+/** Mail with fewer attempts is not judged. */
 const JUDGED_MIN = 20;
 
 /** Causes that a receiver names because it does not trust the source or the sending domain. */
@@ -131,7 +131,8 @@ const CLEAR_SHARE = 0.25;
 /** Compares mail with that of the days before; undefined if there was too little mail then or now. */
 export function compare(now: Outcomes, before: Outcomes): Direction | undefined {
   if (countAttempts(now) < JUDGED_MIN || countAttempts(before) < JUDGED_MIN) return undefined;
-  const [current, previous] = [measure(now), measure(before)];
+  const current = measure(now);
+  const previous = measure(before);
   const measures = Object.keys(CLEAR_POINTS) as Measure[];
   if (measures.some((one) => hasRisen(one, { from: previous[one], to: current[one] }))) return 'worse';
   return measures.some((one) => hasRisen(one, { from: current[one], to: previous[one] })) ? 'better' : 'same';

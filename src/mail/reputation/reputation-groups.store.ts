@@ -112,7 +112,7 @@ export async function sumOutcomesOfGroups(
 }
 
 /** Reports whether mail of a source was counted within a range of hours. */
-export const hasCountsOf = async (db: Executor, source: string, { from, until }: Hours): Promise<boolean> =>
+export const hasCounts = async (db: Executor, source: string, { from, until }: Hours): Promise<boolean> =>
   (await db.get('select 1 as found from reputation_counts where hour >= ? and hour < ? and source = ? limit 1', [
     from,
     until,

@@ -12,7 +12,7 @@ import {
   type Rates,
 } from './judge.ts';
 import {
-  hasCountsOf,
+  hasCounts,
   sumAttempts,
   sumOutcomesOfGroups,
   type CountOfGroup,
@@ -84,9 +84,9 @@ export async function summarizeReputation(
 }
 
 /** Reports whether mail of a source was counted within a range of days. */
-export async function hasMailOf(db: Executor, source: string, days: Days): Promise<boolean> {
+export async function hasSourceSent(db: Executor, source: string, days: Days): Promise<boolean> {
   for (const { hours } of listSlices(days)) {
-    if (await hasCountsOf(db, source, hours)) return true;
+    if (await hasCounts(db, source, hours)) return true;
     await nextTurn();
   }
   return false;

@@ -3,7 +3,7 @@
  * moves all the others.
  */
 export class Deque<T> {
-  /** Those that were put in front, the first one last. */
+  /** The items that were put in front, in reverse order. */
   readonly #front: T[] = [];
   #items: T[] = [];
   /** Number of items at the beginning of `#items` that have left. */

@@ -30,7 +30,7 @@ async function sendToAda(): Promise<string> {
   await scene.settled();
   return body.id as string;
 }
-const subjectOf = async (id: string): Promise<string> =>
+const readSubject = async (id: string): Promise<string> =>
   (await scene.api('GET', `/emails/${id}`, { key: team.key })).body.subject as string;
 
 const REFUSAL =
@@ -46,25 +46,25 @@ describe('an app that erases an address', () => {
     const refused = await erase(await tokenFor(scope, limits), { email: ADA, with_mail: true });
     expect(refused.status).toBe(403);
     expect(refused.body).toMatchObject({ name: 'invalid_permission', message: REFUSAL });
-    expect(await subjectOf(id)).toBe('Your order');
+    expect(await readSubject(id)).toBe('Your order');
   });
 
-  it('is refused before the address is looked at', async () => {
+  it('an app that wants the mail erased too is refused before the address is looked at', async () => {
     const refused = await erase(await tokenFor('contacts:write'), { email: 'nobody', with_mail: true });
     expect(refused.body).toMatchObject({ statusCode: 403, message: REFUSAL });
   });
 
-  it.each([{}, { with_mail: false }])('may erase the contact alone, with the fields %j', async (more) => {
+  it.each([{}, { with_mail: false }])('an app may erase the contact alone, with the fields %j', async (more) => {
     await scene.api('POST', '/contacts', { key: team.key, body: { email: ADA } });
     const id = await sendToAda();
     const erased = await erase(await tokenFor('contacts:write'), { email: ADA, ...more });
     expect(erased.body).toMatchObject({ contact: expect.any(String), emails: 0 });
-    expect(await subjectOf(id)).toBe('Your order');
+    expect(await readSubject(id)).toBe('Your order');
   });
 });
 
 describe('an assistant that erases an address', () => {
-  it('is offered no field for the mail, is told that nothing can be undone, and is refused if it sets the field', async () => {
+  it('an assistant is offered no field for the mail, is told that an erasure cannot be undone, and is refused if it sets the field', async () => {
     const assistants = await createAssistants(scene, team);
     await using client = await CLIENTS['2026-07-28'](assistants.url, await assistants.token());
     const found = (await client.call('search_operations', { query: 'erase an address' })).value()['data'] as {
@@ -80,12 +80,12 @@ describe('an assistant that erases an address', () => {
     const refused = await client.call('call_operation', call);
     expect(refused.isError).toBe(true);
     expect(refused.text).toContain(REFUSAL);
-    expect(await subjectOf(id)).toBe('Your order');
+    expect(await readSubject(id)).toBe('Your order');
   });
 });
 
 describe('the audit log of an erasure', () => {
-  it('has the number of erased emails and not the address', async () => {
+  it('the audit log of an erasure has the number of erased emails and not the address', async () => {
     const body = { name: 'Erasure' };
     const { key } = await scene.team();
     expect((await erase(key, { email: ADA, with_mail: true })).body).toMatchObject({ emails: 0 });

@@ -209,13 +209,13 @@ describe('the reputation for an operator', () => {
     });
   });
 
-  it('is closed to teams', async () => {
+  it('the reputation of the installation is closed to teams', async () => {
     expect((await ask('', team.key)).status).toBe(403);
   });
 });
 
 describe('days that were added up', () => {
-  it('have the same sums as before', async () => {
+  it('days that were added up have the same sums as before', async () => {
     const queries = [
       '?days=90',
       '?days=90&group_by=domain',
@@ -253,7 +253,7 @@ describe('the reputation of a domain for its team', () => {
     ]);
   });
 
-  it('is not found by another team, which also does not see what an earlier owner sent', async () => {
+  it('the reputation of a domain is not found by another team, which also does not see what an earlier owner sent', async () => {
     expect((await askTeam(shop.id, '', other.key)).status).toBe(404);
     await count({ count: 77, domainId: theirs.id, teamId: team.id });
     expect((await askTeam(theirs.id, '', other.key)).body.data).toMatchObject([{ accepted: 10 }]);
@@ -306,7 +306,7 @@ describe('the reputation of a domain for its team', () => {
 });
 
 describe('more groups than are ranked at the same time', () => {
-  it('are returned with those that have most mail first, and it says that there are more', async () => {
+  it('of more groups than are ranked at the same time, those with most mail are returned, and has_more is true', async () => {
     const { db, ids, clock } = scene.app.world;
     const common = { provider: 'acme', domainId: shop.id, teamId: team.id, isMarketing: false, cause: '' } as const;
     const at = clock.now() - 60 * DAY;
