@@ -1,4 +1,3 @@
-import { pbkdf2 } from 'node:crypto';
 import { readProfile, type Behaviour } from '../../src/features/rehearsal/index.ts';
 import { startInternet, type Internet } from '../../src/features/rehearsal/start.ts';
 import { listThrottles } from '../../src/mail/throttles/index.ts';
@@ -6,6 +5,7 @@ import type { Config, DeepPartial } from '../../src/platform/config/index.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import type { DnsRecords, DnsType } from './dns.ts';
 import { startScene, type Scene, type Team } from './scene.ts';
+import { countSignatures } from './signatures.ts';
 
 /** What happens between us and mailbox providers, with the whole account of it: what each side saw, and what is left. */
 export interface Scenario {
@@ -154,9 +154,6 @@ function readTime(time: string): number {
 const TURNS_QUIET = 12;
 /** While mail is under way. */
 const TURNS_BUSY = 100;
-const THREADS = 4;
-/** More work than a signature. */
-const THREAD_WORK = 2_000;
 const STEP_IN_FLIGHT_MS = 1_000;
 
 /** Moves the clock on in steps, each of which begins when nothing happens any more on any side. */
@@ -194,19 +191,13 @@ async function settle({ app }: Scene, internet: Internet): Promise<void> {
     await turns(1);
     if (!isIdle) {
       await turns(TURNS_BUSY);
-      await threadsIdle();
+      while (countSignatures() > 0) await turns(1);
       await turns(TURNS_BUSY);
     }
     await app.world.commits.settled();
     await internet.settled();
-    isQuiet = before === describe() && !isReading();
+    isQuiet = before === describe() && !isReading() && countSignatures() === 0;
   }
-}
-
-/** Messages are signed in the thread pool: resolves when each thread has done something new. */
-async function threadsIdle(): Promise<void> {
-  const work = (): Promise<void> => new Promise((done) => pbkdf2('', '', THREAD_WORK, 16, 'sha256', () => done()));
-  await Promise.all(Array.from({ length: THREADS }, work));
 }
 
 async function turns(count: number): Promise<void> {
