@@ -542,7 +542,10 @@ create table emails (
   -- Time of the first attempt, which the Date header shows.
   first_attempt_at bigint,
   -- The automation that sent it. Null for all other mail, and for what was accepted before.
-  automation_id ${id}
+  automation_id ${id},
+  is_marketing smallint not null default 0,
+  -- 1 for marketing mail, and for all mail of runs that were begun many at a time: other mail and its webhooks go first.
+  is_bulk smallint not null default 0
 );
 -- The emails of a broadcast, and what of it still waits.
 create index emails_broadcast on emails (broadcast_id, id) where broadcast_id is not null;
@@ -694,8 +697,10 @@ create table deliveries (
   awaits_domain integer not null default 0,
   -- 1 while it waits because its provider or mail server limits us, not because an attempt failed.
   is_throttled integer not null default 0,
-  -- 0 transactional, 1 marketing, 2 and 3 the retries of each.
+  -- 0 transactional mail that somebody waits for, 1 bulk, 2 and 3 the retries of each.
   lane integer not null default 0,
+  -- Bulk mail is not always marketing: a run that was begun with many others may send transactional mail.
+  is_marketing smallint not null default 0,
   -- Whether the certificate of the receiving server has to be valid for its name.
   tls_verify integer not null default 0,
   -- The hold that a claim met; such a row is in no lane, and due_at says since when.
@@ -1590,8 +1595,9 @@ create table automation_runs (
   depth integer not null default 0,
   -- How often the step where it stands failed by an error of the service.
   tries integer not null default 0,
-  -- 1 for runs that were begun together with many others, for instance by an import: they take turns with the others.
-  is_bulk smallint not null default 0
+  -- 0 for runs that were begun alone. Runs that were begun together with many others have the number of their batch, from 1 to 7:
+  -- batches take turns, and they all take turns with the runs that were begun alone.
+  batch smallint not null default 0
 );
 -- GET /automations/{automation_id}/runs, with and without 'status'.
 create index automation_runs_automation_id_id_index on automation_runs (automation_id, id);
@@ -1604,7 +1610,7 @@ create index automation_runs_ended on automation_runs (team_id, completed_at) wh
 create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null;
 create index automation_runs_of_contact on automation_runs (contact_id, automation_id, created_at);
 -- What each automation has due, the longest due first.
-create index automation_runs_turns on automation_runs (automation_id, is_bulk, due_at, id) where status = 'running';
+create index automation_runs_turns on automation_runs (automation_id, batch, due_at, id) where status = 'running';
 
 -- What was done. A step that a run has not come to has no row.
 create table automation_run_steps (

@@ -55,11 +55,11 @@ import {
 import { captureMessage } from './mail/capture/index.ts';
 import {
   createQueue,
+  isBulk,
   openHandOffLog,
   recoverDeliveries,
   releaseThrottled,
   type Queue,
-  isMarketing,
 } from './mail/queue/index.ts';
 import { createReceive, type Receive } from './mail/receive/index.ts';
 import { createRefusalCounter, createSettle } from './mail/settle/index.ts';
@@ -537,14 +537,15 @@ async function startDelivery(
     isContended: accept.isContended,
     isJoining: parts.isJoining,
     obstacles: {
-      findObstacle: ({ team_id: teamId, destination, region, tls, lane, source }, senderDomain) =>
+      findObstacle: (row, senderDomain) =>
         delivery.findObstacle({
-          ...(source === null ? {} : { source }),
-          teamId,
-          isMarketing: isMarketing(lane),
-          domain: destination,
-          region,
-          tls,
+          ...(row.source === null ? {} : { source: row.source }),
+          teamId: row.team_id,
+          isMarketing: row.is_marketing === 1,
+          isBulk: isBulk(row.lane),
+          domain: row.destination,
+          region: row.region,
+          tls: row.tls,
           senderDomain,
         }),
       get dependsOnSender() {

@@ -263,6 +263,8 @@ function buildEmail(
     email: {
       id,
       team_id: domain.team_id,
+      is_marketing: 0,
+      is_bulk: 0,
       api_key_id: null,
       domain_id: domain.id,
       sender: from,

@@ -80,9 +80,7 @@ it('a running server examines its machine without a key, and a finding is shown 
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   const well = await doctor(0);
   expect(well.findings).toEqual([]);
-  expect([findState(well, 'reverse_dns'), findState(well, 'dnsbl'), findState(well, 'files')]).toEqual(
-    Array(3).fill('passed'),
-  );
+  for (const check of ['reverse_dns', 'dnsbl', 'files', 'event_loop']) expect(findState(well, check)).toBe('passed');
   expect(findState(well, 'port25'), 'nothing leads out here').toBe('unknown');
 
   dns.set('7.7.7.127.list.test', 'A', ['127.0.0.4']);

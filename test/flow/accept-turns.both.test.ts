@@ -112,6 +112,21 @@ it('one email is committed ahead of the batches that another team posted before 
   expect((await scene.account(other.team, id)).events).toEqual(['email.queued']);
 });
 
+it('one email is committed ahead of the batches that its own team posted before it', async () => {
+  const { accept, handedIn, until, letGo } = heldAccept(scene.app.world);
+  const before = await loadCount(crowd);
+  const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(buildCtx(crowd), buildBatch(crowd), {}));
+  await until(BATCHES);
+  const single = accept.acceptEmail(buildCtx(crowd), buildEmail(crowd, 'y@one.example'));
+  await until(BATCHES + 1);
+  letGo();
+  await Promise.all([single, ...batches]);
+  // The first commit was under way already.
+  expect(handedIn.at(-1)?.commit).toBe(2);
+  expect(handedIn.filter(({ commit }) => commit > 2).length).toBeGreaterThanOrEqual(BATCHES - 5);
+  expect(await loadCount(crowd)).toBe(before + BATCHES * BATCH + 1);
+});
+
 it('the batches of one team are prepared a few in each turn of the event loop, however many arrive at once', async () => {
   const { accept, handedIn, until, letGo } = heldAccept(scene.app.world);
   const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(buildCtx(crowd), buildBatch(crowd), {}));

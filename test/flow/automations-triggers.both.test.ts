@@ -231,6 +231,7 @@ it('a page of an import that starts automations needs the same number of stateme
       });
       return importRows({ ...scene.app.world, ids }, counting, {
         teamId: has.team.id,
+        importId: ids.uuid(),
         rows: read,
         declared: [],
         onConflict: 'skip',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
 import { createTurns } from '../../src/platform/work-loop/index.ts';
-import { claimDueRuns } from '../../src/features/automations/automation-runs.store.ts';
+import { claimDueRuns, listTurns, type RunRow } from '../../src/features/automations/automation-runs.store.ts';
 import { setSending } from '../../src/tenancy/instance/index.ts';
 import { uploadIn } from '../api/contact-imports/importing.ts';
 import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
@@ -30,7 +30,7 @@ async function due(
   scene: Scene,
   has: Supplies,
   automation: string,
-  { from, count, isBulk = false }: { from: number; count: number; isBulk?: boolean },
+  { from, count, batch = 0 }: { from: number; count: number; batch?: number },
 ) {
   const { db, ids } = scene.app.world;
   const columns = [
@@ -42,19 +42,9 @@ async function due(
     'status',
     'due_at',
     'created_at',
-    'is_bulk',
+    'batch',
   ];
-  const row = (i: number) => [
-    ids.uuid(),
-    has.team.id,
-    automation,
-    1,
-    has.contact,
-    'running',
-    from + i,
-    from,
-    isBulk ? 1 : 0,
-  ];
+  const row = (i: number) => [ids.uuid(), has.team.id, automation, 1, has.contact, 'running', from + i, from, batch];
   await db.insertMany(
     'automation_runs',
     columns,
@@ -95,7 +85,7 @@ describe('turns of teams', () => {
     const rename = step('name', 'contact_update', { first_name: 'Ada' });
     const busy = await automate(scene, has, rename);
     const other = await automate(scene, has, rename);
-    await due(scene, has, busy, { from: 0, count: 60, isBulk: true });
+    await due(scene, has, busy, { from: 0, count: 60, batch: 1 });
     await due(scene, has, busy, { from: 1000, count: 1 });
     await due(scene, has, other, { from: 1000, count: 1 });
     const { world } = scene.app;
@@ -106,13 +96,38 @@ describe('turns of teams', () => {
     await loop.stop(0);
     const sql = "select subject_id from events where type = 'automation.run.completed' order by id";
     const order = (await world.db.all<{ subject_id: string }>(sql)).map((row) => row.subject_id);
-    const alone = await world.db.all<{ id: string }>('select id from automation_runs where is_bulk = 0');
+    const alone = await world.db.all<{ id: string }>('select id from automation_runs where batch = 0');
     expect(order).toHaveLength(62);
     expect(alone).toHaveLength(2);
     for (const { id } of alone) expect(order.indexOf(id)).toBeLessThan(6);
   });
 
-  it('runs that an import begins together are bulk, and one that is begun alone is not', async () => {
+  it('automations have the same number of turns, and within one, runs begun alone as many as all batches together', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const has = await supply(scene);
+    const busy = await automate(scene, has);
+    const other = await automate(scene, has);
+    for (const batch of [1, 2, 3]) await due(scene, has, busy, { from: 0, count: 40, batch });
+    await due(scene, has, busy, { from: 1000, count: 40 });
+    await due(scene, has, other, { from: 1000, count: 40 });
+    const { db, clock } = scene.app.world;
+    const turns = createTurns();
+    const inTurn = (ids: readonly string[]) => turns.inTurn(ids, (id) => id);
+    const claimed: RunRow[] = [];
+    for (let n = 0; n < 6; n++) {
+      const lease = { owner: 'a', now: clock.now(), until: clock.now() + 60_000 };
+      const rows = await db.tx((tx) => claimDueRuns(tx, { ...lease, limit: 12, inTurn }));
+      turns.took(listTurns(rows));
+      claimed.push(...rows);
+    }
+    const count = (holds: (run: RunRow) => boolean): number => claimed.filter(holds).length;
+    expect(claimed).toHaveLength(72);
+    expect(count((run) => run.automation_id === other)).toBe(36);
+    expect(count((run) => run.automation_id === busy && Number(run.batch) === 0)).toBe(18);
+    for (const batch of [1, 2, 3]) expect(count((run) => Number(run.batch) === batch)).toBe(6);
+  });
+
+  it('runs that an import begins are a batch, and one that is begun alone is not', async () => {
     await using scene = await startScene();
     const has = await supply(scene);
     const body = {
@@ -127,15 +142,12 @@ describe('turns of teams', () => {
     for (const part of [rows.slice(0, 27), rows.slice(27)])
       await uploadIn(scene, has.team, `email\n${part.join('\n')}\n`, { start_automations: 'true' });
     await scene.settled();
-    const sql = 'select is_bulk, count(*) as runs from automation_runs group by is_bulk order by is_bulk';
-    const counts = (await scene.app.world.db.all<{ is_bulk: number; runs: number }>(sql)).map((row) => [
-      Number(row.is_bulk),
-      Number(row.runs),
-    ]);
-    expect(counts).toEqual([
-      [0, 1],
-      [1, 30],
-    ]);
+    const sql = 'select count(*) as runs from automation_runs where batch = 0';
+    expect(Number((await scene.app.world.db.get<{ runs: number }>(sql))?.runs)).toBe(1);
+    const batches = await scene.app.world.db.all<{ batch: number }>('select distinct batch from automation_runs');
+    expect(batches.length).toBeGreaterThan(1);
+    const all = 'select count(*) as runs from automation_runs';
+    expect(Number((await scene.app.world.db.get<{ runs: number }>(all))?.runs)).toBe(31);
   });
 
   it('give each team its part of more than a thousand runs, by an index', async () => {

@@ -56,6 +56,7 @@ it('a page of an import queries once what its addresses opted out of, and reads 
     }));
     const page = {
       teamId: team.id,
+      importId: world.ids.uuid(),
       rows,
       declared: [],
       onConflict: 'skip' as const,

@@ -430,11 +430,11 @@ describe('the limits of a relay', () => {
     expect(scene.sink.counts.accepted).toBe(4);
   });
 
-  test('put transactional mail before marketing mail', async () => {
+  test('put other mail before bulk mail', async () => {
     const clock = createManualClock();
     await given({ relay: { messagesPerMinute: 6 }, deliver: { clock, now: () => clock.steady() } });
     await scene.send('a@y.example');
-    const bulk = scene.send('bulk@y.example', { isMarketing: true, teamId: 'team_2' });
+    const bulk = scene.send('bulk@y.example', { isBulk: true, teamId: 'team_2' });
     const urgent = scene.send('urgent@y.example');
     clock.advance(11_000);
     expect(await urgent).toMatchObject([taken('urgent@y.example')]);

@@ -198,11 +198,11 @@ test('teams that wait for one destination get their turns', async () => {
   expect(before.length).toBeLessThanOrEqual(1);
 });
 
-test('marketing mail that waits for a destination leaves the next connection to transactional mail of its team', async () => {
+test('bulk mail that waits for a destination leaves the next connection to the other mail of its team', async () => {
   await given({ deliver: { limits: { connectionsPerSiteMax: 1 } } });
-  const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
+  const first = scene.send('slow@y.example', { teamId: 'crowd', isBulk: true });
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
-  const news = many(6).map((n) => scene.send(`n${n}@y.example`, { teamId: 'crowd', isMarketing: true }));
+  const news = many(6).map((n) => scene.send(`n${n}@y.example`, { teamId: 'crowd', isBulk: true }));
   const resets = many(6).map((n) => scene.send(`r${n}@y.example`, { teamId: 'crowd' }));
   scene.sink.openGate();
   await Promise.all([first, ...news, ...resets]);
@@ -210,21 +210,19 @@ test('marketing mail that waits for a destination leaves the next connection to 
   expect(order.lastIndexOf('r')).toBeLessThan(order.indexOf('n'));
 });
 
-test('marketing mail that waits for an address leaves the next opening to transactional mail of its team', async () => {
+test('bulk mail that waits for an address leaves the next opening to the other mail of its team', async () => {
   await given({ zones: apart(4), deliver: { limits: { connectionsTotalMax: 1 } } });
-  const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
+  const first = scene.send('slow@y.example', { teamId: 'crowd', isBulk: true });
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
   const others = await Promise.all(many(4).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, {})));
-  const order: ('marketing' | 'transactional')[] = [];
-  const send = (to: string, isMarketing: boolean): Promise<void> =>
-    scene
-      .send(to, { teamId: 'crowd', isMarketing })
-      .then(() => void order.push(isMarketing ? 'marketing' : 'transactional'));
+  const order: ('bulk' | 'transactional')[] = [];
+  const send = (to: string, isBulk: boolean): Promise<void> =>
+    scene.send(to, { teamId: 'crowd', isBulk }).then(() => void order.push(isBulk ? 'bulk' : 'transactional'));
   const news = [0, 1].map((n) => send(`n@alone${n}.example`, true));
   const resets = [2, 3].map((n) => send(`r@alone${n}.example`, false));
   scene.sink.openGate();
   await Promise.all([first, ...news, ...resets]);
-  expect(order.lastIndexOf('transactional')).toBeLessThan(order.indexOf('marketing'));
+  expect(order.lastIndexOf('transactional')).toBeLessThan(order.indexOf('bulk'));
   expect(others.map((sink) => sink.counts.accepted)).toEqual([1, 1, 1, 1]);
 });
 

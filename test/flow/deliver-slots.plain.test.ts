@@ -57,11 +57,11 @@ test('sites that wait for an address are tried again when it fails, so that they
   expect(waiting.slice(2).every(({ tries }) => tries === 2)).toBe(true);
 });
 
-test('room that is freed goes to each waiting tenant, and to transactional mail of a team before its marketing mail', () => {
+test('room that is freed goes to each waiting tenant, and to other mail of a team before its bulk mail', () => {
   const all = createCapacity(1);
   createWish('busy', [all]);
   const order: string[] = [];
-  const names = ['b marketing', 'b', 'c'];
+  const names = ['b bulk', 'b', 'c'];
   const wishes = names.map((tenant) => createWish(tenant, [all]));
   let last = 'busy';
   while (order.length < names.length) {
@@ -74,5 +74,5 @@ test('room that is freed goes to each waiting tenant, and to transactional mail 
     order.push(last);
   }
   expect(order.toSorted()).toEqual(names.toSorted());
-  expect(order.indexOf('b')).toBeLessThan(order.indexOf('b marketing'));
+  expect(order.indexOf('b')).toBeLessThan(order.indexOf('b bulk'));
 });

@@ -66,6 +66,8 @@ export async function writeSent(
       broadcast_id: null,
       automation_id: null,
       run_depth: null,
+      is_marketing: 0,
+      is_bulk: 0,
       first_attempt_at: null,
       is_account_mail: 0,
       request_id: null,

@@ -5,7 +5,13 @@ import { expect, it } from 'vitest';
 import { createComposer } from '../../src/mail/compose/index.ts';
 import type { Deliver, DeliveryJob, Obstacle } from '../../src/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, type Queue } from '../../src/mail/queue/index.ts';
+import { UNMEASURED } from '../../src/platform/loop-delay.ts';
 import { createSettle } from '../../src/mail/settle/index.ts';
+import { createImportLoop } from '../../src/features/audience/import-runner/run-import.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
+import type { LeasedLoop } from '../../src/platform/work-loop/index.ts';
+import { line, step, supply } from '../api/automations/graph.ts';
+import { uploadIn } from '../api/contact-imports/importing.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, MINUTE, type Mail } from './mail.ts';
 
@@ -47,8 +53,8 @@ function createNetwork(options: { quick?: RegExp; dead?: RegExp }): Network & {
   };
 }
 
-function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Queue {
-  const { world } = scene.app;
+function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>, isLate = false): Queue {
+  const world = { ...scene.app.world, loopDelay: { ...UNMEASURED, recentMs: () => (isLate ? 100 : 0) } };
   const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid(), { runtimeDir: scene.dataDir });
   const settle = createSettle(world, handOffLog.owner);
   const { deliver, findObstacle } = network;
@@ -77,6 +83,14 @@ async function until(queue: Queue, holds: () => boolean): Promise<void> {
   }
 }
 
+const LOOKS = 10;
+
+/** Lets the queue look often enough to begin all that it may. */
+async function lookAround(queue: Queue): Promise<void> {
+  let looks = 0;
+  await until(queue, () => looks++ >= LOOKS);
+}
+
 const many = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 /** Sends to the addresses in batches, all of them due by `at` if it is given. */
@@ -92,6 +106,12 @@ async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Pro
     const { status, text } = await scene.api('POST', '/emails/batch', { key: mail.team.key, body });
     if (status !== 200) throw new Error(text);
   }
+}
+
+async function runOnce(loop: Pick<LeasedLoop, 'start' | 'idle' | 'stop'>): Promise<void> {
+  await loop.start();
+  await loop.idle();
+  await loop.stop(0);
 }
 
 it('the mail of one team is sent while another has a long backlog for silent servers', async () => {
@@ -188,7 +208,7 @@ it('a slow destination of a team delays neither its other destination nor other 
   await queue.stop(0);
 });
 
-const MARKETING = 'update deliveries set lane = 1';
+const MARKETING = 'update deliveries set lane = 1, is_marketing = 1';
 
 it('a password reset is sent before the newsletter of its own team', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
@@ -225,13 +245,108 @@ it('a newsletter to silent servers leaves room for the other mail of its team', 
   await scene.app.world.db.run(MARKETING);
   const network = createNetwork({ quick: /quick/ });
   const queue = openQueue(scene, network);
-  await until(queue, () => network.begun.length >= 5);
+  await lookAround(queue);
   // The mail goes to the very destination that the newsletter is stuck at, too.
   await sendAll(scene, crowd, ['reset@silent.example', 'reset@quick.example']);
   queue.wake();
   await until(queue, () => network.begun.filter((job) => !job.isMarketing).length === 2);
   expect(network.begun.filter((job) => job.isMarketing).length).toBeLessThan(16);
   await queue.stop(0);
+});
+
+it('nothing of a newsletter begins while more of its team’s other mail is due than a claim takes', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const crowd = await mailIn(scene);
+  await sendAll(
+    scene,
+    crowd,
+    many(100).map((n) => `x${n}@quick.example`),
+  );
+  await scene.app.world.db.run(MARKETING);
+  await sendAll(
+    scene,
+    crowd,
+    many(500).map((n) => `y${n}@quick.example`),
+  );
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await until(queue, () => network.delivered.length === 600);
+  await queue.stop(0);
+  const recipients = network.begun.flatMap((job) => job.recipients);
+  // While they take turns, 50 of a newsletter begin beside 200 others.
+  expect(recipients.slice(0, 400).filter((to) => to.startsWith('x'))).toEqual([]);
+});
+
+it('while the event loop is late, few emails of newsletters are under way, and other mail is not held back', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 400 } } });
+  const crowd = await mailIn(scene);
+  await sendAll(
+    scene,
+    crowd,
+    many(100).map((n) => `x${n}@silent.example`),
+  );
+  await scene.app.world.db.run(MARKETING);
+  await sendAll(
+    scene,
+    crowd,
+    many(50).map((n) => `y${n}@quick.example`),
+  );
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network, true);
+  await until(queue, () => network.delivered.length === 50);
+  await lookAround(queue);
+  await sendAll(scene, crowd, ['z@quick.example']);
+  queue.wake();
+  await until(queue, () => network.delivered.includes('z@quick.example'));
+  expect(network.begun.some((job) => job.isMarketing)).toBe(true);
+  expect(network.begun.filter((job) => job.isMarketing).length).toBeLessThanOrEqual(16);
+  await queue.stop(0);
+});
+
+it('a newsletter to silent servers leaves room for the newsletter of another team', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
+  await sendAll(
+    scene,
+    crowd,
+    many(300).map((n) => `x${n}@silent${n}.example`),
+  );
+  await scene.app.world.db.run(MARKETING);
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await lookAround(queue);
+  // A team may have as many under way as are free.
+  expect(network.begun.length).toBeLessThanOrEqual(8);
+  await sendAll(scene, other, ['news@quick.example']);
+  await scene.app.world.db.run(`${MARKETING} where lane = 0`);
+  queue.wake();
+  await until(queue, () => network.delivered.length === 1);
+  await queue.stop(0);
+});
+
+it('transactional mail of runs that were begun together comes after the other mail of its team, and is no marketing mail', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const has = await supply(scene);
+  const mail = step('mail', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
+  const created = step('start', 'trigger', { event_name: 'rasket:contact.created' });
+  const body = { name: 'A', status: 'enabled', ...line(created, mail) };
+  await scene.api('POST', '/automations', { key: has.team.key, body });
+  const rows = many(30).map((n) => `x${n}@quick.example`);
+  await uploadIn(scene, has.team, `email\n${rows.join('\n')}\n`, { start_automations: 'true' });
+  await runOnce(createImportLoop(scene.app.world));
+  await runOnce(createAutomationLoop(scene.app.world, () => undefined));
+  const from = `a@${has.domain}`;
+  for (const to of ['y0@quick.example', 'y1@quick.example'])
+    await scene.api('POST', '/emails', { key: has.team.key, body: { from, to, subject: 'Hello', text: 'It works.' } });
+  const network = createNetwork({ quick: /quick/ });
+  const queue = openQueue(scene, network);
+  await until(queue, () => network.delivered.length === 32);
+  await queue.stop(0);
+  const recipients = network.begun.flatMap((job) => job.recipients);
+  expect(recipients.slice(0, 2).toSorted()).toEqual(['y0@quick.example', 'y1@quick.example']);
+  expect(network.begun.filter((job) => job.isBulk)).toHaveLength(30);
+  expect(network.begun.filter((job) => job.isMarketing)).toEqual([]);
 });
 
 it('a newsletter of one team and the backlog of another both make progress', async () => {

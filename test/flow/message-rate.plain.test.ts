@@ -60,9 +60,9 @@ describe('the message rate', () => {
     expect(left.map(({ tenant }) => tenant).slice(0, 3)).toContain('one');
   });
 
-  it('lets transactional mail of all teams go first, and every fifth turn be one of marketing mail', async () => {
+  it('lets other mail of all teams go before bulk mail, which has every fifth turn', async () => {
     const { left, send, pass } = setOut(60);
-    for (let n = 0; n < 3; n++) void send(toTenant({ teamId: 'a', isMarketing: true }));
+    for (let n = 0; n < 3; n++) void send(toTenant({ teamId: 'a', isBulk: true }));
     for (let n = 0; n < 12; n++) void send('b');
     await pass(10_000);
     const order = left.slice(1).map(({ tenant }) => (tenant === 'b' ? 'T' : 'M'));

@@ -5,6 +5,7 @@ import { loadPayloads } from '../../src/features/webhooks/endpoints/payload.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
+import { line, start, step, supply } from '../api/automations/graph.ts';
 import { campaignIn } from './campaign.ts';
 import { mailIn } from './mail.ts';
 import { happen, loadOutbox } from './webhook-scene.ts';
@@ -94,7 +95,7 @@ it('events of the emails of a broadcast are marked as bulk, and those of other m
   await scene.api('POST', '/emails', { key: team.key, body });
   await scene.settled();
   const rows = await scene.app.world.db.all<{ type: string; is_bulk: number; subject: string }>(
-    `select webhook_events.type, is_bulk, subject from webhook_events join events on events.id = event_id
+    `select webhook_events.type, webhook_events.is_bulk, subject from webhook_events join events on events.id = event_id
       join emails on cast(emails.id as text) = events.subject_id order by event_id`,
   );
   expect(rows.map(({ type, is_bulk: isBulk, subject }) => [subject, type, Number(isBulk)])).toEqual([
@@ -102,6 +103,27 @@ it('events of the emails of a broadcast are marked as bulk, and those of other m
     ['News', 'email.delivered', 1],
     ['Hello', 'email.sent', 0],
     ['Hello', 'email.delivered', 0],
+  ]);
+});
+
+it('events of a run, and of what it does, are marked as bulk', async () => {
+  await using scene = await startScene();
+  const has = await supply(scene);
+  const { team } = has;
+  await plantWebhook(scene, team, { events: ['automation.run.completed', 'contact.updated'], status: 'disabled' });
+  const rename = step('name', 'contact_update', { first_name: 'Ada' });
+  const body = { name: 'A', status: 'enabled', ...line(start, rename) };
+  await scene.api('POST', '/automations', { key: team.key, body });
+  await scene.api('PATCH', `/contacts/${has.contact}`, { key: team.key, body: { first_name: 'Bob' } });
+  await scene.api('POST', '/events/send', { key: team.key, body: { event: 'order', contact_id: has.contact } });
+  await scene.settled();
+  const rows = await scene.app.world.db.all<{ type: string; is_bulk: number }>(
+    'select type, is_bulk from webhook_events order by event_id',
+  );
+  expect(rows.map(({ type, is_bulk: isBulk }) => [type, Number(isBulk)])).toEqual([
+    ['contact.updated', 0],
+    ['contact.updated', 1],
+    ['automation.run.completed', 1],
   ]);
 });
 

@@ -1,3 +1,4 @@
+import { BATCHES } from '../../mail/events/index.ts';
 import {
   cutPage,
   pageSql,
@@ -32,8 +33,8 @@ export interface RunRow {
   depth: number;
   /** Number of failures of the current step by an error of the service. */
   tries: number;
-  /** It was begun together with many others. */
-  is_bulk: 0 | 1;
+  /** The number of the batch that it was begun with; 0 if it was begun alone. */
+  batch: number;
 }
 
 /** Result of a step of a run. */
@@ -143,24 +144,38 @@ export interface RunClaim {
   now: number;
   until: number;
   limit: number;
-  /** Orders teams, or the groups of a team, by their turns. */
+  /** Orders teams, the automations of a team, or the batches of an automation, by their turns. */
   inTurn?(ids: readonly string[]): string[];
 }
 
-/** Names the runs of an automation that were begun one by one, or those that were begun many at a time: the two take turns. */
+/** Names the runs of an automation that were begun one by one, or those of a batch. */
 interface RunGroup {
   team_id: string;
   automation_id: string;
-  is_bulk: 0 | 1;
+  batch: number;
 }
 
-export const toGroupKey = ({ automation_id: automationId, is_bulk: isBulk }: Omit<RunGroup, 'team_id'>): string =>
-  `${automationId} ${isBulk}`;
+const toGroupKey = ({ automation_id: automationId, batch }: Omit<RunGroup, 'team_id'>): string =>
+  `${automationId} ${batch}`;
+
+/** The key of all batches of an automation together. */
+const toBatchesKey = (automationId: string): string => `${automationId} batches`;
+
+/** Returns the keys of all that had a turn by these runs: teams, automations and their groups. */
+export const listTurns = (runs: readonly RunGroup[]): Set<string> =>
+  new Set(
+    runs.flatMap((run) => [
+      run.team_id,
+      run.automation_id,
+      toGroupKey(run),
+      ...(run.batch > 0 ? [toBatchesKey(run.automation_id)] : []),
+    ]),
+  );
 
 /**
- * Claims due runs that no process has: the same number for each team, beginning with the teams whose turn it is; within a team, one
- * of each group in turn, and within a group those that have waited longest first. May claim fewer than available, if a team has fewer
- * than its share.
+ * Claims due runs that no process has: the same number for each team, beginning with the teams whose turn it is. Within a team, its
+ * automations take turns; within an automation, the runs that were begun alone and the batches; and within those, the batches. Of
+ * each, those that have waited longest come first. May claim fewer than available, if a team has fewer than its share.
  */
 export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inTurn }: RunClaim): Promise<RunRow[]> {
   const groups = await listGroupsWithDueRuns(tx, now);
@@ -169,9 +184,10 @@ export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inT
   const teams = order([...groupsByTeam.keys()]).slice(0, limit);
   if (teams.length === 0) return [];
   const each = Math.floor(limit / teams.length);
-  const chosen = teams.map((team) => order((groupsByTeam.get(team) ?? []).map(toGroupKey)).slice(0, each));
-  const oldest = await findOldest(tx, chosen.flat(), { now, each });
-  const ids = chosen.flatMap((keys) => takeInTurn(keys, oldest, each));
+  const lines = teams.map((team) => lineUp(groupsByTeam.get(team) ?? [], order));
+  const keys = lines.flatMap((line) => inTurns(line, (key) => [key]).slice(0, each));
+  const oldest = await findOldest(tx, keys, { now, each });
+  const ids = lines.flatMap((line) => inTurns(line, (key) => oldest.get(key) ?? []).slice(0, each));
   const among = uuidsIn(tx.dialect, 'id', ids);
   const sql = withoutCommitNotice(
     `update automation_runs set lease_owner = ?, lease_until = ? where ${among.sql} returning *`,
@@ -196,35 +212,45 @@ async function findOldest(
   return new Map([...byGroup].map(([key, those]) => [key, those.map(({ id }) => id)]));
 }
 
-const OLDEST_ON_PG = `select one.id, one.automation_id, one.is_bulk, one.due_at from jsonb_array_elements(?::jsonb) as line, lateral (
-    select id, automation_id, is_bulk, due_at from automation_runs
-    where automation_id = (line->>0)::uuid and is_bulk = (line->>1)::smallint and ${FREE}
+const OLDEST_ON_PG = `select one.id, one.automation_id, one.batch, one.due_at from jsonb_array_elements(?::jsonb) as line, lateral (
+    select id, automation_id, batch, due_at from automation_runs
+    where automation_id = (line->>0)::uuid and batch = (line->>1)::smallint and ${FREE}
     order by due_at, id limit ? for update skip locked) as one`;
-const OLDEST_ON_SQLITE = `select one.id, one.automation_id, one.is_bulk, one.due_at from json_each(?) as line, automation_runs as one
+const OLDEST_ON_SQLITE = `select one.id, one.automation_id, one.batch, one.due_at from json_each(?) as line, automation_runs as one
   where one.id in (select id from automation_runs
-    where automation_id = line.value->>0 and is_bulk = cast(line.value->>1 as integer) and ${FREE} order by due_at, id limit ?)`;
+    where automation_id = line.value->>0 and batch = cast(line.value->>1 as integer) and ${FREE} order by due_at, id limit ?)`;
 
-/** Takes one of each group in turn, until there are `count` or none is left. */
-function takeInTurn(
-  keys: readonly string[],
-  idsByGroup: ReadonlyMap<string, readonly string[]>,
-  count: number,
-): string[] {
-  const taken: string[] = [];
-  for (let round = 0; taken.length < count; round++) {
-    const next = keys.flatMap((key) => idsByGroup.get(key)?.[round] ?? []);
-    if (next.length === 0) break;
-    taken.push(...next.slice(0, count - taken.length));
-  }
-  return taken;
+/** For each automation, the keys of its runs that were begun alone, and those of its batches, in the order of their turns. */
+type Line = string[][][];
+
+function lineUp(groups: readonly RunGroup[], order: (ids: readonly string[]) => string[]): Line {
+  const byAutomation = Map.groupBy(groups, (group) => group.automation_id);
+  return order([...byAutomation.keys()]).map((automation) => {
+    const kinds = Map.groupBy(byAutomation.get(automation) ?? [], (group) =>
+      group.batch > 0 ? toBatchesKey(automation) : toGroupKey(group),
+    );
+    return order([...kinds.keys()]).map((kind) => order((kinds.get(kind) ?? []).map(toGroupKey)));
+  });
+}
+
+/** Returns what the groups have, in the order in which they take turns. */
+const inTurns = (line: Line, list: (key: string) => readonly string[]): string[] =>
+  takeInTurn(line.map((kinds) => takeInTurn(kinds.map((keys) => takeInTurn(keys.map(list))))));
+
+/** Takes one of each list in turn, until none is left. */
+function takeInTurn(lists: readonly (readonly string[])[]): string[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, round) => lists.flatMap((list) => list[round] ?? [])).flat();
 }
 
 /** Up to this many due runs, their rows name the groups; beyond, the automations are searched one after the other. */
 const DUE_LOOKED_AT = 500;
 
+const ALL_BATCHES = Array.from({ length: BATCHES + 1 }, (_, batch) => `select ${batch} as batch`).join(' union all ');
+
 async function listGroupsWithDueRuns(tx: Executor, now: number): Promise<RunGroup[]> {
   // Not ordered by id as well: an `until` may make many due at one moment, and all of them would be sorted.
-  const oldest = `select team_id, automation_id, is_bulk from automation_runs where ${FREE} order by due_at limit ?`;
+  const oldest = `select team_id, automation_id, batch from automation_runs where ${FREE} order by due_at limit ?`;
   const due = await tx.all<RunGroup>(oldest, [now, now, DUE_LOOKED_AT]);
   if (due.length < DUE_LOOKED_AT) return [...new Map(due.map((row) => [toGroupKey(row), row])).values()];
   const running = "select automation_id from automation_runs where status = 'running'";
@@ -232,10 +258,10 @@ async function listGroupsWithDueRuns(tx: Executor, now: number): Promise<RunGrou
       select * from (${running} order by automation_id limit 1) as first_one
       union all select (${running} and automation_id > automations.automation_id order by automation_id limit 1)
         from automations where automations.automation_id is not null)
-    select automation_id, is_bulk, (select team_id from automation_runs as run
-        where run.automation_id = automations.automation_id and run.is_bulk = kinds.is_bulk and ${FREE}
+    select automation_id, batch, (select team_id from automation_runs as run
+        where run.automation_id = automations.automation_id and run.batch = batches.batch and ${FREE}
         order by due_at limit 1) as team_id
-      from automations, (select 0 as is_bulk union all select 1) as kinds where automation_id is not null`;
+      from automations, (${ALL_BATCHES}) as batches where automation_id is not null`;
   const groups = await tx.all<Omit<RunGroup, 'team_id'> & { team_id: string | null }>(sql, [now, now]);
   return groups.flatMap(({ team_id: teamId, ...group }) => (teamId === null ? [] : [{ ...group, team_id: teamId }]));
 }

@@ -206,11 +206,11 @@ const rowsIn = ({ emails, bodies }: Acceptance): number =>
     bodies.reduce((sum, { html, text }) => sum + bytesWorth((html?.length ?? 0) + (text?.length ?? 0)), 0),
   );
 
-/** Returns the place in the line: teams take turns, and a team's marketing mail comes after its other mail. */
+/** Returns the place in the line: teams take turns, and a team's batches come after its single emails. */
 const toPlace = (item: Acceptance): Place => ({
   tenant: item.teamId,
   weight: rowsIn(item),
-  isLater: item.kind === 'marketing',
+  isLater: item.emails.length > 1,
 });
 
 /** Writes everything in the caller's transaction; returns a refusal for each request beyond its team's quota, or what its app may send a day. */

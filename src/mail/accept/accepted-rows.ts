@@ -35,13 +35,13 @@ export interface AcceptedRows extends NewEmailRows {
   hasFiles: boolean;
 }
 
-/** The kind of an accepted email: its lane in the queue, the quota it counts towards, and what it belongs to. */
+/** The kind of an accepted email: the quota it counts towards, and what it belongs to. Both decide about its lane in the queue. */
 export interface AcceptedAs {
   /** A notice reports to a sender what became of a message; it counts towards no quota. */
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
-  run?: { contact_id: string; depth: number; automation_id: string };
+  run?: { contact_id: string; depth: number; automation_id: string; batch: number };
   /** It contains a token of a person, which the team whose domain it is sent from may not see. */
   isAccountMail?: boolean;
 }
@@ -126,6 +126,8 @@ function buildRows(
     asked: asked ? JSON.stringify(asked) : null,
     broadcast_id: as.broadcastId ?? null,
     automation_id: as.run?.automation_id ?? null,
+    is_marketing: as.kind === 'marketing' ? 1 : 0,
+    is_bulk: as.kind === 'marketing' || (as.run?.batch ?? 0) > 0 ? 1 : 0,
     run_depth: as.run?.depth ?? null,
     is_account_mail: as.isAccountMail ? 1 : 0,
     request_id: ctx.requestId,
@@ -182,7 +184,8 @@ function buildDeliveries(
     lease_owner: null,
     handed_off_at: null,
     asked: email.asked,
-    lane: laneNumber(as.kind === 'marketing' ? 'marketing' : 'transactional'),
+    lane: laneNumber(email.is_bulk === 1 ? 'bulk' : 'transactional'),
+    is_marketing: email.is_marketing,
     broadcast_id: email.broadcast_id,
     contact_id: as.run?.contact_id ?? null,
     request_id: email.request_id,

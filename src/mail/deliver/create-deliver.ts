@@ -143,7 +143,8 @@ export interface Delivery {
   deliver: Deliver;
   /** Why a team's mail to this destination would be deferred without an attempt now; undefined if it would be tried. */
   findObstacle(
-    place: Omit<Place, 'relay' | 'from'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain' | 'source'>,
+    place: Omit<Place, 'relay' | 'from'> &
+      Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'isBulk' | 'senderDomain' | 'source'>,
   ): Obstacle | undefined;
   relayTroubles(): RelayTrouble[];
   traffic(): Traffic[];

@@ -16,8 +16,10 @@ export interface DeliveryJob {
   id: string;
   emailId: string;
   teamId: string;
-  /** Marketing mail, which leaves connections to the transactional mail of its team first. */
+  /** Decides by which source it leaves, and which limits and rates it counts towards. */
   isMarketing?: boolean;
+  /** Leaves connections and turns to the other mail of its team first. */
+  isBulk?: boolean;
   /** The destination, as an A-label in lower case. */
   domain: string;
   recipients: string[];

@@ -330,7 +330,9 @@ export class Pool {
   }
 
   /** Returns why mail to this place would not be tried now; undefined if it would, or if nothing is known of the place. */
-  findObstacle(place: Place & Pick<RoutedJob, 'teamId' | 'isMarketing' | 'senderDomain'>): Obstacle | undefined {
+  findObstacle(
+    place: Place & Pick<RoutedJob, 'teamId' | 'isMarketing' | 'isBulk' | 'senderDomain'>,
+  ): Obstacle | undefined {
     const known = this.#known.get(toKey(place));
     if (!known) return undefined;
     const { site: found } = known;

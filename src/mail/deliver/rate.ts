@@ -13,8 +13,8 @@ const LATER_MS_MAX = 60 * 60_000;
 /** `later`: the message should come again after this time. `number` tells turns apart. */
 export type Turn = { kind: 'now'; number: number } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };
 
-/** After so many turns of transactional mail, waiting marketing mail has one. */
-const TURNS_BEFORE_MARKETING = 4;
+/** After so many turns of other mail, waiting bulk mail has one. */
+const TURNS_BEFORE_BULK = 4;
 
 interface Waiter {
   tenant: string;
@@ -68,7 +68,7 @@ export class Spacing {
 }
 
 /**
- * Limits the messages per minute of a provider, a site or a relay. Tenants take turns, and the marketing mail of a team comes
+ * Limits the messages per minute of a provider, a site or a relay. Tenants take turns, and the bulk mail of a team comes
  * after its transactional mail. Few messages wait here; the others are told when to come again.
  */
 export class MessageRate {
@@ -85,7 +85,7 @@ export class MessageRate {
   /** Messages whose turn passed while they waited for a connection: they hold one, so they come before all others. */
   #again = new Set<Waiter>();
   #turns = 0;
-  #transactionalTurns = 0;
+  #urgentTurns = 0;
   #cancelTimer: (() => void) | undefined;
 
   constructor(perMinute: number, burst: number, { clock, now }: { clock: Clock; now: () => number }) {
@@ -224,17 +224,16 @@ export class MessageRate {
   }
 
   /**
-   * Returns whose turn it is. Marketing mail waits for the transactional mail of every team, because a slow rate has no room for
-   * both, but has one of so many turns, so that it does not wait for ever.
+   * Returns whose turn it is. Bulk mail waits for the other mail of every team, because a slow rate has no room for both,
+   * but has one of so many turns, so that it does not wait for ever.
    */
   #next(): Waiter | undefined {
     const [first] = this.#again;
     if (first) return first;
-    const isMarketing = (tenant: string): boolean => tenantBefore(tenant) !== undefined;
-    const isTurnOfMarketing = this.#transactionalTurns >= TURNS_BEFORE_MARKETING;
-    const waiter =
-      this.#waiting.take((tenant) => isMarketing(tenant) === isTurnOfMarketing) ?? this.#waiting.take(() => true);
-    this.#transactionalTurns = waiter && isMarketing(waiter.tenant) ? 0 : this.#transactionalTurns + 1;
+    const isBulk = (tenant: string): boolean => tenantBefore(tenant) !== undefined;
+    const isTurnOfBulk = this.#urgentTurns >= TURNS_BEFORE_BULK;
+    const waiter = this.#waiting.take((tenant) => isBulk(tenant) === isTurnOfBulk) ?? this.#waiting.take(() => true);
+    this.#urgentTurns = waiter && isBulk(waiter.tenant) ? 0 : this.#urgentTurns + 1;
     return waiter;
   }
 }

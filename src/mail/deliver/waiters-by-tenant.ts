@@ -1,15 +1,15 @@
 /**
- * The tenant of a delivery, by which connections are shared: a team with its transactional mail is one tenant, and the same team
- * with its marketing mail another, which comes after the first. Everything in this folder that shares or waits goes by tenant.
+ * Returns the tenant of a delivery, by which connections are shared: a team with its urgent mail is one tenant, and the same team
+ * with its bulk mail another, which comes after the first. Everything in this folder that shares or waits goes by tenant.
  */
-export const toTenant = ({ teamId, isMarketing }: { teamId: string; isMarketing?: boolean }): string =>
-  isMarketing ? teamId + MARKETING : teamId;
+export const toTenant = ({ teamId, isBulk }: { teamId: string; isBulk?: boolean }): string =>
+  isBulk ? teamId + BULK : teamId;
 
-/** Returns the tenant of the same team's transactional mail, which goes first, for a tenant of marketing mail. */
+/** Returns the tenant of the same team's urgent mail, which goes first, for a tenant of bulk mail. */
 export const tenantBefore = (tenant: string): string | undefined =>
-  tenant.endsWith(MARKETING) ? tenant.slice(0, -MARKETING.length) : undefined;
+  tenant.endsWith(BULK) ? tenant.slice(0, -BULK.length) : undefined;
 
-const MARKETING = ' marketing';
+const BULK = ' bulk';
 
 /** The waiters for connections to one destination: tenants take turns, and within a tenant the order is first come, first served. */
 export class WaitersByTenant<Waiter> {

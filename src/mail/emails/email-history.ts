@@ -26,10 +26,7 @@ import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
 
 /** Fields of an email that the envelope of its events contains. */
-export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id'> & {
-  /** Whether its deliveries are in a marketing lane. If this is not given, mail of a broadcast is marketing. */
-  isMarketing?: boolean;
-};
+export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id' | 'is_bulk'>;
 
 export type EmailEvent = {
   email: EventEmail;
@@ -79,7 +76,7 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
     ids,
     events.map(({ email, isFirst, isExcused: _, ...event }): NewEvent => {
       const { id: subjectId, team_id: teamId, domain_id: domainId, broadcast_id: broadcastId } = email;
-      const isBulk = email.isMarketing ?? broadcastId !== null;
+      const isBulk = email.is_bulk === 1;
       const envelope = { teamId, subjectId, domainId, broadcastId: broadcastId ?? undefined, isBulk };
       return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
     }),

@@ -101,6 +101,9 @@ export interface EmailRow {
   broadcast_id: string | null;
   /** The automation whose run sent it. */
   automation_id: string | null;
+  is_marketing: number;
+  /** 1 if other mail, and the webhooks of other mail, go first. */
+  is_bulk: number;
   /** Depth of the run of an automation that sent it; null for other emails. */
   run_depth: number | null;
   /** It contains a token of a person, so the team whose domain it is sent from may not read it. */
@@ -172,6 +175,8 @@ const EMAIL_COLUMNS = [
   'broadcast_id',
   'automation_id',
   'run_depth',
+  'is_marketing',
+  'is_bulk',
   'is_account_mail',
   'request_id',
 ] as const;

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
@@ -29,9 +30,16 @@ export interface Enrolment {
   at: number;
   /** Length of the chain of runs, each started by the effects of the previous one, that led to this. */
   depth?: number | undefined;
-  /** The event is one of many of an import, however many there are in this transaction. */
-  isBulk?: boolean;
+  /** The batch that the event is one of, however few of it there are in this transaction: `numberBatch` of an import, for instance. */
+  batch?: number | undefined;
 }
+
+/** Few enough that the next runs of each batch are looked up in one statement. */
+export const BATCHES = 7;
+
+/** Returns the number of a batch of runs, which batches share by chance if there are many at a time. */
+export const numberBatch = (id: string): number =>
+  1 + (Buffer.from(hash('sha256', id, 'buffer')).readUInt32BE() % BATCHES);
 
 /** Maximum length of a chain of runs, each started by the effects of the previous one, after the first. */
 const DEPTH_MAX = 5;
@@ -139,10 +147,10 @@ const COLUMNS = [
   'depth',
   'completed_at',
   'error',
-  'is_bulk',
+  'batch',
 ] as const;
 
-/** Runs of an automation that begin in one transaction are bulk from this number on, and those of an import always. */
+/** Runs of an automation that begin in one transaction are a batch from this number on. */
 const BULK_MIN = 10;
 
 interface Wanted {
@@ -157,7 +165,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   const here = new Map<string, { at: number; isCut: boolean }[]>();
   const entries: Value[][] = [];
   const runs = wanted.flatMap(
-    ({ enrolment, automation }): { automationId: string; isRefused: boolean; isOfImport: boolean; row: Value[] }[] => {
+    ({ enrolment, automation }): { automationId: string; isRefused: boolean; batch: number; row: Value[] }[] => {
       const { teamId, contactId, payload, at, depth = 0 } = enrolment;
       const pair = toPairKey(contactId, automation.id);
       const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
@@ -171,7 +179,9 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
       const isRefused = why !== undefined;
       const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
       const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said, ...end];
-      return [{ automationId: automation.id, isRefused, isOfImport: enrolment.isBulk === true, row }];
+      // Whether the runs that led to it were many is not known here: those of each depth are a batch.
+      const batch = enrolment.batch ?? Math.min(depth, BATCHES);
+      return [{ automationId: automation.id, isRefused, batch, row }];
     },
   );
   const entry = ['automation_id', 'contact_id', 'created_at'];
@@ -181,7 +191,8 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
     ({ automationId }) => automationId,
   );
   const isBulk = (automationId: string): boolean => (begun.get(automationId)?.length ?? 0) >= BULK_MIN;
-  const rows = runs.map(({ automationId, isOfImport, row }) => [...row, isOfImport || isBulk(automationId) ? 1 : 0]);
+  const together = numberBatch(ids.uuid());
+  const rows = runs.map(({ automationId, batch, row }) => [...row, batch || (isBulk(automationId) ? together : 0)]);
   if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
 }
 

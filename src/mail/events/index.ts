@@ -23,9 +23,11 @@ export {
 } from './events.store.ts';
 export { offerSample } from './outbox.store.ts';
 export {
+  BATCHES,
   countStarting,
   enrol,
   ENROLLING_TYPES,
+  numberBatch,
   type EnrollingType,
   type Enrolment,
   type Reentry,

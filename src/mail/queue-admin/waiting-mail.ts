@@ -12,7 +12,6 @@ import {
   retryNow,
   takeUntouched,
   untouchedIds,
-  isMarketing,
   pendingDeliveries,
   queuedRows,
   type WaitingFilter,
@@ -73,7 +72,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
     hold_reason: reasons.get(row.hold_id ?? '') ?? null,
     waits_because:
       row.state === 'waiting' || row.state === 'retrying'
-        ? explain({ ...row, isMarketing: isMarketing(row.lane) })
+        ? explain({ ...row, isMarketing: row.is_marketing === 1 })
         : null,
     last_attempt: last(row),
   });

@@ -1,9 +1,6 @@
-import { LOOP_DELAY_MS_MAX, type LoopDelay } from '../../platform/loop-delay.ts';
+import { BulkSize, type LoopDelay } from '../../platform/loop-delay.ts';
 
 const SIZE_MIN = 16;
-const ADJUST_MS = 200;
-const SHRINK = 0.75;
-const GROW = 1.2;
 /** More is claimed when this part of the window is free, because each claim costs a commit. */
 const CLAIM_SHARE = 0.3;
 /** A delivery that takes longer waits for its receiver, which costs the event loop nothing, and is not counted any more. */
@@ -14,32 +11,27 @@ const SLOW_MS = 1000;
  * of a delivery waits for those of all others that are ready, and a transactional message has about twenty steps.
  */
 export class BulkWindow {
-  readonly #sizeMax: number;
-  readonly #delay: Pick<LoopDelay, 'recentMs'>;
+  readonly #size: BulkSize;
   readonly #now: () => number;
-  #size: number;
   /** Maps the counted deliveries to the times at which they began, the oldest first. */
   readonly #counted = new Map<object, number>();
-  #adjustedAt = Number.NEGATIVE_INFINITY;
   /** True while more is due than the window let begin. */
   #isShort = false;
 
   constructor(sizeMax: number, delay: Pick<LoopDelay, 'recentMs'>, now: () => number) {
-    this.#sizeMax = sizeMax;
-    this.#size = sizeMax;
-    this.#delay = delay;
+    this.#size = new BulkSize({ min: SIZE_MIN, max: sizeMax }, delay, now);
     this.#now = now;
   }
 
   get size(): number {
-    return Math.floor(this.#size);
+    return this.#size.current;
   }
 
   /** Returns how many of `wanted` may begin. */
   admit(wanted: number): number {
     if (wanted === 0) return 0;
     this.#forgetSlow();
-    this.#adjust();
+    this.#size.adjust(this.#counted.size);
     const free = this.size - this.#counted.size;
     this.#isShort = free < wanted;
     return free < Math.min(wanted, this.size * CLAIM_SHARE) ? 0 : Math.min(wanted, free);
@@ -63,15 +55,5 @@ export class BulkWindow {
       if (beganAt > before) return;
       this.#counted.delete(delivery);
     }
-  }
-
-  #adjust(): void {
-    const steps = Math.min(50, Math.floor((this.#now() - this.#adjustedAt) / ADJUST_MS));
-    if (steps < 1) return;
-    this.#adjustedAt = this.#now();
-    const delayMs = this.#delay.recentMs();
-    if (delayMs > LOOP_DELAY_MS_MAX) this.#size = Math.max(SIZE_MIN, Math.min(this.#size, this.#counted.size) * SHRINK);
-    else if (delayMs < LOOP_DELAY_MS_MAX / 2) this.#size *= GROW ** steps;
-    this.#size = Math.min(this.#size, this.#sizeMax);
   }
 }

@@ -1,7 +1,7 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import type { EventEmail } from '../emails/index.ts';
 import type { AtLimit } from './in-flight.ts';
-import { isMarketing, laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
+import { isBulk, laneNumber, LANES, laneSql, type Lane, type LaneName } from './lanes.ts';
 
 /** One email's recipients at one destination. `recipients` is a JSON list of the addresses that have no outcome yet. */
 export interface DeliveryRow {
@@ -28,6 +28,8 @@ export interface DeliveryRow {
   /** Options that the submitting client gave by SMTP extensions, as JSON; null if there were none. */
   asked: string | null;
   lane: Lane;
+  /** Decides by which source it leaves, and which limits and rates it counts towards. */
+  is_marketing: number;
   broadcast_id: string | null;
   /** The contact that a run of an automation writes to; null for all other mail. */
   contact_id: string | null;
@@ -43,7 +45,7 @@ export const toEventEmail = (row: DeliveryRow): EventEmail => ({
   team_id: row.team_id,
   domain_id: row.domain_id,
   broadcast_id: row.broadcast_id,
-  isMarketing: isMarketing(row.lane),
+  is_bulk: isBulk(row.lane) ? 1 : 0,
 });
 
 const COLUMNS = [
@@ -64,6 +66,7 @@ const COLUMNS = [
   'handed_off_at',
   'asked',
   'lane',
+  'is_marketing',
   'broadcast_id',
   'contact_id',
   'request_id',

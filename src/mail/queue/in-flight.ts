@@ -1,5 +1,5 @@
 import { createFairShare } from '../../platform/limits/index.ts';
-import { isMarketing } from './lanes.ts';
+import { isBulk } from './lanes.ts';
 
 interface Where {
   team_id: string;
@@ -16,7 +16,7 @@ export interface AtLimit {
 }
 
 /**
- * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail
+ * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Bulk mail
  * counts separately, as if it were another team's to another destination: however much of it is in flight,
  * transactional mail is claimed.
  */
@@ -40,13 +40,13 @@ export interface InFlight {
 /** A claim takes at most an eighth of the free slots: limits are checked before a claim, not within it. */
 const CLAIM_SHARE = 8;
 
-const APART = ' marketing';
-const toStreamSuffix = (lane: number): string => (isMarketing(lane) ? APART : '');
+const APART = ' bulk';
+const toStreamSuffix = (lane: number): string => (isBulk(lane) ? APART : '');
 const toPairKey = ({ team_id: team, destination, lane }: Where): string =>
   `${team} ${destination}${toStreamSuffix(lane)}`;
-/** Filters holders by the kind of `lane`, transactional or marketing, and removes the mark from their names. */
+/** Filters holders by the kind of `lane`, bulk or not, and removes the mark from their names. */
 const ofKind = (holders: readonly string[], lane: number): string[] =>
-  holders.filter((holder) => holder.endsWith(APART) === isMarketing(lane)).map((holder) => withoutPart(holder));
+  holders.filter((holder) => holder.endsWith(APART) === isBulk(lane)).map((holder) => withoutPart(holder));
 const withoutPart = (holder: string): string => (holder.endsWith(APART) ? holder.slice(0, -APART.length) : holder);
 
 export function createInFlight(countMax: number): InFlight {

@@ -9,7 +9,7 @@ export { findEmailsOfOptedOut, type Outcome, type ClaimedDelivery, type Delivery
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
-export { isMarketing, laneNumber } from './lanes.ts';
+export { isBulk, laneNumber } from './lanes.ts';
 export {
   COVER_MAIL,
   findHoldOn,

@@ -34,32 +34,32 @@ const sumTaken = (taken: [LaneName, number][], name: LaneName): number =>
   taken.reduce((sum, [of, count]) => sum + (of === name ? count : 0), 0);
 
 it('each round of claims takes from the first lane, then from each later lane that has something due', () => {
-  const due = { transactional: 5, marketing: 5, retrying: 5, retrying_marketing: 5 };
+  const due = { transactional: 5, bulk: 5, retrying: 5, retrying_bulk: 5 };
   const taken = claimFrom(createScheduler(due), due, 20);
-  expect(taken.map(([name]) => name).slice(0, 2)).toEqual(['transactional', 'marketing']);
-  expect(due.transactional + due.marketing).toBe(0);
+  expect(taken.map(([name]) => name).slice(0, 2)).toEqual(['transactional', 'bulk']);
+  expect(due.transactional + due.bulk).toBe(0);
 });
 
 it('a lane with nothing due is not queried', () => {
-  const due = { transactional: 5, retrying_marketing: 0 };
+  const due = { transactional: 5, retrying_bulk: 0 };
   expect(claimFrom(createScheduler(due), due, 20)).toEqual([['transactional', 5]]);
 });
 
-it('a delivery in the first lane waits for one claim of a marketing backlog at most', () => {
-  const due = { marketing: 10_000, retrying: 300 };
+it('a delivery in the first lane waits for one claim of a bulk backlog at most', () => {
+  const due = { bulk: 10_000, retrying: 300 };
   const taken = claimFrom(createScheduler(due), due, 60).map(([name]) => name);
-  const marketing = taken.flatMap((name, at) => (name === 'marketing' ? [at] : []));
-  for (const at of marketing.slice(0, -1)) expect(taken.slice(at, at + 3)).toContain('transactional');
+  const bulk = taken.flatMap((name, at) => (name === 'bulk' ? [at] : []));
+  for (const at of bulk.slice(0, -1)) expect(taken.slice(at, at + 3)).toContain('transactional');
 });
 
 it('a lane that the queue has no room for ends no turn of the other lanes', () => {
-  const due: Partial<Record<LaneName, number>> = { transactional: 500, marketing: 1000, retrying: 40 };
+  const due: Partial<Record<LaneName, number>> = { transactional: 500, bulk: 1000, retrying: 40 };
   const scheduler = createScheduler(due);
   const taken: LaneName[] = [];
   for (let claims = 0, goesOn = true; goesOn && claims < 50; claims++) {
     const { lane } = scheduler;
     const name = LANES[lane];
-    if (name === 'marketing') {
+    if (name === 'bulk') {
       goesOn = scheduler.skip({ now: NOW, isThrottled: false });
       continue;
     }
@@ -79,15 +79,15 @@ it('a lane that the queue has no room for ends no turn of the other lanes', () =
 it.each([false, true])(
   'each lane gets its share when the lanes before it have backlogs (woken all the time: %s)',
   (wakes) => {
-    const due = { transactional: 1e6, marketing: 1e6, retrying: 1e6, retrying_marketing: 1e6 };
+    const due = { transactional: 1e6, bulk: 1e6, retrying: 1e6, retrying_bulk: 1e6 };
     const taken = claimFrom(createScheduler(due), due, 2000, wakes);
     const all = taken.reduce((sum, [, count]) => sum + count, 0);
     const share = (name: LaneName): number => sumTaken(taken, name) / all;
     expect(share('transactional')).toBeGreaterThan(0.7);
-    expect(share('marketing')).toBeGreaterThan(0.1);
+    expect(share('bulk')).toBeGreaterThan(0.1);
     expect(share('retrying')).toBeGreaterThan(0.02);
     expect(share('retrying')).toBeLessThan(0.06);
-    expect(share('retrying_marketing')).toBeGreaterThan(0.01);
+    expect(share('retrying_bulk')).toBeGreaterThan(0.01);
   },
 );
 
@@ -104,9 +104,9 @@ it('retries take everything when nothing else is due, and nothing right after fi
 
 it('a first attempt in flight keeps retries waiting until it ends', () => {
   const scheduler = createScheduler({ retrying: 1 });
-  scheduler.begin(laneNumber('marketing'));
+  scheduler.begin(laneNumber('bulk'));
   expect(scheduler.mayRetry(NOW)).toBe(false);
-  scheduler.end(laneNumber('marketing'));
+  scheduler.end(laneNumber('bulk'));
   expect(scheduler.mayRetry(NOW)).toBe(true);
   expect(scheduler.mayRetry(NOW - 1)).toBe(false);
 });

@@ -1,18 +1,18 @@
 import { stopwatch } from '../../platform/clock.ts';
 
-/** The values of `deliveries.lane`: how urgent a delivery is. Lanes with lower numbers are claimed from first. */
-export const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'] as const;
+/**
+ * The values of `deliveries.lane`: how urgent a delivery is. Lanes with lower numbers are claimed from first. Bulk is all marketing
+ * mail, and the transactional mail of automation runs that were begun many at a time.
+ */
+export const LANES = ['transactional', 'bulk', 'retrying', 'retrying_bulk'] as const;
 export type LaneName = (typeof LANES)[number];
 export type Lane = 0 | 1 | 2 | 3;
 
 export const laneNumber = (name: LaneName): Lane => LANES.indexOf(name) as Lane;
 
-/**
- * A retry after a failure of the destination keeps its kind: marketing mail has lower priority than transactional mail
- * there, too.
- */
+/** A retry after a failure of the destination keeps its kind: bulk mail has a lower priority than other mail there, too. */
 const RETRYING = 2;
-export const isMarketing = (lane: number): boolean => (lane & 1) === 1;
+export const isBulk = (lane: number): boolean => (lane & 1) === 1;
 export const isRetrying = (lane: number): boolean => (lane & RETRYING) !== 0;
 
 /** Returns SQL for the lane of a row once its destination has failed, or has not. */
@@ -32,9 +32,9 @@ interface LaneWeight {
 /** The weights of the lanes, in their order. */
 export const WEIGHTS: Readonly<Record<LaneName, LaneWeight>> = {
   transactional: { othersForOne: 1, claimMax: 200 },
-  marketing: { othersForOne: 4, claimMax: 100 },
+  bulk: { othersForOne: 4, claimMax: 100 },
   retrying: { othersForOne: 20, claimMax: 20 },
-  retrying_marketing: { othersForOne: 40, claimMax: 20 },
+  retrying_bulk: { othersForOne: 40, claimMax: 20 },
 };
 
 /** The result of a claim from one lane. */

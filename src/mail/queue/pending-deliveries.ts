@@ -2,7 +2,6 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
 import { explainWaiting } from '../throttles/index.ts';
 import { listEmailDeliveries } from './deliveries.store.ts';
-import { isMarketing } from './lanes.ts';
 
 /** Lists the pending deliveries of an email: each destination that is not settled, and what it waits for. */
 export async function pendingDeliveries(store: Store, emailId: string) {
@@ -16,7 +15,7 @@ export async function pendingDeliveries(store: Store, emailId: string) {
       state,
       attempts: row.attempt,
       until: state === 'under_way' || state === 'held' ? null : isoTime(row.due_at),
-      waits_because: state === 'waiting' ? explain({ ...row, isMarketing: isMarketing(row.lane) }) : null,
+      waits_because: state === 'waiting' ? explain({ ...row, isMarketing: row.is_marketing === 1 }) : null,
     };
   });
 }

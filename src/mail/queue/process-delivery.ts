@@ -5,7 +5,7 @@ import { ContentChanged, DomainRemoved, DomainUnverified, KeysChanged, type Batc
 import type { Conversation, Deliver, DeliverContext, DeliveryJob, HandOff, Via } from '../deliver/index.ts';
 import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
-import { isMarketing } from './lanes.ts';
+import { isBulk } from './lanes.ts';
 import type { Outcome, ClaimedDelivery } from './rules.ts';
 
 /** One attempt: its start, its duration, its SMTP conversation, its source and provider, and the sources that were refused before. */
@@ -183,7 +183,8 @@ function buildJob(
     id: row.id,
     emailId: row.email_id,
     teamId: row.team_id,
-    isMarketing: isMarketing(row.lane),
+    isMarketing: row.is_marketing === 1,
+    isBulk: isBulk(row.lane),
     domain: row.destination,
     recipients,
     mailFrom,

@@ -9,7 +9,7 @@ import type { HandOffLog } from './hand-off-log.ts';
 import { createHeldAgain, createLedger } from './claim.ts';
 import { BulkWindow } from './bulk-window.ts';
 import { createInFlight } from './in-flight.ts';
-import { LaneScheduler, isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
+import { LaneScheduler, isBulk, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createOrphanedClaims } from './recover.ts';
 import type { ClaimedDelivery, ObstacleRule } from './rules.ts';
 import { stopwatch } from '../../platform/clock.ts';
@@ -190,7 +190,7 @@ export function createQueue(options: QueueOptions): Queue {
   async function claimLane(lane: Lane, { limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
     const asOf = world.clock.now();
     const allowed = lanes.quota({ limit, isThrottled: throttle.isOn });
-    const quota = isMarketing(lane) ? bulk.admit(allowed) : allowed;
+    const quota = isBulk(lane) ? bulk.admit(allowed) : allowed;
     if (quota === 0 && allowed > 0) {
       const goesOn = lanes.skip({ now: asOf, isThrottled: throttle.isOn });
       return { items: [], left: goesOn ? 'more' : 'blocked', nextAt: () => nextAt(asOf) };
@@ -201,7 +201,7 @@ export function createQueue(options: QueueOptions): Queue {
       return BLOCKED;
     }
     // Whenever a claim may not get all that is due, it divides its limit among the teams.
-    const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
+    const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isBulk(lane);
     const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
       lane,
       limit: quota,
@@ -209,7 +209,7 @@ export function createQueue(options: QueueOptions): Queue {
         ? {
             share: {
               atLimit,
-              isBehind: isMarketing(lane) && lanes.isBacklogged(toTransactionalLane(lane)),
+              isBehind: isBulk(lane) && lanes.isBacklogged(toTransactionalLane(lane)),
               scanMax: scanCooldown.isOn() ? SHORT_SCAN_ROWS : undefined,
             },
           }
@@ -252,7 +252,7 @@ export function createQueue(options: QueueOptions): Queue {
     const relieve = throttle.begin();
     inFlight.enter(row);
     lanes.begin(row.lane);
-    const endBulk = isMarketing(row.lane) ? bulk.begin() : undefined;
+    const endBulk = isBulk(row.lane) ? bulk.begin() : undefined;
     try {
       await carryDelivery(delivery, batch, signal);
     } finally {

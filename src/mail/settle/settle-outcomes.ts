@@ -148,6 +148,6 @@ export async function settleOutcomes(world: World, tx: Executor, settlements: re
   for (const { email, conclusion } of settlements) {
     if (conclusion.suppress.length === 0) continue;
     const additions = conclusion.suppress.map((addition) => ({ ...addition, sourceId: email.id }));
-    await suppress(world, tx, email.team_id, additions, { isBulk: email.isMarketing });
+    await suppress(world, tx, email.team_id, additions, { isBulk: email.is_bulk === 1 });
   }
 }

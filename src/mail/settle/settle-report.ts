@@ -103,7 +103,7 @@ function countReported(
         provider: attempt.provider ?? '',
         domainId: email.domain_id,
         teamId: email.team_id,
-        isMarketing: findStream(email) !== 'transactional',
+        isMarketing: email.is_marketing === 1,
         outcome: kind,
         cause: '' as const,
         count: 1,

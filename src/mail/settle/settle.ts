@@ -2,7 +2,6 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world.ts';
 import { forgetFirstAttempts, type AttemptRow, type TriedRecipient } from '../emails/index.ts';
 import {
-  isMarketing,
   toEventEmail,
   insertDeliveries,
   removeClaimed,
@@ -196,7 +195,7 @@ function countReputation(row: DeliveryRow, outcomes: readonly Outcome[], via: Vi
         provider: via.provider ?? '',
         domainId: row.domain_id,
         teamId: row.team_id,
-        isMarketing: isMarketing(row.lane),
+        isMarketing: row.is_marketing === 1,
         outcome: outcome.kind === 'delivered' ? 'accepted' : outcome.kind,
         cause,
         count: 1,

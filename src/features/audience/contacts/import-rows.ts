@@ -1,4 +1,4 @@
-import { enrol, type Enrolment } from '../../../mail/events/index.ts';
+import { enrol, numberBatch, type Enrolment } from '../../../mail/events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { ReadRow } from '../../../protocol/csv/index.ts';
@@ -24,6 +24,8 @@ import { addValues } from './values.store.ts';
 
 export interface RowsToImport {
   teamId: string;
+  /** The import that they belong to. */
+  importId: string;
   rows: readonly { row: number; read: ReadRow }[];
   declared: readonly PropertyRow[];
   onConflict: 'upsert' | 'skip';
@@ -72,7 +74,7 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
     source: 'import',
     startsRuns: batch.startAutomations,
   });
-  if (batch.startAutomations) await beginRuns(store, tx, teamId, { touched, starts: plan.starts });
+  if (batch.startAutomations) await beginRuns(store, tx, batch, { touched, starts: plan.starts });
   if (plan.created > 0 && (await addToContactCount(tx, teamId, plan.created)) > limit) throw new ImportRaced();
   return { created: plan.created, updated: plan.updated, skipped: plan.skipped, failures: plan.failures };
 }
@@ -136,7 +138,7 @@ function planRows(
 async function join(
   store: Store,
   tx: Executor,
-  { teamId, startAutomations }: RowsToImport,
+  { teamId, importId, startAutomations }: RowsToImport,
   { touched, members }: { touched: readonly ContactRow[]; members: readonly MemberRow[] },
 ): Promise<void> {
   const toKey = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
@@ -147,11 +149,12 @@ async function join(
   if (!startAutomations) return;
   const distinct = new Map(members.map((one) => [toKey(one), one]));
   const at = store.clock.now();
+  const batch = numberBatch(importId);
   const enrolments = [...distinct]
     .filter(([key]) => !before.has(key))
     .map(([, { segment_id: segmentId, contact_id: contactId }]): Enrolment => {
       const by = { type: 'contact.added_to_segment', segmentId } as const;
-      return { teamId, contactId, by, payload: { segment_id: segmentId }, at, isBulk: true };
+      return { teamId, contactId, by, payload: { segment_id: segmentId }, at, batch };
     });
   await enrol(tx, store.ids, enrolments);
 }
@@ -163,17 +166,18 @@ async function join(
 async function beginRuns(
   store: Store,
   tx: Executor,
-  teamId: string,
+  { teamId, importId }: RowsToImport,
   { touched, starts }: { touched: readonly ContactRow[]; starts: PlannedRows['starts'] },
 ): Promise<void> {
   const data = await contactsData(tx, teamId, touched);
   const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
   const at = store.clock.now();
+  const batch = numberBatch(importId);
   const enrolments = starts.flatMap(({ emailKey, type }): Enrolment[] => {
     const contactId = ids.get(emailKey);
     return contactId === undefined
       ? []
-      : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at, isBulk: true }];
+      : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at, batch }];
   });
   await enrol(tx, store.ids, enrolments);
 }

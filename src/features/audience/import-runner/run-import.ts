@@ -1,4 +1,5 @@
 import { stopwatch, nextTurn } from '../../../platform/clock.ts';
+import { BulkSize } from '../../../platform/loop-delay.ts';
 import type { World } from '../../../platform/world.ts';
 import { createLeasedLoop, createTurns, createLeases, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import {
@@ -29,6 +30,8 @@ const BATCH_ROWS = 200;
 /** A row begins a run of each automation that starts at it, so that a batch has fewer rows the more automations there are. */
 const RUNS_PER_BATCH = 400;
 const BATCH_ROWS_MIN = 4;
+/** A batch has this many rows at least while the event loop is late, because each costs a commit. */
+const LATE_BATCH_ROWS = 20;
 /**
  * After this many claims in a row without a written batch, the import fails: its file may be what crashes the process
  * each time.
@@ -42,6 +45,8 @@ interface ImportTurn {
   signal: AbortSignal;
   /** Reports whether the turn of the import is over: it is then released and continues in its next turn. */
   mustYield(): Promise<boolean>;
+  /** The number of rows in a batch, unless those begin many runs. */
+  batchRows: BulkSize;
 }
 
 /** Thrown if another process has leased the import meanwhile. */
@@ -50,7 +55,8 @@ class TakenOver extends Error {}
 /**
  * Reads the file of an import from the row it has reached, until its end, or until the loop stops or its turn is over.
  */
-async function runImport(world: World, { item, owner, signal, mustYield }: ImportTurn): Promise<void> {
+async function runImport(world: World, turn: ImportTurn): Promise<void> {
+  const { item, owner } = turn;
   const end = (failure?: Progress['failures'][number]) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
   try {
@@ -67,7 +73,7 @@ async function runImport(world: World, { item, owner, signal, mustYield }: Impor
       await end({ row: item.rows_read + 1, reason: 'the file no longer exists', value: null });
       return;
     }
-    if (await readThrough(world, { item, owner, signal, mustYield }, file.content)) await end();
+    if (await readThrough(world, turn, file.content)) await end();
   } catch (error) {
     if (error instanceof UnreadableRow) await end({ row: error.row, reason: error.message, value: null });
     else if (!(error instanceof TakenOver)) throw error;
@@ -77,11 +83,11 @@ async function runImport(world: World, { item, owner, signal, mustYield }: Impor
 /** Reads and writes batches. Returns whether the end was reached. */
 async function readThrough(
   world: World,
-  { item, owner, signal, mustYield }: ImportTurn,
+  { item, owner, signal, mustYield, batchRows }: ImportTurn,
   content: Parameters<typeof readRows>[0],
 ): Promise<boolean> {
   const options = JSON.parse(item.options) as ImportOptions;
-  const batchRows = await chooseBatchRows(world, item.team_id, options);
+  const rowsMax = await chooseRowsMax(world, item.team_id, options);
   const read = readRows(content, options, item.rows_read);
   let waiting: FileRow[] = [];
   const write = async (rows: readonly FileRow[]): Promise<void> => {
@@ -91,10 +97,11 @@ async function readThrough(
   try {
     for await (const rows of read) {
       waiting = waiting.length === 0 ? rows : [...waiting, ...rows];
-      while (waiting.length >= batchRows) {
+      const chooseSize = (): number => Math.min(rowsMax, batchRows.adjust().current);
+      for (let size = chooseSize(); waiting.length >= size; size = chooseSize()) {
         if (signal.aborted) return false;
-        await write(waiting.slice(0, batchRows));
-        waiting = waiting.slice(batchRows);
+        await write(waiting.slice(0, size));
+        waiting = waiting.slice(size);
         if (await mustYield()) return false;
       }
     }
@@ -110,7 +117,7 @@ async function readThrough(
   return true;
 }
 
-async function chooseBatchRows({ db }: World, teamId: string, options: ImportOptions): Promise<number> {
+async function chooseRowsMax({ db }: World, teamId: string, options: ImportOptions): Promise<number> {
   const automations = options.startAutomations === true ? await countStarting(db, teamId) : 0;
   return Math.max(BATCH_ROWS_MIN, Math.min(BATCH_ROWS, Math.floor(RUNS_PER_BATCH / Math.max(1, automations))));
 }
@@ -134,6 +141,7 @@ async function writeBatch(world: World, batch: RowBatch): Promise<void> {
         const alive = await stillThere(tx, item.team_id, options);
         const done = await importRows(world, tx, {
           teamId: item.team_id,
+          importId: item.id,
           rows: good,
           declared,
           onConflict: options.on_conflict,
@@ -226,6 +234,9 @@ export function createImportLoop(world: World): Imports {
   const sliceMs = config.imports.slice_seconds * 1000;
   const owner = world.ids.uuid();
   const teams = createTurns();
+  const batchRows = new BulkSize({ min: LATE_BATCH_ROWS, max: BATCH_ROWS }, world.loopDelay, () =>
+    world.clock.steady(),
+  );
   const loop: LeasedLoop<ImportRow> = createLeasedLoop<ImportRow>(world, {
     name: 'imports',
     wakeOn: ['contact_imports'],
@@ -241,7 +252,8 @@ export function createImportLoop(world: World): Imports {
       // A team's next import waits for the one in progress.
       return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
     },
-    process: (item, signal) => runImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs) }),
+    process: (item, signal) =>
+      runImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs), batchRows }),
   });
   return loop;
 }

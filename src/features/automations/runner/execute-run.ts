@@ -2,7 +2,7 @@ import { createLeasedLoop, createTurns, createLeases, type LeasedLoop } from '..
 import type { World } from '../../../platform/world.ts';
 import {
   claimDueRuns,
-  toGroupKey,
+  listTurns,
   nextRunAt,
   endRun,
   isHeld,
@@ -298,7 +298,7 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
       if (!isOn && isRestored) return { items: [], left: 'nothing' };
       const items = await db.tx((tx) => claimDueRuns(tx, { ...lease, limit, inTurn }));
       const teams = new Set(items.map((one) => one.team_id));
-      turns.took([...teams, ...new Set(items.map(toGroupKey))]);
+      turns.took(listTurns(items));
       const nextAt = (): Promise<number | undefined> => nextRunAt(db, lease.now);
       return { items, left: items.length === limit || teams.size > 1 ? 'more' : 'nothing', nextAt };
     },

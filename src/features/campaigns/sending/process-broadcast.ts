@@ -18,6 +18,7 @@ import {
 } from '../broadcasts/broadcasts.store.ts';
 import { broadcastsInQueue, isTeamHeld, waitingOfBroadcast } from '../../../mail/queue/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
+import { BulkSize } from '../../../platform/loop-delay.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { endPass, readPass, startPass, type Pass } from './passes.ts';
 import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
@@ -31,6 +32,8 @@ import { suspendedAmong } from '../../../tenancy/teams/index.ts';
 const HOUR_MS = 3_600_000;
 /** Number of pages after which other broadcasts have their turn. */
 const PAGES_A_TURN = 8;
+/** Each page costs a commit, so that much smaller ones would cost more than they let others go first. */
+const PAGE_MIN = 50;
 /** Pauses by obstacle: the queue drains fast, and a person takes longer. */
 const PAUSE_MS: Record<Obstacle, number> = {
   queue: 250,
@@ -55,6 +58,7 @@ function createBroadcastProcessor(
 ): (broadcast: BroadcastRow, signal: AbortSignal) => Promise<void> {
   const { db, clock } = world;
   const whyWaits = createWaitReason(world);
+  const pageSize = new BulkSize({ min: PAGE_MIN, max: PAGE_MAX }, world.loopDelay, () => clock.steady());
 
   return async (broadcast, signal) => {
     const held = { id: broadcast.id, owner };
@@ -102,7 +106,7 @@ function createBroadcastProcessor(
       if (signal.aborted || (await holdExcessiveBroadcasts(world, [broadcast.id])).size > 0) return;
       const reason = await whyWaits(broadcast, route);
       if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
-      const limit = pageSize(broadcast.rate_per_minute);
+      const limit = Math.min(pageSize.adjust().current, computePageMax(broadcast.rate_per_minute));
       const sent = await sendPage(world, { broadcast, route, owner, recipients, cursor, limit });
       if (sent.accepted > 0) wakeQueue();
       if (sent.isLast) {
@@ -150,7 +154,7 @@ const isLongAgo = ({ config, clock }: World, at: number): boolean =>
   clock.now() - at > config.broadcasts.overdue_hours * HOUR_MS;
 
 /** Returns a page size of about five seconds' worth of mail: small pages keep a rate even. */
-const pageSize = (perMinute: number | null): number =>
+const computePageMax = (perMinute: number | null): number =>
   perMinute === null ? PAGE_MAX : Math.max(1, Math.min(PAGE_MAX, Math.round(perMinute / 12)));
 
 export type Broadcasts = LeasedLoop;

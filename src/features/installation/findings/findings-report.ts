@@ -132,7 +132,7 @@ function ofNodes(nodes: readonly NodeReport[]): Finding[] {
 
 const MINUTE_MS = 60_000;
 /** Names of the lanes in the order of their numbers in mail/queue. */
-const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'];
+const LANES = ['transactional', 'bulk', 'retrying', 'retrying_bulk'];
 
 async function ofSending(store: Store): Promise<Finding[]> {
   const { isOn, reason, isRestored = false } = await createSendSwitch(store)();
