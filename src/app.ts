@@ -52,7 +52,7 @@ import {
   type Deliver,
   type Traffic,
 } from './mail/deliver/index.ts';
-import { captureMessage } from './mail/capture/index.ts';
+import { createCaptureMessage } from './mail/capture/index.ts';
 import {
   createQueue,
   isBulk,
@@ -638,4 +638,4 @@ function measureProviders({ meter, config }: World, { traffic, list }: Measured)
 
 /** Captures mail instead of sending it, if delivery.capture is set. */
 const createCaptureDelivery = (world: World): Deliver | undefined =>
-  world.config.delivery.capture ? createCapture((job, message) => captureMessage(world, job, message)) : undefined;
+  world.config.delivery.capture ? createCapture(createCaptureMessage(world)) : undefined;

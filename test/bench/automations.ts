@@ -142,10 +142,10 @@ async function openRuns(bench: Bench, parked: number): Promise<World> {
   const fill = database.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
       insert into automation_runs (${columns})
-        select ? || i, 't' || (i % 50), 'a' || (i % 200), 1, 'c' || i, 'running', 'wait', ? + i, 0, 0 from n`,
+        select printf('%08x-0000-4000-8000-%012x', ?, i), 't' || (i % 50), 'a' || (i % 200), 1, 'c' || i, 'running', 'wait', ? + i, 0, 0 from n`,
   );
-  if (parked > 0) fill.run(parked, 'parked', later);
-  fill.run(CLAIMS, 'due', 1);
+  if (parked > 0) fill.run(parked, 2, later);
+  fill.run(CLAIMS, 1, 1);
   database.close();
   return world;
 }

@@ -6,6 +6,8 @@ import { createComposer } from '../../src/mail/compose/index.ts';
 import type { Deliver, DeliveryJob, Obstacle } from '../../src/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, type Queue } from '../../src/mail/queue/index.ts';
 import { UNMEASURED } from '../../src/platform/loop-delay.ts';
+import { createCaptureMessage } from '../../src/mail/capture/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 import { createSettle } from '../../src/mail/settle/index.ts';
 import { createImportLoop } from '../../src/features/audience/import-runner/run-import.ts';
 import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
@@ -323,6 +325,37 @@ it('a newsletter to silent servers leaves room for the newsletter of another tea
   queue.wake();
   await until(queue, () => network.delivered.length === 1);
   await queue.stop(0);
+});
+
+it('a single email is kept in the playground before the rest of a newsletter of its team, and before that of another team', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const { world } = scene.app;
+  const [crowd, other] = [world.ids.uuid(), world.ids.uuid()];
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const put: string[] = [];
+  const blobs: typeof world.blobs = {
+    ...world.blobs,
+    async put(key, content) {
+      put.push(content.toString());
+      await held;
+      return world.blobs.put(key, content);
+    },
+  };
+  const keep = createCaptureMessage({ ...world, blobs });
+  const capture = (name: string, teamId: string, isBulk: boolean): Promise<void> => {
+    const ids = { id: world.ids.uuid(), emailId: world.ids.uuid(), teamId };
+    const mail = { domain: 'one.example', recipients: ['a@one.example'], mailFrom: '', region: '', attempt: 1 };
+    return keep({ ...ids, ...mail, tls: 'opportunistic', isBulk }, Buffer.from(name));
+  };
+  const all = many(20).map((n) => capture(`news${n}`, crowd, true));
+  while (put.length < 4) await nextTurn();
+  all.push(capture('reset', crowd, false), capture('news of another team', other, true));
+  for (let n = 0; n < 50; n++) await world.db.get('select 1 as one');
+  letGo();
+  await Promise.all(all);
+  expect(put).toHaveLength(22);
+  expect(put.indexOf('reset')).toBeLessThan(8);
+  expect(put.indexOf('news of another team')).toBeLessThan(8);
 });
 
 it('transactional mail of runs that were begun together comes after the other mail of its team, and is no marketing mail', async () => {

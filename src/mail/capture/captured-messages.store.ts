@@ -29,10 +29,17 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** Returns false if the delivery has a message already. */
-export async function insertCaptured(db: Executor, row: CapturedRow): Promise<boolean> {
-  const values = COLUMNS.map((column) => row[column]);
-  return (await db.insertMany('playground_messages', COLUMNS, [values], 'on conflict (delivery_id) do nothing')) === 1;
+/** Inserts messages, except of deliveries that have one already; returns the ids of the others. */
+export async function insertCaptured(tx: Executor, rows: readonly CapturedRow[]): Promise<Set<string>> {
+  const values = rows.map((row) => COLUMNS.map((column) => row[column]));
+  await tx.insertMany('playground_messages', COLUMNS, values, 'on conflict (delivery_id) do nothing');
+  const among = uuidsIn(
+    tx.dialect,
+    'id',
+    rows.map(({ id }) => id),
+  );
+  const inserted = await tx.all<{ id: string }>(`select id from playground_messages where ${among.sql}`, [among.value]);
+  return new Set(inserted.map(({ id }) => id));
 }
 
 export async function isCaptured(db: Executor, deliveryId: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { underlyingDatabase, type Executor, type Page } from '../../platform/db/index.ts';
+import { createFairQueue } from '../../platform/limits/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import {
@@ -19,6 +20,8 @@ import { expectedRecords, findDomainByName, listDkimKeys, type RecordRow } from 
 import { authenticate, type Checks } from '../receive/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 
+/** All files are written by the same few threads, which know no turns. */
+const WRITES_AT_ONCE = 4;
 /** Maximum number of waits, each of which is an open request. */
 const WAITS_MAX = 1000;
 
@@ -262,22 +265,47 @@ export async function clearCaptured({ db, blobs }: Store): Promise<number> {
   }
 }
 
-/** Stores a message once, even if it is delivered again because a crash lost the record of the first delivery. */
-export async function captureMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
-  if (await isCaptured(world.db, job.id)) return;
-  const id = world.ids.uuid();
-  await world.blobs.put(MESSAGE_BLOB(id), message);
-  const row: CapturedRow = {
-    id,
-    email_id: job.emailId,
-    delivery_id: job.id,
-    team_id: job.teamId,
-    mail_from: job.mailFrom,
-    recipients: JSON.stringify(job.recipients),
-    subject: await findSubject(world.db, job.emailId),
-    size: message.length,
-    created_at: world.clock.now(),
+/**
+ * Returns a function that stores a message once, even if it is delivered again because a crash lost the record of the
+ * first delivery. Messages that arrive together share a commit, so that one does not wait for all the others of a
+ * broadcast.
+ */
+export function createCaptureMessage(world: World): (job: DeliveryJob, message: Buffer) => Promise<void> {
+  const insert = world.commits.lane<CapturedRow, boolean>(async (tx, rows) => {
+    const inserted = await insertCaptured(tx, rows);
+    return rows.map(({ id }) => inserted.has(id));
+  });
+  const turns = createFairQueue<() => void>();
+  let writing = 0;
+
+  /** Writes the file of a message when it is its turn: teams take turns, and the bulk mail of a team comes last. */
+  async function writeFile(id: string, { teamId, isBulk = false }: DeliveryJob, message: Buffer): Promise<void> {
+    if (writing++ >= WRITES_AT_ONCE)
+      await new Promise<void>((begin) => turns.push(begin, { tenant: teamId, isLater: isBulk }));
+    try {
+      await world.blobs.put(MESSAGE_BLOB(id), message);
+    } finally {
+      writing--;
+      turns.shift()?.();
+    }
+  }
+
+  return async (job, message) => {
+    if (await isCaptured(world.db, job.id)) return;
+    const id = world.ids.uuid();
+    await writeFile(id, job, message);
+    const row: CapturedRow = {
+      id,
+      email_id: job.emailId,
+      delivery_id: job.id,
+      team_id: job.teamId,
+      mail_from: job.mailFrom,
+      recipients: JSON.stringify(job.recipients),
+      subject: await findSubject(world.db, job.emailId),
+      size: message.length,
+      created_at: world.clock.now(),
+    };
+    if (await insert(row)) announceCaptured(world.db, row);
+    else await world.blobs.remove(id);
   };
-  if (await insertCaptured(world.db, row)) announceCaptured(world.db, row);
-  else await world.blobs.remove(id);
 }

@@ -5,7 +5,7 @@
  */
 export { loadAuthentication, type Checks } from '../receive/index.ts';
 export {
-  captureMessage,
+  createCaptureMessage,
   countCaptureWaits,
   endCaptureWaits,
   checkCaptured,
