@@ -2460,6 +2460,21 @@ create table breakers (
 -- Findings of one team.
 create index breakers_team on breakers (team_id);
 
+-- Domains that sent near or over the threshold of a provider when they were last checked, and the rules that they do not meet.
+create table unmet_sender_rules (
+  domain_id ${id} not null,
+  provider text not null,
+  team_id ${id} not null,
+  -- The names of the rules as a JSON array.
+  rules text not null,
+  -- near, over
+  level text not null,
+  since bigint not null,
+  primary key (domain_id, provider)
+);
+-- Findings of one team.
+create index unmet_sender_rules_team on unmet_sender_rules (team_id);
+
 -- Sources that are being warmed up.
 create table warm_ups (
   source text primary key,

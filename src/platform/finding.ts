@@ -327,6 +327,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Send only to people who asked for your mail, and remove addresses that bounce. An operator can release the mail; list what is limited',
     'rasket breakers',
   ),
+  sender_rules_unmet: team(
+    'warning',
+    'A domain sends near or over the threshold of a mailbox provider, and does not meet one of its rules for senders.',
+    'See which rules, and what to do',
+    'rasket domains rules DOMAIN',
+  ),
   mail_captured: installation(
     'warning',
     'No mail leaves this machine: all mail is captured and counted as delivered.',

@@ -20,7 +20,6 @@ import {
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
-  preferenceOrigin,
   type ContactRow,
   declaredProperties,
   declaredFor,
@@ -29,7 +28,7 @@ import {
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findDomain, type DomainRow } from '../../../mail/domains/index.ts';
+import { findDomainByName, findDomain, findLinkOrigin, type DomainRow } from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
@@ -295,7 +294,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
-    origin: await preferenceOrigin(world, domain.id),
+    origin: await findLinkOrigin(world, domain.id),
   };
 }
 

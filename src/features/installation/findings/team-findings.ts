@@ -23,6 +23,7 @@ import {
   type WaitingBroadcast,
 } from './findings.store.ts';
 import { describeBreaker, listBreakers } from '../../../mail/breakers/index.ts';
+import { listUnmetRules } from '../../../mail/sender-rules/index.ts';
 import { readRateLimits, streamsBeyond, type StreamRate } from '../../../mail/stream-rates/index.ts';
 
 /** A provider that restarts is no trouble. */
@@ -72,6 +73,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofMarketing(store, teamId)),
     ...(await findHighRates(store, teamId)),
     ...(await findLimitedSending(store, teamId)),
+    ...(await findUnmetRules(store, teamId)),
   ];
 }
 
@@ -379,6 +381,37 @@ async function findLimitedSending({ db, config }: Store, teamId: string | undefi
     }),
   ];
 }
+
+/** Finds domains that send much mail to a provider and do not meet its rules for senders. */
+async function findUnmetRules({ db, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const unmet = await listUnmetRules(db, { teamId, limit: COUNTED_MAX });
+  const domains = [...new Set(unmet.map(({ domainName }) => domainName))];
+  return together(
+    'sender_rules_unmet',
+    domains.map((name) => ({
+      name,
+      since: Math.min(...unmet.filter(({ domainName }) => domainName === name).map(({ since }) => since)),
+    })),
+    (name) => ({
+      summary: unmet
+        .map(({ provider, rules, level }) => {
+          const title = config.providers[provider]?.title ?? provider;
+          const amount = level === 'over' ? 'above' : 'near';
+          return `The domain ${name} sends ${amount} the threshold of ${title} for bulk senders, and does not meet: ${rules.join(', ')}.`;
+        })
+        .join(' '),
+      advice: {
+        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} what is missing, and what to do`,
+        command: `rasket domains rules ${name}`,
+      },
+    }),
+    (count) => ({
+      summary: `${count} domains send near or above the threshold of a mailbox provider, and do not meet its rules: ${domains.slice(0, NAMED_MAX).join(', ')}.`,
+    }),
+  );
+}
+
+const NAMED_MAX = 10;
 
 const formatPercent = (bad: number, of: number): string => `${Math.min(100, Math.round((bad * 10_000) / of) / 100)}`;
 
