@@ -708,7 +708,9 @@ create table deliveries (
   -- says.
   waits smallint not null default 1,
   -- The source that its last attempt left by; the next one does too, if it can.
-  source text
+  source text,
+  -- The pool that its broadcast chose; without one, the conditions of the pools decide.
+  pool text
 );
 -- What is let go every minute; other mail never enters this index.
 create index deliveries_awaiting_domain on deliveries (domain_id) where awaits_domain = 1;
@@ -1356,6 +1358,8 @@ create table broadcasts (
   acknowledged integer not null default 0,
   -- Emails a minute; null for as fast as the queue takes them.
   rate_per_minute integer,
+  -- The pool of the settings that its mail leaves by; null if their conditions decide.
+  pool text,
   -- What is fixed when it is sent: later changes of domain, template and draft leave it as it is.
   domain_id ${id},
   body_id ${id},

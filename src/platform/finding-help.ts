@@ -187,6 +187,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'The filter of its segment names a contact property or a topic that was deleted, so it matches fewer contacts.',
     ends: 'when the filter is corrected, or the broadcast is canceled',
   },
+  broadcast_pool_missing: {
+    cause:
+      'The operator removed the pool from the settings, or its sources or `broadcasts = true`, after the broadcast was sent or scheduled. The conditions of the other pools decide what its mail leaves by.',
+    ends: 'when the settings offer the pool again, or when the broadcast is sent or canceled',
+  },
   marketing_off: {
     cause: 'An operator ran `rasket sending off --marketing`. Broadcasts wait; transactional mail is sent.',
     ends: 'with `rasket sending on --marketing`',

@@ -303,6 +303,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Cancel it and choose another segment',
     'rasket broadcasts list --status scheduled',
   ),
+  broadcast_pool_missing: team(
+    'warning',
+    'A waiting broadcast chose a pool of sources that broadcasts may not choose any more, so its mail leaves as other marketing mail does.',
+    'Cancel it and choose another pool for a copy, or let the mail leave as it does',
+    'rasket broadcasts list --status scheduled',
+  ),
   marketing_off: team(
     'warning',
     'Marketing mail is switched off.',

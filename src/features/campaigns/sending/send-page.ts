@@ -177,7 +177,11 @@ export async function sendPage(
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
-    return acceptWithin(world, tx, ctx, sends, { kind: 'marketing', broadcastId });
+    return acceptWithin(world, tx, ctx, sends, {
+      kind: 'marketing',
+      broadcastId,
+      pool: broadcast.pool ?? undefined,
+    });
   });
   logAccepted(world, ctx, emails);
   return { accepted: emails.length, cursor: last, isLast: members.length < limit };

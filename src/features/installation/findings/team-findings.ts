@@ -1,4 +1,5 @@
 import { isoTime } from '../../../platform/clock.ts';
+import { listBroadcastPools } from '../../../platform/config/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, readHostChange, readOwnHosts, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
@@ -6,6 +7,7 @@ import { declaredFor, withoutLost } from '../../audience/index.ts';
 import { COUNTED_MAX, buildFinding, type Finding } from '../../../platform/finding.ts';
 import {
   broadcastsDue,
+  broadcastsInPools,
   broadcastsToFilters,
   domainsInTrouble,
   domainsNamingOtherHost,
@@ -70,6 +72,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofBroadcasts(store, teamId)),
     ...(await ofFailedBroadcasts(store, teamId)),
     ...(await findBrokenSegments(store, teamId)),
+    ...(await findMissingPools(store, teamId)),
     ...(await ofMarketing(store, teamId)),
     ...(await findHighRates(store, teamId)),
     ...(await findLimitedSending(store, teamId)),
@@ -288,6 +291,34 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
         words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} its recipients, then cancel it and send it to another segment`,
         command: `rasket broadcasts checklist ${first.id}`,
       },
+    }),
+  ];
+}
+
+/** Reports broadcasts whose pool was removed from the settings: their mail leaves as other marketing mail does. */
+async function findMissingPools({ db, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const offered = new Set(listBroadcastPools(config));
+  const missing = (await broadcastsInPools(db, { teamId })).filter(({ pool }) => !offered.has(pool));
+  const [first] = missing;
+  if (!first) return [];
+  const name = teamId === undefined ? first.id : first.name;
+  const one = `The broadcast ${name} chose the pool ${first.pool}, which broadcasts may not choose any more, so its mail leaves as other marketing mail does.`;
+  const many = `${missing.length} broadcasts chose pools that broadcasts may not choose any more, so their mail leaves as other marketing mail does.`;
+  return [
+    buildFinding('broadcast_pool_missing', {
+      summary: missing.length === 1 ? one : many,
+      since: null,
+      subjects: missing.slice(0, COUNTED_MAX).map(({ id }) => id),
+      advice:
+        teamId === undefined
+          ? {
+              words: `Add the section [pools.${first.pool}] with broadcasts = true to the settings again, or let the mail leave as it does. Check the settings`,
+              command: 'rasket config check',
+            }
+          : {
+              words: 'Cancel it and choose another pool for a copy, or let the mail leave as it does',
+              command: `rasket broadcasts get ${first.id}`,
+            },
     }),
   ];
 }
