@@ -1,5 +1,6 @@
 // a broadcast chooses a pool --> its mail leaves by the sources of this pool, and no other mail does
 import { afterEach, describe, expect, it } from 'vitest';
+import { putWarmUp } from '../../src/mail/egress/index.ts';
 import type { Config, DeepPartial } from '../../src/platform/config/index.ts';
 import type { AnyBody } from '../rig/api.ts';
 import { runInProcess } from '../cli/in-process.ts';
@@ -94,6 +95,30 @@ it('mail that is deferred leaves by the chosen pool again', async () => {
   scene.clock.advance(HOUR);
   await scene.settled();
   expect(listPeers('Later')).toEqual([BULK]);
+});
+
+it('mail that waits for a source of the chosen pool says so, although another pool could send', async () => {
+  scene = await startScene({
+    config: {
+      sources: SOURCES,
+      pools: POOLS,
+      providers: { acme: { title: 'Acme', domains: ['one.example'] } },
+      warm_up: { daily: [1, 2], hours: 1, idle_days: 30 },
+    },
+  });
+  const { db, clock } = scene.app.world;
+  await putWarmUp(db, { source: 'second', state: 'warming', now: clock.now() });
+  await scene.restart();
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(['ada@one.example', 'bob@one.example']);
+  await campaign.broadcast({ subject: 'Warm', pool: 'bulk' });
+  await scene.settled();
+  expect(listPeers('Warm')).toEqual([BULK]);
+  // Which provider a recipient domain belongs to is stored at the end of the process at the latest.
+  await scene.restart();
+  const [waiting] = await scene.app.world.db.all<{ email_id: string }>('select email_id from deliveries', []);
+  const { pending } = (await campaign.read(`/emails/${waiting?.email_id}/attempts`)) as { pending: AnyBody[] };
+  expect(pending).toMatchObject([{ state: 'waiting', attempts: 0, waits_because: expect.stringContaining('second') }]);
 });
 
 it('rasket broadcasts create --pool chooses a pool, rasket broadcasts get shows it, and --clear takes it back', async () => {
