@@ -94,11 +94,11 @@ it('an action keeps the key that people know, because changing this list moves a
     contacts topics: s set-topics
     contacts list: c create, f erase, u update, d delete, a add-segment, e remove-segment, s set-topics
     events list: c create, s send, u update, d delete
-    domains: a claim, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete
-    domains: a claim, i claim-status, m claim-verify, z zone, n configure, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete
-    domains report-list: p reports, z zone, n configure, i claim-status, m claim-verify, w reputation
-    domains: a claim, w reputation, z zone, n configure, i claim-status, m claim-verify, p reports, u update, v verify, o rotate, e regenerate, d delete
-    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation
+    domains: a claim, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete, s rules
+    domains: a claim, i claim-status, m claim-verify, z zone, n configure, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete, s rules
+    domains report-list: p reports, z zone, n configure, i claim-status, m claim-verify, w reputation, s rules
+    domains: a claim, w reputation, z zone, n configure, i claim-status, m claim-verify, p reports, u update, v verify, o rotate, e regenerate, d delete, s rules
+    domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation, s rules
     egress list: s warmup start, p warmup pause, c warmup continue, t warmup stop, w warmup status
     emails list: s send, b batch, e reschedule, c cancel, w diagnose, a create a link, v revoke a link
     images list: c upload, d delete
@@ -120,6 +120,7 @@ it('an action keeps the key that people know, because changing this list moves a
     received list: d delete
     reputation: p reputation
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
+    domains: a claim, s rules, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation, u update, v verify, o rotate, e regenerate, d delete
     sessions list: e end
     shares: a create, v revoke, e reschedule an email, c cancel an email, w diagnose an email
     sso: u set, a add-domain, v verify-domain, m remove-domain, d remove

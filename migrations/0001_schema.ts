@@ -713,7 +713,9 @@ create table deliveries (
   -- says.
   waits smallint not null default 1,
   -- The source that its last attempt left by; the next one does too, if it can.
-  source text
+  source text,
+  -- The pool that its broadcast chose; without one, the conditions of the pools decide.
+  pool text
 );
 -- What is let go every minute; other mail never enters this index.
 create index deliveries_awaiting_domain on deliveries (domain_id) where awaits_domain = 1;
@@ -1361,6 +1363,8 @@ create table broadcasts (
   acknowledged integer not null default 0,
   -- Emails a minute; null for as fast as the queue takes them.
   rate_per_minute integer,
+  -- The pool of the settings that its mail leaves by; null if their conditions decide.
+  pool text,
   -- What is fixed when it is sent: later changes of domain, template and draft leave it as it is.
   domain_id ${id},
   body_id ${id},
@@ -2465,6 +2469,21 @@ create table breakers (
 );
 -- Findings of one team.
 create index breakers_team on breakers (team_id);
+
+-- Domains that sent near or over the threshold of a provider when they were last checked, and the rules that they do not meet.
+create table unmet_sender_rules (
+  domain_id ${id} not null,
+  provider text not null,
+  team_id ${id} not null,
+  -- The names of the rules as a JSON array.
+  rules text not null,
+  -- near, over
+  level text not null,
+  since bigint not null,
+  primary key (domain_id, provider)
+);
+-- Findings of one team.
+create index unmet_sender_rules_team on unmet_sender_rules (team_id);
 
 -- Sources that are being warmed up.
 create table warm_ups (

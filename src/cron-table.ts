@@ -27,7 +27,7 @@ import {
 import { removeDueTeams } from './features/customers/start.ts';
 import type { Accept } from './mail/accept/index.ts';
 import { evaluateBreakers } from './mail/breakers/index.ts';
-import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
+import { checkSenderRules, publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { removeOldReports } from './mail/domain-reports/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
 import { forgetGreylisted } from './mail/receive/index.ts';
@@ -98,6 +98,7 @@ export function cronTable(
       run: createReputationSummary(world, { node, sendMail: (mail) => sendOperatorMail(world, accept, mail) }),
     },
     { name: 'evaluate-breakers', schedule: '* * * * *', run: () => evaluateBreakers(world, { syncDelivery }) },
+    { name: 'check-sender-rules', schedule: '51 * * * *', run: () => checkSenderRules(world, node) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },

@@ -41,6 +41,7 @@ import {
   providers,
   queue,
   reputation,
+  senderRules,
 } from './mail/operations.ts';
 import { teams, apiKeys, logs, audit } from './tenancy/operations.ts';
 import type { OpenApiDocument } from './contract/index.ts';
@@ -141,6 +142,7 @@ export const operations: Operations = {
   ...queue,
   ...receivedEmails,
   ...reputation,
+  ...senderRules,
   ...segments,
   ...sessions,
   ...shares,

@@ -116,10 +116,12 @@ export const emailAttempts = declareFamily({
       },
       attempt: 'Try',
       destination: { kind: 'text' },
+      source: { kind: 'text' },
+      provider: { kind: 'text' },
       address: { kind: 'text' },
     },
     columns: ['id', 'created_at', 'mx', 'tls', 'duration_ms', 'recipients'],
-    wide: ['attempt', 'destination', 'address'],
+    wide: ['attempt', 'destination', 'source', 'provider', 'address'],
     empty: 'There was no delivery attempt yet.',
   }),
 });

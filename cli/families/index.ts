@@ -76,6 +76,7 @@ export {
   toneOfTrend,
   type ReputationEntry,
 } from './reputation.ts';
+export { senderRules } from './sender-rules.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';
 export { account, sessions } from './sessions.ts';
 export { shares } from './shares.ts';

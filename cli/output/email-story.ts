@@ -180,15 +180,16 @@ function describeEvent(terminal: Terminal, { type, data, explanation, advice }: 
 }
 
 function describeAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
-  // A server of an older version names no relay.
-  const { mx, relay, address, tls, transcript } = attempt;
+  // A server of an older version names no relay, no source and no provider.
+  const { mx, relay, source, provider, address, tls, transcript } = attempt;
+  const from = source && source !== `relay ${relay}` ? `from ${source} ` : '';
   const server =
     mx === null || address === null
       ? (mx ?? attempt.destination)
-      : `${mx} [${address}], ${tls?.version ?? 'not encrypted'}`;
+      : `${mx} [${address}]${provider ? ` (${provider})` : ''}, ${tls?.version ?? 'not encrypted'}`;
   const dialogue = transcript.length > 0 ? transcript : [noDialogue(attempt)];
   return [
-    `Try ${attempt.attempt} ${relay ? `through the relay ${relay},` : 'at'} ${server}, ${attempt.duration_ms} ms`,
+    `Try ${attempt.attempt} ${from}${relay ? `through the relay ${relay},` : 'at'} ${server}, ${attempt.duration_ms} ms`,
     ...attempt.recipients.flatMap((recipient) => [
       `${terminal.paint(toStyle(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),

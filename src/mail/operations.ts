@@ -10,6 +10,7 @@ import {
   configureDomainDns,
   createDomain,
   getDomain,
+  getSenderRules,
   updateDomain,
   verifyClaim,
   verifyDomain,
@@ -284,4 +285,8 @@ export const egress = {
 export const reputation = {
   getReputation: ({ store, services }, { query = {} }) => getReputation(store, services.node, query),
   getDomainReputation: (ctx, { path, query = {} }) => getDomainReputation(ctx, path.domain_id, query),
+} satisfies OperationTable<World, { services: { node: CheckReader } }>;
+
+export const senderRules = {
+  getSenderRules: (ctx, { path }) => getSenderRules(ctx, ctx.services.node, path.domain_id),
 } satisfies OperationTable<World, { services: { node: CheckReader } }>;

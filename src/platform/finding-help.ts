@@ -187,6 +187,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
       'The filter of its segment names a contact property or a topic that was deleted, so it matches fewer contacts.',
     ends: 'when the filter is corrected, or the broadcast is canceled',
   },
+  broadcast_pool_missing: {
+    cause:
+      'The operator removed the pool from the settings, or its sources or `broadcasts = true`, after the broadcast was sent or scheduled. The conditions of the other pools decide what its mail leaves by.',
+    ends: 'when the settings offer the pool again, or when the broadcast is sent or canceled',
+  },
   marketing_off: {
     cause: 'An operator ran `rasket sending off --marketing`. Broadcasts wait; transactional mail is sent.',
     ends: 'with `rasket sending on --marketing`',
@@ -205,6 +210,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     cause:
       'Within the last hours, a larger share of recipients than `[breakers]` allows reported mail of a domain or a team as spam, or did not exist. Providers block such senders, so rasket sends less, or nothing, before they do. By default, only marketing mail is limited.',
     ends: 'some time after new mail is taken well, which is tried with a few messages after the pause, or when an operator releases the breaker',
+  },
+  sender_rules_unmet: {
+    cause:
+      'Gmail, Yahoo and Outlook.com have stricter rules for senders of about 5,000 messages a day. Within 24 hours, the domain sent 80 % of that or more to one of them, and DNS, the reverse DNS of this server, replies or complaints show that a rule is not met.',
+    ends: 'at the next hourly check after the rule is met, or when the domain sends less for a day',
   },
   mail_captured: {
     cause: '`delivery.capture` is true in the settings, as for a test.',

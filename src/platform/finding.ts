@@ -303,6 +303,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Cancel it and choose another segment',
     'rasket broadcasts list --status scheduled',
   ),
+  broadcast_pool_missing: team(
+    'warning',
+    'A waiting broadcast chose a pool of sources that broadcasts may not choose any more, so its mail leaves as other marketing mail does.',
+    'Cancel it and choose another pool for a copy, or let the mail leave as it does',
+    'rasket broadcasts list --status scheduled',
+  ),
   marketing_off: team(
     'warning',
     'Marketing mail is switched off.',
@@ -326,6 +332,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'A circuit breaker slows down or pauses mail, because too many recipients reported it as spam or too much of it bounced.',
     'Send only to people who asked for your mail, and remove addresses that bounce. An operator can release the mail; list what is limited',
     'rasket breakers',
+  ),
+  sender_rules_unmet: team(
+    'warning',
+    'A domain sends near or over the threshold of a mailbox provider, and does not meet one of its rules for senders.',
+    'See which rules, and what to do',
+    'rasket domains rules DOMAIN',
   ),
   mail_captured: installation(
     'warning',

@@ -70,6 +70,18 @@ const pending = [
   { destination: 'example.org', recipients: ['b@example.org'], state: 'waiting', attempts: 1, until: at(9) },
 ];
 
+it('rasket explain names the source and the provider of an attempt, and the name of a relay once', async () => {
+  const attempts = [
+    attempt('deferred', { relay: null, source: 'second', provider: 'google' }),
+    attempt('deferred', { relay: 'ses', source: 'relay ses', provider: null }),
+    attempt('deferred', { relay: 'ses', source: 'far', provider: null }),
+  ];
+  const { stdout } = await speak(['explain', ID], telling(email({}), [], { data: attempts, pending }));
+  expect(stdout).toContain('Try 1 from second at mx.example.org [192.0.2.25] (google), TLSv1.3, 412 ms');
+  expect(stdout).toContain('Try 1 through the relay ses, mx.example.org [192.0.2.25], TLSv1.3, 412 ms');
+  expect(stdout).toContain('Try 1 from far through the relay ses, mx.example.org [192.0.2.25], TLSv1.3, 412 ms');
+});
+
 it('rasket explain names the relay of an attempt', async () => {
   const answer = telling(email({}), [], { data: [attempt('deferred', { relay: 'ses' })], pending });
   const { stdout } = await speak(['explain', ID], answer);

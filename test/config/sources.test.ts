@@ -44,6 +44,16 @@ describe('sources and pools', () => {
     expect(findFaults(() => loadToml(pool(toml)))).toEqual([]);
   });
 
+  it('may leave a pool to broadcasts that choose it, which takes no other mail and so is in the way of none', () => {
+    const bulk = '[pools.bulk]\nsources = ["second"]\nbroadcasts = true';
+    expect(findFaults(() => loadToml(pool(`${bulk}\n[pools.news]\nsources = ["first"]\nbroadcasts = true`)))).toEqual(
+      [],
+    );
+    expect(findFaults(() => loadToml(pool(`${bulk}\nstreams = ["transactional", "marketing"]`)))).toEqual([
+      'pools.bulk and pools.main both take mail; give one of them other regions, domains or streams',
+    ]);
+  });
+
   it.each([
     ['[pools.main]\nsources = ["none"]', 'pools.main.sources names none, and there is no section [sources.none]'],
     [

@@ -57,6 +57,54 @@ it('the pool of the sending domain comes before that of the stream and of the in
   ]);
 });
 
+it('the attempts of an email name the source and the provider, for its team and in the queue', async () => {
+  let isBusy = true;
+  const mail = await start(
+    {
+      sources: SOURCES,
+      pools: { main: { sources: ['first'] }, shop: { sources: ['second'], domains: ['shop.example.com'] } },
+      providers: { acme: { title: 'Acme', domains: ['example.org'] } },
+    },
+    { script: (line) => (isBusy && line.startsWith('RCPT') ? '451 4.3.0 Try again later' : undefined) },
+  );
+  const shop = await mail.team.domain('shop.example.com');
+  const first = await mail.send('a@example.org');
+  const second = await mail.send('b@other.example', { from: `a@${shop.name}` });
+  await scene.settled();
+  const readAttempts = async (id: string): Promise<unknown[]> =>
+    (await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.data.map(
+      ({ attempt, source, provider }: Record<string, unknown>) => ({ attempt, source, provider }),
+    );
+  expect(await readAttempts(first)).toEqual([{ attempt: 1, source: 'first', provider: 'acme' }]);
+  expect(await readAttempts(second)).toEqual([{ attempt: 1, source: 'second', provider: null }]);
+  const queued = await scene.api('GET', `/operator/queue/emails/${second}`, { key: await scene.operator() });
+  expect(queued.body.attempts).toMatchObject([{ source: 'second', provider: null }]);
+
+  isBusy = false;
+  scene.clock.advance(10 * MINUTE);
+  await scene.settled();
+  expect(await readAttempts(first)).toEqual([
+    { attempt: 2, source: 'first', provider: 'acme' },
+    { attempt: 1, source: 'first', provider: 'acme' },
+  ]);
+});
+
+it('the attempts of mail outside of pools name the EHLO name and the addresses, and those without a mail server no source', async () => {
+  const mail = await start({ regions: { 'eu-west-1': { helo_name: 'out.sender.test', source_v4: FIRST } } });
+  const sent = await mail.send('a@example.org');
+  scene.dns.set('broken.example', 'MX', 'SERVFAIL');
+  const unsent = await mail.send('a@broken.example');
+  await scene.settled();
+  const readFirst = async (id: string): Promise<unknown> =>
+    (await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.data[0];
+  expect(await readFirst(sent)).toMatchObject({
+    source: `out.sender.test ${FIRST}`,
+    provider: null,
+    mx: 'mx.sink.test',
+  });
+  expect(await readFirst(unsent)).toMatchObject({ source: null, provider: null, mx: null });
+});
+
 it('a message that a receiver defers leaves by the same source again', async () => {
   let greylisted = true;
   const mail = await start(

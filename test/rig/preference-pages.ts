@@ -1,5 +1,6 @@
 import http from 'node:http';
-import { preferenceOrigin, buildUnsubscribeLinks } from '../../src/features/audience/contacts/preference-links.ts';
+import { buildUnsubscribeLinks } from '../../src/features/audience/contacts/preference-links.ts';
+import { findLinkOrigin } from '../../src/mail/domains/index.ts';
 import type { Scene, Team } from './scene.ts';
 
 export interface Visited {
@@ -84,7 +85,7 @@ export async function linksTo(
   { topicId = null, domainId, emailId }: { topicId?: string | null; domainId?: string; emailId?: string } = {},
 ) {
   const { world } = scene.app;
-  const origin = domainId === undefined ? scene.url : await preferenceOrigin(world, domainId);
+  const origin = domainId === undefined ? scene.url : await findLinkOrigin(world, domainId);
   const row = { id: contact.id, team_id: team.id, email_key: contact.email.toLowerCase() };
   const { variables, headers } = buildUnsubscribeLinks(world, origin, {
     contact: row,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { domains } from '../../families/domains.ts';
+import { senderRules } from '../../families/sender-rules.ts';
 import { wholeNumber } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 import { addDnsCommands } from '../dns/index.ts';
@@ -33,4 +34,5 @@ export function addDomainCommands(program: Command): void {
   addDnsCommands(program);
   addDomainReportCommands(program);
   addDomainReputationCommand(program);
+  declareFamily(program, senderRules);
 }

@@ -35,7 +35,6 @@ export {
   choiceToken,
   isPreferenceLink,
   openPreferenceLink,
-  preferenceOrigin,
   sampleLinks,
   type WayOut,
   buildUnsubscribeLinks,

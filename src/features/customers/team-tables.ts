@@ -79,6 +79,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
     'domain_reports',
   ]),
   { table: 'breakers', by: 'team_id' },
+  { table: 'unmet_sender_rules', by: 'team_id' },
   { table: 'throttles', by: 'sender_domain', parent: 'domains', from: 'name' },
   { table: 'domain_claims', by: 'team_id' },
   // Mail that waits in the queue.

@@ -40,6 +40,8 @@ export interface AcceptedAs {
   /** A notice reports to a sender what became of a message; it counts towards no quota. */
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
+  /** The pool that the broadcast chose. */
+  pool?: string | undefined;
   /** The run of an automation that sends it, to its contact alone. */
   run?: { contact_id: string; depth: number; automation_id: string; batch: number };
   /** It contains a token of a person, which the team whose domain it is sent from may not see. */
@@ -190,6 +192,7 @@ function buildDeliveries(
     contact_id: as.run?.contact_id ?? null,
     request_id: email.request_id,
     source: null,
+    pool: as.pool ?? null,
   }));
 }
 

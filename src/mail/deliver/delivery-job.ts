@@ -30,6 +30,8 @@ export interface DeliveryJob {
   senderDomain?: string | undefined;
   /** The name of the source that an earlier attempt left by: a receiver that asked to come again expects the same. */
   source?: string | undefined;
+  /** The pool that its broadcast chose. */
+  pool?: string | undefined;
   tls: TlsWish;
   /** The sender wants the mail delivered whatever the TLS policies of the recipient's domain say (RFC 8689 §5). */
   ignoresPolicies?: boolean;

@@ -33,7 +33,7 @@ export interface RoutedJob extends DeliveryJob {
 }
 
 /** The fields of a job that decide which sources it may leave by. */
-export type PooledJob = Pick<DeliveryJob, 'region' | 'senderDomain' | 'isMarketing' | 'source'>;
+export type PooledJob = Pick<DeliveryJob, 'region' | 'senderDomain' | 'isMarketing' | 'source' | 'pool'>;
 
 /** The receiver of a job: a mailbox provider, or mail servers without one. */
 export interface ReceiverPlace {

@@ -200,6 +200,20 @@ export const findDomainByName = (db: Executor, teamId: string, name: string): Pr
 export const listDomainIdsNamed = async (db: Executor, name: string): Promise<string[]> =>
   (await db.all<{ id: string }>('select id from domains where name = ?', [name])).map(({ id }) => id);
 
+/** Lists the domains of a team that have this name, or one below it. */
+export async function listDomainsBelow(
+  db: Executor,
+  teamId: string,
+  name: string,
+): Promise<{ id: string; name: string }[]> {
+  const rows = await db.all<{ id: string; name: string }>(
+    'select id, name from domains where team_id = ? and (name = ? or name like ?) order by id',
+    [teamId, name, `%.${name}`],
+  );
+  // An underscore of the name matches any character.
+  return rows.filter((row) => row.name === name || row.name.endsWith(`.${name}`));
+}
+
 /** Returns the names of domains of all teams, by id; a domain that was deleted has none. */
 export async function loadDomainNames(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();

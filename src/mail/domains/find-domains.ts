@@ -11,6 +11,7 @@ import {
   listDomainRows,
   receivingDomain,
   returnPathOwner,
+  sendingNames,
 } from './domains.store.ts';
 import { saveChecks } from './save-checks.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
@@ -66,4 +67,15 @@ export async function takesMailHere(
   const { db } = store;
   if ((await readOwnHosts(store, db)).all.includes(name)) return true;
   return (await receivingDomain(db, name)) !== undefined || (await returnPathOwner(db, name)) !== undefined;
+}
+
+/**
+ * Returns the origin of links in mail of a domain: its tracking host while DNS points that to this server, otherwise
+ * `http.public_url`. Captured mail never leaves the machine, so its links use the latter too.
+ */
+export async function findLinkOrigin(store: Store, domainId: string): Promise<string> {
+  const { delivery, tracking } = store.config;
+  const [name] = delivery.capture ? [] : await sendingNames(store.db, [domainId]);
+  const host = name?.tracking_host ?? null;
+  return host === null ? store.origin() : `${tracking.scheme}://${host}`;
 }

@@ -14,7 +14,14 @@ export {
   addDomain,
   type MadeDomain,
 } from './register-domain.ts';
-export { findSendingDomain, makeSendingDomain, mayBeMade, listDomains, takesMailHere } from './find-domains.ts';
+export {
+  findLinkOrigin,
+  findSendingDomain,
+  makeSendingDomain,
+  mayBeMade,
+  listDomains,
+  takesMailHere,
+} from './find-domains.ts';
 export {
   findCheck,
   type Found,
@@ -39,6 +46,7 @@ export {
   listSendableDomains,
   findDomainByName,
   listDomainIdsNamed,
+  listDomainsBelow,
   loadDomainNames,
   lockDomain,
   isOwnedElsewhere,

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readMember, type Config, type PoolSettings, type SourceSettings } from '../../platform/config/index.ts';
+import {
+  isForBroadcastsOnly,
+  readMember,
+  type Config,
+  type PoolSettings,
+  type SourceSettings,
+} from '../../platform/config/index.ts';
 import type { PooledJob, Proxy, Source } from '../deliver/index.ts';
 import { readRelay } from '../deliver/index.ts';
 import type { Weighted } from './weighted-turns.ts';
@@ -42,10 +48,14 @@ export function readPools(
       return [name, { name, members }];
     }),
   );
-  const bySpecificity = inUse.toSorted(([, a], [, b]) => computeSpecificity(b) - computeSpecificity(a));
+  const byCondition = inUse.filter(([, settings]) => !isForBroadcastsOnly(settings));
+  const bySpecificity = byCondition.toSorted(([, a], [, b]) => computeSpecificity(b) - computeSpecificity(a));
   return {
     pools: [...pools.values()],
     findPool(job) {
+      // A pool that the settings no longer offer is as if none was chosen.
+      const chosen = inUse.find(([name, { broadcasts }]) => broadcasts && name === job.pool);
+      if (chosen) return pools.get(chosen[0]);
       const found = bySpecificity.find(([, settings]) => takesJob(settings, job));
       return found && pools.get(found[0]);
     },
@@ -62,6 +72,7 @@ export const isRegionCoveredByPools = ({ pools }: Pick<Config, 'pools'>, region:
     Object.values(pools).some(
       (pool) =>
         pool.sources.length > 0 &&
+        !isForBroadcastsOnly(pool) &&
         pool.domains.length === 0 &&
         (pool.regions.length === 0 || pool.regions.includes(region)) &&
         (pool.streams.length === 0 || pool.streams.includes(stream)),

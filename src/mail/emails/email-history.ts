@@ -173,6 +173,8 @@ function presentAttempt(row: AttemptRow) {
     destination: row.destination,
     mx: row.mx,
     relay: row.relay,
+    source: row.source,
+    provider: row.provider,
     address: row.address,
     tls: version === null || cipher === null ? null : { version, cipher },
     duration_ms: row.duration_ms,

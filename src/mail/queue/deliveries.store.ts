@@ -37,6 +37,8 @@ export interface DeliveryRow {
   request_id: string | null;
   /** The source that its last attempt left by. */
   source: string | null;
+  /** The pool that its broadcast chose. */
+  pool: string | null;
 }
 
 /** Returns the email of a delivery with the fields that its events contain. */
@@ -71,6 +73,7 @@ const COLUMNS = [
   'contact_id',
   'request_id',
   'source',
+  'pool',
 ] as const;
 
 /** Lists the deliveries of an email that are still to be made, or in doubt. */

@@ -191,6 +191,7 @@ function buildJob(
     region: row.region,
     senderDomain,
     ...(row.source === null ? {} : { source: row.source }),
+    ...(row.pool === null ? {} : { pool: row.pool }),
     tls: chooseTls(row, asked),
     ignoresPolicies: asked?.ignoresTlsPolicies ?? false,
     ...(asked ? { asked } : {}),

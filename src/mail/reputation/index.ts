@@ -10,6 +10,7 @@ export {
   rollReputationCounts,
   sumBySource,
   sumDomains,
+  sumMailOfProviders,
   sumOutcomes,
   sumSourceDay,
   sumSubject,
@@ -17,6 +18,7 @@ export {
   type DomainSums,
   type MailSubject,
   type OutcomeSums,
+  type ProviderMail,
   type ReputationCount,
   type ReputationKey,
 } from './reputation.store.ts';

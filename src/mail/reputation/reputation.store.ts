@@ -169,6 +169,43 @@ export async function sumDomains(
   }));
 }
 
+/** Recipients to whom mail of a domain was accepted or bounced at a provider. */
+export interface ProviderMail {
+  domainId: string;
+  teamId: string;
+  provider: string;
+  isMarketing: boolean;
+  recipients: number;
+}
+
+/** Sums up the mail of some domains, or of all, to each provider since the beginning of an hour. */
+export async function sumMailOfProviders(
+  db: Executor,
+  { sinceHour, domainIds }: { sinceHour: number; domainIds?: readonly string[] },
+): Promise<ProviderMail[]> {
+  const among = domainIds === undefined ? undefined : uuidsIn(db.dialect, 'domain_id', domainIds);
+  const rows = await db.all<{
+    domain_id: string;
+    team_id: string;
+    provider: string;
+    is_marketing: number;
+    recipients: number;
+  }>(
+    `select domain_id, team_id, provider, is_marketing, sum(count) as recipients from reputation_counts
+      where hour >= ? and provider <> '' and outcome in ('accepted', 'bounced')
+        ${among === undefined ? '' : `and ${among.sql}`}
+      group by domain_id, team_id, provider, is_marketing`,
+    among === undefined ? [sinceHour] : [sinceHour, among.value],
+  );
+  return rows.map((row) => ({
+    domainId: row.domain_id,
+    teamId: row.team_id,
+    provider: row.provider,
+    isMarketing: Number(row.is_marketing) === 1,
+    recipients: Number(row.recipients),
+  }));
+}
+
 /** Sums up the outcomes of teams by stream since the beginning of an hour, with the number of domains that have sent. */
 export async function sumTeams(
   db: Executor,

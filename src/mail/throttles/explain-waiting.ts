@@ -11,6 +11,8 @@ export interface WaitingMail {
   region?: string | undefined;
   domain_id?: string | undefined;
   isMarketing?: boolean | undefined;
+  /** The pool that its broadcast chose. */
+  pool?: string | null | undefined;
 }
 
 /** The strictest limit is named. */
@@ -69,6 +71,7 @@ export async function explainWaiting(
             region,
             senderDomain: sender,
             isMarketing: one.isMarketing ?? false,
+            pool: one.pool ?? undefined,
           });
     if (pool) return explainPool(pool, one, sender);
     const from = region === undefined ? undefined : findSource({ region, senderDomain: sender });

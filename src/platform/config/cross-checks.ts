@@ -381,7 +381,7 @@ function checkPools({ pools, sources, regions, relays }: Config): Conflict[] {
     for (const region of pool.regions)
       if (!Object.hasOwn(regions, region))
         complain('regions', `names ${region}, and there is no section [regions.${region}]`);
-    if (members.length === 0) continue;
+    if (members.length === 0 || isForBroadcastsOnly(pool)) continue;
     for (const scope of listScopes(pool)) {
       const owner = byScope.get(scope);
       if (owner === undefined) byScope.set(scope, name);
@@ -426,6 +426,14 @@ function listScopes({ regions, domains, streams }: PoolSettings): string[] {
   const whose = domains.length === 0 ? [''] : domains.map((domain) => ` of ${domain.toLowerCase()}`);
   return kinds.flatMap((kind) => whose.flatMap((owner) => where.map((place) => `${kind}mail${owner}${place}`)));
 }
+
+/** Reports whether a pool takes no mail but that of broadcasts that choose it. */
+export const isForBroadcastsOnly = ({ broadcasts, regions, domains, streams }: PoolSettings): boolean =>
+  broadcasts && regions.length + domains.length + streams.length === 0;
+
+/** Names the pools that broadcasts may choose. */
+export const listBroadcastPools = ({ pools }: Pick<Config, 'pools'>): string[] =>
+  Object.entries(pools).flatMap(([name, { broadcasts, sources }]) => (broadcasts && sources.length > 0 ? [name] : []));
 
 /** Names the sources that a pool contains. */
 export const usedSources = ({ pools }: Pick<Config, 'pools'>): Set<string> =>

@@ -2,7 +2,7 @@
 // value is checked before the program starts, and a ConfigFault lists all faults at once. It never reads process.env or
 // a file that a setting names, remembers only where values come from, and never shows a secret, neither in a fault nor in showConfig.
 export { ConfigFault, loadConfig, type ConfigInput } from './load-config.ts';
-export { usedRelays, usedSources, warnOfDnssecPath } from './cross-checks.ts';
+export { isForBroadcastsOnly, listBroadcastPools, usedRelays, usedSources, warnOfDnssecPath } from './cross-checks.ts';
 export { tsigSecretIn, readPostgresUrl } from './network-kinds.ts';
 export {
   isPlan,

@@ -420,6 +420,7 @@ export const entrySections = {
       ),
       domains: list(network.hostName, { min: 0, max: 1000 }),
       streams: list(oneOf(['transactional', 'marketing']), { min: 0, max: 2 }),
+      broadcasts: flag(),
     },
   },
   dns_providers: {

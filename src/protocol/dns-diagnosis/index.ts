@@ -6,6 +6,7 @@
 export { diagnose, furtherQuestions, parents } from './diagnose.ts';
 export { readBimi, type BimiRecord } from './bimi.ts';
 export { compareAnswer, parseMx, permitsIssuer } from './compare-records.ts';
+export { findTag, isDmarc } from './policy-rules.ts';
 export { countSpfLookups, isSpf } from './spf-rules.ts';
 export {
   shown,

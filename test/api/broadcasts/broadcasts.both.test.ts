@@ -32,6 +32,7 @@ describe('POST /broadcasts', () => {
       ...input,
       audience_id: desk.segment,
       template_id: null,
+      pool: null,
       status: 'draft',
       created_at: new Date(scene.clock.now()).toISOString(),
       recipients: 0,

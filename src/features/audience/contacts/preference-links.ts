@@ -5,7 +5,6 @@ import {
   type LinkKeys,
   type PreferenceLink,
 } from '../../../protocol/preference-links.ts';
-import { sendingNames } from '../../../mail/domains/index.ts';
 
 /** Contact that a link is for, and the mail that contains it, as far as known. */
 export interface LinkedMail {
@@ -20,17 +19,6 @@ export interface WayOut {
   variables: { UNSUBSCRIBE_URL: string; PREFERENCES_URL: string };
   /** Headers of RFC 8058; both are among the fields that DKIM signs. */
   headers: [name: string, value: string][];
-}
-
-/**
- * Returns the origin of links in mail of a domain: its tracking host while DNS points that to this server, otherwise
- * `http.public_url`. Captured mail never leaves the machine, so its links use the latter too.
- */
-export async function preferenceOrigin(store: Store, domainId: string): Promise<string> {
-  const { delivery, tracking } = store.config;
-  const [name] = delivery.capture ? [] : await sendingNames(store.db, [domainId]);
-  const host = name?.tracking_host ?? null;
-  return host === null ? store.origin() : `${tracking.scheme}://${host}`;
 }
 
 /**

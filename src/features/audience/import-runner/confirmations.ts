@@ -1,11 +1,11 @@
 import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { confirmationUrl, preferenceOrigin } from '../contacts/preference-links.ts';
+import { confirmationUrl } from '../contacts/preference-links.ts';
 import { findContactsByIds, type ContactRow } from '../contacts/contacts.store.ts';
 import { hashOfEmail } from '../contacts/consent.store.ts';
 import { mayMail, type Exclusion } from '../contacts/consent.ts';
-import { findDomainByName } from '../../../mail/domains/index.ts';
+import { findDomainByName, findLinkOrigin } from '../../../mail/domains/index.ts';
 import { findPublishedVersion } from '../../templates/index.ts';
 import { CONFIRMATION_URL } from '../topics/topics.ts';
 import {
@@ -104,5 +104,5 @@ async function loadTemplate(world: World, { contact, topic }: { contact: Contact
 async function chooseOrigin(world: World, teamId: string, from = ''): Promise<string> {
   const parsed = parseMailbox(from);
   const domain = parsed.ok ? await findDomainByName(world.db, teamId, parsed.mailbox.domain) : undefined;
-  return domain ? preferenceOrigin(world, domain.id) : world.origin();
+  return domain ? findLinkOrigin(world, domain.id) : world.origin();
 }

@@ -16,7 +16,6 @@ import {
   readPropertyValues,
   writeChange,
   mayMail,
-  preferenceOrigin,
   buildUnsubscribeLinks,
   type ContactRow,
   type WayOut,
@@ -26,7 +25,13 @@ import {
 import { invalidField, Refusal, invalidFields, refuse } from '../../../platform/refusal.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
+import {
+  findDomainByName,
+  findLinkOrigin,
+  findSendingDomain,
+  maySend,
+  type DomainRow,
+} from '../../../mail/domains/index.ts';
 import { readEmail } from '../../../mail/emails/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import {
@@ -264,7 +269,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   const composed = await composeStep(world, step);
   if (composed.isMarketing) await mustBeSwitchedOn(world);
   const id = ids.uuid();
-  const origin = await preferenceOrigin(world, domain.id);
+  const origin = await findLinkOrigin(world, domain.id);
   const { headers, variables: links } = buildUnsubscribeLinks(world, origin, { contact, topicId, emailId: id });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
   const draft = readEmail(

@@ -129,6 +129,8 @@ export interface BroadcastContent {
   template_id: string | null;
   /** Emails a minute; null for as fast as the queue takes them. */
   rate_per_minute: number | null;
+  /** Pool of the settings that its mail leaves by; null if their conditions decide. */
+  pool: string | null;
   /** 1 if it is sent to each contact at its local hour. */
   local_time: number;
   /** JSON of an `AbTest`: other subjects to try. */
@@ -198,6 +200,7 @@ const CONTENT = [
   'topic_id',
   'template_id',
   'rate_per_minute',
+  'pool',
   'local_time',
   'ab_test',
 ] as const;

@@ -14,7 +14,7 @@ import {
   type NewBroadcastRow,
   type BroadcastRow,
 } from './broadcasts.store.ts';
-import { loadRequirements, sendDraft, inOtherStatus } from './send-broadcast.ts';
+import { loadRequirements, mustBeOffered, sendDraft, inOtherStatus } from './send-broadcast.ts';
 import { prepareContent, repeatWhileChanged } from './freeze-broadcast.ts';
 import { readWhen } from './send-time.ts';
 import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal.ts';
@@ -53,6 +53,7 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
     topic_id: input.topic_id ?? null,
     template_id: null,
     rate_per_minute: input.rate_per_minute ?? null,
+    pool: input.pool ?? null,
     local_time: input.local_time === true ? 1 : 0,
     ab_test: input.ab ? JSON.stringify(input.ab) : null,
   };
@@ -83,6 +84,7 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
     topic_id: input.topic_id === undefined ? before.topic_id : input.topic_id,
     template_id: hasBody ? null : before.template_id,
     rate_per_minute: input.rate_per_minute === undefined ? before.rate_per_minute : input.rate_per_minute,
+    pool: input.pool === undefined ? before.pool : input.pool,
     local_time: input.local_time === undefined ? before.local_time : Number(input.local_time),
     ab_test: input.ab === undefined ? before.ab_test : input.ab && JSON.stringify(input.ab),
   };
@@ -142,6 +144,7 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be changed', 400);
     const content = readChangedContent(row, input);
     const isNew = (after: string | null, before: string | null) => (after === before ? null : after);
+    mustBeOffered(store.config, isNew(content.pool, row.pool));
     await mustBeAddressed(tx, teamId, {
       segmentId: isNew(content.segment_id, row.segment_id),
       topicId: isNew(content.topic_id, row.topic_id),
@@ -216,6 +219,7 @@ export async function createBroadcast(
 ) {
   const { store, teamId } = ctx;
   const content = readNewContent(input);
+  mustBeOffered(store.config, content.pool);
   const when = readWhen(input.scheduled_at, store.clock.now());
   if (input.template) content.template_id = await readTemplateId(store.db, teamId, input.template.id);
   const isSent = input.send === true;

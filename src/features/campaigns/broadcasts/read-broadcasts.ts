@@ -117,6 +117,7 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     text: row.text,
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
+    pool: row.pool,
     local_time: row.local_time === 1,
     waiting_reason: row.waiting_reason,
     next_at:

@@ -1,6 +1,7 @@
 import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
+import { listBroadcastPools, type Config } from '../../../platform/config/index.ts';
+import { invalidField, notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
 import { readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteBroadcastImages } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
@@ -91,6 +92,7 @@ export async function sendDraft(
 ): Promise<void> {
   if (isLocal && when === null) throw localTimeOfNow();
   if (isLocal && row.ab_test !== null) throw notTogether();
+  mustBeOffered(store.config, row.pool);
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
   const refusal = toRefusal(gate);
   const { domain, source } = gate;
@@ -103,6 +105,17 @@ export async function sendDraft(
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
   await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, approvedContacts, at: store.clock.now() });
+}
+
+/** Refuses a pool that broadcasts may not choose. */
+export function mustBeOffered(config: Config, pool: string | null | undefined): void {
+  const offered = listBroadcastPools(config);
+  if (pool === null || pool === undefined || offered.includes(pool)) return;
+  const known =
+    offered.length === 0
+      ? 'The operator of this server offers none; omit it.'
+      : `Broadcasts may choose ${offered.toSorted().join(', ')}.`;
+  throw invalidField('pool', `pool does not match a pool that broadcasts may choose. ${known}`);
 }
 
 function localTimeOfNow() {

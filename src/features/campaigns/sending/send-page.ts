@@ -20,7 +20,6 @@ import {
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
-  preferenceOrigin,
   type ContactRow,
   declaredProperties,
   declaredFor,
@@ -29,7 +28,7 @@ import {
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findDomain, type DomainRow } from '../../../mail/domains/index.ts';
+import { findDomainByName, findDomain, findLinkOrigin, type DomainRow } from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
@@ -178,7 +177,11 @@ export async function sendPage(
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
-    return acceptWithin(world, tx, ctx, sends, { kind: 'marketing', broadcastId });
+    return acceptWithin(world, tx, ctx, sends, {
+      kind: 'marketing',
+      broadcastId,
+      pool: broadcast.pool ?? undefined,
+    });
   });
   logAccepted(world, ctx, emails);
   return { accepted: emails.length, cursor: last, isLast: members.length < limit };
@@ -295,7 +298,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
-    origin: await preferenceOrigin(world, domain.id),
+    origin: await findLinkOrigin(world, domain.id),
   };
 }
 

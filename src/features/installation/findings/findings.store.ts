@@ -182,6 +182,17 @@ export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<Wa
     teamId === undefined ? [] : [teamId],
   );
 
+/** Lists broadcasts that have not been sent and that chose a pool. The condition matches the index. */
+export const broadcastsInPools = (
+  db: Executor,
+  { teamId }: Whose,
+): Promise<{ id: string; name: string; pool: string }[]> =>
+  db.all(
+    `select id, name, pool from broadcasts
+      where status in ('scheduled', 'queued', 'sending') and pool is not null ${ofTeam({ teamId })} order by id`,
+    toValues({ teamId }),
+  );
+
 /** Lists the holds with the number of a team's deliveries that each keeps, counted a little beyond `COUNTED_MAX`. */
 export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
   const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?

@@ -1,4 +1,5 @@
 import { isoTime } from '../../../platform/clock.ts';
+import { listBroadcastPools } from '../../../platform/config/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, readHostChange, readOwnHosts, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
@@ -6,6 +7,7 @@ import { declaredFor, withoutLost } from '../../audience/index.ts';
 import { COUNTED_MAX, buildFinding, type Finding } from '../../../platform/finding.ts';
 import {
   broadcastsDue,
+  broadcastsInPools,
   broadcastsToFilters,
   domainsInTrouble,
   domainsNamingOtherHost,
@@ -23,6 +25,7 @@ import {
   type WaitingBroadcast,
 } from './findings.store.ts';
 import { describeBreaker, listBreakers } from '../../../mail/breakers/index.ts';
+import { listUnmetRules } from '../../../mail/sender-rules/index.ts';
 import { readRateLimits, streamsBeyond, type StreamRate } from '../../../mail/stream-rates/index.ts';
 
 /** A provider that restarts is no trouble. */
@@ -69,9 +72,11 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofBroadcasts(store, teamId)),
     ...(await ofFailedBroadcasts(store, teamId)),
     ...(await findBrokenSegments(store, teamId)),
+    ...(await findMissingPools(store, teamId)),
     ...(await ofMarketing(store, teamId)),
     ...(await findHighRates(store, teamId)),
     ...(await findLimitedSending(store, teamId)),
+    ...(await findUnmetRules(store, teamId)),
   ];
 }
 
@@ -290,6 +295,34 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
   ];
 }
 
+/** Reports broadcasts whose pool was removed from the settings: their mail leaves as other marketing mail does. */
+async function findMissingPools({ db, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const offered = new Set(listBroadcastPools(config));
+  const missing = (await broadcastsInPools(db, { teamId })).filter(({ pool }) => !offered.has(pool));
+  const [first] = missing;
+  if (!first) return [];
+  const name = teamId === undefined ? first.id : first.name;
+  const one = `The broadcast ${name} chose the pool ${first.pool}, which broadcasts may not choose any more, so its mail leaves as other marketing mail does.`;
+  const many = `${missing.length} broadcasts chose pools that broadcasts may not choose any more, so their mail leaves as other marketing mail does.`;
+  return [
+    buildFinding('broadcast_pool_missing', {
+      summary: missing.length === 1 ? one : many,
+      since: null,
+      subjects: missing.slice(0, COUNTED_MAX).map(({ id }) => id),
+      advice:
+        teamId === undefined
+          ? {
+              words: `Add the section [pools.${first.pool}] with broadcasts = true to the settings again, or let the mail leave as it does. Check the settings`,
+              command: 'rasket config check',
+            }
+          : {
+              words: 'Cancel it and choose another pool for a copy, or let the mail leave as it does',
+              command: `rasket broadcasts get ${first.id}`,
+            },
+    }),
+  ];
+}
+
 interface FoundBroadcast {
   id: string;
   name: string;
@@ -379,6 +412,37 @@ async function findLimitedSending({ db, config }: Store, teamId: string | undefi
     }),
   ];
 }
+
+/** Finds domains that send much mail to a provider and do not meet its rules for senders. */
+async function findUnmetRules({ db, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const unmet = await listUnmetRules(db, { teamId, limit: COUNTED_MAX });
+  const domains = [...new Set(unmet.map(({ domainName }) => domainName))];
+  return together(
+    'sender_rules_unmet',
+    domains.map((name) => ({
+      name,
+      since: Math.min(...unmet.filter(({ domainName }) => domainName === name).map(({ since }) => since)),
+    })),
+    (name) => ({
+      summary: unmet
+        .map(({ provider, rules, level }) => {
+          const title = config.providers[provider]?.title ?? provider;
+          const amount = level === 'over' ? 'above' : 'near';
+          return `The domain ${name} sends ${amount} the threshold of ${title} for bulk senders, and does not meet: ${rules.join(', ')}.`;
+        })
+        .join(' '),
+      advice: {
+        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} what is missing, and what to do`,
+        command: `rasket domains rules ${name}`,
+      },
+    }),
+    (count) => ({
+      summary: `${count} domains send near or above the threshold of a mailbox provider, and do not meet its rules: ${domains.slice(0, NAMED_MAX).join(', ')}.`,
+    }),
+  );
+}
+
+const NAMED_MAX = 10;
 
 const formatPercent = (bad: number, of: number): string => `${Math.min(100, Math.round((bad * 10_000) / of) / 100)}`;
 
