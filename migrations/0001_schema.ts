@@ -1090,7 +1090,11 @@ create table templates (
   published_version_id ${id},
   created_at bigint not null,
   updated_at bigint not null,
-  published_at bigint
+  published_at bigint,
+  -- The grant of the app that is the only writer; null once anybody else has written.
+  author_grant_id ${id},
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text
 );
 -- A send or a path names a template by its alias, which is one template's alone; many have none.
 create unique index templates_team_id_alias_unique on templates (team_id, alias);
@@ -1393,6 +1397,8 @@ create table broadcasts (
   resumed_complained integer not null default 0,
   -- The grant of the app that is the only writer; null once anybody else has written.
   author_grant_id ${id},
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text,
   -- JSON object by property key in lower case: the fallback values as they were when the broadcast was sent or scheduled. Null
   -- before that, and in rows of earlier versions, which print the declared values.
   fallbacks text,
@@ -1787,7 +1793,9 @@ create table inbox_drafts (
   email_id ${id},
   created_at bigint not null,
   updated_at bigint not null,
-  author_grant_id ${id}
+  author_grant_id ${id},
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text
 );
 -- What goes with an inbox.
 create index inbox_drafts_inbox_id_id_index on inbox_drafts (inbox_id, id);

@@ -44,7 +44,8 @@ function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
     case 'none':
       return false;
     case 'broadcasts':
-      return effect === 'sends_broadcast';
+      // What is written into mail of others reaches everybody whom they send to.
+      return effect === 'sends_broadcast' || effect === 'alters_mail';
     case 'sends':
       return effect !== 'changes';
     case 'changes':

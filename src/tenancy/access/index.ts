@@ -15,6 +15,7 @@ export {
   callerGone,
   readKeyId,
   readPinnedDomain,
+  readAppName,
   readGrantId,
   readApprovedContacts,
   authorize,

@@ -168,10 +168,18 @@ export async function actorOfGrant(
   const status = await findGrantStatus(db, grant);
   if (status?.risk_state !== 'normal') return undefined;
   if ((await findClient(db, grant.client_id))?.disabled_at !== null) return undefined;
-  const { user_id: userId, client_id: clientId, scopes } = grant;
+  const { user_id: userId, client_id: clientId, client_name: clientName, scopes } = grant;
   const { role, email: name } = status;
   const person = { userId, name, role };
-  return { kind: 'oauth_grant', grantId: id, clientId, ...person, scopes: scopes.split(' '), limits: NO_LIMITS };
+  return {
+    kind: 'oauth_grant',
+    grantId: id,
+    clientId,
+    clientName,
+    ...person,
+    scopes: scopes.split(' '),
+    limits: NO_LIMITS,
+  };
 }
 
 /**
