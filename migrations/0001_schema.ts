@@ -229,10 +229,13 @@ create table audit_log (
   team_id ${id},
   action text not null,
   subject_id text,
-  -- 'api_key', 'operator', or 'command' for what was typed on the machine itself.
+  -- 'api_key', 'user', 'app', 'operator', 'system', or 'command' for what was typed on the machine itself.
   actor_kind text not null,
   actor_id text,
   actor_name text,
+  -- The name of an app that acted for a person, and its grant.
+  actor_app text,
+  actor_grant_id ${id},
   address text,
   user_agent text,
   request_id text,
@@ -2286,7 +2289,9 @@ create table approvals (
   decided_at bigint,
   -- Set for a call that sends a broadcast: the broadcast, and how many contacts of its segment wanted mail when the app asked.
   broadcast_id ${id},
-  seen_contacts integer
+  seen_contacts integer,
+  -- JSON: recipient, number of recipients, subject and changed fields, as lists show them.
+  about text
 );
 -- The daily removal.
 create index approvals_by_age on approvals (created_at);

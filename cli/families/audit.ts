@@ -40,7 +40,8 @@ const entries = {
     actor: {
       label: 'Who',
       isKept: true,
-      value: ({ actor }: Entry) => `${actor.kind} ${actor.name ?? actor.id ?? ''}`.trim(),
+      value: ({ actor: { kind, name, id, app } }: Entry) =>
+        app === null ? `${kind} ${name ?? id ?? ''}`.trim() : `app ${app.name} for ${name ?? id}`,
     },
     address: { label: 'From', kind: 'whole' },
     id: { shown: 'wide' },
