@@ -70,6 +70,8 @@ export interface Operation {
   'x-service-irrevocable'?: true;
   /** The operation may send mail to people outside the team; assistants are informed. */
   'x-service-reaches-people'?: true;
+  /** The reason why no tool call can make it although apps may call it over HTTP, and what to do instead. */
+  'x-service-not-by-mcp'?: string;
   /** The body contains an email, and so may be as large as one. Forms are read as streams, without such a limit. */
   'x-holds-email'?: true;
   /** The call of the official client; removed once the sample is generated from it. */

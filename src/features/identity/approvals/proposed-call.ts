@@ -147,6 +147,8 @@ const FILLS: Readonly<Record<string, Filled>> = {
   updateAudienceContact: ofContact,
   updateContactTopics: ofContact,
   createContactImport: async () => [ANY_CONTACTS],
+  deleteSuppression: async () => [ANY_CONTACTS],
+  removeSuppressions: async () => [ANY_CONTACTS],
   // A run of an automation may put its contact into any segment.
   sendEvent: ofAutomation,
   createAutomation: ofAutomation,

@@ -52,10 +52,11 @@ const MAY_SEND: ReadonlySet<Scope> = new Set([
   'events:send',
   'contacts:write',
   'automations:write',
+  'suppressions:write',
 ] as const);
 
 const LIMIT_HINT =
-  'With this limit or the one above, the app cannot send broadcasts, report events, reschedule emails, or change contacts, automations or templates, unless you approve the request.';
+  'With this limit or the one above, the app cannot send broadcasts, report events, reschedule emails, remove suppressions, or change contacts, automations or templates, unless you approve the request.';
 
 /**
  * Returns the fields by which a person limits an app; limits that make no difference for these scopes are left out.
