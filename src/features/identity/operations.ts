@@ -1,5 +1,12 @@
 import { type Ctx } from '../../tenancy/access/index.ts';
-import { type Maker, approveCall, getApproval, listApprovals, rejectCall, rejectCallsOfApp } from './approvals/approvals.ts';
+import {
+  type Maker,
+  approveCall,
+  getApproval,
+  listApprovals,
+  rejectCall,
+  rejectCallsOfApp,
+} from './approvals/approvals.ts';
 import { changePassword, confirmPasswordReset, requestPasswordReset, notifyByMail } from './accounts/passwords.ts';
 import { signUp, signUpByInvitation, verifyEmail } from './accounts/sign-up.ts';
 import { fetchCallFiles, reviewCall } from './approvals/review-call.ts';

@@ -179,7 +179,12 @@ const presentDraft = (row: DraftRow, files: readonly DraftFileRow[]) => ({
 function presentDraftItem(row: DraftRow, files: readonly DraftFileRow[]) {
   const text = row.text ?? textOfHtml(row.html?.slice(0, READ_CHARS_MAX) ?? '');
   const snippet = buildSnippet(text);
-  return { ...shared(row), snippet: snippet === '' ? null : snippet, changed_by_app: row.changed_by_app, attachments: files.map(presentFile) };
+  return {
+    ...shared(row),
+    snippet: snippet === '' ? null : snippet,
+    changed_by_app: row.changed_by_app,
+    attachments: files.map(presentFile),
+  };
 }
 
 export async function mustFindDraft(

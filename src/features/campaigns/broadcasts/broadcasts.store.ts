@@ -203,7 +203,16 @@ const CONTENT = [
   'local_time',
   'ab_test',
 ] as const;
-const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', 'author_grant_id', 'changed_by_app', ...CONTENT] as const;
+const NEW = [
+  'id',
+  'team_id',
+  'status',
+  'created_at',
+  'updated_at',
+  'author_grant_id',
+  'changed_by_app',
+  ...CONTENT,
+] as const;
 
 /** Columns of a list; the bodies are left out. */
 const LISTED = [

@@ -305,7 +305,14 @@ export function createGrantAuthentication(
     if (now - (found.last_used_at ?? 0) >= NOTED_MS) {
       await store.db.txUnsynced((tx) => noteGrantUsed(tx, found.grant_id, now));
     }
-    const { grant_id: grantId, client_id: clientId, client_name: clientName, user_id: userId, email: name, role } = found;
+    const {
+      grant_id: grantId,
+      client_id: clientId,
+      client_name: clientName,
+      user_id: userId,
+      email: name,
+      role,
+    } = found;
     return {
       teamId: found.team_id,
       actor: {

@@ -77,7 +77,18 @@ export async function listDraftRows(
 }
 
 export type DraftChange = Partial<
-  Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text' | 'author_grant_id' | 'changed_by_app' | 'updated_at'>
+  Pick<
+    DraftRow,
+    | 'to_list'
+    | 'cc_list'
+    | 'bcc_list'
+    | 'subject'
+    | 'html'
+    | 'text'
+    | 'author_grant_id'
+    | 'changed_by_app'
+    | 'updated_at'
+  >
 >;
 
 export async function updateDraftRow(tx: Executor, id: string, change: DraftChange): Promise<void> {

@@ -396,7 +396,7 @@ interface Match {
 
 /**
  * Returns the operations that contain most of the words, best match first: a word in the id or summary counts more than
- * one in the description. Those with less than half of the score of the best are left out.
+ * one in the description. Those with at most half of the score of the best are left out.
  */
 function bestMatches(all: readonly OperationValidators[], query: string): Match[] {
   const words = splitWords(query);
@@ -405,7 +405,7 @@ function bestMatches(all: readonly OperationValidators[], query: string): Match[
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
   const best = matches[0]?.score ?? 0;
-  return matches.filter(({ score }) => score * 2 >= best);
+  return matches.filter(({ score }) => score * 2 > best);
 }
 
 function computeScore({ operationId, operation }: OperationValidators, words: readonly string[]): number {
