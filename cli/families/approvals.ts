@@ -136,9 +136,9 @@ export const approvals = withRemaining({
       describe: ({ status, summary, error }) =>
         status === 'failed' ? `${summary}: failed, ${error?.message}` : `${summary}: ${status}.`,
     }),
+    declareAction('rejectCall', { only: ONLY, describe: ({ summary }) => `${summary}: rejected.` }),
     declareAction('rejectCallsOfApp', {
       describe: ({ app, rejected }) => `${rejected} ${rejected === 1 ? 'request' : 'requests'} of ${app} rejected.`,
     }),
-    declareAction('rejectCall', { only: ONLY, describe: ({ summary }) => `${summary}: rejected.` }),
   ],
 });

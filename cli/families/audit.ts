@@ -41,7 +41,8 @@ const entries = {
       label: 'Who',
       isKept: true,
       value: ({ actor: { kind, name, id, app } }: Entry) =>
-        app === null ? `${kind} ${name ?? id ?? ''}`.trim() : `app ${app.name} for ${name ?? id}`,
+        // A server of an earlier version does not send it.
+        (app ?? null) === null ? `${kind} ${name ?? id ?? ''}`.trim() : `app ${app?.name} for ${name ?? id}`,
     },
     address: { label: 'From', kind: 'whole' },
     id: { shown: 'wide' },

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
+import { CLIENTS } from '../../rig/mcp.ts';
 import { createOauth, type OauthApp } from '../../rig/oauth.ts';
 import { PageVisitor } from '../../rig/page-visitor.ts';
 import { createPeople, type People, type Person } from '../../rig/people.ts';
@@ -167,6 +168,17 @@ describe('approval of broadcasts and the number of recipients a day', () => {
     scene.clock.advance(24 * 3_600_000);
     const next = (await oauth.refresh(app, tokens.refresh_token)).body.access_token;
     expect((await send(next, 'fourth@example.org')).status).toBe(200);
+  });
+
+  it('an assistant that sends in a loop is told that a person has to approve, and where', async () => {
+    const token = await above('1');
+    await using client = await CLIENTS['2026-07-28'](`${scene.app.world.origin()}/mcp`, token);
+    expect((await client.call('sendEmail', emailTo(['first@example.org']))).isError).toBe(false);
+    const held = await client.call('sendEmail', emailTo(['second@example.org']));
+    expect(held.isError).toBe(true);
+    expect(held.text).toMatch(
+      /Nothing has been done yet.*\nWhat to do: tell the person that this waits for their approval/s,
+    );
   });
 
   it('concurrent single sends do not exceed the number of recipients', async () => {
