@@ -82,7 +82,7 @@ it('an action keeps the key that people know, because changing this list moves a
   expect(screens.join('\n')).toMatchInlineSnapshot(`
     "ai: s subject-lines, d draft
     keys list: c create, u update, e revoke
-    approvals list: a approve, n reject
+    approvals list: z reject-all, a approve, n reject
     automations list: c create, u update, s stop, d duplicate, e delete
     billing: c change, p checkout, o portal
     breakers list: e release

@@ -229,10 +229,13 @@ create table audit_log (
   team_id ${id},
   action text not null,
   subject_id text,
-  -- 'api_key', 'operator', or 'command' for what was typed on the machine itself.
+  -- 'api_key', 'user', 'app', 'operator', 'system', or 'command' for what was typed on the machine itself.
   actor_kind text not null,
   actor_id text,
   actor_name text,
+  -- The name of an app that acted for a person, and its grant.
+  actor_app text,
+  actor_grant_id ${id},
   address text,
   user_agent text,
   request_id text,
@@ -1097,7 +1100,11 @@ create table templates (
   published_version_id ${id},
   created_at bigint not null,
   updated_at bigint not null,
-  published_at bigint
+  published_at bigint,
+  -- The grant of the app that is the only writer; null once anybody else has written.
+  author_grant_id ${id},
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text
 );
 -- A send or a path names a template by its alias, which is one template's alone; many have none.
 create unique index templates_team_id_alias_unique on templates (team_id, alias);
@@ -1402,6 +1409,8 @@ create table broadcasts (
   resumed_complained integer not null default 0,
   -- The grant of the app that is the only writer; null once anybody else has written.
   author_grant_id ${id},
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text,
   -- JSON object by property key in lower case: the fallback values as they were when the broadcast was sent or scheduled. Null
   -- before that, and in rows of earlier versions, which print the declared values.
   fallbacks text,
@@ -1797,7 +1806,9 @@ create table inbox_drafts (
   email_id ${id},
   created_at bigint not null,
   updated_at bigint not null,
-  author_grant_id ${id}
+  author_grant_id ${id},
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text
 );
 -- What goes with an inbox.
 create index inbox_drafts_inbox_id_id_index on inbox_drafts (inbox_id, id);
@@ -2288,7 +2299,9 @@ create table approvals (
   decided_at bigint,
   -- Set for a call that sends a broadcast: the broadcast, and how many contacts of its segment wanted mail when the app asked.
   broadcast_id ${id},
-  seen_contacts integer
+  seen_contacts integer,
+  -- JSON: recipient, number of recipients, subject and changed fields, as lists show them.
+  about text
 );
 -- The daily removal.
 create index approvals_by_age on approvals (created_at);

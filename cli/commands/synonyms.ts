@@ -30,9 +30,19 @@ const triggerSample: Replace = ([word, ...rest]) => {
     ? [...sample, ...(word === undefined ? [] : [word]), ...rest]
     : [...sample, SAMPLE, '--endpoint', word, ...rest];
 };
+/** Rejects all calls of an app with `--app`, and a single call without. */
+const rejectCalls: Replace = (rest) => {
+  const at = rest.findIndex((word) => word === '--app' || word.startsWith('--app='));
+  if (at === -1) return ['approvals', 'reject', ...rest];
+  const [option = '', value] = (rest[at] ?? '').split(/=(.*)/s);
+  const app = value ?? rest[at + 1];
+  const others = rest.toSpliced(at, option === rest[at] ? 2 : 1);
+  return ['approvals', 'reject-all', ...(app === undefined ? [] : [app]), ...others];
+};
 const SAMPLE = 'email.delivered';
 
 const SYNONYMS: Readonly<Record<string, Replace>> = {
+  'approvals reject': rejectCalls,
   cert: nameCommand('tls'),
   certificate: nameCommand('tls'),
   certificates: nameCommand('tls'),

@@ -12,10 +12,25 @@ const ONLY = {
 
 const fields: FieldsOf<'listApprovals' | 'getApproval'> = {
   summary: { label: 'What', kind: 'name' },
+  about: { label: 'About', value: ({ about }) => aboutInWords(about) },
   status: { tone: ({ status }) => TONES[status] ?? 'plain' },
   created_at: 'Asked',
   decided_by: { label: 'By', value: ({ decided_by: by }) => by?.name ?? by?.kind },
 };
+/** Names the recipient with the number of the others, the subject, and the fields that change. */
+function aboutInWords(about: Summary['about']): string {
+  if (about === null) return '';
+  const { to, recipients, subject, changes } = about;
+  const count = recipients === null || recipients === 1 ? '' : ` (${recipients})`;
+  return [
+    to === null ? '' : `to ${to}${count}`,
+    subject === null ? '' : `“${subject}”`,
+    changes.length === 0 ? '' : `changes ${changes.join(', ')}`,
+  ]
+    .filter((part) => part !== '')
+    .join(': ');
+}
+
 const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', done: 'good', failed: 'bad' };
 
 const lines = (rows: Readonly<Record<string, string>>): string[] =>
@@ -32,6 +47,7 @@ function messageText(message: Message): string {
     [kind.replace('_', ' ').toUpperCase()]: name ?? ' ',
     From: message.from ?? '',
     To: message.to.join(', '),
+    Recipients: message.recipients > 1 ? `${message.recipients}` : '',
     Cc: message.cc.join(', '),
     Bcc: message.bcc.join(', '),
     'Reply to': message.reply_to.join(', '),
@@ -72,7 +88,8 @@ export const approvals = withRemaining({
   summary: 'approve or reject requests of apps',
   list: declareList('listApprovals', {
     fields: { ...fields, 'grant.id': { label: 'Grant', kind: 'text' } },
-    columns: ['id', 'summary', 'grant.client_name', 'status', 'created_at'],
+    columns: ['id', 'summary', 'about', 'grant.client_name', 'status', 'created_at'],
+    given: ({ grant }: Summary) => ({ app: grant.client_name }),
     wide: ['expires_at', 'decided_at', 'decided_by', 'operation_id'],
     asked: ['grant.id'],
     empty: 'No app has requested anything.',
@@ -96,6 +113,7 @@ export const approvals = withRemaining({
     columns: [
       'id',
       'summary',
+      'about',
       'grant.client_name',
       'status',
       'created_at',
@@ -119,5 +137,8 @@ export const approvals = withRemaining({
         status === 'failed' ? `${summary}: failed, ${error?.message}` : `${summary}: ${status}.`,
     }),
     declareAction('rejectCall', { only: ONLY, describe: ({ summary }) => `${summary}: rejected.` }),
+    declareAction('rejectCallsOfApp', {
+      describe: ({ app, rejected }) => `${rejected} ${rejected === 1 ? 'request' : 'requests'} of ${app} rejected.`,
+    }),
   ],
 });

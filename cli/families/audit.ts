@@ -40,7 +40,9 @@ const entries = {
     actor: {
       label: 'Who',
       isKept: true,
-      value: ({ actor }: Entry) => `${actor.kind} ${actor.name ?? actor.id ?? ''}`.trim(),
+      value: ({ actor: { kind, name, id, app } }: Entry) =>
+        // A server of an earlier version does not send it.
+        (app ?? null) === null ? `${kind} ${name ?? id ?? ''}`.trim() : `app ${app?.name} for ${name ?? id}`,
     },
     address: { label: 'From', kind: 'whole' },
     id: { shown: 'wide' },

@@ -32,6 +32,7 @@ const fields: Fields<Broadcast> = {
     tone: ({ status, held }) => (held === null ? TONES[status] : 'bad'),
   },
   held: { value: ({ held }) => (held === null ? '' : `since ${held.since}: ${heldInWords(held)}`) },
+  changed_by_app: 'Written by app',
   excluded: 'Excluded',
   total: 'Members',
 };
@@ -53,7 +54,7 @@ export const broadcasts = withRemaining({
       },
     },
     columns: ['id', 'name', 'status', 'recipients', 'created_at'],
-    wide: ['scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'held'],
+    wide: ['changed_by_app', 'scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'held'],
     asked: ['excluded', 'total', 'audience_id'],
   }),
   get: declareDetail('getBroadcast', {
@@ -89,6 +90,7 @@ export const broadcasts = withRemaining({
       'waiting_reason',
       'next_at',
       'failed_reason',
+      'changed_by_app',
       'created_at',
       'scheduled_at',
       'sent_at',

@@ -4,6 +4,7 @@ import type { FieldsOf } from './family.ts';
 const fields: FieldsOf<'listInboxDrafts' | 'getInboxDraft'> = {
   type: { label: 'Kind', value: ({ type }) => (type === 'reply' ? 'answer' : 'new mail') },
   updated_at: 'Changed',
+  changed_by_app: 'Written by app',
   cc: { kind: 'text' },
   bcc: { kind: 'text' },
   reply_to_email_id: 'Answers',
@@ -17,13 +18,13 @@ export const inboxDrafts = withRemaining({
   list: declareList('listInboxDrafts', {
     fields,
     columns,
-    wide: ['snippet'],
+    wide: ['changed_by_app', 'snippet'],
     asked: more,
     empty: 'There are no drafts.',
   }),
   get: declareDetail('getInboxDraft', {
     fields: { ...fields, email_id: 'Sent as' },
-    columns: [...columns, ...more, 'email_id', 'created_at', 'text', 'html'],
+    columns: [...columns, 'changed_by_app', ...more, 'email_id', 'created_at', 'text', 'html'],
     hint: ({ email_id: sentAs }) =>
       sentAs === null ? undefined : { words: 'See what happened to it with', command: ['explain', sentAs] },
   }),

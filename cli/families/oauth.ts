@@ -13,12 +13,21 @@ type Grant = ItemOf<'listOauthGrants'>;
 
 /** Lists the limits that are set, by their names in the contract. */
 function limitsInWords(limits: Grant['limits']): string {
-  const { read_only: isReadOnly, emails_per_day: emails, recipients, approval, expires_at: end } = limits;
+  const {
+    read_only: isReadOnly,
+    emails_per_day: emails,
+    recipients,
+    approval,
+    approval_above: above,
+    expires_at: end,
+  } = limits;
   const words = [
     isReadOnly ? 'read only' : '',
     emails === null ? '' : `${emails} emails a day`,
     recipients === 'any' ? '' : 'own domains',
-    approval === 'none' ? '' : `approval of ${approval}`,
+    approval === 'none'
+      ? ''
+      : `approval of ${approval}${approval === 'broadcasts' ? ` and above ${above} recipients a day` : ''}`,
     end === null ? '' : `until ${end}`,
   ];
   return words.filter((word) => word !== '').join(', ') || 'none besides its scopes';

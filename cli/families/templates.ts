@@ -22,6 +22,7 @@ const fields: Fields<Template> = {
   // Good can be sent with.
   status: { tone: { draft: 'plain', published: 'good' } },
   updated_at: 'Changed',
+  changed_by_app: 'Written by app',
 };
 
 /** A new name is a change as well: the list, which does not say more, offers then what changes nothing. */
@@ -39,7 +40,7 @@ export const templates = withRemaining({
   list: declareList('listTemplates', {
     fields,
     columns: ['id', 'alias', 'status', 'name', 'updated_at'],
-    wide: ['created_at', 'published_at'],
+    wide: ['changed_by_app', 'created_at', 'published_at'],
   }),
   get: declareDetail('getTemplate', {
     fields: {
@@ -49,6 +50,7 @@ export const templates = withRemaining({
           status === 'published' && hasMore ? 'published, with unpublished changes' : status,
       },
       updated_at: 'Changed',
+      changed_by_app: 'Written by app',
       from: { kind: 'text' },
       reply_to: { kind: 'text' },
       variables: { value: (template) => template.variables.map(formatVariable) },
@@ -63,6 +65,7 @@ export const templates = withRemaining({
       'created_at',
       'updated_at',
       'published_at',
+      'changed_by_app',
       'from',
       'reply_to',
       'subject',

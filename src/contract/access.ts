@@ -199,6 +199,13 @@ export const SCOPES = {
   'team:write': 'Change your team’s sender identity and settings',
   'ai:use': 'Use the AI features, which cost credits and send the content that they work on to an AI model',
   'billing:read': 'Read your team’s plan, prices and invoices',
+  'usage:read': 'Read how much your team sends and stores, and the quotas of its plan',
+  'domains:read': 'Read your domains with their DNS records, state and reports',
+  'webhooks:read': 'Read your webhooks with their addresses, the content of their events and delivery attempts',
+  'suppressions:read': 'Read the addresses that your team does not send to, with the reasons',
+  'suppressions:write': 'Add and remove addresses that your team does not send to',
+  'inbound_rules:read': 'Read the rules for mail that your team receives',
+  'findings:read': 'Read what is wrong or needs attention in your team',
 } as const;
 
 export type Scope = keyof typeof SCOPES;

@@ -61,10 +61,17 @@ export interface Operation {
   'x-service-role': Role | null;
   /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
   'x-service-effect'?: Effect | EffectRules;
+  /**
+   * The reason why calls with the effect `changes` reach no mail of others: one for the whole operation, or one for each
+   * field of its body that can contain text. A test requires it of every operation that an app can call.
+   */
+  'x-service-not-in-mail'?: string | Readonly<Record<string, string>>;
   /** The operation cannot be undone, although its method does not show it; assistants are informed. */
   'x-service-irrevocable'?: true;
   /** The operation may send mail to people outside the team; assistants are informed. */
   'x-service-reaches-people'?: true;
+  /** The reason why no tool call can make it although apps may call it over HTTP, and what to do instead. */
+  'x-service-not-by-mcp'?: string;
   /** The body contains an email, and so may be as large as one. Forms are read as streams, without such a limit. */
   'x-holds-email'?: true;
   /** The call of the official client; removed once the sample is generated from it. */
@@ -235,7 +242,8 @@ export function resolveRef<T extends object>(document: OpenApiDocument, value: T
  *
  * - `reads`: changes nothing.
  * - `changes`: changes data of the team, and sends no mail.
- * - `alters_mail`: writes text that other mail contains, such as a signature, a fallback or a draft.
+ * - `alters_mail`: writes text that mail of others contains or will contain, such as a signature, a fallback, a draft of
+ *   somebody else or the published content of a template.
  * - `sends`: sends mail to the recipients in the call, which are counted when it is accepted.
  * - `starts_mail`: may send mail to people who are not in the call, through an automation, a confirmation or a link.
  * - `sends_broadcast`: sends mail to a segment.
@@ -249,6 +257,6 @@ export interface EffectRules {
   with?: Readonly<Record<string, Effect>>;
   /** The effect of a body that has this field and no other. */
   alone?: Readonly<Record<string, Effect>>;
-  /** The effect if the app is the only writer of what is changed. */
+  /** Replaces `usually` if the app is the only writer of what is changed. */
   own?: Effect;
 }

@@ -78,6 +78,7 @@ export type { components, operations, paths } from './types.gen.ts';
 type Schemas = components['schemas'];
 
 export type ApprovalMessage = Schemas['ApprovalMessage'];
+export type ApprovalAbout = NonNullable<Schemas['ApprovalAbout']>;
 export type ApprovalContent = NonNullable<Schemas['ApprovalContent']>;
 
 export type ErrorBody = Schemas['Error'];

@@ -50,13 +50,23 @@ describe('the console', () => {
   it('shows what apps ask for, and titles each request by its action', async () => {
     await go(person, 'approvals');
     await person.sees(/^› Change your team .*! pending/m, 'Send an email');
-    await keepFrame(person, 'person/approvals', 'Newsletter Desk');
+    await keepFrame(person, 'person/approvals', 'Newsletter');
     await person.press('Enter');
     await person.sees(/^ approvals › Change your team +\d+\/\d+/m, '[details]');
     await person.press('Right');
     await person.sees('[content]', 'CHANGES ai_assist_enabled', 'Now: false', 'After approval: true');
     await person.press('Right');
     await person.sees('[call]', '"ai_assist_enabled": true');
+  });
+
+  it('rejects all requests of an app, whose name stands in the form', async () => {
+    await go(person, 'approvals');
+    await person.sees(/^› Change your team? .*! pending/m, 'to ada@examp');
+    await person.press('z');
+    await person.sees('› app', 'Newsletter Desk');
+    await person.press('Enter');
+    await person.press('Enter');
+    await person.sees('2 requests of Newsletter Desk rejected.');
   });
 
   it('shows what apps are allowed to do, titled by the app, in one pane without tabs', async () => {

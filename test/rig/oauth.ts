@@ -128,6 +128,7 @@ function withoutLimits(page: PageSeen): PageSeen {
   for (const [name, value] of [
     ['approval', 'none'],
     ['emails_per_day', ''],
+    ['approval_above', ''],
     ['ends', 'never'],
   ] as const)
     if (name in form.fields) form.fields[name] = value;

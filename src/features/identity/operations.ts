@@ -1,5 +1,12 @@
 import { type Ctx } from '../../tenancy/access/index.ts';
-import { type Maker, approveCall, getApproval, listApprovals, rejectCall } from './approvals/approvals.ts';
+import {
+  type Maker,
+  approveCall,
+  getApproval,
+  listApprovals,
+  rejectCall,
+  rejectCallsOfApp,
+} from './approvals/approvals.ts';
 import { changePassword, confirmPasswordReset, requestPasswordReset, notifyByMail } from './accounts/passwords.ts';
 import { signUp, signUpByInvitation, verifyEmail } from './accounts/sign-up.ts';
 import { fetchCallFiles, reviewCall } from './approvals/review-call.ts';
@@ -145,6 +152,7 @@ export const approvals = {
       fill: (call) => fetchCallFiles(ctx, call),
       review: createReview(ctx),
     }),
+  rejectCallsOfApp: (ctx, { body }) => rejectCallsOfApp(ctx, body),
   rejectCall: (ctx, { path, body }) => rejectCall(ctx, path.approval_id, body?.reason, ctx.maker),
 } satisfies OperationTable<World, { maker: Maker }>;
 

@@ -171,6 +171,7 @@ export const draftForEvent = (row: DraftRow, files: readonly DraftFileRow[]) => 
 
 const presentDraft = (row: DraftRow, files: readonly DraftFileRow[]) => ({
   ...draftForEvent(row, files),
+  changed_by_app: row.changed_by_app,
   html: row.html,
   text: row.text,
 });
@@ -178,7 +179,12 @@ const presentDraft = (row: DraftRow, files: readonly DraftFileRow[]) => ({
 function presentDraftItem(row: DraftRow, files: readonly DraftFileRow[]) {
   const text = row.text ?? textOfHtml(row.html?.slice(0, READ_CHARS_MAX) ?? '');
   const snippet = buildSnippet(text);
-  return { ...shared(row), snippet: snippet === '' ? null : snippet, attachments: files.map(presentFile) };
+  return {
+    ...shared(row),
+    snippet: snippet === '' ? null : snippet,
+    changed_by_app: row.changed_by_app,
+    attachments: files.map(presentFile),
+  };
 }
 
 export async function mustFindDraft(

@@ -3,7 +3,7 @@ import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { isSimulatorDomain, computeMonthlyLimit } from '../../platform/config/index.ts';
-import { beyond, type Ctx, type Actor } from '../../tenancy/access/index.ts';
+import { beyond, BeyondUnapproved, type Ctx, type Actor } from '../../tenancy/access/index.ts';
 import type { DomainRow } from '../domains/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
@@ -18,16 +18,20 @@ export const countGrantSends =
     'countGrantSends',
   );
 
-/** An app with a daily limit of sends. */
+/** An app with a daily limit of sends, or of sends without approval. */
 export interface CountedGrant {
   id: string;
   max: number;
+  unapprovedMax: number;
 }
 
-export const findCountedGrant = (actor: Actor): CountedGrant | undefined =>
-  actor.kind === 'oauth_grant' && actor.limits.emailsPerDay !== null
-    ? { id: actor.grantId, max: actor.limits.emailsPerDay }
-    : undefined;
+export function findCountedGrant(actor: Actor): CountedGrant | undefined {
+  if (actor.kind !== 'oauth_grant') return undefined;
+  const { emailsPerDay, approval, approvalAbove } = actor.limits;
+  if (emailsPerDay === null && approval !== 'broadcasts') return undefined;
+  const unapprovedMax = approval === 'broadcasts' ? approvalAbove : Infinity;
+  return { id: actor.grantId, max: emailsPerDay ?? Infinity, unapprovedMax };
+}
 
 /** Refuses recipients outside the team's verified domains and the simulator, if the grant limits the app to those. */
 export async function mustBeWithinRecipients(
@@ -71,8 +75,10 @@ export async function refuseBeyondGrants<One extends Item>(
     let taken = 0;
     for (const item of group) {
       const wanted = recipientsIn(item);
-      const max = item.grant?.max ?? 0;
-      if (before + taken + wanted <= max) taken += wanted;
+      const { max = 0, unapprovedMax = 0 } = item.grant ?? {};
+      const all = before + taken + wanted;
+      if (all <= max && all <= unapprovedMax) taken += wanted;
+      else if (all <= max) refusals.set(item, new BeyondUnapproved(unapprovedMax));
       else refusals.set(item, tooMany({ max, used: before + taken, wanted, until: (day + 1) * DAY_MS }));
     }
     if (taken < count) await countGrantSends.call(tx, id, { day, count: taken - count });

@@ -18,6 +18,7 @@ import { audited, describeActor, type AuditNote } from '../../tenancy/audit/inde
 import { isOwnWork, mustLeaveWaitingMail, proposeCall, type Maker } from '../../features/identity/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal.ts';
 import {
+  BeyondUnapproved,
   authorizeFields,
   decideAdmission,
   asksForWriter,
@@ -153,7 +154,16 @@ export function createRunner(
   return async (checked, page) => {
     if (checked.caller) authorizeFields(checked.caller.actor, operation.operation, checked.body.value);
     const held = await holdIfRequired(operation, checked, () => createCtx(checked));
-    return held ? held.answered : run(checked, page);
+    if (held) return held.answered;
+    try {
+      return await run(checked, page);
+    } catch (error) {
+      // Only the transaction that counts the recipients of a day knows that these are too many to send without approval.
+      const actor = checked.caller?.actor;
+      if (!(error instanceof BeyondUnapproved) || actor?.kind !== 'oauth_grant') throw error;
+      const { answered } = await holdCall(operation, checked, { ...(createCtx(checked) as Ctx), actor });
+      return answered;
+    }
   };
 }
 
@@ -336,6 +346,18 @@ async function holdIfRequired(
     await mustLeaveWaitingMail(ctx, call);
     return undefined;
   }
+  return holdCall(operation, { body, parameters: { path, query, header } }, ctx);
+}
+
+type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
+
+/** Holds a call until a person approves it. */
+async function holdCall(
+  { operationId }: OperationValidators,
+  { body, parameters: { path, query, header } }: Pick<CheckedRequest, 'body' | 'parameters'>,
+  ctx: AppCtx,
+): Promise<{ answered: unknown }> {
+  const call = { operationId, path, query, header, body: body.value };
   if (Object.hasOwn(pages, operationId)) {
     throw refuse('invalid_permission', {
       say: 'This request needs the approval of a person (approval of its grant), but a request with a file cannot wait for it.',
@@ -343,7 +365,8 @@ async function holdIfRequired(
   }
   // A person only sees calls that can be made: in a batch that waits no entry is at fault, even if a permissive one
   // would send the others.
-  if (checksItself) (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
+  if (checksItsOwnBody.has(operationId))
+    (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
   const inWorld = ctx as typeof ctx & Ctx<World>;
   const { files } = await fetchCallFiles(inWorld, call);
   return proposeCall(inWorld, call, { files, review: (one, held) => reviewCall(inWorld, one, held) });

@@ -28,6 +28,8 @@ export type Actor =
       kind: 'oauth_grant';
       grantId: string;
       clientId: string;
+      /** The name of the app as its consent page showed it. */
+      clientName: string;
       userId: string;
       name: string;
       scopes: readonly string[];
@@ -126,6 +128,9 @@ export const readPinnedDomain = (actor: Actor): string | null =>
 
 /** Returns the grant of an app; null for any other caller. */
 export const readGrantId = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
+
+/** Returns the name of an app; null for any other caller. */
+export const readAppName = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.clientName : null);
 
 /** Returns the number of contacts that a person approved for this call; null if nobody had to approve it. */
 export const readApprovedContacts = (actor: Actor): number | null =>

@@ -21,14 +21,14 @@ interface Marked {
  */
 export function computeEffect({ method, operation }: Marked, body: unknown, { isOwn = false } = {}): Effect {
   const rules = readEffectRules({ method, operation });
-  if (isOwn && rules.own !== undefined) return rules.own;
+  const usually = isOwn ? (rules.own ?? rules.usually) : rules.usually;
   const fields = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as object) : {};
   const alone = Object.entries(rules.alone ?? {}).find(
     ([mark]) => has(fields, mark) && Object.keys(fields).length === 1,
   );
   if (alone) return alone[1];
   const found = Object.entries(rules.with ?? {}).flatMap(([mark, effect]) => (has(fields, mark) ? [effect] : []));
-  return most([rules.usually, ...found]);
+  return most([usually, ...found]);
 }
 
 /** Returns the least effect that a call of the operation can have: a limit that refuses this one refuses every call. */

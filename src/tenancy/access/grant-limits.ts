@@ -1,5 +1,5 @@
 import type { Effect } from '../../contract/index.ts';
-import { refuse, type Refusal } from '../../platform/refusal.ts';
+import { refuse, Refusal } from '../../platform/refusal.ts';
 
 /** Limits of an app in addition to its scopes. */
 export interface GrantLimits {
@@ -8,9 +8,22 @@ export interface GrantLimits {
   emailsPerDay: number | null;
   recipients: 'any' | 'own_domains';
   approval: 'none' | 'broadcasts' | 'sends' | 'changes';
+  /**
+   * With approval of broadcasts, the number of recipients from midnight to midnight, UTC, that need no approval: a batch
+   * or a loop of single sends can reach as many as a broadcast.
+   */
+  approvalAbove: number;
 }
 
-export const NO_LIMITS: GrantLimits = { readOnly: false, emailsPerDay: null, recipients: 'any', approval: 'none' };
+export const APPROVAL_ABOVE = 100;
+
+export const NO_LIMITS: GrantLimits = {
+  readOnly: false,
+  emailsPerDay: null,
+  recipients: 'any',
+  approval: 'none',
+  approvalAbove: APPROVAL_ABOVE,
+};
 
 /** `waits`: a person has to approve first. */
 export type Admission = 'may' | 'waits' | Refusal;
@@ -44,11 +57,21 @@ function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
     case 'none':
       return false;
     case 'broadcasts':
-      return effect === 'sends_broadcast';
+      // What is written into mail of others reaches everybody whom they send to.
+      return effect === 'sends_broadcast' || effect === 'alters_mail';
     case 'sends':
       return effect !== 'changes';
     case 'changes':
       return true;
+  }
+}
+
+/** Refuses mail that a person has to approve first; the listener holds the call that sends it instead. */
+export class BeyondUnapproved extends Refusal {
+  constructor(max: number) {
+    super('invalid_permission', {
+      say: `This app is limited by approval_above of its grant: beyond ${max} recipients a day, a person has to approve what it sends.`,
+    });
   }
 }
 

@@ -15,12 +15,20 @@ export {
   callerGone,
   readKeyId,
   readPinnedDomain,
+  readAppName,
   readGrantId,
   readApprovedContacts,
   authorize,
   authorizeFields,
 } from './access.ts';
 export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
-export { decideAdmission, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
+export {
+  decideAdmission,
+  beyond,
+  APPROVAL_ABOVE,
+  BeyondUnapproved,
+  NO_LIMITS,
+  type GrantLimits,
+} from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
 export { Answered, readPage, type AllOperations, type OperationResult, type OperationTable } from './operation.ts';

@@ -4,7 +4,14 @@ import { Refusal } from '../../platform/refusal.ts';
 import { authorize, NO_LIMITS, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
-const person = { grantId: 'g', clientId: 'c', userId: 'u', name: 'ada@example.com', role: 'owner' } as const;
+const person = {
+  grantId: 'g',
+  clientId: 'c',
+  clientName: 'Newsletter Desk',
+  userId: 'u',
+  name: 'ada@example.com',
+  role: 'owner',
+} as const;
 const grant = { kind: 'oauth_grant', ...person, limits: NO_LIMITS } as const;
 
 const actors = {

@@ -1,20 +1,27 @@
 import type { Actor, Ctx, OperatorCtx } from '../access/index.ts';
+import type { AuditNote } from './audited-store.ts';
 import { auditPage, type AuditRow } from './audit.store.ts';
 import { isoTime } from '../../platform/clock.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids.ts';
 
-/** Names the actor of an entry. The name of a key is looked up when the entry is written. */
-export function describeActor(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'actor_name'> {
+type ActorColumns = Pick<AuditNote, 'actor_kind' | 'actor_id' | 'actor_name' | 'actor_app' | 'actor_grant_id'>;
+
+/**
+ * Names the actor of an entry. The name of a key is looked up when the entry is written. An app acts for the person who
+ * authorized it: the entry names both.
+ */
+export function describeActor(actor: Actor): ActorColumns {
   switch (actor.kind) {
     case 'api_key':
     case 'smtp_credential':
       return { actor_kind: 'api_key', actor_id: actor.keyId, actor_name: null };
     case 'session':
       return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
-    // An app acts for the person who authorized it.
-    case 'oauth_grant':
-      return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
+    case 'oauth_grant': {
+      const { userId, name, clientName, grantId } = actor;
+      return { actor_kind: 'app', actor_id: userId, actor_name: name, actor_app: clientName, actor_grant_id: grantId };
+    }
     case 'operator':
       if (actor.isOfMachine === true) return { actor_kind: 'command', actor_id: null, actor_name: actor.name };
       return { actor_kind: 'operator', actor_id: actor.operatorId, actor_name: actor.name };
@@ -45,7 +52,15 @@ const present = (row: AuditRow) => ({
   action: row.action,
   subject_id: row.subject_id,
   team_id: row.team_id,
-  actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+  actor: {
+    kind: row.actor_kind,
+    id: row.actor_id,
+    name: row.actor_name,
+    app:
+      row.actor_app === null || row.actor_grant_id === null
+        ? null
+        : { name: row.actor_app, grant_id: row.actor_grant_id },
+  },
   address: row.address,
   user_agent: row.user_agent,
   request_id: row.request_id,

@@ -6,9 +6,12 @@ export interface AuditRow {
   team_id: string | null;
   action: string;
   subject_id: string | null;
-  actor_kind: 'api_key' | 'user' | 'operator' | 'command' | 'system';
+  actor_kind: 'api_key' | 'user' | 'app' | 'operator' | 'command' | 'system';
   actor_id: string | null;
   actor_name: string | null;
+  /** The name of the app that acted for the person, and its grant; null for any other actor. */
+  actor_app: string | null;
+  actor_grant_id: string | null;
   address: string | null;
   user_agent: string | null;
   request_id: string | null;
@@ -22,8 +25,9 @@ export interface AuditRow {
 export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
   const name = `coalesce(?, (select name from api_keys where id = ?))`;
   await tx.run(
-    `insert into audit_log (id, team_id, action, subject_id, actor_kind, actor_id, actor_name, address, user_agent,
-        request_id, details, created_at) values (?, ?, ?, ?, ?, ?, ${name}, ?, ?, ?, ?, ?)`,
+    `insert into audit_log (id, team_id, action, subject_id, actor_kind, actor_id, actor_name, actor_app,
+        actor_grant_id, address, user_agent, request_id, details, created_at)
+      values (?, ?, ?, ?, ?, ?, ${name}, ?, ?, ?, ?, ?, ?, ?)`,
     [
       row.id,
       row.team_id,
@@ -33,6 +37,8 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
       row.actor_id,
       row.actor_name,
       row.actor_kind === 'api_key' ? row.actor_id : null,
+      row.actor_app,
+      row.actor_grant_id,
       row.address,
       row.user_agent,
       row.request_id,

@@ -4,7 +4,10 @@ import type { Store } from '../../platform/store.ts';
 import { insertAudit, readName, readRemoved, type AuditRow } from './audit.store.ts';
 
 /** An action that is about to be done, with its actor and address. */
-export type AuditNote = Omit<AuditRow, 'id' | 'created_at'>;
+export type AuditNote = Omit<AuditRow, 'id' | 'created_at' | keyof AppColumns> & Partial<AppColumns>;
+
+/** Set only for an app. */
+type AppColumns = Pick<AuditRow, 'actor_app' | 'actor_grant_id'>;
 
 export interface Audited<Held extends Store> {
   store: Held;
@@ -56,6 +59,8 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
     const known = removed ?? (await readName(tx, { action: note.action, subject_id }));
     return insertAudit(tx, {
       ...note,
+      actor_app: note.actor_app ?? null,
+      actor_grant_id: note.actor_grant_id ?? null,
       details: known === undefined ? note.details : withFields(note.details, known),
       id,
       created_at: creationTime(id, store.clock),

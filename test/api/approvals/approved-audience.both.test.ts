@@ -44,6 +44,7 @@ async function waiting(token: string, segment: string, more: object = {}, send: 
   expect(held.body.details?.approval_id, held.text).toEqual(expect.any(String));
   return { id, approvalId: held.body.details.approval_id as string };
 }
+const ASKS = /^403 Nothing has been done yet/;
 const UNTIL_DECIDED = /^403 .*until a person has decided/;
 const UNTIL_LEFT = /^403 .*has not been sent yet/;
 
@@ -79,18 +80,19 @@ describe('a broadcast that waits for approval', () => {
     const segment = await createSegment({ not: [{ field: `properties.${key}`, op: 'eq', value: 'no' }] });
     const token = await tokenFor('broadcasts');
     const { approvalId } = await waiting(token, segment);
-    const tries: [string, string, object?][] = [
-      ['DELETE', `/contact-properties/${property}`],
-      ['POST', '/contact-properties', { key: `other_${++count}`, type: 'string' }],
-      ['POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' }],
-      ['PATCH', `/topics/${topic}`, { name: `T${++count}` }],
-      ['DELETE', `/topics/${topic}`],
+    const tries: [refusal: RegExp, method: string, path: string, body?: object][] = [
+      [ASKS, 'DELETE', `/contact-properties/${property}`],
+      [ASKS, 'POST', '/contact-properties', { key: `other_${++count}`, type: 'string' }],
+      [UNTIL_DECIDED, 'POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' }],
+      [ASKS, 'PATCH', `/topics/${topic}`, { name: `T${++count}` }],
+      [UNTIL_DECIDED, 'PATCH', `/topics/${topic}`, { visibility: 'public' }],
+      [UNTIL_DECIDED, 'DELETE', `/topics/${topic}`],
     ];
-    for (const [method, path, body] of tries) {
-      expect(said(await call(token, method, path, body)), `${method} ${path}`).toMatch(UNTIL_DECIDED);
+    for (const [refusal, method, path, body] of tries) {
+      expect(said(await call(token, method, path, body)), `${method} ${path}`).toMatch(refusal);
     }
     expect((await owner.call('POST', `/approvals/${approvalId}/reject`, {})).status).toBe(200);
-    expect(said(await call(token, 'DELETE', `/contact-properties/${property}`))).toBe('200');
+    expect(said(await call(token, 'DELETE', `/contact-properties/${property}`))).toMatch(ASKS);
   });
 
   it('an app cannot change a fallback, the sender name or the topic while its broadcast waits for approval', async () => {
@@ -102,12 +104,12 @@ describe('a broadcast that waits for approval', () => {
     await contact({ segments: [{ id: segment }] });
     const token = await tokenFor('broadcasts');
     const { approvalId } = await waiting(token, segment, { topic_id: topic, html: `<p>Hi {{{${made.key}}}}</p>` });
-    for (const [method, path, body] of [
-      ['PATCH', `/contact-properties/${property}`, { fallback_value: 'EVIL' }],
-      ['PATCH', '/team', { sender_name: 'Evil Corp' }],
-      ['DELETE', `/topics/${topic}`, undefined],
+    for (const [refusal, method, path, body] of [
+      [ASKS, 'PATCH', `/contact-properties/${property}`, { fallback_value: 'EVIL' }],
+      [ASKS, 'PATCH', '/team', { sender_name: 'Evil Corp' }],
+      [UNTIL_DECIDED, 'DELETE', `/topics/${topic}`, undefined],
     ] as const) {
-      expect(said(await call(token, method, path, body)), path).toMatch(UNTIL_DECIDED);
+      expect(said(await call(token, method, path, body)), path).toMatch(refusal);
     }
     // A person may change it; the shown content is different then.
     await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'friend' });
@@ -168,8 +170,8 @@ describe('an approved broadcast that has not been sent', () => {
       id ||= done.result.id;
       const late = { email: `late${++count}@evil.example`, segments: [{ id: segment }] };
       expect(said(await call(token, 'POST', '/contacts', late))).toMatch(UNTIL_LEFT);
-      // Its text is fixed now, so the app may change the sources again.
-      expect(said(await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' }))).toBe('200');
+      // Its text is fixed now, so the app may ask to change the sources again.
+      expect(said(await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' }))).toMatch(ASKS);
       scene.clock.advance(2 * 3_600_000 + 1000);
       await scene.settled();
       expect((await desk.get(id)).status).toBe('sent');

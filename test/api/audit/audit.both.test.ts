@@ -196,6 +196,10 @@ const changes: Record<
     const id = await newApproval();
     return { path: `/approvals/${id}/reject`, subject: id };
   },
+  rejectCallsOfApp: async () => {
+    await newApproval();
+    return { path: '/approvals/reject', body: { app: 'Newsletter Desk' }, subject: null };
+  },
   createSegment: async () => ({ path: '/segments', body: { name: 'All' } }),
   updateSegment: async () => ({ path: `/segments/${await newSegment()}`, body: { name: 'Others' } }),
   deleteSegment: async () => ({ path: `/segments/${await newSegment()}`, removes: { name: 'Some' } }),
@@ -509,5 +513,31 @@ describe('an audit entry', () => {
     scene.clock.advance(2 * 86_400_000);
     await job?.run();
     expect(await entries()).toHaveLength(1);
+  });
+});
+
+describe('the actor of an entry', () => {
+  it('an entry names the app and the person for whom it acts, also for a call that a person approved', async () => {
+    const oauth = createOauth(scene);
+    const owner = await createPeople(scene).person({ team, role: 'owner' });
+    const app = await oauth.register({ client_name: 'Ledger' });
+    const scope = { scope: 'templates:write team:write' };
+    const { access_token: key } = await oauth.letIn(owner, app, scope, { approval: 'sends' });
+    const grant = (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id as string;
+    const actor = { kind: 'app', id: owner.userId, name: owner.email, app: { name: 'Ledger', grant_id: grant } };
+    const made = await scene.api('POST', '/templates', { key, body: { name: 'Mine', html: '<p>x</p>' } });
+    expect(made.status).toBe(201);
+    expect((await entries())[0]).toMatchObject({ action: 'template.created', actor });
+    const held = await scene.api('PATCH', '/team', { key, body: { sender_name: 'Of an app' } });
+    const id = held.body.details.approval_id as string;
+    expect((await owner.call('POST', `/approvals/${id}/approve`, {})).body.status).toBe('done');
+    const both = (await entries()).slice(0, 2);
+    expect(both.find(({ action }) => action === 'team.updated')?.actor).toEqual(actor);
+    expect(both.find(({ action }) => action === 'approval.approved')?.actor).toEqual({
+      kind: 'user',
+      id: owner.userId,
+      name: owner.email,
+      app: null,
+    });
   });
 });

@@ -242,7 +242,7 @@ it('calls of /mcp are in the request log without their answers, and changes are 
   const { body: grants } = await scene.api('GET', '/oauth/grants', { key: team.key });
   expect(entry).toMatchObject({
     request_id: made.headers.get('x-request-id'),
-    actor: { kind: 'user', id: owner.userId },
+    actor: { kind: 'app', id: owner.userId, app: { name: expect.any(String) as string } },
     details: { name: 'Of an assistant' },
   });
   expect(grants.data.map(({ id }: { id: string }) => id)).toContain(entry.details.oauth_grant_id);

@@ -4,6 +4,7 @@ import { ToolSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRequirement, SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { isOfOthers } from '../../../src/ports/http/mcp/tools.ts';
+import { pages } from '../../../src/ports/http/pages.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { createInbox } from '../../rig/inboxes.ts';
 import { createAssistants, CLIENTS, type McpClient } from '../../rig/mcp.ts';
@@ -142,15 +143,98 @@ describe('other operations', () => {
       const answer = await client.call('call_operation', { operation_id: id });
       expect(answer.text, id).toMatch(/^not_found: Operation/);
     }
-    // These exist, but no app reaches them: the error says who does.
-    for (const id of ['createApiKey', 'listDomains', 'callMcp', 'exportContacts', 'listQueueHolds']) {
+    // These exist: the error says why they cannot be called, and who can.
+    for (const [id, reason] of [
+      ['createApiKey', 'exists, but no app may call it, whatever is allowed; a person'],
+      ['createDomain', 'exists, but no app may call it, whatever is allowed; a person'],
+      ['listQueueHolds', 'exists, but no app may call it, whatever is allowed; a person'],
+      ['exportContacts', 'exists, but not for MCP: a file does not fit into a tool call'],
+      ['createContactImport', 'exists, but not for MCP: a file does not fit into a tool call'],
+    ] as const) {
       const answer = await client.call('call_operation', { operation_id: id });
       expect([answer.isError, answer.text], id).toEqual([
         true,
-        expect.stringMatching(/^invalid_permission: No app reaches/),
+        expect.stringContaining(`invalid_permission: ${id} ${reason}`),
       ]);
       expect(answer.text).toContain('Tell the person what is to be done, so that they do it themselves.');
     }
+  });
+
+  interface Beyond {
+    operation_id: string;
+    reason: string;
+  }
+  const searchFor = async (client: McpClient, query: string) => {
+    const { data, not_callable: beyond = [] } = (await client.call('search_operations', { query })).value() as {
+      data: { operation_id: string }[];
+      not_callable?: Beyond[];
+    };
+    return { ids: data.map(({ operation_id: id }) => id), beyond };
+  };
+
+  it('are named by a search with the reason if no app may call them, in place of weaker matches', async () => {
+    await using client = await connect();
+    for (const [query, id] of [
+      ['create domain', 'createDomain'],
+      ['create API key', 'createApiKey'],
+      ['rotate webhook secret', 'rotateWebhookSecret'],
+    ] as const) {
+      const { ids, beyond } = await searchFor(client, query);
+      expect(ids, query).not.toContain(id);
+      expect(beyond, query).toContainEqual(
+        expect.objectContaining({ operation_id: id, reason: expect.stringMatching(/^exists, but no app may call it/) }),
+      );
+      expect(ids, query).not.toContain('sendEmail');
+    }
+    const { beyond } = await searchFor(client, 'import contacts');
+    const found = beyond.find(({ operation_id: id }) => id === 'createContactImport');
+    expect(found?.reason).toMatch(
+      /^exists, but not for MCP: a file does not fit.*createContact.*rasket contacts import/,
+    );
+  });
+
+  it('are named by a search with the scope that the person did not grant', async () => {
+    await using client = await connect(await assistants.token(['contacts:read']));
+    for (const [query, id, scope] of [
+      ['domain records', 'getDomainZone', 'domains:read'],
+      ['list domains', 'listDomains', 'domains:read'],
+      ['suppression list', 'listSuppressions', 'suppressions:read'],
+      ['usage quota', 'getUsage', 'usage:read'],
+      ['webhook attempts', 'listWebhookAttempts', 'webhooks:read'],
+    ] as const) {
+      const { ids, beyond } = await searchFor(client, query);
+      const reason = `exists, but needs the scope ${scope}, which the person did not grant.`;
+      expect(beyond, query).toContainEqual(expect.objectContaining({ operation_id: id, reason }));
+      expect(ids, query).toEqual([]);
+    }
+  });
+
+  it('answer why a domain does not verify, what is suppressed, what is used, and what is wrong', async () => {
+    await using client = await connect();
+    const { id } = await team.domain();
+    for (const [query, operation_id, given] of [
+      ['domain records', 'listDomains', {}],
+      ['get domain', 'getDomain', { domain_id: id }],
+      ['webhook list', 'listWebhooks', {}],
+      ['suppression list', 'listSuppressions', {}],
+      ['usage quota', 'getUsage', {}],
+      ['inbound rules', 'listInboundRules', {}],
+      ['findings', 'getFindings', {}],
+    ] as const) {
+      expect((await searchFor(client, query)).ids, query).toContain(operation_id);
+      const answer = await client.call('call_operation', { operation_id, arguments: given });
+      expect([operation_id, answer.isError]).toEqual([operation_id, false]);
+    }
+  });
+
+  it('that take or return a file state in the contract why no tool call can make them', () => {
+    const reached = [...operations.values()].filter(({ operation }) => operation['x-service-scope'] !== null);
+    const files = reached.filter(({ operationId }) => Object.hasOwn(pages, operationId));
+    expect(files.length).toBeGreaterThan(3);
+    const stated = reached.filter(({ operation }) => operation['x-service-not-by-mcp'] !== undefined);
+    expect(stated.map(({ operationId }) => operationId).sort()).toEqual(
+      files.map(({ operationId }) => operationId).sort(),
+    );
   });
 
   it.each([

@@ -40,7 +40,14 @@ describe('grants of apps', () => {
       revoked_at: null,
       revoked_reason: null,
       client: { name: 'Newsletter Desk', logo_uri: null },
-      limits: { read_only: false, emails_per_day: null, recipients: 'any', approval: 'none', expires_at: null },
+      limits: {
+        read_only: false,
+        emails_per_day: null,
+        recipients: 'any',
+        approval: 'none',
+        approval_above: 100,
+        expires_at: null,
+      },
     });
     const next = await scene.api('GET', `/oauth/grants?limit=1&after=${first.id}`, { key: team.key });
     expect(next.body.data[0].id).toBe(second.id);

@@ -33,7 +33,14 @@ const call = (key: string, method: string, path: string, body?: object, headers:
 const newest = async () => (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0];
 const emailTo = (...to: string[]) => ({ from: `a@${domain}`, to, subject: 'Hello', text: 'It works.' });
 const send = async (key: string, ...to: string[]) => call(key, 'POST', '/emails', emailTo(...to));
-const NONE = { read_only: false, emails_per_day: null, recipients: 'any', approval: 'none', expires_at: null };
+const NONE = {
+  read_only: false,
+  emails_per_day: null,
+  recipients: 'any',
+  approval: 'none',
+  approval_above: 100,
+  expires_at: null,
+};
 
 describe('limits at consent', () => {
   it('are none by default, and are stored in the grant and the audit log if set', async () => {
@@ -45,6 +52,7 @@ describe('limits at consent', () => {
       emails_per_day: 20,
       recipients: 'own_domains',
       approval: 'broadcasts',
+      approval_above: 100,
       expires_at: '2026-11-27T10:00:00.000Z',
     };
     expect((await newest()).limits).toEqual(limits);

@@ -54,6 +54,7 @@ describe('a new template', () => {
         { ...stamps, key: 'PRICE', type: 'number', fallback_value: null },
       ],
       status: 'draft',
+      changed_by_app: null,
       published_at: null,
       has_unpublished_versions: true,
     });
@@ -90,7 +91,7 @@ describe('the list of templates', () => {
     const first = await create({ name: 'First', alias: 'first' }, owner.key);
     const second = await create({ name: 'Second' }, owner.key);
     await call('POST', `/templates/${first}/publish`, undefined, owner.key);
-    const item = { alias: null, published_at: null, created_at: iso(), updated_at: iso() };
+    const item = { alias: null, changed_by_app: null, published_at: null, created_at: iso(), updated_at: iso() };
     expect((await call('GET', '/templates', undefined, owner.key)).body).toEqual({
       object: 'list',
       has_more: false,

@@ -162,6 +162,8 @@ export interface BroadcastRow extends BroadcastContent {
   fallbacks: string | null;
   /** The grant of the app that is the only writer; null once anybody else has written. */
   author_grant_id: string | null;
+  /** The name of the app that wrote it or changed it last; null if no app did. */
+  changed_by_app: string | null;
   /** Subscribed contacts of the segment when a person approved the send of an app; null for any other broadcast. */
   approved_contacts: number | null;
   started_at: number | null;
@@ -204,7 +206,16 @@ const CONTENT = [
   'local_time',
   'ab_test',
 ] as const;
-const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', 'author_grant_id', ...CONTENT] as const;
+const NEW = [
+  'id',
+  'team_id',
+  'status',
+  'created_at',
+  'updated_at',
+  'author_grant_id',
+  'changed_by_app',
+  ...CONTENT,
+] as const;
 
 /** Columns of a list; the bodies are left out. */
 const LISTED = [
@@ -223,6 +234,7 @@ const LISTED = [
   'held_reason',
   'held_since',
   'held_detail',
+  'changed_by_app',
 ] as const;
 export type ListedBroadcast = Pick<BroadcastRow, (typeof LISTED)[number]>;
 
@@ -248,12 +260,13 @@ export async function saveContent(
   tx: Executor,
   id: string,
   content: BroadcastContent,
-  { authorGrantId, at }: { authorGrantId: string | null; at: number },
+  { authorGrantId, changedByApp, at }: { authorGrantId: string | null; changedByApp: string | null; at: number },
 ): Promise<void> {
   const sets = CONTENT.map((column) => `${column} = ?`).join(', ');
-  await tx.run(`update broadcasts set ${sets}, author_grant_id = ?, updated_at = ? where id = ?`, [
+  await tx.run(`update broadcasts set ${sets}, author_grant_id = ?, changed_by_app = ?, updated_at = ? where id = ?`, [
     ...CONTENT.map((column) => content[column]),
     authorGrantId,
+    changedByApp,
     at,
     id,
   ]);

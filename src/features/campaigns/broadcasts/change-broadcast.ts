@@ -1,6 +1,6 @@
 import type { CreateBroadcastRequest, UpdateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { readGrantId, readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
+import { readAppName, readGrantId, readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   insertBroadcast,
   lockBroadcast,
@@ -150,7 +150,9 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
       topicId: isNew(content.topic_id, row.topic_id),
     });
     const authorGrantId = row.author_grant_id === readGrantId(actor) ? row.author_grant_id : null;
-    await saveContent(tx, id, content, { authorGrantId, at: store.clock.now() });
+    // A person who changes one field may not have seen what the app wrote into the others.
+    const changedByApp = readAppName(actor) ?? row.changed_by_app;
+    await saveContent(tx, id, content, { authorGrantId, changedByApp, at: store.clock.now() });
   });
   return broadcastNamed(id);
 }
@@ -195,7 +197,8 @@ export async function duplicateBroadcast(ctx: Ctx, id: string) {
   const row = await findBroadcast(store.db, teamId, id);
   if (!row) throw notFound('Broadcast');
   const name = [...`Copy of ${row.name}`].slice(0, NAME_CHARS_MAX).join('');
-  const copy = buildDraft(ctx, { ...row, name });
+  const draft = buildDraft(ctx, { ...row, name });
+  const copy = { ...draft, changed_by_app: draft.changed_by_app ?? row.changed_by_app };
   await store.db.tx((tx) => insertBroadcast(tx, copy));
   return broadcastNamed(copy.id);
 }
@@ -251,5 +254,5 @@ function buildDraft({ store, teamId, actor }: Ctx, content: BroadcastContent): N
   const now = store.clock.now();
   const author_grant_id = readGrantId(actor);
   const made = { id: store.ids.uuid(), team_id: teamId, status: 'draft' as const, author_grant_id };
-  return { ...content, ...made, created_at: now, updated_at: now };
+  return { ...content, ...made, changed_by_app: readAppName(actor), created_at: now, updated_at: now };
 }

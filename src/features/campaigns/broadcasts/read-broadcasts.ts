@@ -91,6 +91,7 @@ function presentBroadcastItem(row: ListedBroadcast) {
     audience_id: row.segment_id,
     topic_id: row.topic_id,
     status: row.status,
+    changed_by_app: row.changed_by_app,
     created_at: isoTime(row.created_at),
     // Absent until they are set, never null.
     ...(row.scheduled_at !== null && { scheduled_at: isoTime(row.scheduled_at) }),

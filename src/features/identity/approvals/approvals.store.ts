@@ -1,4 +1,5 @@
 import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { isUuid } from '../../../platform/ids.ts';
 
 export type StoredStatus = 'pending' | 'running' | 'done' | 'failed' | 'rejected' | 'expired';
 
@@ -16,6 +17,8 @@ export interface ApprovalRow {
   broadcast_id: string | null;
   /** Number of subscribed contacts in its segment when the app asked. */
   seen_contacts: number | null;
+  /** JSON of `ApprovalAbout`. */
+  about: string | null;
   status: StoredStatus;
   decided_by_kind: 'user' | 'api_key' | null;
   decided_by_name: string | null;
@@ -39,6 +42,7 @@ const NEW = [
   'subject_ids',
   'broadcast_id',
   'seen_contacts',
+  'about',
   'status',
   'created_at',
   'expires_at',
@@ -158,6 +162,23 @@ export const noteDecision = (tx: Executor, id: string, { status, by, reason, at 
       where id = ? and status = 'pending'`,
     [status, by.kind, by.name, reason, at, id],
   );
+
+/**
+ * Rejects every pending call of an app in a team and returns their number. An app is named by the name it gave itself,
+ * by its client id or by a grant.
+ */
+export function rejectPending(
+  tx: Executor,
+  { teamId, app, now }: { teamId: string; app: string; now: number },
+  { by, reason }: Pick<Decided, 'by' | 'reason'>,
+): Promise<number> {
+  const grants = isUuid(app) ? 'grant_id = ?' : 'grant_id in (select id from oauth_grants where client_id = ?)';
+  return tx.run(
+    `update approvals set status = 'rejected', decided_by_kind = ?, decided_by_name = ?, reason = ?, decided_at = ?
+      where team_id = ? and status = 'pending' and expires_at > ? and (client_name = ? or ${grants})`,
+    [by.kind, by.name, reason, now, teamId, now, app, isUuid(app) ? app.toLowerCase() : app],
+  );
+}
 
 export const noteEnd = (
   tx: Executor,

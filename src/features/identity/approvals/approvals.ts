@@ -22,6 +22,7 @@ import {
   type StoredStatus,
   expireAll,
   removeApprovalsBefore,
+  rejectPending,
 } from './approvals.store.ts';
 import {
   callText,
@@ -32,13 +33,14 @@ import {
   BROADCAST_TEXTS,
   CONTENT_BYTES_MAX,
   readCall,
+  type Content,
   type HeldFile,
   type ProposedCall,
   type ReviewCall,
   type ReviewedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import type { Requirement, ApprovalContent, QueryOf } from '../../../contract/index.ts';
+import type { Requirement, ApprovalAbout, ApprovalContent, BodyOf, QueryOf } from '../../../contract/index.ts';
 import type { Page } from '../../../platform/db/index.ts';
 
 /** No call takes this long: the process that made it has ended. */
@@ -49,6 +51,8 @@ const brokenOffBefore = (now: number): number => now - RUN_MS;
 interface Around {
   describeOperation: (operationId: string) => string;
   now: number;
+  /** An app gets no content: its scopes may not cover it. */
+  isForApp: boolean;
 }
 
 const isBrokenOff = ({ status, decided_at: at }: ApprovalRow, now: number): boolean =>
@@ -60,11 +64,12 @@ function statusAt(row: ApprovalRow, now: number): StoredStatus {
   return isBrokenOff(row, now) ? 'failed' : row.status;
 }
 
-const presentSummary = (row: ApprovalRow, { describeOperation, now }: Around) => ({
+const presentSummary = (row: ApprovalRow, { describeOperation, now, isForApp }: Around) => ({
   id: row.id,
   status: statusAt(row, now),
   operation_id: row.operation_id,
   summary: describeOperation(row.operation_id),
+  about: isForApp || row.about === null ? null : (JSON.parse(row.about) as ApprovalAbout),
   grant: { id: row.grant_id, client_name: row.client_name },
   created_at: isoTime(row.created_at),
   expires_at: isoTime(row.expires_at),
@@ -150,6 +155,7 @@ export async function proposeCall(
       subject_ids: JSON.stringify(looked.ids),
       broadcast_id: broadcastIn(call),
       seen_contacts: looked.content.audience?.subscribed ?? null,
+      about: JSON.stringify(summarize(call, looked.content)),
       status: 'pending',
       created_at: now,
       expires_at: now + WAITS_MS,
@@ -161,6 +167,21 @@ export async function proposeCall(
   });
   if (held.status === 'done') return { answered: JSON.parse(held.result ?? 'null') as unknown };
   throw waits(store, held);
+}
+
+/** Summarizes for a list what a call sends, to whom, and what it changes. */
+function summarize({ path, body }: ProposedCall, { messages, audience, changes }: Content): ApprovalAbout {
+  const mails = messages.filter(({ kind }) => kind !== 'template' && kind !== 'automation_step');
+  const recipients = mails.reduce((sum, mail) => sum + mail.recipients, 0);
+  const first = mails.flatMap(({ to, cc, bcc }) => [...to, ...cc, ...bcc])[0];
+  const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+  const contact = [fields['email'], path['contact']].find((one) => typeof one === 'string' && one.includes('@'));
+  return {
+    to: audience?.segment_name ?? first ?? (typeof contact === 'string' ? contact : null),
+    recipients: audience?.subscribed ?? (recipients > 0 ? recipients : null),
+    subject: messages.flatMap(({ subjects }) => subjects)[0] ?? null,
+    changes: changes.map(({ field }) => field),
+  };
 }
 
 /**
@@ -243,7 +264,7 @@ export async function listApprovals(
   return {
     object: 'list' as const,
     has_more: hasMore,
-    data: rows.map((row) => presentSummary(row, { describeOperation, now })),
+    data: rows.map((row) => presentSummary(row, { describeOperation, now, isForApp: filter.grantId !== undefined })),
   };
 }
 
@@ -258,8 +279,10 @@ export async function getApproval(
   const only = grantIn(actor);
   if (!row || (only !== undefined && row.grant_id !== only)) throw notFound('Approval');
   const now = store.clock.now();
-  const isShown = only === undefined && statusAt(row, now) === 'pending';
-  return presentApproval(row, { describeOperation, now, content: isShown ? await readContent(row, review) : null });
+  const isForApp = only !== undefined;
+  const isShown = !isForApp && statusAt(row, now) === 'pending';
+  const content = isShown ? await readContent(row, review) : null;
+  return presentApproval(row, { describeOperation, now, isForApp, content });
 }
 
 async function readContent(row: ApprovalRow, review: ReviewCall): Promise<ApprovalContent> {
@@ -334,6 +357,14 @@ export async function rejectCall(
   return present(ctx, id, maker);
 }
 
+/** Rejects all pending calls of one app. */
+export async function rejectCallsOfApp({ store, teamId, actor }: Ctx, { app, reason }: BodyOf<'rejectCallsOfApp'>) {
+  const by = await loadDecider(store, actor);
+  const now = store.clock.now();
+  const rejected = await store.db.tx((tx) => rejectPending(tx, { teamId, app, now }, { by, reason: reason ?? null }));
+  return { object: 'approval_rejection' as const, app, rejected };
+}
+
 /** Stores the decision; of two concurrent decisions the second one fails. */
 async function claim(
   { store, teamId, actor }: Ctx,
@@ -377,7 +408,7 @@ function idIn(result: string | null): string | null {
 async function present({ store, teamId }: Ctx, id: string, { describeOperation }: Pick<Maker, 'describeOperation'>) {
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
-  return presentApproval(row, { describeOperation, now: store.clock.now(), content: null });
+  return presentApproval(row, { describeOperation, now: store.clock.now(), isForApp: false, content: null });
 }
 
 const decided = ({ status }: ApprovalRow): Refusal =>

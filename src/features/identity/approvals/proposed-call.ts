@@ -5,7 +5,7 @@ import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
 import { listContactSegments } from '../../audience/index.ts';
 import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';
-import { getTemplate } from '../../templates/index.ts';
+import { findTemplate, getTemplate } from '../../templates/index.ts';
 
 /** A call that was validated against the contract. */
 export interface ProposedCall {
@@ -147,6 +147,8 @@ const FILLS: Readonly<Record<string, Filled>> = {
   updateAudienceContact: ofContact,
   updateContactTopics: ofContact,
   createContactImport: async () => [ANY_CONTACTS],
+  deleteSuppression: async () => [ANY_CONTACTS],
+  removeSuppressions: async () => [ANY_CONTACTS],
   // A run of an automation may put its contact into any segment.
   sendEvent: ofAutomation,
   createAutomation: ofAutomation,
@@ -188,6 +190,7 @@ type Author = { author_grant_id: string | null } | undefined;
 /** Finds what a call would change, for the operations whose effect depends on the writer. */
 const AUTHOR_BY_OPERATION: Readonly<Record<string, (ctx: Ctx, path: ProposedCall['path']) => Promise<Author>>> = {
   updateBroadcast: ({ store, teamId }, path) => findBroadcast(store.db, teamId, String(path['broadcast_id'])),
+  updateTemplate: ({ store, teamId }, path) => findTemplate(store.db, teamId, String(path['template'])),
   updateInboxDraft: async (ctx, path) =>
     (await mustFindDraft(ctx, String(path['inbox']), String(path['draft_id']))).row,
 };

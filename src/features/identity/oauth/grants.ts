@@ -30,6 +30,7 @@ export interface LimitsAsked {
   emails_per_day?: number | null;
   recipients?: GrantLimits['recipients'];
   approval?: GrantLimits['approval'];
+  approval_above?: number;
   expires_at?: string | null;
 }
 
@@ -49,12 +50,17 @@ export function changedLimits({ limits, expiresAt }: Limited, asked: LimitsAsked
   if (emailsPerDay !== null && (!Number.isInteger(emailsPerDay) || emailsPerDay < 1 || emailsPerDay > EMAILS_MAX)) {
     throw invalidField('emails_per_day', `emails_per_day must be a whole number from 1 to ${EMAILS_MAX}.`);
   }
+  const { approval_above: approvalAbove = limits.approvalAbove } = asked;
+  if (!Number.isInteger(approvalAbove) || approvalAbove < 1 || approvalAbove > EMAILS_MAX) {
+    throw invalidField('approval_above', `approval_above must be a whole number from 1 to ${EMAILS_MAX}.`);
+  }
   return {
     limits: {
       readOnly: asked.read_only ?? limits.readOnly,
       emailsPerDay,
       recipients: asked.recipients ?? limits.recipients,
       approval: asked.approval ?? limits.approval,
+      approvalAbove,
     },
     expiresAt: asked.expires_at === undefined ? expiresAt : readEnd(asked.expires_at, now),
   };
@@ -85,6 +91,7 @@ export const presentLimits = ({ limits, expiresAt }: Limited) => ({
   emails_per_day: limits.emailsPerDay,
   recipients: limits.recipients,
   approval: limits.approval,
+  approval_above: limits.approvalAbove,
   expires_at: expiresAt === null ? null : isoTime(expiresAt),
 });
 
@@ -168,10 +175,18 @@ export async function actorOfGrant(
   const status = await findGrantStatus(db, grant);
   if (status?.risk_state !== 'normal') return undefined;
   if ((await findClient(db, grant.client_id))?.disabled_at !== null) return undefined;
-  const { user_id: userId, client_id: clientId, scopes } = grant;
+  const { user_id: userId, client_id: clientId, client_name: clientName, scopes } = grant;
   const { role, email: name } = status;
   const person = { userId, name, role };
-  return { kind: 'oauth_grant', grantId: id, clientId, ...person, scopes: scopes.split(' '), limits: NO_LIMITS };
+  return {
+    kind: 'oauth_grant',
+    grantId: id,
+    clientId,
+    clientName,
+    ...person,
+    scopes: scopes.split(' '),
+    limits: NO_LIMITS,
+  };
 }
 
 /**

@@ -39,6 +39,7 @@ export const removeTokensBefore = (db: Executor, now: number): Promise<number> =
 interface LiveAccess {
   grant_id: string;
   client_id: string;
+  client_name: string;
   scopes: string;
   resource: Resource;
   team_id: string;
@@ -58,7 +59,7 @@ interface LiveAccess {
  */
 export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Promise<LiveAccess | undefined> =>
   db.get<LiveAccess>(
-    `select g.last_used_at, g.limits, g.expires_at as ends_at, t.grant_id, g.client_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
+    `select g.last_used_at, g.limits, g.expires_at as ends_at, t.grant_id, g.client_id, g.client_name, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
       from oauth_tokens t
       join oauth_grants g on g.id = t.grant_id and g.revoked_at is null
       join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null and c.disabled_at is null

@@ -305,13 +305,21 @@ export function createGrantAuthentication(
     if (now - (found.last_used_at ?? 0) >= NOTED_MS) {
       await store.db.txUnsynced((tx) => noteGrantUsed(tx, found.grant_id, now));
     }
-    const { grant_id: grantId, client_id: clientId, user_id: userId, email: name, role } = found;
+    const {
+      grant_id: grantId,
+      client_id: clientId,
+      client_name: clientName,
+      user_id: userId,
+      email: name,
+      role,
+    } = found;
     return {
       teamId: found.team_id,
       actor: {
         kind: 'oauth_grant',
         grantId,
         clientId,
+        clientName,
         userId,
         name,
         scopes: found.scopes.split(' '),

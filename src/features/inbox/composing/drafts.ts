@@ -2,7 +2,7 @@ import type { BodyOf, SentEmail } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
-import { readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
+import { readAppName, readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
 import { contentsPlacer, putFiles } from '../../../mail/contents/index.ts';
 import type { DraftAttachment, EmailRow } from '../../../mail/emails/index.ts';
 import {
@@ -71,7 +71,8 @@ export async function createDraft(
     const at = store.clock.now();
     const times = { created_at: at, updated_at: at };
     const of = { team_id: ctx.teamId, inbox_id: inbox.id, ...(target ?? { thread_id: null, reply_to_email_id: null }) };
-    const row = { id, ...of, ...content, ...times, author_grant_id: readGrantId(ctx.actor), email_id: null };
+    const writer = { author_grant_id: readGrantId(ctx.actor), changed_by_app: readAppName(ctx.actor) };
+    const row = { id, ...of, ...content, ...times, ...writer, email_id: null };
     const answer = { object: 'inbox_draft' as const, id };
     const placed = await placeFiles(ctx.store, id, files);
     await store.db.tx(async (tx) => {
@@ -106,8 +107,10 @@ export async function updateDraft(
       // Another change may have come in between: fields that this one does not name keep its values.
       const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
       if (row.author_grant_id !== readGrantId(ctx.actor)) now.author_grant_id = null;
-      const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at } = now;
-      const change = { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at };
+      // A person who changes one field may not have seen what the app wrote into the others.
+      now.changed_by_app = readAppName(ctx.actor) ?? row.changed_by_app;
+      const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, changed_by_app, updated_at } = now;
+      const change = { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, changed_by_app, updated_at };
       await updateDraftRow(tx, row.id, change);
       if (placed) await removeDraftFiles(tx, [row.id]);
       await placed?.insert(tx);

@@ -17,6 +17,8 @@ export interface DraftRow {
   text: string | null;
   /** Grant of the app that is the only writer; null once anybody else has written. */
   author_grant_id: string | null;
+  /** Name of the app that wrote it or changed it last; null if no app did. */
+  changed_by_app: string | null;
   /** Email that it was sent as. */
   email_id: string | null;
   created_at: number;
@@ -45,6 +47,7 @@ const COLUMNS = [
   'html',
   'text',
   'author_grant_id',
+  'changed_by_app',
   'created_at',
   'updated_at',
 ] as const;
@@ -74,7 +77,18 @@ export async function listDraftRows(
 }
 
 export type DraftChange = Partial<
-  Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text' | 'author_grant_id' | 'updated_at'>
+  Pick<
+    DraftRow,
+    | 'to_list'
+    | 'cc_list'
+    | 'bcc_list'
+    | 'subject'
+    | 'html'
+    | 'text'
+    | 'author_grant_id'
+    | 'changed_by_app'
+    | 'updated_at'
+  >
 >;
 
 export async function updateDraftRow(tx: Executor, id: string, change: DraftChange): Promise<void> {

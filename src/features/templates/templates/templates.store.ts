@@ -11,6 +11,10 @@ export interface TemplateRow {
   created_at: number;
   updated_at: number;
   published_at: number | null;
+  /** Grant of the app that is the only writer; null once anybody else has written. */
+  author_grant_id: string | null;
+  /** Name of the app that wrote it or changed it last; null if no app did. */
+  changed_by_app: string | null;
 }
 
 /** The content of a template. Once published, a version is never written again. Lists are JSON text. */
@@ -36,6 +40,8 @@ const TEMPLATE_COLUMNS = [
   'created_at',
   'updated_at',
   'published_at',
+  'author_grant_id',
+  'changed_by_app',
 ] as const;
 const CONTENT_COLUMNS = ['sender', 'subject', 'reply_to_list', 'html', 'text', 'variables'] as const;
 const VERSION_COLUMNS = ['id', 'template_id', ...CONTENT_COLUMNS, 'created_at'] as const;

@@ -1,6 +1,6 @@
 import type { CreateTemplateRequest, UpdateTemplateRequest } from '../../../contract/index.ts';
 import { isUniqueViolation, type Executor, type Page } from '../../../platform/db/index.ts';
-import type { Ctx } from '../../../tenancy/access/index.ts';
+import { readAppName, readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   aliasTaken,
   mustBeWritable,
@@ -136,7 +136,8 @@ export async function duplicateTemplate(ctx: Ctx, idOrAlias: string): Promise<Te
     updatedAt: now,
   }));
   const name = [...`Copy of ${row.name}`].slice(0, NAME_CHARS_MAX).join('');
-  return addTemplate(ctx, name, null, { ...draft, variables: JSON.stringify(variables) });
+  const content = { ...draft, variables: JSON.stringify(variables) };
+  return addTemplate(ctx, { name, alias: null, changedByApp: row.changed_by_app }, content);
 }
 
 /** Deletes a template. Emails are rendered when they are accepted, so accepted ones no longer need it. */
@@ -168,6 +169,9 @@ export async function updateTemplate(
           alias: input.alias === undefined ? row.alias : input.alias,
           draft_version_id: draftId,
           updated_at: store.clock.now(),
+          author_grant_id: row.author_grant_id === readGrantId(ctx.actor) ? row.author_grant_id : null,
+          // A person who changes one field may not have seen what the app wrote into the others.
+          changed_by_app: readAppName(ctx.actor) ?? row.changed_by_app,
         });
       }
       return { object: 'template', id: row.id };
@@ -246,6 +250,7 @@ function presentTemplateItem(row: TemplateRow) {
     name: row.name,
     alias: row.alias,
     status: row.published_version_id === null ? ('draft' as const) : ('published' as const),
+    changed_by_app: row.changed_by_app,
     published_at: row.published_at === null ? null : isoTime(row.published_at),
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),
@@ -284,22 +289,25 @@ export async function createTemplate(ctx: Ctx, input: CreateTemplateRequest): Pr
   mustBeWritable(input);
   const { ids, clock } = ctx.store;
   const variables = declareVariables(input.variables ?? [], [], { now: clock.now(), newId: () => ids.uuid() });
-  return addTemplate(ctx, input.name, input.alias ?? null, {
-    sender: input.from?.trim() ?? null,
-    subject: input.subject ?? null,
-    reply_to_list: JSON.stringify(readList(input.reply_to).map((text) => text.trim())),
-    html: input.html,
-    text: input.text ?? null,
-    variables: JSON.stringify(variables),
-  });
+  return addTemplate(
+    ctx,
+    { name: input.name, alias: input.alias ?? null, changedByApp: null },
+    {
+      sender: input.from?.trim() ?? null,
+      subject: input.subject ?? null,
+      reply_to_list: JSON.stringify(readList(input.reply_to).map((text) => text.trim())),
+      html: input.html,
+      text: input.text ?? null,
+      variables: JSON.stringify(variables),
+    },
+  );
 }
 
 type Content = Omit<VersionRow, 'id' | 'template_id' | 'created_at'>;
 
 async function addTemplate(
-  { store, teamId }: Ctx,
-  name: string,
-  alias: string | null,
+  { store, teamId, actor }: Ctx,
+  { name, alias, changedByApp }: { name: string; alias: string | null; changedByApp: string | null },
   content: Content,
 ): Promise<TemplateReference> {
   const now = store.clock.now();
@@ -315,6 +323,8 @@ async function addTemplate(
     created_at: now,
     updated_at: now,
     published_at: null,
+    author_grant_id: readGrantId(actor),
+    changed_by_app: readAppName(actor) ?? changedByApp,
   };
   try {
     await store.db.tx((tx) => insertTemplate(tx, row, version));

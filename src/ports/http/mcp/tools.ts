@@ -140,13 +140,15 @@ function withClippedTexts(value: unknown): unknown {
 const SEARCH = 'search_operations';
 const CALL = 'call_operation';
 const MATCHES_MAX = 10;
+/** Operations out of reach that a search names. */
+const BEYOND_MAX = 5;
 
 const GENERAL: Tool[] = [
   {
     name: SEARCH,
     title: 'Search all operations',
     description:
-      'Finds what this service can do beyond the tools that are listed, by words such as "delete contact". Answers ids with the schema of their arguments, for call_operation.',
+      'Finds what this service can do beyond the tools that are listed, by words such as "delete contact". Returns ids with the schema of their arguments, for call_operation, and in not_callable what exists but cannot be called here, with the reason.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -220,8 +222,23 @@ export function createTools({ document, validators, callOperation, newMark, toRe
 
   function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
     const { query, limit } = readSearch(given);
-    const found = bestMatches(reached(assistant), query, limit).map((operation) => presentTool(describe(operation)));
-    return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found })) };
+    const known = [...validators.operations.values()].filter(isOfTeams);
+    const matches = bestMatches(known, query);
+    const isReached = ({ operation }: Match): boolean =>
+      byId.has(operation.operationId) && reaches(assistant, operation);
+    const found = matches.filter(isReached).slice(0, limit);
+    // A weaker match must not take the place of what is meant and out of reach.
+    const beyond = matches
+      .filter((match) => !isReached(match) && match.score >= (found[0]?.score ?? 0))
+      .slice(0, BEYOND_MAX);
+    if (found.length + beyond.length === 0) return { content: texts([NONE_FOUND]) };
+    const data = found.map(({ operation }) => presentTool(describe(operation)));
+    const not_callable = beyond.map(({ operation }) => ({
+      operation_id: operation.operationId,
+      summary: operation.operation.summary,
+      reason: explainReach(assistant, operation),
+    }));
+    return { content: texts(answerText({ data, ...(not_callable.length > 0 && { not_callable }) })) };
   }
 
   async function callOne(
@@ -246,7 +263,7 @@ export function createTools({ document, validators, callOperation, newMark, toRe
     }
     const { operation_id: id, arguments: given = {}, part, ...more } = call.arguments;
     refuseMore(more, `${CALL}; those of the operation stand in arguments`);
-    if (!operation) return outOfReach(validators, String(id));
+    if (!operation) return outOfReach(validators, assistant, String(id));
     return callOne(assistant, operation, { given, part: readPart(part) });
   }
 
@@ -338,37 +355,57 @@ function refuseMore(more: object, tool: string): void {
 
 export type Tools = ReturnType<typeof createTools>;
 
-function outOfReach({ operations }: Validators, id: string): CallToolResult {
-  if (operations.has(id)) return OF_NO_APP;
-  throw notFound(`Operation ${JSON.stringify(id.slice(0, 100))}`);
+function outOfReach({ operations }: Validators, assistant: Assistant, id: string): CallToolResult {
+  const operation = operations.get(id);
+  if (!operation) throw notFound(`Operation ${JSON.stringify(id.slice(0, 100))}`);
+  const text = `invalid_permission: ${id} ${explainReach(assistant, operation)}\nWhat to do: do not call it again. Tell the person what is to be done, so that they do it themselves.`;
+  return { isError: true, content: texts([text]) };
 }
 
-/** The result for an operation that no scope allows, such as those for keys, domains and people of the team. */
-const OF_NO_APP = {
-  isError: true,
-  content: [
-    {
-      type: 'text' as const,
-      text: 'invalid_permission: No app reaches this operation, whatever is allowed; a person who is signed in, an API key or an operator does.\nWhat to do: do not call it again. Tell the person what is to be done, so that they do it themselves.',
-    },
-  ],
-};
+/** Reports whether an operation belongs to teams and their people: others do not concern an assistant. */
+const isOfTeams = ({ operation }: OperationValidators): boolean =>
+  ['sending_access', 'full_access', 'session'].includes(operation['x-service-permission'] ?? '') &&
+  operation['x-development'] === undefined &&
+  operation['x-mcp'] === undefined;
+
+/** Explains why an operation that exists cannot be called, and who can call it. */
+function explainReach({ actor }: Assistant, { operation }: OperationValidators): string {
+  const requirement = readRequirement(operation);
+  if (requirement.scope === null) {
+    return 'exists, but no app may call it, whatever is allowed; a person who is signed in, an API key or an operator does.';
+  }
+  const byMcp = operation['x-service-not-by-mcp'];
+  if (byMcp !== undefined) return `exists, but not for MCP: ${byMcp.trim().replaceAll(/\s+/g, ' ')}`;
+  const lacking = scopesLacking(requirement, actor.scopes);
+  if (lacking.length > 0) {
+    return `exists, but needs the ${lacking.length > 1 ? 'scopes' : 'scope'} ${lacking.join(' and ')}, which the person did not grant.`;
+  }
+  if (checkPermission(actor, requirement) === 'lacks_role') {
+    return `exists, but needs the role ${requirement.role} or higher, which the person does not have.`;
+  }
+  return 'exists, but a limit that the person set for this app refuses it.';
+}
 
 const texts = (all: readonly string[]): { type: 'text'; text: string }[] => all.map((text) => ({ type: 'text', text }));
 const bad = (say: string): Refusal => refuse('validation_error', { status: 400, say: `${say}.` });
 
+interface Match {
+  operation: OperationValidators;
+  score: number;
+}
+
 /**
  * Returns the operations that contain most of the words, best match first: a word in the id or summary counts more than
- * one in the description.
+ * one in the description. Those with at most half of the score of the best are left out.
  */
-function bestMatches(all: readonly OperationValidators[], query: string, limit: number): OperationValidators[] {
+function bestMatches(all: readonly OperationValidators[], query: string): Match[] {
   const words = splitWords(query);
-  return all
+  const matches = all
     .map((operation) => ({ operation, score: computeScore(operation, words) }))
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, limit)
-    .map(({ operation }) => operation);
+    .sort((a, b) => b.score - a.score);
+  const best = matches[0]?.score ?? 0;
+  return matches.filter(({ score }) => score * 2 > best);
 }
 
 function computeScore({ operationId, operation }: OperationValidators, words: readonly string[]): number {

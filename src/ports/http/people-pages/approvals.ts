@@ -134,6 +134,7 @@ export const approvalsPage: PeoplePage = {
       content: [
         page.data.length === 0 ? '<p>There are no requests to show in this team.</p>' : '',
         `<ul class="rows">${page.data.map(renderRow).join('')}</ul>`,
+        renderRejections(ctx, page.data),
         renderLinks(
           page.has_more ? renderLink(older, 'Older requests') : '',
           isAll ? renderLink(PATH, 'Show pending requests') : renderLink(`${PATH}?all=yes`, 'Show all requests'),
@@ -141,6 +142,10 @@ export const approvalsPage: PeoplePage = {
         ),
       ].join('\n'),
     };
+  }),
+  post: forSignedIn(async (ctx, { form }) => {
+    await ctx.call('rejectCallsOfApp', { body: { app: form.get('app') ?? '' } });
+    return { to: PATH };
   }),
 };
 
@@ -155,7 +160,40 @@ const STATUSES: Record<One['status'], string> = {
 
 function renderRow(one: AnswerOf<'listApprovals'>['data'][number]): string {
   const about = `${bdi(one.grant.client_name)}, ${timeInWords(Date.parse(one.created_at))}, ${STATUSES[one.status]}`;
-  return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}<br><span class="quiet">${about}</span></div></li>`;
+  const what = describeAbout(one.about);
+  const brief = what === '' ? '' : `<br>${bdi(what)}`;
+  return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}${brief}<br><span class="quiet">${about}</span></div></li>`;
+}
+
+/** Names the first recipient or segment with the number of recipients, the subject, and the fields that change. */
+function describeAbout(about: AnswerOf<'listApprovals'>['data'][number]['about']): string {
+  if (about === null) return '';
+  const { to, recipients, subject, changes } = about;
+  const count = recipients === null || recipients === 1 ? '' : ` (${recipients} recipients)`;
+  const parts = [
+    to === null ? '' : `To ${to}${count}`,
+    subject === null ? '' : `Subject: ${subject}`,
+    changes.length === 0 ? '' : `Changes: ${changes.join(', ')}`,
+  ];
+  return parts.filter((part) => part !== '').join('. ');
+}
+
+/** Renders a button for each app of the page that has pending requests, because a runaway app makes many at once. */
+function renderRejections(ctx: PersonCtx, data: AnswerOf<'listApprovals'>['data']): string {
+  if (ctx.findRefusal('rejectCallsOfApp') !== undefined) return '';
+  const pending = data.filter(({ status }) => status === 'pending');
+  const apps = [...new Map(pending.map(({ grant }) => [grant.id, grant.client_name]))];
+  return apps
+    .map(([id, name]) =>
+      renderForm({
+        action: PATH,
+        submit: `Reject all requests of ${name}`,
+        isSecond: true,
+        hidden: { app: id },
+        id: `reject-${id}`,
+      }),
+    )
+    .join('');
 }
 
 /** Shows one request with all its effects, and takes the decision. */

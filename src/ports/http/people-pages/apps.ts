@@ -1,5 +1,6 @@
 import { SCOPES, type Scope, type AnswerOf } from '../../../contract/index.ts';
 import { Refusal, refuse, invalidField } from '../../../platform/refusal.ts';
+import { APPROVAL_ABOVE } from '../../../tenancy/access/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import {
   listOwnGrants,
@@ -39,7 +40,7 @@ const DAYS = [1, 7, 30, 90, 365];
 
 const APPROVALS = [
   { value: 'none', label: 'never' },
-  { value: 'broadcasts', label: 'sends a broadcast' },
+  { value: 'broadcasts', label: 'sends a broadcast, or many emails a day' },
   { value: 'sends', label: 'sends any email or triggers one' },
   { value: 'changes', label: 'changes anything or sends email' },
 ] as const;
@@ -51,10 +52,11 @@ const MAY_SEND: ReadonlySet<Scope> = new Set([
   'events:send',
   'contacts:write',
   'automations:write',
+  'suppressions:write',
 ] as const);
 
 const LIMIT_HINT =
-  'With this limit or the one above, the app cannot send broadcasts, report events, reschedule emails, or change contacts, automations or templates, unless you approve the request.';
+  'With this limit or the one above, the app cannot send broadcasts, report events, reschedule emails, remove suppressions, or change contacts, automations or templates, unless you approve the request.';
 
 /**
  * Returns the fields by which a person limits an app; limits that make no difference for these scopes are left out.
@@ -88,6 +90,16 @@ const changeFields = (now: Limited | undefined): Field[] => [
 ];
 
 const sendFields = (now: Limited | undefined): Field[] => [
+  {
+    name: 'approval_above',
+    type: 'number',
+    inputmode: 'numeric',
+    autocomplete: 'off',
+    isOptional: true,
+    label: 'How many recipients a day are many',
+    hint: `Applies if you are asked before broadcasts. The default is ${APPROVAL_ABOVE}.`,
+    value: (now?.limits.approvalAbove ?? APPROVAL_ABOVE).toString(),
+  },
   {
     name: 'own_domains',
     type: 'checkbox',
@@ -132,15 +144,20 @@ const endField = (expiresAt: number | null): Field => ({
  */
 function readLimits(form: Fields, now: number): LimitsAsked {
   const count = form.get('emails_per_day')?.trim() ?? '';
+  const above = form.get('approval_above')?.trim() ?? '';
   const ends = form.get('ends');
   return {
     read_only: isTicked(form, 'read_only'),
     approval: readApproval(form.get('approval') ?? 'none'),
     recipients: isTicked(form, 'own_domains') ? 'own_domains' : 'any',
-    emails_per_day: count === '' ? null : /^\d{1,7}$/.test(count) ? Number(count) : EMAILS_MAX + 1,
+    emails_per_day: count === '' ? null : readCount(count),
+    approval_above: above === '' ? APPROVAL_ABOVE : readCount(above),
     ...(ends === 'keep' ? {} : { expires_at: readExpiry(ends ?? 'never', now) }),
   };
 }
+
+/** Reads a number; the check of the limits refuses an invalid one. */
+const readCount = (text: string): number => (/^\d{1,7}$/.test(text) ? Number(text) : EMAILS_MAX + 1);
 
 function isTicked(form: Fields, name: string): boolean {
   const value = form.get(name);
@@ -163,7 +180,10 @@ function readExpiry(ends: string, now: number): string | null {
 
 /** Returns the limits in words, one per line; empty if there are none. */
 function describeLimits({ limits, expiresAt }: Limited): string[] {
-  const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label;
+  const approval =
+    limits.approval === 'broadcasts'
+      ? `sends a broadcast, or to more than ${limits.approvalAbove} recipients a day`
+      : APPROVALS.find(({ value }) => value === limits.approval)?.label;
   return [
     limits.readOnly ? 'Read-only access' : '',
     limits.approval === 'none' ? '' : `Asks you before it ${approval}`,

@@ -1,7 +1,9 @@
 // Writing text that other mail contains counts as sending: an app that may not send may not write it either.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { SCOPE_NAMES, type Effect } from '../../../src/contract/index.ts';
+import { computeEffect } from '../../../src/tenancy/access/index.ts';
 import { contractOperations } from '../../rig/api.ts';
+import { sampleCall } from '../conventions/sample-calls.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
 import { createOauth, type OauthApp } from '../../rig/oauth.ts';
@@ -36,11 +38,13 @@ const call = (key: string, method: string, path: string, body?: object) =>
 const said = ({ status, body }: { status: number; body: { message?: string } }): string =>
   status < 300 ? `${status}` : `${status} ${body.message}`;
 
+const WAITS = /^403 (?:Nothing has been done yet|.*a request with a file cannot wait)/;
 const LIMITS: [name: string, limits: Limits, refusal: RegExp][] = [
   ['read_only', { read_only: 'yes' }, /^403 .*read_only/],
   ['own_domains', { own_domains: 'yes' }, /^403 .*limited by recipients/],
   ['emails_per_day', { emails_per_day: '1' }, /^403 .*limited by emails_per_day/],
-  ['approval: sends', { approval: 'sends' }, /^403 Nothing has been done yet/],
+  ['approval: sends', { approval: 'sends' }, WAITS],
+  ['approval: changes', { approval: 'changes' }, WAITS],
 ];
 
 let made = 0;
@@ -74,7 +78,8 @@ const confirmationTemplate = async (): Promise<string> => {
 };
 
 /** A call that writes into mail of others, using what a person has created. */
-const WRITES: [title: string, make: () => Promise<[method: string, path: string, body?: object]>][] = [
+type Write = [title: string, make: () => Promise<[method: string, path: string, body?: object]>];
+const WRITES: Write[] = [
   [
     'a new fallback of a property',
     async () => ['PATCH', `/contact-properties/${(await property()).id}`, { fallback_value: 'EVIL' }],
@@ -150,6 +155,20 @@ const WRITES: [title: string, make: () => Promise<[method: string, path: string,
     'an inbox draft of a person',
     async () => ['PATCH', `${inbox.path}/drafts/${await personsDraft()}`, { bcc: ['attacker@evil.example'] }],
   ],
+  [
+    'the draft of a template of a person',
+    async () => {
+      const { body } = await desk.call('POST', '/templates', { name: newKey(), html: '<p>Hello</p>', subject: 'Hi' });
+      return ['PATCH', `/templates/${body.id}`, { html: '<p>EVIL</p>' }];
+    },
+  ],
+  [
+    'what a template publishes',
+    async () => {
+      const { body } = await desk.call('POST', '/templates', { name: newKey(), html: '<p>Hello</p>', subject: 'Hi' });
+      return ['POST', `/templates/${body.id}/publish`];
+    },
+  ],
   ['a draft broadcast of a person', async () => ['PATCH', `/broadcasts/${await desk.make()}`, { subject: 'EVIL' }]],
   [
     'a share link to an email',
@@ -159,6 +178,63 @@ const WRITES: [title: string, make: () => Promise<[method: string, path: string,
     },
   ],
 ];
+
+/** These start mail or show it to others, and write no text of it. */
+const STARTS = [
+  'that a topic asks for confirmation',
+  'the template with which a topic asks for confirmation',
+  'a topic that asks for confirmation',
+  'a share link to an email',
+];
+const TEXTS = WRITES.filter(([title]) => !STARTS.includes(title));
+
+describe('an app whose broadcasts a person approves', () => {
+  it.each(TEXTS)('an app whose broadcasts need approval cannot write %s', async (_title, make) => {
+    const token = await tokenFor({ approval: 'broadcasts' });
+    const [method, path, body] = await make();
+    expect(said(await call(token, method, path, body))).toMatch(WAITS);
+  });
+
+  it('an app whose broadcasts need approval may still share an email', async () => {
+    const [, make] = WRITES.find(([title]) => title === 'a share link to an email') ?? [];
+    const [method = '', path = '', body] = (await make?.()) ?? [];
+    expect((await call(await tokenFor({ approval: 'broadcasts' }), method, path, body)).status).toBe(200);
+  });
+});
+
+const UNFORESEEN: Effect[] = ['alters_mail', 'starts_mail', 'sends_broadcast'];
+const BEYOND: [name: string, limits: Limits, effects: Effect[], refusal: RegExp][] = [
+  ['read_only', { read_only: 'yes' }, ['changes', 'sends', ...UNFORESEEN], /^403 .*read_only/],
+  ['own_domains', { own_domains: 'yes' }, UNFORESEEN, /^403 .*limited by recipients/],
+  ['emails_per_day', { emails_per_day: '1' }, UNFORESEEN, /^403 .*limited by emails_per_day/],
+  ['approval: broadcasts', { approval: 'broadcasts' }, ['alters_mail', 'sends_broadcast'], WAITS],
+  ['approval: sends', { approval: 'sends' }, ['sends', ...UNFORESEEN], WAITS],
+  ['approval: changes', { approval: 'changes' }, ['changes', 'sends', ...UNFORESEEN], WAITS],
+];
+
+describe.each(BEYOND)('every operation under the limit %s', (name, limits, effects, refusal) => {
+  const reached = contractOperations().filter(
+    ({ method, operation }) => method !== 'get' && operation['x-service-scope'] !== null,
+  );
+
+  it(`an app that is limited to ${name} is refused what its effect forbids, and nothing else`, async () => {
+    const token = await tokenFor(limits);
+    const wrong: string[] = [];
+    for (const operation of reached) {
+      const sample = sampleCall(operation);
+      // No app may set these fields at all.
+      const closed = Object.keys(operation.operation['x-service-not-by-apps'] ?? {});
+      const body = sample.body && { ...sample.body, ...Object.fromEntries(closed.map((field) => [field, false])) };
+      const effect = computeEffect(operation, body);
+      const answer = said(
+        await call(token, sample.method, sample.path, Array.isArray(sample.body) ? sample.body : body),
+      );
+      if (effects.includes(effect) !== refusal.test(answer))
+        wrong.push(`${operation.operationId} ${effect}: ${answer}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
 
 describe.each(LIMITS)('an app that is limited to %s', (_name, limits, refusal) => {
   it.each(WRITES)('a limited app cannot write %s', async (_title, make) => {
@@ -176,14 +252,16 @@ describe('an app without limits', () => {
 });
 
 describe('an app that may not send', () => {
-  it.each(LIMITS.slice(1))(
+  it.each(LIMITS.slice(1, -1))(
     'an app that is limited to %s may change its own drafts until a person has changed them',
     async (_name, limits, refusal) => {
       const token = await tokenFor(limits);
       const broadcast = (await call(token, 'POST', '/broadcasts', desk.draft)).body.id as string;
       const draft = (await call(token, 'POST', `${inbox.path}/drafts`, { subject: 'Mine', text: 'Mine.' })).body
         .id as string;
-      for (const path of [`/broadcasts/${broadcast}`, `${inbox.path}/drafts/${draft}`]) {
+      const template = (await call(token, 'POST', '/templates', { name: 'Mine', html: '<p>Mine.</p>' })).body
+        .id as string;
+      for (const path of [`/broadcasts/${broadcast}`, `${inbox.path}/drafts/${draft}`, `/templates/${template}`]) {
         expect(said(await call(token, 'PATCH', path, { subject: 'Still mine' }))).toBe('200');
         expect(said(await desk.call('PATCH', path, { text: 'What a person wrote.' }))).toBe('200');
         expect(said(await call(token, 'PATCH', path, { subject: 'EVIL' }))).toMatch(refusal);
@@ -201,9 +279,52 @@ describe('an app that may not send', () => {
     expect(said(await call(one, 'PATCH', `/broadcasts/${broadcast}`, { subject: 'x' }))).toBe('200');
   });
 
+  it('an app that may not send cannot move the alias of its own template, which others may send by', async () => {
+    const token = await tokenFor({ own_domains: 'yes' });
+    const alias = newKey();
+    const { id } = (await call(token, 'POST', '/templates', { name: 'Mine', html: '<p>Mine.</p>', alias })).body;
+    expect(said(await call(token, 'PATCH', `/templates/${id}`, { alias: newKey() }))).toMatch(/^403/);
+    expect(said(await call(token, 'PATCH', `/templates/${id}`, { name: 'Still mine' }))).toBe('200');
+  });
+
   it('an app that may not send may switch the AI helpers', async () => {
     const token = await tokenFor({ own_domains: 'yes' });
     expect(said(await call(token, 'PATCH', '/team', { ai_assist_enabled: false }))).toBe('200');
+  });
+});
+
+describe('a draft that an app has changed', () => {
+  it('a draft names the app that wrote or changed it last, also after a person has changed it', async () => {
+    const token = await tokenFor();
+    const template = await desk.call('POST', '/templates', { name: newKey(), html: '<p>Hello</p>' });
+    for (const [path, list] of [
+      [`/broadcasts/${await desk.make()}`, '/broadcasts'],
+      [`${inbox.path}/drafts/${await personsDraft()}`, `${inbox.path}/drafts`],
+      [`/templates/${template.body.id}`, '/templates'],
+    ] as const) {
+      const named = async (): Promise<unknown[]> => {
+        const one = (await desk.call('GET', path)).body;
+        const { data } = (await desk.call('GET', list)).body;
+        const listed = data.find(({ id }: { id: string }) => id === one.id);
+        return [one.changed_by_app, listed.changed_by_app];
+      };
+      expect(await named()).toEqual([null, null]);
+      expect(said(await call(token, 'PATCH', path, { subject: 'Of an app' }))).toBe('200');
+      expect(await named()).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+      expect(said(await desk.call('PATCH', path, { text: 'Of a person.' }))).toBe('200');
+      expect(await named()).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+    }
+  });
+
+  it('a copy of a draft that an app has written names the app, whoever copies it', async () => {
+    const token = await tokenFor();
+    const broadcast = (await call(token, 'POST', '/broadcasts', desk.draft)).body.id as string;
+    const template = (await call(token, 'POST', '/templates', { name: newKey(), html: '<p>Hi</p>' })).body.id as string;
+    for (const at of [`/broadcasts/${broadcast}`, `/templates/${template}`]) {
+      const { id } = (await desk.call('POST', `${at}/duplicate`)).body;
+      const copy = (await desk.call('GET', `/${at.split('/')[1]}/${id}`)).body;
+      expect([at, copy.changed_by_app]).toEqual([at, 'Newsletter Desk']);
+    }
   });
 });
 
