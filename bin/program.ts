@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { commandWord, meantWords, typedWords } from '../cli/commands/typed-words.ts';
 import { EXIT, runIn, type CommandProcess } from '../cli/output/command-process.ts';
 import { fitProse } from '../cli/output/prose.ts';
@@ -162,6 +162,7 @@ export async function makeProgram(version: string, called?: string, its: Command
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
+    .configureHelp({ optionDescription: describeOption })
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
@@ -177,6 +178,12 @@ export async function makeProgram(version: string, called?: string, its: Command
   if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
   addDescriptions(program, version);
   return program;
+}
+
+/** Marks options without which the command is refused. */
+function describeOption(this: Help, option: Option): string {
+  const description = Help.prototype.optionDescription.call(this, option);
+  return option.mandatory ? `${description} (required)` : description;
 }
 
 const HELP_COLUMNS = 80;

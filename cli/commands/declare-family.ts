@@ -227,18 +227,21 @@ export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>
 
 function addOption(command: Command, name: string, flag: Flag): void {
   const { isRepeatable, isRequired, isBoolean, no, clear, fromFile, orElse, syntax, preset } = flag;
+  const isNeeded = isRequired === true && !orElse && preset === undefined;
+  // Which of them is given is known only after the whole line is read.
+  const isMandatory = isNeeded && !fromFile && syntax !== 'event types';
+  const repeatable = isRepeatable ? '; repeatable' : '';
+  const needed = isNeeded && !isMandatory ? ` (${fromFile ? `or --${name}-file, ` : ''}required)` : '';
   const option = command.createOption(
     isBoolean ? `--${name}` : `--${name} ${takenBy(flag)}`,
-    isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
+    `${explainFlag(flag)}${repeatable}${needed}`,
   );
   const parse = chooseParser(flag);
   // `typeAgain` recognizes a repeatable option by its parser.
   if (isRepeatable) option.argParser(collect);
   else if (parse) option.argParser(parse);
   if (preset !== undefined) option.default(preset);
-  // A replacement is known only after the whole line is read.
-  const isMandatory = isRequired && !fromFile && !orElse && preset === undefined && syntax !== 'event types';
-  command.addOption(option.makeOptionMandatory(isMandatory === true));
+  command.addOption(option.makeOptionMandatory(isMandatory));
   if (no !== undefined) command.option(`--no-${name}`, no);
   if (fromFile !== undefined)
     command.option(`--${name}-file <file>`, `a file with the ${fromFile}; - for standard input`);

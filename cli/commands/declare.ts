@@ -20,9 +20,9 @@ export function declareCommand(
   place: { isDefault?: boolean } = {},
 ): Command {
   if (place.isDefault) keepDefault(parent);
-  return parent
-    .command(usage, place)
-    .configureHelp({ visibleOptions: commonLast })
+  const command = parent.command(usage, place);
+  return command
+    .configureHelp({ ...command.configureHelp(), visibleOptions: commonLast })
     .summary(place.isDefault ? `${summary} (default)` : summary)
     .description(description ?? `${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
     .option('--json', 'print the response of the API as JSON')

@@ -265,6 +265,24 @@ describe('the output of --help', () => {
     return text;
   };
 
+  it('marks every option without which the command is refused', () => {
+    const unmarked = everyCommand(program).flatMap((command) => {
+      const lines = renderHelp(command, 400).split('\n');
+      return command.options
+        .filter(({ mandatory }) => mandatory)
+        .filter(({ flags }) => !lines.some((line) => line.trim().startsWith(flags) && line.endsWith('(required)')))
+        .map(({ flags }) => `${command.name()} ${flags}`);
+    });
+    const mandatory = everyCommand(program).flatMap(({ options }) => options.filter((option) => option.mandatory));
+    expect(mandatory.length).toBeGreaterThan(20);
+    expect(unmarked).toEqual([]);
+  });
+
+  it('names the file that may stand for a required text', () => {
+    const create = everyCommand(program).find((one) => one.name() === 'create' && one.parent?.name() === 'templates');
+    expect(create && renderHelp(create, 400)).toMatch(/--html <html> .*\(or --html-file, required\)/);
+  });
+
   it.each([60, 80])('fits %i columns for every command', (width) => {
     const tooWide = everyCommand(program).flatMap((command) =>
       renderHelp(command, width)
