@@ -17,7 +17,7 @@ const checkStatus = (name: CheckName, change: Partial<CheckedContent>) => checke
 const link = (href: string) => ({ html: `${whole.html}<a href="${href}">x</a>` });
 const body = (html: string) => ({ html: `${whole.html}${html}` });
 
-it('the nine content checks run in one order, and an email without faults passes them all', () => {
+it('the ten content checks run in one order, and an email without faults passes them all', () => {
   expect(checkContent(whole).map(({ name, status }) => `${name} ${status}`)).toEqual([
     'variables pass',
     'links pass',
@@ -27,6 +27,7 @@ it('the nine content checks run in one order, and an email without faults passes
     'alt_text pass',
     'image_weight pass',
     'text_and_images pass',
+    'size pass',
     'unsubscribe pass',
   ]);
 });
@@ -38,7 +39,14 @@ describe('the check of variables', () => {
     ['{{{NICK|}}}', 'pass'],
     ['{{{NICK|friend}}} {{{NICK}}}', 'fail'],
     ['{{{plan}}} {{{PLAN}}} {{{FIRST_NAME}}}', 'pass'],
-    ['{{NICK}}', 'pass'],
+    ['{{NICK}}', 'fail'],
+    ['Hi {{ contact.first_name | default: "you" }}', 'fail'],
+    ['{{#if vip}}', 'fail'],
+    ['*|FNAME|*', 'fail'],
+    ['%%first_name%%', 'fail'],
+    ['%recipient.name%', 'fail'],
+    ['{{{{NICK}}}}', 'fail'],
+    ['100%% sure, {{}} and *| nothing |*', 'pass'],
   ])('with %s ends as %s in every text', (written, status) => {
     for (const change of [{ subject: written }, { previewText: written }, body(written), { text: written }]) {
       expect(checkStatus('variables', change)).toBe(status);
@@ -51,6 +59,39 @@ describe('the check of variables', () => {
       '{{{A}}}',
     ]);
   });
+});
+
+it('a variable of another service is shown as it is written', () => {
+  expect(checked({ subject: 'Hi {{first_name}}', text: '*|FNAME|* {{first_name}}' })['variables']?.details).toEqual([
+    '{{first_name}}',
+    '*|FNAME|*',
+  ]);
+});
+
+it.each(['RE: Your order', 'fw: News', 'Fwd:News', 'AW: Angebot', 'Re[2]: x'])(
+  'the subject "%s" looks like an answer and gets a warning',
+  (subject) => {
+    expect(checked({ subject })['subject']).toMatchObject({ status: 'warn', message: expect.stringMatching(/answer/) });
+  },
+);
+
+it.each(['Re-opening our shop: May 5', 'Reply: yes', 'Free: news', 'Tracks: new'])(
+  'the subject "%s" does not look like an answer',
+  (subject) => {
+    expect(checkStatus('subject', { subject })).toBe('pass');
+  },
+);
+
+it('HTML that Gmail clips gets a warning, in bytes of UTF-8', () => {
+  expect(checkStatus('size', { html: 'a'.repeat(102 * 1024) })).toBe('pass');
+  expect(checkStatus('size', { html: 'a'.repeat(102 * 1024 + 1) })).toBe('warn');
+  expect(checked({ html: 'ä'.repeat(60 * 1024) })['size']?.message).toMatch(/^The HTML has 120 KB; Gmail/);
+});
+
+it('a picture that is loaded by http gets a warning', () => {
+  const picture = body('<img alt="" src="http://example.com/a.png">');
+  expect(checked(picture)['link_types']).toMatchObject({ status: 'warn', details: ['http://example.com/a.png'] });
+  expect(checkStatus('link_types', body('<img alt="" src="https://example.com/a.png">'))).toBe('pass');
 });
 
 describe('the check of links', () => {
@@ -343,7 +384,11 @@ describe('the time of all checks is bounded for hostile text', () => {
     '<!--[if mso]><p title="{{{A}}}',
     '<!--[if {{{A}}}',
     '<meta content="{{{A}}}" ',
+    '{{',
+    '{{a ',
+    '*|A',
+    '%%a',
   ])('with a megabyte of %s', (piece) => {
-    expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
+    expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(10);
   });
 });

@@ -47,7 +47,7 @@ function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
 const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OTHER_PROGRAMS.test(address);
 
 /** A link that runs code fails, and so does a merge variable that chooses what is loaded; plain http is only reported. */
-function checkLinkTypes(tags: readonly StartTag[], html: string): ContentCheck {
+function checkLinkTypes(tags: readonly StartTag[], images: readonly StartTag[], html: string): ContentCheck {
   const running = tags.flatMap(codeIn);
   if (running.length > 0) {
     const message = 'A link would run code; mail programs block it, and spam filters reject the email.';
@@ -63,6 +63,12 @@ function checkLinkTypes(tags: readonly StartTag[], html: string): ContentCheck {
   if (plain.length > 0) {
     const message = 'A link begins with http://; use https:// if the site supports it.';
     return { name: 'link_types', status: 'warn', message, details: shownSome(plain.map(({ written }) => written)) };
+  }
+  const loaded = images.map(({ attributes }) => attributes.get('src') ?? '');
+  const plainImages = loaded.filter((source) => /^http:/i.test(readAddress(withDefaults(source))));
+  if (plainImages.length > 0) {
+    const message = 'A picture begins with http://; some mail programs load pictures from https:// only.';
+    return { name: 'link_types', status: 'warn', message, details: shownSome(plainImages) };
   }
   return { name: 'link_types', status: 'pass', message: 'No link runs code, and none is plain http.', details: [] };
 }
@@ -146,12 +152,13 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
   return [
     checkVariables(content),
     checkLinks(tags, content.html ?? ''),
-    checkLinkTypes(tags, content.html ?? ''),
+    checkLinkTypes(tags, images, content.html ?? ''),
     checkSubject(content.subject),
     checkPreviewText(content.previewText),
     checkAltText(images),
     checkImageWeight(images, content),
     checkTextAndImages(content, images.length),
+    checkSize(content),
     checkUnsubscribe(content),
   ];
 }
@@ -172,7 +179,7 @@ function checkVariables({ subject, previewText, html, text, isKnown }: CheckedCo
     );
     for (const key of collectKeys(bare)) if (!isKnown(key)) unknown.add(key);
   }
-  if (unknown.size === 0) return passed('variables', 'Every merge variable has a value or a default.');
+  if (unknown.size === 0) return checkForeignVariables([subject, previewText, html, text]);
   return {
     name: 'variables',
     status: 'fail',
@@ -182,11 +189,30 @@ function checkVariables({ subject, previewText, html, text, isKnown }: CheckedCo
   };
 }
 
+/** The variables of other services: `{{first_name}}`, `*|FNAME|*`, `%%first_name%%` and `%recipient.name%`. */
+const FOREIGN =
+  /(?<!\{)\{\{ *[A-Za-z_#/][\w .#/|:'"-]{0,60}\}\}(?!\})|\*\|[A-Z][A-Z0-9_:]{0,40}\|\*|%%[A-Za-z]\w{0,40}%%|%recipient\.\w{1,40}%/g;
+
+function checkForeignVariables(texts: readonly (string | null)[]): ContentCheck {
+  const foreign = texts.flatMap((text) => text?.match(FOREIGN) ?? []);
+  if (foreign.length === 0) return passed('variables', 'Every merge variable has a value or a default.');
+  const message =
+    'A merge variable of another service stands in the text as it is written; write it as {{{KEY}}} or {{{KEY|default}}}.';
+  return { name: 'variables', status: 'fail', message, details: shownSome(foreign) };
+}
+
 const SUBJECT_CHARS = 60;
+/** The marks that mail programs of several languages put before the subject of a reply or of a forwarded message. */
+const ANSWER = /^(?:re|fwd?|aw|wg|sv|vs|tr|rv|odp)\s*(?:\[\d+\])?\s*:/i;
 
 function checkSubject(subject: string): ContentCheck {
   const written = subject.trim();
   if (written === '') return { name: 'subject', status: 'fail', message: 'There is no subject.', details: [] };
+  const mark = ANSWER.exec(written)?.[0];
+  if (mark !== undefined) {
+    const message = `The subject begins with ${mark} as if the email were an answer; that misleads readers, and spam filters know it.`;
+    return { name: 'subject', status: 'warn', message, details: [] };
+  }
   const chars = countChars(withDefaults(written));
   if (chars <= SUBJECT_CHARS) return passed('subject', `The subject has ${inWords(chars)}.`);
   const message = `The subject has ${inWords(chars)}; many mail programs show no more than ${SUBJECT_CHARS}.`;
@@ -265,6 +291,18 @@ function checkTextAndImages({ html, text }: CheckedContent, images: number): Con
   return { name: 'text_and_images', status: 'warn', message, details: [] };
 }
 
+const KB = 1024;
+/** Gmail shows so much of the HTML, and the rest after a click; the unsubscribe link is usually in the rest. */
+const CLIPPED_BYTES = 102 * KB;
+
+function checkSize({ html }: CheckedContent): ContentCheck {
+  const bytes = Buffer.byteLength(html ?? '');
+  const size = `${Math.ceil(bytes / KB)} KB`;
+  if (bytes <= CLIPPED_BYTES) return passed('size', html ? `The HTML has ${size}.` : 'There is no HTML.');
+  const message = `The HTML has ${size}; Gmail shows the first 102 KB, and hides the rest with the unsubscribe link. Links that are tracked make it longer.`;
+  return { name: 'size', status: 'warn', message, details: [] };
+}
+
 const WAYS_OUT = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
 
 function checkUnsubscribe(content: CheckedContent): ContentCheck {
@@ -320,6 +358,7 @@ export type CheckName =
   | 'alt_text'
   | 'image_weight'
   | 'text_and_images'
+  | 'size'
   | 'unsubscribe';
 
 export interface ContentCheck {
