@@ -47,17 +47,34 @@ export const findConnection = (db: Executor, teamId: string): Promise<Connection
 export const connectionById = (db: Executor, id: string): Promise<ConnectionRow | undefined> =>
   db.get<ConnectionRow>('select * from sso_connections where id = ?', [id]);
 
-/** Lists the connections of all teams that are this client of this provider. */
-export const connectionsOfClient = (
-  db: Executor,
-  { issuer, clientId }: { issuer: string; clientId: string },
-  limit: number,
-): Promise<ConnectionRow[]> =>
-  db.all<ConnectionRow>('select * from sso_connections where client_id = ? and issuer = ? order by id limit ?', [
+interface Client {
+  issuer: string;
+  clientId: string;
+}
+
+/** Finds any connection that is this client of this provider; several teams may be. */
+export const connectionOfClient = (db: Executor, { issuer, clientId }: Client): Promise<ConnectionRow | undefined> =>
+  db.get<ConnectionRow>('select * from sso_connections where client_id = ? and issuer = ? order by id limit 1', [
     clientId,
     issuer,
-    limit,
   ]);
+
+/**
+ * Lists the connections of this client that know a subject of the provider or, if none is given, have a session that
+ * began in the given session of the provider.
+ */
+export const connectionsOfLogout = (
+  db: Executor,
+  { issuer, clientId, subject, sidHash }: Client & { subject: string | undefined; sidHash: string | undefined },
+): Promise<ConnectionRow[]> =>
+  db.all<ConnectionRow>(
+    `select * from sso_connections c where c.client_id = ? and c.issuer = ? and exists (${
+      subject === undefined
+        ? 'select 1 from sessions s where s.sso_team_id = c.team_id and s.sso_sid_hash = ?'
+        : 'select 1 from sso_identities i where i.connection_id = c.id and i.subject = ?'
+    }) order by c.id`,
+    [clientId, issuer, subject ?? sidHash ?? ''],
+  );
 
 export async function listConnections(db: Executor, teamIds: readonly string[]): Promise<ConnectionRow[]> {
   if (teamIds.length === 0) return [];

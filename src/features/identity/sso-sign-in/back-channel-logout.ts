@@ -6,7 +6,8 @@ import type { NobodyCtx } from '../../../tenancy/access/index.ts';
 import { audited, describeActor } from '../../../tenancy/audit/index.ts';
 import { endSessionsOfProviderSession, endSsoSessions } from '../../../tenancy/session-rows/index.ts';
 import {
-  connectionsOfClient,
+  connectionOfClient,
+  connectionsOfLogout,
   hasAnswer,
   identityOfSubject,
   noteAnswer,
@@ -23,8 +24,6 @@ type Library = typeof import('jose');
 const library = (): Promise<Library> => import('jose');
 
 const TOKEN_CHARS_MAX = 16_384;
-/** Maximum number of teams that are the same client of one provider. */
-const CONNECTIONS_MAX = 100;
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** OpenID Connect Back-Channel Logout 1.0 §2.4 recommends the first; many providers send the second, or none. */
 const TYPES = new Set<unknown>(['logout+jwt', 'JWT', undefined]);
@@ -34,7 +33,8 @@ interface Logout {
   clientId: string;
   tokenId: string;
   subject: string | undefined;
-  sid: string | undefined;
+  /** Hash of the `sid`. */
+  sidHash: string | undefined;
 }
 
 /**
@@ -48,10 +48,10 @@ export async function endProviderSession(
   fields: Fields,
 ): Promise<string> {
   const token = neededText(fields, 'logout_token');
-  const [logout, connections] = await verifyToken(store, token);
+  const logout = await verifyToken(store, token);
   const used = hashToken(`logout ${JSON.stringify([logout.issuer, logout.clientId, logout.tokenId])}`);
   if (await hasAnswer(store.db, used)) throw refused('was used before');
-  for (const connection of connections) {
+  for (const connection of await connectionsOfLogout(store.db, logout)) {
     const audit = audited(store, {
       action: 'team_sso.signed_out',
       team_id: connection.team_id,
@@ -70,39 +70,36 @@ export async function endProviderSession(
   return '';
 }
 
+/** Ends the sessions at one team. A `sub` and a `sid` that do not belong together end nothing. */
 async function endAt(
   store: World,
   { id: connectionId, team_id: teamId }: ConnectionRow,
-  { subject, sid }: Logout,
+  { subject, sidHash }: Logout,
 ): Promise<void> {
   await store.db.tx(async (tx) => {
-    const userId = subject === undefined ? undefined : (await identityOfSubject(tx, connectionId, subject))?.user_id;
-    if (subject !== undefined && userId === undefined) return;
-    if (sid !== undefined) {
-      await endSessionsOfProviderSession(tx, { teamId, userId, sidHash: hashToken(sid) });
-      return;
-    }
-    if (userId === undefined) throw new Error('logout token has neither sub nor sid after verification');
+    const identity = subject === undefined ? undefined : await identityOfSubject(tx, connectionId, subject);
+    if (subject !== undefined && !identity) return;
+    const userId = identity?.user_id;
+    if (sidHash !== undefined) return void (await endSessionsOfProviderSession(tx, { teamId, userId, sidHash }));
+    if (userId === undefined) throw new Error('a verified logout token has neither sub nor sid');
     await endSsoSessions(tx, teamId, userId);
-    await revokeGrantsInTeam(tx, { userId, teamId }, { at: store.clock.now(), reason: 'operator' });
+    await revokeGrantsInTeam(tx, { userId, teamId }, { at: store.clock.now(), reason: 'user' });
   });
 }
 
 const refused = (says: string) => oauthRefusal('invalid_request', `logout_token ${says}.`);
 
-/** Returns what a logout token says, and the connections that it is for. Throws unless every rule of §2.6 holds. */
-async function verifyToken(world: World, token: string): Promise<[Logout, ConnectionRow[]]> {
+/** Returns what a logout token says. Throws unless every rule of §2.6 holds. */
+async function verifyToken(world: World, token: string): Promise<Logout> {
   if (token.length > TOKEN_CHARS_MAX) throw refused(`must have at most ${TOKEN_CHARS_MAX} characters`);
   const jose = await library();
-  const connections = await findConnections(world, readUnverified(jose, token));
-  const [first] = connections;
-  if (!first) throw refused('is from an issuer, or for a client, that is not connected here');
+  const connection = await findConnection(world, readUnverified(jose, token));
+  if (!connection) throw refused('is from an issuer, or for a client, that is not connected here');
   try {
-    const payload = await verifySignature(jose, world, { connection: first, token });
-    return [readClaims(payload, first), connections];
+    return readClaims(await verifySignature(jose, world, { connection, token }), connection);
   } catch (error) {
     if (error instanceof ProviderFault) {
-      world.log.warn({ err: error, issuer: first.issuer }, 'a logout of a provider could not be verified');
+      world.log.warn({ err: error, issuer: connection.issuer }, 'a logout of a provider could not be verified');
       throw refuse('service_unavailable', { say: 'The keys of the provider cannot be read at the moment.' });
     }
     if (error instanceof jose.errors.JOSEError) throw refused(`is not valid: ${error.message}`);
@@ -118,11 +115,11 @@ function readUnverified({ decodeJwt }: Library, token: string): JWTPayload {
   }
 }
 
-/** Finds the connections by claims that are not verified yet; a token for several clients is refused. */
-async function findConnections({ db }: World, { iss, aud }: JWTPayload): Promise<ConnectionRow[]> {
+/** Finds a connection by claims that are not verified yet; a token for several clients is refused. */
+async function findConnection({ db }: World, { iss, aud }: JWTPayload): Promise<ConnectionRow | undefined> {
   const [clientId, ...more] = [aud].flat();
-  if (typeof iss !== 'string' || typeof clientId !== 'string' || more.length > 0) return [];
-  return connectionsOfClient(db, { issuer: iss, clientId }, CONNECTIONS_MAX);
+  if (typeof iss !== 'string' || typeof clientId !== 'string' || more.length > 0) return undefined;
+  return connectionOfClient(db, { issuer: iss, clientId });
 }
 
 async function verifySignature(
@@ -172,7 +169,13 @@ function readClaims({ jti, sub, sid, nonce, events }: JWTPayload, connection: Co
     throw refused('has a sub or sid that is not a text');
   });
   if (subject === undefined && session === undefined) throw refused('has neither sub nor sid');
-  return { issuer: connection.issuer, clientId: connection.client_id, tokenId: jti, subject, sid: session };
+  return {
+    issuer: connection.issuer,
+    clientId: connection.client_id,
+    tokenId: jti,
+    subject,
+    sidHash: session === undefined ? undefined : hashToken(session),
+  };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
