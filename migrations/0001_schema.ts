@@ -1886,6 +1886,8 @@ create table sessions (
   user_agent text,
   -- The team through whose provider it began; null for one that began with a password.
   sso_team_id ${id},
+  -- A hash of the provider's id of its session, by which it ends this one; null if it named none.
+  sso_sid_hash text,
   -- 'browser', by a cookie, or 'device', by a token that a program sends.
   kind text not null default 'browser',
   -- What the program calls itself.
@@ -2079,8 +2081,15 @@ create table sso_connections (
   fault_kind text,
   -- 'discovery' or 'exchange': what has to work for it to be over.
   fault_step text,
-  fault text
+  fault text,
+  -- The last failure, also after it is over; null before the first.
+  last_failure_at bigint,
+  -- 'provider_down', 'provider_wrong' or 'not_admitted'.
+  last_failure_kind text,
+  last_failure text
 );
+-- The connections that a logout token is for.
+create index sso_connections_by_client on sso_connections (client_id);
 -- What is in trouble, however much is not.
 create index sso_connections_failing on sso_connections (team_id, failing_since) where failing_since is not null;
 create unique index sso_connections_team_id_unique on sso_connections (team_id);

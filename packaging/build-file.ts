@@ -39,6 +39,7 @@ const FILES = [
   'config/development.toml',
   'config/providers.toml',
   'config/replies.toml',
+  'config/common-passwords.txt',
   'LICENSE',
 ];
 /** Folders whose names the program lists. */

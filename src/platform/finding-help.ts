@@ -136,7 +136,8 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     ends: 'with the next response of the provider',
   },
   sso_provider_wrong: {
-    cause: 'The provider has another issuer or other keys than before, or the client id is no longer valid.',
+    cause:
+      'The provider has another issuer or other keys than before, or the client id or secret is no longer valid. The reason is the last failure of `rasket sso get`.',
     ends: 'with the next sign-in through the provider',
   },
   sso_domain_lost: {

@@ -6,9 +6,9 @@ import { SEALED_SSO_SECRETS } from '../../src/tenancy/sso-rows/index.ts';
 import { createPeople, type Person } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
+import { startStandInProvider, type StandInProvider } from '../rig/stand-in-provider.ts';
 import { runInProcess } from './in-process.ts';
 
-const ISSUER = 'https://id.example.com/realm';
 const SECRET = '3kQv6tXe9cJa1mSf4dPg';
 
 describe('the single sign-on of a team at the command line', () => {
@@ -16,10 +16,14 @@ describe('the single sign-on of a team at the command line', () => {
   let team: Team;
   let ada: Person;
   let home: string;
+  let provider: StandInProvider;
+  let issuer: string;
   let env: Record<string, string>;
   beforeAll(async () => {
     home = scratchFolder('rasket-sso-');
-    scene = await startScene({ roles: ['http'] });
+    scene = await startScene({ roles: ['http'], config: { sso: { allow_private: ['127.0.0.0/8'] } } });
+    provider = await startStandInProvider(() => scene.clock.now());
+    issuer = provider.issuer;
     team = await scene.team('Engines');
     ada = await createPeople(scene).person({ email: 'ada@people.example', team, role: 'owner' });
     const token = await createPeople(scene).program(ada, team.id);
@@ -27,6 +31,7 @@ describe('the single sign-on of a team at the command line', () => {
     fs.writeFileSync(path.join(home, 'secret'), `${SECRET}\n`);
   });
   afterAll(async () => {
+    await provider?.close();
     await scene?.close();
     fs.rmSync(home, { recursive: true, force: true });
   });
@@ -48,24 +53,24 @@ describe('the single sign-on of a team at the command line', () => {
   });
 
   it('is set up with a secret from a file, which no process list shows', async () => {
-    const wrong = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret', SECRET);
+    const wrong = await rasket('sso', 'set', '--issuer', issuer, '--client-secret', SECRET);
     expect(wrong).toMatchObject({ code: 64, stderr: expect.stringContaining("unknown option '--client-secret'") });
     expect((await rasket('sso', 'set')).stderr).toContain('give at least one setting to change.');
     fs.writeFileSync(path.join(home, 'empty'), '\n');
-    const empty = await rasket('sso', 'set', '--issuer', ISSUER, '--client-secret-file', 'empty');
+    const empty = await rasket('sso', 'set', '--issuer', issuer, '--client-secret-file', 'empty');
     expect(empty).toMatchObject({ code: 64, stderr: expect.stringContaining('--client-secret-file is empty') });
     const made = await good(
       'sso',
       'set',
       '--issuer',
-      ISSUER,
+      issuer,
       '--client-id',
       'rasket',
       '--client-secret-file',
       'secret',
     );
     expect(made).toContain(
-      `Single sign-on through ${ISSUER}: nobody can sign in through it before a domain is verified.`,
+      `Single sign-on through ${issuer}: nobody can sign in through it before a domain is verified.`,
     );
     expect(made).toContain(
       `Register this redirect address with the provider: ${scene.app.world.origin()}/auth/sso/callback`,
@@ -73,6 +78,25 @@ describe('the single sign-on of a team at the command line', () => {
     const { db, secrets } = scene.app.world;
     const row = await db.get<{ id: string; client_secret: string }>('select id, client_secret from sso_connections');
     expect(secrets.open(row?.client_secret ?? '', SEALED_SSO_SECRETS.purpose, row?.id ?? '')).toBe(SECRET);
+  });
+
+  it('says which field is wrong if the provider does not answer, and shows the last failure', async () => {
+    const words = ['--issuer', 'http://127.0.0.1:3', '--client-id', 'rasket', '--client-secret-file', 'secret'];
+    const refused = await rasket('sso', 'set', ...words);
+    expect(refused).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining('issuer is not a usable OpenID Connect'),
+    });
+    expect(await shown()).toMatchObject({ issuer, failing_since: null, last_failure: null });
+    const at = scene.clock.now();
+    const failing =
+      'update sso_connections set failing_since = ?, last_failure_at = ?, last_failure_kind = ?, last_failure = ?';
+    const { db } = scene.app.world;
+    await db.run(failing, [at, at, 'provider_wrong', 'it said invalid_client']);
+    const table = await good('sso', 'get');
+    expect(table).toMatch(/Failing since +\S.*\n.*Last failure +\S.*\n.*Its reason +it said invalid_client/);
+    await good('sso', 'set', '--default-role', 'member');
+    expect(await shown()).toMatchObject({ failing_since: null, last_failure: { reason: 'it said invalid_client' } });
   });
 
   it('takes another secret from standard input', async () => {
@@ -92,12 +116,12 @@ describe('the single sign-on of a team at the command line', () => {
     expect(locked).toMatchObject({ code: 65, stderr: expect.stringContaining('cannot be enforced yet') });
     await good('sso', 'set', '--default-role', 'viewer', '--no-enforced');
     expect(await shown()).toMatchObject({
-      issuer: ISSUER,
+      issuer: issuer,
       client_id: 'rasket',
       default_role: 'viewer',
       enforced: false,
     });
-    await good('sso', 'set', '--issuer', ISSUER);
+    await good('sso', 'set', '--issuer', issuer);
     expect(await shown()).toMatchObject({ default_role: 'viewer', tested_at: expect.any(String) });
   });
 

@@ -3,6 +3,7 @@ import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { driver } from '../rig/database.ts';
 import { createPeople } from '../rig/people.ts';
 import { startScene } from '../rig/scene.ts';
+import { startStandInProvider } from '../rig/stand-in-provider.ts';
 import { Desk } from './desk.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -112,7 +113,8 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
 });
 
 it('disabling the last owner who can sign in without the provider warns about it, and says how people get in', async () => {
-  await using scene = await startScene({ roles: ['http'] });
+  await using scene = await startScene({ roles: ['http'], config: { sso: { allow_private: ['127.0.0.0/8'] } } });
+  await using provider = await startStandInProvider(() => scene.clock.now());
   const { db, config } = scene.app.world;
   const url = config.database.url;
   const its = { RASKET_DATABASE_DRIVER: driver, ...(url === '' ? {} : { RASKET_DATABASE_URL: url }) };
@@ -122,7 +124,7 @@ it('disabling the last owner who can sign in without the provider warns about it
   const grace = await people.person({ team, role: 'owner' });
   await db.run("update users set password_hash = 'x'");
   await db.run('update team_members set sso_exempt = 1');
-  const connection = { issuer: 'https://id.example.com', client_id: 'x', client_secret: 'secret' };
+  const connection = { issuer: provider.issuer, client_id: 'x', client_secret: 'secret' };
   await ada.call('PUT', `/teams/${team.id}/sso`, connection);
   await db.run('update sso_connections set enforced = 1');
   const disable = ({ email }: { email: string }) =>

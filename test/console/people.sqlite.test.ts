@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPeople, type People, type Person } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { startStandInProvider, type StandInProvider } from '../rig/stand-in-provider.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
 
@@ -11,8 +12,10 @@ describe('the console of a person', () => {
   let ada: Person;
   let people: People;
   let seat: Screen;
+  let provider: StandInProvider;
   beforeAll(async () => {
-    scene = await startScene();
+    scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
+    provider = await startStandInProvider(() => scene.clock.now());
     team = await scene.team('Engines');
     await team.domain('mail.example.com');
     people = createPeople(scene);
@@ -23,6 +26,7 @@ describe('the console of a person', () => {
   });
   afterAll(async () => {
     await seat?.[Symbol.asyncDispose]();
+    await provider?.close();
     await scene?.close();
   });
 
@@ -86,14 +90,14 @@ describe('the console of a person', () => {
     await go('sso', 'Single sign-on not found');
     await seat.press('u');
     await seat.sees('client secret');
-    await seat.type('https://id.example.com');
+    await seat.type(provider.issuer);
     await seat.press('Tab');
     await seat.type('rasket');
     await seat.press('Tab');
     await seat.type('very secret');
     await seat.sees('•••••••••••');
     await seat.press('C-s');
-    await seat.sees('Single sign-on through https://id.example.com');
+    await seat.sees(`Single sign-on through ${provider.issuer}`);
     await seat.sees(/Status +no_domain/);
     await seat.press('Escape');
     await seat.press('a');

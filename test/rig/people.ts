@@ -50,7 +50,13 @@ export function createPeople(scene: Scene): People {
 
   async function begin(userId: string, teamId: string | undefined): Promise<{ token: string; sessionId: string }> {
     const { token, row } = newSession();
-    const more = { user_id: userId, current_team_id: teamId ?? null, sso_team_id: null, host_cookie: 0 };
+    const more = {
+      user_id: userId,
+      current_team_id: teamId ?? null,
+      sso_team_id: null,
+      sso_sid_hash: null,
+      host_cookie: 0,
+    };
     await insertSession(db, { ...row, ...more });
     return { token, sessionId: row.id };
   }

@@ -37,6 +37,8 @@ export interface StandInProvider extends AsyncDisposable {
   asked: string[];
   /** Signs with a new key from now on, and publishes only that one. */
   rotate(): void;
+  /** Returns a logout token with these claims in addition to the usual ones; undefined removes a claim. */
+  logoutToken(claims: Record<string, unknown>, more?: { signing?: Signing; typ?: string }): string;
   close(): Promise<void>;
 }
 
@@ -80,6 +82,18 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     wrong: {},
     asked: [],
     rotate: () => void (state.key = newKey()),
+    logoutToken: (claims, { signing = 'right', typ = 'logout+jwt' } = {}) => {
+      const seconds = Math.floor(now() / 1000);
+      const usual = {
+        iss: issuer,
+        aud: provider.clientId,
+        iat: seconds,
+        exp: seconds + 120,
+        jti: randomUUID(),
+        events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      };
+      return signed(state, { ...usual, ...claims }, { by: signing, typ });
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -160,10 +174,13 @@ function isClient(provider: StandInProvider, header: string | undefined, form: U
   return decoded(id) === clientId && decoded(given) === secret;
 }
 
-function signed({ provider, key, foreign }: State, claims: object): string {
-  const by = provider.wrong.signing ?? 'right';
+function signed(
+  { provider, key, foreign }: State,
+  claims: object,
+  { by = provider.wrong.signing ?? 'right', typ = 'JWT' }: { by?: Signing; typ?: string } = {},
+): string {
   const alg = by === 'none' ? 'none' : by.startsWith('HS256') ? 'HS256' : by.startsWith('RS256') ? 'RS256' : 'ES256';
-  const text = `${part({ alg, kid: key.id, typ: 'JWT' })}.${part(claims)}`;
+  const text = `${part({ alg, kid: key.id, typ })}.${part(claims)}`;
   const hmac = (secret: string | Buffer) => createHmac('sha256', secret).update(text).digest('base64url');
   if (by === 'none') return `${text}.`;
   if (by === 'HS256 by the secret') return `${text}.${hmac(provider.secret)}`;

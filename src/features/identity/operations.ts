@@ -34,6 +34,8 @@ import { exchangeToken, revokeToken } from './oauth/tokens.ts';
 import { limitOauthGrant, listOauthGrants, revokeGrantsOfMember, revokeOauthGrant } from './oauth/grants.ts';
 import { endOneSession, getMe, getSession, listSessions, logOut } from './sessions/sessions.ts';
 import { logIn, recoverMfa, verifyMfa } from './sessions/log-in.ts';
+import { endProviderSession } from './sso-sign-in/back-channel-logout.ts';
+import { mustBeProvider } from './sso-sign-in/providers.ts';
 import { verifySsoDomain } from './sso-sign-in/verify-domain.ts';
 import { addSsoDomain, removeSsoDomain } from './sso/sso-domains.ts';
 import { deleteSso, getSso, putSso, unlinkTeamMember } from './sso/sso-connection.ts';
@@ -93,13 +95,15 @@ export const mfa = {
 
 export const sso = {
   getSso: (ctx, { path }) => getSso(ctx, path.team_id),
-  putSso: (ctx, { path, body }) => putSso(ctx, path.team_id, body),
+  putSso: (ctx, { path, body }) =>
+    putSso(ctx, path.team_id, { input: body, mustAnswer: (issuer) => mustBeProvider(ctx.store, issuer) }),
   deleteSso: (ctx, { path }) => deleteSso(ctx, path.team_id),
   addSsoDomain: (ctx, { path, body }) => addSsoDomain(ctx, path.team_id, body),
   removeSsoDomain: (ctx, { path }) => removeSsoDomain(ctx, { teamId: path.team_id, domain: path.domain }),
   verifySsoDomain: (ctx, { path }) =>
     verifySsoDomain(ctx, { teamId: path.team_id, domain: path.domain, unaudited: ctx.services.world }),
   unlinkTeamMember: (ctx, { path }) => unlinkTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
+  endProviderSession: (ctx, { body }) => endProviderSession(ctx, { ...body }),
 } satisfies OperationTable<World, { services: { world: World } }>;
 
 /**

@@ -277,6 +277,7 @@ const sections = {
   sso: {
     allow_private: cidrs,
     answer_seconds: integer({ min: 1, max: 60, ...seconds }),
+    session_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
   },
   oauth: {
     private_scheme_redirects: list(

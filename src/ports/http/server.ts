@@ -225,9 +225,14 @@ function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
   });
 }
 
-/** Programs must send a User-Agent; a person's browser need not. */
-function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefined {
+/**
+ * Programs must send a User-Agent; a person's browser need not, nor an identity provider that reports a logout: common
+ * ones send none.
+ */
+function agentFault(request: FastifyRequest): Refusal | undefined {
+  const { headers, routeOptions } = request;
   if (routeOptions.config.isForPeople || headers['user-agent']?.trim()) return undefined;
+  if (findRequestTarget(request)?.operation?.operationId === 'endProviderSession') return undefined;
   const refusal = refuse('validation_error', {
     status: 403,
     say: 'Send a User-Agent header; requests without one are refused.',

@@ -20,9 +20,16 @@ export type Actor =
   | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
   /**
    * A person who is signed in; `role` is the one in the team that the person uses at the moment, null while there is
-   * none.
+   * none. `closedBecause` states the reason if a team is closed to this session.
    */
-  | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
+  | {
+      kind: 'session';
+      sessionId: string;
+      userId: string;
+      name: string;
+      role: Role | null;
+      closedBecause?: string;
+    }
   /** Another app, acting for the team within the permissions that the person of `userId` gave it and still has. */
   | {
       kind: 'oauth_grant';
@@ -154,8 +161,12 @@ export function authorize(actor: Actor, requirement: Requirement): void {
         say: `This requires the role ${requirement.role} or higher in the team; your role is ${role}.`,
       });
     }
-    case 'lacks_team':
-      throw refuse('invalid_permission', { say: 'This route requires a team; choose the team of this session first.' });
+    case 'lacks_team': {
+      const reason = actor.kind === 'session' ? actor.closedBecause : undefined;
+      throw refuse('invalid_permission', {
+        say: reason ?? 'This route requires a team; choose the team of this session first.',
+      });
+    }
     case 'other_kind':
       throw notByThisCredential(describeCredential(actor.kind, requirement));
   }

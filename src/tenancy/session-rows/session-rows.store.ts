@@ -16,6 +16,8 @@ export interface NewSessionRow {
   user_agent: string | null;
   /** The team through whose provider it began; null for a password. */
   sso_team_id: string | null;
+  /** Hash of the provider's id of its session; null if it named none. */
+  sso_sid_hash: string | null;
   /** 1 if its cookie has the prefix `__Host-`. */
   host_cookie: number;
 }
@@ -31,6 +33,7 @@ const COLUMNS = [
   'address',
   'user_agent',
   'sso_team_id',
+  'sso_sid_hash',
   'host_cookie',
 ] as const;
 
@@ -125,7 +128,10 @@ export async function sessionPage(
   return cutPage(await db.all<SessionRow>(sql, [userId, now, ...values, ...pageValues(page)]), page);
 }
 
-export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id' | 'host_cookie'> & {
+export type ProgramSession = Omit<
+  NewSessionRow,
+  'user_id' | 'current_team_id' | 'sso_team_id' | 'sso_sid_hash' | 'host_cookie'
+> & {
   client_name: string;
 };
 
@@ -135,9 +141,9 @@ export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' |
  */
 export async function copySession(tx: Executor, from: string, row: ProgramSession): Promise<boolean> {
   const count = await tx.run(
-    `insert into sessions (id, token_hash, kind, client_name, user_id, current_team_id, sso_team_id, created_at, last_used_at, expires_at,
+    `insert into sessions (id, token_hash, kind, client_name, user_id, current_team_id, sso_team_id, sso_sid_hash, created_at, last_used_at, expires_at,
         address, user_agent)
-      select ?, ?, 'device', ?, user_id, current_team_id, sso_team_id, ?, ?, ?, ?, ? from sessions
+      select ?, ?, 'device', ?, user_id, current_team_id, sso_team_id, sso_sid_hash, ?, ?, ?, ?, ? from sessions
         where id = ? and kind = 'browser' and expires_at > ?`,
     [
       row.id,
@@ -155,13 +161,18 @@ export async function copySession(tx: Executor, from: string, row: ProgramSessio
   return count === 1;
 }
 
+interface SessionOwner {
+  user_id: string;
+  email: string;
+  team_id: string | null;
+  sso_team_id: string | null;
+  expires_at: number;
+}
+
 /** Returns the person and the team of a session. */
-export const ownerOfSession = (
-  db: Executor,
-  id: string,
-): Promise<{ user_id: string; email: string; team_id: string | null } | undefined> =>
-  db.get(
-    `select sessions.user_id, users.email, sessions.current_team_id as team_id
+export const ownerOfSession = (db: Executor, id: string): Promise<SessionOwner | undefined> =>
+  db.get<SessionOwner>(
+    `select sessions.user_id, users.email, sessions.current_team_id as team_id, sessions.sso_team_id, sessions.expires_at
       from sessions join users on users.id = sessions.user_id where sessions.id = ?`,
     [id],
   );
@@ -213,6 +224,39 @@ export const endSsoSessions = (tx: Executor, teamId: string, userId?: string): P
   userId === undefined
     ? tx.run('delete from sessions where sso_team_id = ?', [teamId])
     : tx.run('delete from sessions where sso_team_id = ? and user_id = ?', [teamId, userId]);
+
+/**
+ * Ends the sessions, with those of programs that were approved in them, that began in one session of a provider; of one
+ * person, if one is given: then also those of which the provider named no session.
+ */
+export const endSessionsOfProviderSession = (
+  tx: Executor,
+  { teamId, sidHash, userId }: { teamId: string; sidHash: string; userId: string | undefined },
+): Promise<number> =>
+  userId === undefined
+    ? tx.run('delete from sessions where sso_team_id = ? and sso_sid_hash = ?', [teamId, sidHash])
+    : tx.run(
+        'delete from sessions where sso_team_id = ? and user_id = ? and (sso_sid_hash = ? or sso_sid_hash is null)',
+        [teamId, userId, sidHash],
+      );
+
+/**
+ * Returns the name of a team that a session cannot use because the team enforces single sign-on: the team in which the
+ * session is, or any of the person if it is in none.
+ */
+export async function findTeamRequiringSso(db: Executor, sessionId: string): Promise<string | undefined> {
+  const row = await db.get<{ name: string }>(
+    `select teams.name from sessions
+      join team_members on team_members.user_id = sessions.user_id and team_members.sso_exempt = 0
+      join sso_connections on sso_connections.team_id = team_members.team_id and sso_connections.enforced = 1
+      join teams on teams.id = team_members.team_id
+      where sessions.id = ? and sessions.sso_team_id is null
+        and (sessions.current_team_id is null or sessions.current_team_id = teams.id)
+      order by team_members.id limit 1`,
+    [sessionId],
+  );
+  return row?.name;
+}
 
 /** Moves a session to a team; returns false if the session is gone or may not be in this team. */
 export async function moveSession(

@@ -14,7 +14,16 @@ export interface ConnectionRow {
   updated_at: number;
   /** Time since which the provider fails; null while it does not. */
   failing_since: number | null;
+  /** The last failure, also after it is over; the three are null before the first. */
+  last_failure_at: number | null;
+  last_failure_kind: FailureKind | null;
+  last_failure: string | null;
 }
+
+/** `not_admitted`: the provider authenticated a person whom the team does not admit. */
+export type FailureKind = 'provider_down' | 'provider_wrong' | 'not_admitted';
+
+type StatusColumns = 'failing_since' | 'last_failure_at' | 'last_failure_kind' | 'last_failure';
 
 const CONNECTION_COLUMNS = [
   'id',
@@ -29,7 +38,7 @@ const CONNECTION_COLUMNS = [
   'updated_at',
 ] as const;
 
-export const insertConnection = (tx: Executor, row: Omit<ConnectionRow, 'failing_since'>): Promise<number> =>
+export const insertConnection = (tx: Executor, row: Omit<ConnectionRow, StatusColumns>): Promise<number> =>
   tx.insertMany('sso_connections', CONNECTION_COLUMNS, [CONNECTION_COLUMNS.map((column) => row[column])]);
 
 export const findConnection = (db: Executor, teamId: string): Promise<ConnectionRow | undefined> =>
@@ -37,6 +46,35 @@ export const findConnection = (db: Executor, teamId: string): Promise<Connection
 
 export const connectionById = (db: Executor, id: string): Promise<ConnectionRow | undefined> =>
   db.get<ConnectionRow>('select * from sso_connections where id = ?', [id]);
+
+interface Client {
+  issuer: string;
+  clientId: string;
+}
+
+/** Finds any connection that is this client of this provider; several teams may be. */
+export const connectionOfClient = (db: Executor, { issuer, clientId }: Client): Promise<ConnectionRow | undefined> =>
+  db.get<ConnectionRow>('select * from sso_connections where client_id = ? and issuer = ? order by id limit 1', [
+    clientId,
+    issuer,
+  ]);
+
+/**
+ * Lists the connections of this client that know a subject of the provider or, if none is given, have a session that
+ * began in the given session of the provider.
+ */
+export const connectionsOfLogout = (
+  db: Executor,
+  { issuer, clientId, subject, sidHash }: Client & { subject: string | undefined; sidHash: string | undefined },
+): Promise<ConnectionRow[]> =>
+  db.all<ConnectionRow>(
+    `select * from sso_connections c where c.client_id = ? and c.issuer = ? and exists (${
+      subject === undefined
+        ? 'select 1 from sessions s where s.sso_team_id = c.team_id and s.sso_sid_hash = ?'
+        : 'select 1 from sso_identities i where i.connection_id = c.id and i.subject = ?'
+    }) order by c.id`,
+    [clientId, issuer, subject ?? sidHash ?? ''],
+  );
 
 export async function listConnections(db: Executor, teamIds: readonly string[]): Promise<ConnectionRow[]> {
   if (teamIds.length === 0) return [];
@@ -73,9 +111,21 @@ export const noteProviderFault = (
   { kind, step, says, at }: NotedFault & { at: number },
 ): Promise<number> =>
   db.run(
-    `update sso_connections set failing_since = coalesce(failing_since, ?), fault_kind = ?, fault_step = ?, fault = ?
+    `update sso_connections set failing_since = coalesce(failing_since, ?), fault_kind = ?, fault_step = ?, fault = ?,
+        last_failure_at = ?, last_failure_kind = ?, last_failure = ?
       where id = ?`,
-    [at, kind, step, says, id],
+    [at, kind, step, says, at, kind === 'down' ? 'provider_down' : 'provider_wrong', says, id],
+  );
+
+/** Notes that a person was not admitted, which says nothing about the state of the provider. */
+export const noteNotAdmitted = (
+  db: Executor,
+  id: string,
+  { says, at }: { says: string; at: number },
+): Promise<number> =>
+  db.run(
+    `update sso_connections set last_failure_at = ?, last_failure_kind = 'not_admitted', last_failure = ? where id = ?`,
+    [at, says, id],
   );
 
 /**
@@ -241,6 +291,9 @@ export async function noteAnswer(tx: Executor, stateHash: string, now: number): 
   const sql = 'insert into sso_answers (state_hash, at) values (?, ?) on conflict (state_hash) do nothing';
   return (await tx.run(sql, [stateHash, now])) === 1;
 }
+
+export const hasAnswer = async (db: Executor, stateHash: string): Promise<boolean> =>
+  (await db.get('select at from sso_answers where state_hash = ?', [stateHash])) !== undefined;
 
 export const removeAnswersBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from sso_answers where at <= ?', [before]);

@@ -2,6 +2,7 @@
  * Users: the people who sign in, each known by one address. Two spellings that a reader would take for one address are
  * one user. Of a password only the hash is kept. The operator can disable a person, who then cannot sign in anywhere.
  */
+export { mustResistGuessing } from './password-rules.ts';
 export {
   createUser,
   readUserEmail,

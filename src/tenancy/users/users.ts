@@ -1,3 +1,4 @@
+import { mustResistGuessing } from './password-rules.ts';
 import { defineHook } from '../../platform/hook.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidField, invalidFields, notFound, refuse } from '../../platform/refusal.ts';
@@ -38,6 +39,7 @@ export async function createUser(
   if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
     throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
   }
+  mustResistGuessing(password, address);
   if (name !== null && ([...name].length > NAME_CHARS_MAX || MISLEADING.test(name))) {
     const rule = `one line of at most ${NAME_CHARS_MAX} characters, without characters that change the text direction`;
     throw invalidField('name', `name must be ${rule}.`);

@@ -51,6 +51,16 @@ it('sign-up with an invitation creates the account, adds it to the team and sign
   expect(JSON.stringify(entries)).not.toContain(token);
 });
 
+it('sign-up with an invitation refuses a common password, and the invitation can still be used', async () => {
+  const { token } = await invited();
+  const refused = await signUp(token, 'iloveyou');
+  expect([refusal(refused), refused.body.message]).toEqual([
+    '422 invalid_parameter',
+    'password is one of the 3,000 most common passwords; choose another one.',
+  ]);
+  expect((await signUp(token)).status).toBe(200);
+});
+
 it('two sign-ups at once with one invitation create one account and one membership', async () => {
   for (let round = 0; round < 3; round++) {
     const { email, token } = await invited('viewer');

@@ -74,6 +74,29 @@ describe('a new password', () => {
     expect(JSON.stringify(await entries('password.reset'))).not.toContain(token);
   });
 
+  it.each([
+    ['123456', 'password is one of the 3,000 most common passwords; choose another one.'],
+    ['Football', 'password is one of the 3,000 most common passwords; choose another one.'],
+    ['I like RasKet a lot', 'password must not contain the name rasket; choose another one.'],
+    ['x PERSON@accounts.example x', 'password must not contain your email address; choose another one.'],
+    [
+      'my PERSON 1815',
+      'password must not contain "PERSON", the part of your email address before the @; choose another one.',
+    ],
+  ])('is refused when it is set by link, by its owner or by an operator, if it is %s', async (typed, says) => {
+    const { email } = await person();
+    const [local = ''] = email.split('@');
+    const weak = typed.replace('PERSON', local.toUpperCase());
+    const refused = { status: 422, body: { name: 'invalid_parameter', message: says.replace('PERSON', local) } };
+    const token = await reset(email);
+    expect(await confirm(token, weak)).toMatchObject(refused);
+    const cookie = readCookie(await logIn(email, PASSWORD));
+    expect(await change(cookie, { current_password: PASSWORD, password: weak })).toMatchObject(refused);
+    const made = createUser(scene.app.world, { email, name: 'Ada', password: weak, isVerified: true });
+    await expect(made).rejects.toThrow(refused.body.message);
+    expect((await confirm(token)).status, 'the link still works').toBe(200);
+  });
+
   it('revokes the access of apps', async () => {
     const { id, email } = await person();
     const oauth = createOauth(scene);

@@ -72,6 +72,18 @@ describe('signing up', () => {
     });
   });
 
+  it('is refused with a password that guessing programs try first, before any mail', async () => {
+    const email = newAddress();
+    const refused = await signUp(email, 'Trustno1');
+    expect([refusal(refused), refused.body.message]).toEqual([
+      '422 invalid_parameter',
+      'password is one of the 3,000 most common passwords; choose another one.',
+    ]);
+    expect(refusal(await signUp(email, `${email.toUpperCase()}!`))).toBe('422 invalid_parameter');
+    await scene.settled();
+    expect(mailsTo(scene, email)).toEqual([]);
+  });
+
   it('stores only hashes of token and password, and deletes the password hash when it is no longer needed', async () => {
     const email = newAddress();
     const token = await asked(email);
@@ -112,7 +124,7 @@ describe('signing up', () => {
       const answer = await signUp(newAddress(), password);
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'password' }] } });
     }
-    for (const password of ['123456', 'ß'.repeat(4096)]) {
+    for (const password of ['wq4!ß2', 'ß'.repeat(4096)]) {
       const email = newAddress();
       await verify(await asked(email, password));
       expect((await logIn(email, password)).status).toBe(200);

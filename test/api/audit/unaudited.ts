@@ -13,6 +13,7 @@ export const unaudited: Record<string, string> = {
   signUp: 'makes no account yet; verifyEmail does',
   verifyEmail: 'entered by itself, as logIn: test/api/accounts/sign-up.both.test.ts',
   requestPasswordReset: 'entered where its mail is written, because only that finds out whose it is',
+  endProviderSession: 'entered by itself for each team whose sessions end: test/api/sso/logout.both.test.ts',
   confirmPasswordReset: 'entered by itself, as logIn: test/api/accounts/passwords.both.test.ts',
   signUpByInvitation: 'entered by itself, as logIn: test/api/accounts/invitation-sign-up.both.test.ts',
   verifyMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.both.test.ts',

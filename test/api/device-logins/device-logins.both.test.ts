@@ -91,7 +91,8 @@ describe('a device login', () => {
       // Its token is in no cookie.
       'host_cookie',
     ];
-    expect(Object.keys(begun ?? {}).sort()).toEqual([...own, 'user_id', 'current_team_id', 'sso_team_id'].sort());
+    const copied = ['user_id', 'current_team_id', 'sso_team_id', 'sso_sid_hash'];
+    expect(Object.keys(begun ?? {}).sort()).toEqual([...own, ...copied].sort());
     expect(begun).toMatchObject({ kind: 'device', user_id: ada.userId, current_team_id: team.id });
   });
 

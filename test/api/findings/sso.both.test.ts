@@ -96,6 +96,53 @@ it('an SSO provider that answers wrongly is reported until somebody has signed i
   expect(await codes()).toEqual([]);
 });
 
+it('an SSO connection keeps its last failure with time and reason, and says when it works again', async () => {
+  const { owner, team, email } = await teamAndPerson();
+  const shown = async () => (await owner.call('GET', `/teams/${team.id}/sso`)).body;
+  expect(await shown()).toMatchObject({ failing_since: null, last_failure: null });
+  const { secret } = provider;
+  provider.secret = 'a new one';
+  const first = scene.clock.now();
+  expect((await signInBySso(scene, email)).status).toBe(502);
+  scene.clock.advance(MINUTE_MS);
+  expect((await signInBySso(scene, email)).status).toBe(502);
+  const wrong = {
+    at: iso(scene.clock.now()),
+    kind: 'provider_wrong',
+    reason: expect.stringContaining('it said invalid_client'),
+  };
+  expect(await shown()).toMatchObject({ failing_since: iso(first), last_failure: wrong });
+  const readAccount = async () =>
+    (await fetch(`${scene.url}/account`, { headers: { cookie: owner.headers['cookie'] ?? '' } })).text();
+  expect(await readAccount()).toContain('it said invalid_client');
+  provider.secret = secret;
+  expect((await signInBySso(scene, email)).status).toBe(303);
+  expect(await shown()).toMatchObject({ failing_since: null, last_failure: wrong });
+  expect(await readAccount()).not.toContain('it said invalid_client');
+  provider.wrong = down;
+  await recheck();
+  expect((await shown()).last_failure).toEqual({
+    at: iso(scene.clock.now()),
+    kind: 'provider_down',
+    reason: `${provider.issuer} answered 503`,
+  });
+});
+
+it('an SSO connection shows who was not admitted and the reason, which is no finding', async () => {
+  const { owner, team, email, codes } = await teamAndPerson();
+  provider.person = { ...provider.person, email_verified: false };
+  expect((await signInBySso(scene, email)).status).toBe(403);
+  scene.clock.advance(2 * MINUTE_MS);
+  expect((await owner.call('GET', `/teams/${team.id}/sso`)).body).toMatchObject({
+    failing_since: null,
+    last_failure: {
+      kind: 'not_admitted',
+      reason: `${email} was not signed in: the provider has not verified the email address`,
+    },
+  });
+  expect(await codes()).toEqual([]);
+});
+
 it('an SSO provider that does not know our client is reported in its words, until the connection is changed', async () => {
   const { told, codes, email, put } = await teamAndPerson();
   const { secret } = provider;
@@ -109,7 +156,7 @@ it('an SSO provider that does not know our client is reported in its words, unti
 });
 
 it('input from a browser causes no finding about an SSO provider', async () => {
-  const { codes, email } = await teamAndPerson();
+  const { owner, team, codes, email } = await teamAndPerson();
   const answers: NonNullable<Wrongs['answer']>[] = [
     { code: 'made up' },
     { code: null },
@@ -125,6 +172,7 @@ it('input from a browser causes no finding about an SSO provider', async () => {
   }
   scene.clock.advance(2 * MINUTE_MS);
   expect(await codes()).toEqual([]);
+  expect((await owner.call('GET', `/teams/${team.id}/sso`)).body.last_failure).toBeNull();
 });
 
 it('a domain that is no longer proven is reported with its reason, until it is proven again', async () => {

@@ -5,19 +5,25 @@ import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
 import { newVerifier, createOauth, type OauthApp, type Tokens } from '../../rig/oauth.ts';
 import { createPeople, type People } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
+import { startStandInProvider, type StandInProvider } from '../../rig/stand-in-provider.ts';
 
 let scene: Scene;
 let people: People;
 let oauth: ReturnType<typeof createOauth>;
 let app: OauthApp;
+let provider: StandInProvider;
 beforeAll(async () => {
-  scene = await startScene();
+  scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
+  provider = await startStandInProvider(() => scene.clock.now());
   people = createPeople(scene);
   oauth = createOauth(scene);
   app = await oauth.register();
   await (await scene.team()).domain();
 });
-afterAll(() => scene.close());
+afterAll(async () => {
+  await provider.close();
+  await scene.close();
+});
 
 const SHUT_OUT = 'The access of an app was revoked';
 const fetchStatus = async (key: string): Promise<number> => (await scene.api('GET', '/team', { key })).status;
@@ -58,7 +64,7 @@ describe('a team that begins to enforce single sign-on', () => {
     const { db, ids, clock } = scene.app.world;
     const team = await scene.team();
     const owner = await people.person({ team, role: 'owner' });
-    const given = { issuer: 'https://id.example.com', client_id: 'rasket', client_secret: 'secret' };
+    const given = { issuer: provider.issuer, client_id: 'rasket', client_secret: 'secret' };
     expect((await owner.call('PUT', `/teams/${team.id}/sso`, given)).status).toBe(200);
     const exempt = { sso_exempt: true };
     expect((await owner.call('PATCH', `/teams/${team.id}/members/${owner.memberId}`, exempt)).status).toBe(200);

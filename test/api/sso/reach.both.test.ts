@@ -12,7 +12,7 @@ let scene: Scene;
 let people: People;
 let provider: StandInProvider;
 beforeAll(async () => {
-  scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
+  scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'], session_hours: 720 } } });
   people = createPeople(scene);
   provider = await startStandInProvider(() => scene.clock.now());
 });

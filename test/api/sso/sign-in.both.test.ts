@@ -373,10 +373,23 @@ describe('a failing SSO provider', () => {
     provider = await startStandInProvider(() => scene.clock.now());
   });
 
+  it('that went down after somebody signed in is reported on a page of ours, not by a dead address', async () => {
+    const { email } = await teamAndPerson();
+    expect((await signInBySso(scene, email)).status).toBe(303);
+    await provider.close();
+    scene.clock.advance(10_000);
+    const page = await new Browsing().get(startUrl(scene, email));
+    provider = await startStandInProvider(() => scene.clock.now());
+    expect([page.status, page.location]).toEqual([503, null]);
+    expect(page.text).toMatch(/does not respond.*An owner who is exempt/s);
+  });
+
   it('that did not answer is tried again after five seconds', async () => {
     const { email } = await teamAndPerson();
     const down = (response: { writeHead: (status: number) => { end: () => void } }) => response.writeHead(503).end();
     provider.wrong = { serve: { path: '/.well-known/openid-configuration', answer: down } };
+    // The connection was set up a moment ago, which read the metadata too.
+    provider.asked.length = 0;
     for (let n = 0; n < 5; n++) expect((await new Browsing().get(startUrl(scene, email))).status).toBe(503);
     expect(provider.asked).toHaveLength(1);
     provider.wrong = {};
@@ -480,6 +493,19 @@ describe('GET /auth/sso/start', () => {
   });
 });
 
+/** Checks that every call and the account page of a person with a password name the team and its sign-in. */
+async function explainsItself({ call, headers }: Person, { id }: Team) {
+  const { name } = (await scene.app.world.db.get<{ name: string }>('select name from teams where id = ?', [id])) ?? {};
+  const says = `The team "${name}" enforces single sign-on, and this session began with a password; sign in through its provider: ${scene.url}/auth/sso/start`;
+  for (const path of ['/domains', '/emails']) {
+    const refused = await call('GET', path);
+    expect([refused.status, refused.body.message]).toEqual([403, says]);
+  }
+  const page = await (await fetch(`${scene.url}/account`, { headers: { cookie: headers['cookie'] ?? '' } })).text();
+  expect(page).toContain('enforces single sign-on, and this session began with a password');
+  expect(page).toContain('href="/auth/sso/start"');
+}
+
 describe('access with SSO', () => {
   it('through one team’s provider reaches that team alone', async () => {
     const first = await teamAndPerson();
@@ -519,6 +545,7 @@ describe('access with SSO', () => {
       return (await scene.api('POST', '/auth/login', { body, headers: { origin: scene.url } })).body.current_team;
     };
     expect(await logIn(member)).toBeNull();
+    await explainsItself(member, given.team);
     expect((await logIn(given.owner)).id).toBe(given.team.id);
     scene.clock.advance(601_000);
     expect((await new Browsing().get(startUrl(scene, given.email))).status).toBe(503);

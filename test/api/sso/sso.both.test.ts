@@ -5,19 +5,26 @@ import { disableUser } from '../../../src/tenancy/users/index.ts';
 import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { proveDomain } from '../../rig/sso.ts';
+import { startStandInProvider, type StandInProvider, type Wrongs } from '../../rig/stand-in-provider.ts';
 
 let scene: Scene;
 let people: People;
+let provider: StandInProvider;
 beforeAll(async () => {
   scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
   people = createPeople(scene);
+  provider = await startStandInProvider(() => scene.clock.now());
+  given.issuer = provider.issuer;
 });
-afterAll(() => scene.close());
+afterAll(async () => {
+  await provider.close();
+  await scene.close();
+});
 
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
   status < 300 ? `${status}` : `${status} ${body.name}`;
 const secret = 'very secret indeed';
-const given = { issuer: 'https://id.example.com/realm', client_id: 'rasket', client_secret: secret };
+const given = { issuer: '', client_id: 'rasket', client_secret: secret };
 
 async function ownTeam() {
   const team = await scene.team();
@@ -125,6 +132,38 @@ describe('the SSO connection', () => {
     const answer = await owner.call('PUT', at, { ...given, ...wrong });
     expect(refusal(answer)).toBe(name);
     expect(answer.body.message).toMatch(says);
+  });
+
+  it.each([
+    [{ serve: { path: '/.well-known/openid-configuration', answer: (r) => r.writeHead(503).end() } }, /answered 503/],
+    [{ serve: { path: '/.well-known/openid-configuration', answer: (r) => r.end('<html>') } }, /is not JSON/],
+    [{ discovery: { issuer: 'https://other.example' } }, /reports the issuer "https:\/\/other\.example"/],
+    [{ discovery: { token_endpoint: undefined } }, /token_endpoint of the provider is missing/],
+    [{ discovery: { id_token_signing_alg_values_supported: ['HS256'] } }, /signs with HS256/],
+  ] satisfies [Wrongs, RegExp][])('names issuer as the fault if its discovery has %j', async (wrong, says) => {
+    const { owner, at } = await ownTeam();
+    provider.wrong = wrong;
+    const refused = await owner.call('PUT', at, given);
+    provider.wrong = {};
+    expect(refusal(refused)).toBe('422 invalid_parameter');
+    expect(refused.body).toMatchObject({ errors: [{ path: 'issuer' }], message: expect.stringMatching(says) });
+    expect(refused.body.message).toMatch(/^issuer is not a usable OpenID Connect provider: /);
+    expect(refusal(await owner.call('GET', at))).toBe('404 not_found');
+  });
+
+  it('names issuer as the fault if nobody answers there', async () => {
+    const { owner, at } = await ownTeam();
+    const refused = await owner.call('PUT', at, { ...given, issuer: 'http://127.0.0.1:3' });
+    expect(refusal(refused)).toBe('422 invalid_parameter');
+    expect(refused.body.message).toMatch(/127\.0\.0\.1:3: .*; check the URL, and that this server can reach it\.$/);
+  });
+
+  it('can stop being enforced while the provider is down', async () => {
+    const { owner, at } = await enforcedTeam();
+    provider.wrong = { serve: { path: '/.well-known/openid-configuration', answer: (r) => r.writeHead(503).end() } };
+    const put = await owner.call('PUT', at, { issuer: given.issuer, client_id: given.client_id, enforced: false });
+    provider.wrong = {};
+    expect([put.status, put.body.enforced]).toEqual([200, false]);
   });
 
   it('keeps its secret if none is given, and another issuer or client makes it a new connection', async () => {

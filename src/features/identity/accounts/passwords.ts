@@ -13,6 +13,7 @@ import {
   findUser,
   findUserByEmailKey,
   lockUser,
+  mustResistGuessing,
   noteVerified,
   readUserEmail,
   setPassword,
@@ -132,6 +133,7 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
   if (!row || row.user_id === null || row.used_at !== null || row.expires_at <= now) throw gone();
   const found = await findUser(store.db, row.user_id);
   if (!found) throw gone();
+  mustResistGuessing(password, found.email);
   const passwordHash = await store.passwords.hash(password);
   const [team] = await listOwnTeams(store.db, found.id);
   const held = createAuditedStore(ctx, { action: 'password.reset', user: found, team_id: team?.id ?? null });
@@ -181,6 +183,7 @@ export async function changePassword(
   const user = await findUser(store.db, actor.userId);
   if (!user) throw notFound('User');
   await mustKnowPassword(ctx, user, current);
+  mustResistGuessing(password, user.email);
   const passwordHash = await store.passwords.hash(password);
   await store.db.tx(async (tx) => {
     // If the password was replaced meanwhile, the caller who knew the old one must not change anything any more.

@@ -11,6 +11,7 @@ import {
   findUser,
   findUserByEmailKey,
   insertUser,
+  mustResistGuessing,
   type UserRow,
 } from '../../../tenancy/users/index.ts';
 import { signUpTokens, verificationTokens, createAuditedStore, makePasswordReset } from './passwords.ts';
@@ -41,6 +42,7 @@ export async function signUp(
 ) {
   mustTakeSignUps(store);
   const email = readUserEmail(written);
+  mustResistGuessing(password, email);
   const emailKey = toEmailKey(email);
   const { address } = browser;
   await countRequest(store, 'sign_up', { emailKey, address });
@@ -85,6 +87,7 @@ export async function signUpByInvitation(
   mustTakeSignUps(store);
   const now = store.clock.now();
   const invitation = await loadOpenInvitation(store.db, token, now);
+  mustResistGuessing(password, invitation.email);
   await mustBeNew(store.db, invitation.email_key);
   const team = await findTeam(store.db, invitation.team_id);
   if (!team) throw notFound('Invitation');

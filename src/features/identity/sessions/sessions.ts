@@ -9,6 +9,7 @@ import {
   copySession,
   ownerOfSession,
   findLiveSession,
+  findTeamRequiringSso,
   noteSessionUsed,
   sessionPage,
   ssoTeamOfSession,
@@ -73,11 +74,27 @@ export function createSessionAuthentication(
     if (!found) throw refuse('invalid_api_key', { say: 'This session has ended; sign in again.' });
     const { id: sessionId, user_id: userId, email: name, team_id: teamId, role } = found;
     if (now - found.last_used_at >= NOTED_MS) await db.txUnsynced((tx) => noteSessionUsed(tx, sessionId, now));
-    return { teamId, actor: { kind: 'session', sessionId, userId, name, role } };
+    const actor = { kind: 'session' as const, sessionId, userId, name, role };
+    if (teamId !== null) return { teamId, actor };
+    const closed = await findTeamRequiringSso(db, sessionId);
+    return { teamId, actor: closed === undefined ? actor : { ...actor, closedBecause: demandSso(store, closed) } };
   };
 }
 
+const demandSso = ({ origin }: Store, team: string): string =>
+  `The team ${JSON.stringify(team)} enforces single sign-on, and this session began with a password; sign in through its provider: ${origin()}/auth/sso/start`;
+
 const DAY_SECONDS = 24 * 3600;
+
+/**
+ * Returns the seconds that a new session lasts. One that began through a provider ends within hours, because the
+ * provider may no longer know the person.
+ */
+const countSessionSeconds = ({ config }: Store, ssoTeamId: string | null): number => {
+  const seconds = config.sessions.days * DAY_SECONDS;
+  return ssoTeamId === null ? seconds : Math.min(seconds, config.sso.session_hours * 3600);
+};
+
 const USER_AGENT_CHARS_MAX = 500;
 
 interface SessionOrigin {
@@ -85,6 +102,8 @@ interface SessionOrigin {
   joined?: TeamRow;
   /** Team whose provider authenticated the person; the session begins in it. */
   ssoTeamId?: string | null;
+  /** The provider's id of its session, by which it ends this one. */
+  ssoSid?: string | undefined;
   /** Details for the audit log. */
   details?: object;
 }
@@ -98,7 +117,7 @@ export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
-  { joined, ssoTeamId = null, details }: SessionOrigin = {},
+  { joined, ssoTeamId = null, ssoSid, details }: SessionOrigin = {},
 ) {
   const teams = joined ? [joined] : await listOwnTeams(store.db, user.id);
   const closed = await closedAmong(store.db, { userId: user.id, teams, ssoTeamId });
@@ -107,7 +126,7 @@ export async function beginSession(
     open.find(({ id }) => id === ssoTeamId) ?? open.find(({ risk_state: state }) => state === 'normal') ?? open[0];
   const token = newToken(SESSION_PREFIX);
   const now = store.clock.now();
-  const seconds = store.config.sessions.days * DAY_SECONDS;
+  const seconds = countSessionSeconds(store, ssoTeamId);
   const { address } = browser;
   const before = sessionCookiesIn(browser);
   const cookie = newSessionCookie(store);
@@ -123,6 +142,7 @@ export async function beginSession(
     address,
     user_agent: userAgent,
     sso_team_id: ssoTeamId,
+    sso_sid_hash: ssoSid === undefined ? null : hashToken(ssoSid),
     host_cookie: cookie === HOST_SESSION_COOKIE ? 1 : 0,
   };
   const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
@@ -189,7 +209,9 @@ export async function beginProgramSession(
   if (!owner) return 'ended';
   const token = newToken(SESSION_PREFIX);
   const now = store.clock.now();
-  const expiresAt = now + store.config.sessions.days * DAY_SECONDS * 1000;
+  const longest = now + store.config.sessions.days * DAY_SECONDS * 1000;
+  // A program must not outlast the sign-in at the provider either.
+  const expiresAt = owner.sso_team_id === null ? longest : Math.min(longest, owner.expires_at);
   const id = store.ids.uuid();
   const row = {
     id,
@@ -228,7 +250,7 @@ export async function beginProgramSession(
 /** Rolls back, because another request was first. */
 class Taken extends Error {}
 
-/** Used responses are remembered for longer than a provider's response is accepted. */
+/** Used responses and logout tokens are remembered for longer than they are accepted. */
 const SSO_ANSWERS_MS = 3_600_000;
 
 /**

@@ -1,5 +1,6 @@
 import type { JWKS, ServerMetadata } from 'openid-client';
 import type { World } from '../../../platform/world.ts';
+import { invalidField } from '../../../platform/refusal.ts';
 import { readProviderUrl } from '../sso/sso-connection.ts';
 import {
   clearProviderFault,
@@ -69,6 +70,26 @@ export async function askProvider(world: World, text: string, request: ProviderR
 /** Limit of a provider's message, which is shown in terminals. */
 const SAID_CHARS_MAX = 300;
 
+export const toOneLine = (text: string): string =>
+  text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, SAID_CHARS_MAX);
+
+/** Refuses an issuer whose discovery document cannot be read or used. Nothing is cached or stored. */
+export async function mustBeProvider(world: World, issuer: string): Promise<void> {
+  try {
+    await discover(world, issuer);
+  } catch (error) {
+    if (!(error instanceof ProviderFault)) throw error;
+    const advice =
+      error.kind === 'down'
+        ? 'check the URL, and that this server can reach it'
+        : 'send the issuer exactly as the provider publishes it';
+    throw invalidField(
+      'issuer',
+      `issuer is not a usable OpenID Connect provider: ${toOneLine(error.message)}; ${advice}.`,
+    );
+  }
+}
+
 /** Stores a provider fault for the findings of the team, and throws it again. */
 export async function noted<T>(
   { db, clock }: World,
@@ -79,7 +100,7 @@ export async function noted<T>(
     return await work;
   } catch (error) {
     if (error instanceof ProviderFault && !error.isOfAnswer) {
-      const says = error.message.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, SAID_CHARS_MAX);
+      const says = toOneLine(error.message);
       await noteProviderFault(db, id, { kind: error.kind, step, says, at: clock.now() });
     }
     throw error;
@@ -95,6 +116,11 @@ interface Known {
 }
 
 const METADATA_MS = 10 * 60_000;
+/**
+ * Maximum age of the metadata when a browser is sent to a provider: if the provider is down, the browser has to get a
+ * page from us instead, because nothing of the provider answers.
+ */
+export const START_METADATA_MS = 10_000;
 /** A provider that is down is asked again only after this time, so that people who try repeatedly put no load on it. */
 const FAILED_MS = 5000;
 const KEYS_MS = 10 * 60_000;
@@ -103,7 +129,7 @@ export const KEYS_AGAIN_MS = 60_000;
 const PROVIDERS_MAX = 500;
 
 /** Signature algorithms with a key that only the provider has. Excludes `none` and signatures with a shared secret. */
-const ALGORITHMS: readonly string[] = [
+export const ALGORITHMS: readonly string[] = [
   'RS256',
   'RS384',
   'RS512',
@@ -127,12 +153,15 @@ function knownFor({ providers }: World, connection: ConnectionRow): Known {
   return known;
 }
 
-/** Returns the endpoints and capabilities of the provider. Throws a `ProviderFault`. */
-export function loadMetadata(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
+/**
+ * Returns the endpoints and capabilities of the provider, which may have been read `maxAgeMs` ago. Throws a
+ * `ProviderFault`.
+ */
+export function loadMetadata(world: World, connection: ConnectionRow, maxAgeMs = METADATA_MS): Promise<ServerMetadata> {
   const known = knownFor(world, connection);
   const now = world.clock.now();
   const { metadata } = known;
-  if (metadata && now - metadata.at < (metadata.hasFailed ? FAILED_MS : METADATA_MS)) return metadata.asked;
+  if (metadata && now - metadata.at < (metadata.hasFailed ? FAILED_MS : maxAgeMs)) return metadata.asked;
   const asked = discoverNoted(world, connection);
   const entry = { asked, at: now, hasFailed: false };
   known.metadata = entry;

@@ -17,6 +17,7 @@ import {
   connectionById,
   connectionOfDomain,
   noteAnswer,
+  noteNotAdmitted,
   clearProviderFault,
   SEALED_SSO_SECRETS,
   type ConnectionRow,
@@ -29,6 +30,8 @@ import {
   findCachedKeys,
   KEYS_AGAIN_MS,
   loadMetadata,
+  START_METADATA_MS,
+  toOneLine,
 } from './providers.ts';
 import type { Configuration, ServerMetadata } from 'openid-client';
 import { systemClock } from '../../../platform/clock.ts';
@@ -92,9 +95,9 @@ function open({ secrets }: Store, sealed: string): Attempt | undefined {
 }
 
 /** Maximum clock difference between two machines. */
-const TOLERANCE_SECONDS = 60;
+export const TOLERANCE_SECONDS = 60;
 /** Maximum age of a token; an older one does not belong to this sign-in. */
-const ISSUED_SECONDS_MAX = 600;
+export const ISSUED_SECONDS_MAX = 600;
 
 type Library = typeof import('openid-client');
 type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>;
@@ -112,7 +115,7 @@ async function authorizationUrl(
   { attempt, redirectUri, email }: { attempt: Attempt; redirectUri: string; email: string },
 ): Promise<string> {
   const oidc = await library();
-  const metadata = await loadMetadata(world, connection);
+  const metadata = await loadMetadata(world, connection, START_METADATA_MS);
   const config = configurationFor(oidc, world, { connection, metadata });
   const url = oidc.buildAuthorizationUrl(config, {
     redirect_uri: redirectUri,
@@ -138,13 +141,18 @@ async function redeem(
   world: World,
   connection: ConnectionRow,
   { attempt, answer }: { attempt: Attempt; answer: URL },
-): Promise<ProviderClaims> {
+): Promise<SignedInClaims> {
   const oidc = await library();
   const metadata = await loadMetadata(world, connection);
   const work = redeemAt(oidc, world, { connection, metadata, attempt, answer });
   const claims = await noted(world, connection, { step: 'exchange', work });
   if (connection.failing_since !== null) await clearProviderFault(world.db, connection.id);
   return claims;
+}
+
+interface SignedInClaims extends ProviderClaims {
+  /** The provider's id of its session; not every provider names one. */
+  sid: string | undefined;
 }
 
 interface Redeemed {
@@ -158,7 +166,7 @@ async function redeemAt(
   oidc: Library,
   world: World,
   { connection, metadata, attempt, answer }: Redeemed,
-): Promise<ProviderClaims> {
+): Promise<SignedInClaims> {
   let isAsked = false;
   const exchange = (auth: Auth): Promise<Tokens> => {
     const config = configurationFor(oidc, world, { connection, metadata, auth, onAsk: () => (isAsked = true) });
@@ -191,6 +199,7 @@ async function redeemAt(
     // Some providers send it as a string.
     isVerified: told.email_verified === true || (told.email_verified as unknown) === 'true',
     name: toText(told.name) ?? toText(claims.name),
+    sid: toText(claims.sid),
   };
 }
 
@@ -378,11 +387,27 @@ export async function finishSignIn(
   return withProvider(store, connection, async () => {
     const claims = await redeem(store, connection, { attempt, answer: answerUrl(store, answer) });
     const admission = await admitAudited(ctx, connection, claims);
-    if (admission.kind === 'refused') return { ...admission, provider };
-    await beginSession(ctx, admission.user, async () => undefined, { ssoTeamId: admission.teamId });
+    if (admission.kind === 'refused') {
+      const says = toOneLine(`${claims.email ?? claims.subject} was not signed in: ${NOT_ADMITTED[admission.why]}`);
+      await noteNotAdmitted(store.db, connection.id, { says, at: store.clock.now() });
+      return { ...admission, provider };
+    }
+    const from = { ssoTeamId: admission.teamId, ssoSid: claims.sid };
+    await beginSession(ctx, admission.user, async () => undefined, from);
     return { kind: 'signed_in', next: attempt.next };
   });
 }
+
+/** Reasons for the owners of the team. */
+const NOT_ADMITTED: Record<Unadmitted, string> = {
+  connection_gone: 'the connection was changed meanwhile',
+  no_email: 'the provider sent no email address',
+  unverified_email: 'the provider has not verified the email address',
+  other_domain: 'the email address is not in a verified domain of the team',
+  account_elsewhere: 'the email address of the account is not in a verified domain of the team',
+  other_identity: 'the account is linked to another identity at the provider',
+  removed: 'the person was removed from the team',
+};
 
 async function withProvider<T>(
   { log }: World,

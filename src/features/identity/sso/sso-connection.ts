@@ -81,6 +81,8 @@ function readIssuer(text: string, allowPrivate: readonly string[]): string {
 
 export const CALLBACK_PATH = '/auth/sso/callback';
 export const START_PATH = '/auth/sso/start';
+/** The path of `endProviderSession` in the contract. */
+const LOGOUT_PATH = '/auth/sso/backchannel-logout';
 
 /** Returns the redirect address, which is the same for all connections: an attempt knows its connection. */
 export const buildRedirectUri = ({ origin }: Pick<Store, 'origin'>): string => origin() + CALLBACK_PATH;
@@ -96,10 +98,17 @@ async function presentConnection(store: Store, db: Executor, row: ConnectionRow)
     enforced: row.enforced === 1,
     default_role: row.default_role,
     redirect_uri: buildRedirectUri(store),
+    backchannel_logout_uri: store.origin() + LOGOUT_PATH,
     domains: domains.map(presentSsoDomain),
     tested_at: row.tested_at === null ? null : isoTime(row.tested_at),
+    failing_since: row.failing_since === null ? null : isoTime(row.failing_since),
+    last_failure: presentFailure(row),
     created_at: isoTime(row.created_at),
   };
+}
+
+function presentFailure({ last_failure_at: at, last_failure_kind: kind, last_failure: reason }: ConnectionRow) {
+  return at === null || kind === null || reason === null ? null : { at: isoTime(at), kind, reason };
 }
 
 export const buildProofName = (domain: string): string => `_rasket-sso.${domain}`;
@@ -151,14 +160,28 @@ export async function getSso(ctx: Ctx, named: string) {
   return presentConnection(ctx.store, ctx.store.db, row);
 }
 
-export async function putSso(ctx: Ctx, named: string, input: PutSsoRequest) {
+/**
+ * Sets up or changes a connection. `mustAnswer` tries the discovery of a provider; only a new connection needs it, so
+ * that an owner can also change the other settings, such as `enforced`, while the provider does not respond.
+ */
+export async function putSso(
+  ctx: Ctx,
+  named: string,
+  { input, mustAnswer }: { input: PutSsoRequest; mustAnswer: (issuer: string) => Promise<void> },
+) {
   mustBeOwnTeam(ctx, named);
   const { store, teamId } = ctx;
   const issuer = readIssuer(input.issuer, store.config.sso.allow_private);
+  const isThis = (row: ConnectionRow | undefined): row is ConnectionRow =>
+    row?.issuer === issuer && row.client_id === input.client_id;
+  if (!isThis(await findConnection(store.db, teamId))) {
+    mustHaveSecret(input);
+    await mustAnswer(issuer);
+  }
   return store.db.tx(async (tx) => {
     await lockAsOwner(tx, ctx);
     const before = await findConnection(tx, teamId);
-    const isSame = before?.issuer === issuer && before.client_id === input.client_id;
+    const isSame = isThis(before);
     const row = isSame ? changed(store, before, input) : made(store, teamId, { ...input, issuer });
     if (isSame) await changeConnection(tx, row.id, row);
     // The change may have fixed the fault.
@@ -207,13 +230,8 @@ function changed(store: Store, before: ConnectionRow, input: PutSsoRequest): Con
 }
 
 function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow {
-  const { issuer, client_id, client_secret: secret, enforced = false, default_role = 'member' } = input;
-  if (secret === undefined) {
-    throw invalidField(
-      'client_secret',
-      'client_secret is required for a new connection, and when issuer or client_id changes.',
-    );
-  }
+  const { issuer, client_id, enforced = false, default_role = 'member' } = input;
+  const secret = mustHaveSecret(input);
   const id = store.ids.uuid();
   const now = store.clock.now();
   return {
@@ -228,7 +246,18 @@ function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow
     created_at: now,
     updated_at: now,
     failing_since: null,
+    last_failure_at: null,
+    last_failure_kind: null,
+    last_failure: null,
   };
+}
+
+function mustHaveSecret({ client_secret: secret }: PutSsoRequest): string {
+  if (secret !== undefined) return secret;
+  throw invalidField(
+    'client_secret',
+    'client_secret is required for a new connection, and when issuer or client_id changes.',
+  );
 }
 
 const sealed = ({ secrets }: Store, secret: string, id: string): string =>

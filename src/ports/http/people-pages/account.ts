@@ -1,3 +1,5 @@
+import type { AnswerOf } from '../../../contract/index.ts';
+import { START_PATH } from '../../../features/identity/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';
 import { bdi } from '../layout/index.ts';
@@ -29,10 +31,25 @@ export const teamPage: PeoplePage = {
   }),
 };
 
+type OwnTeam = AnswerOf<'getMe'>['teams'][number];
+
+/** Tells the people who can mend it that nobody can sign in through the identity provider of the team. */
+async function renderSsoFailure({ call, session, findRefusal }: PersonCtx, teams: readonly OwnTeam[]): Promise<string> {
+  const team = teams.find(({ id }) => id === session.teamId);
+  if (!team?.sso || findRefusal('getSso')) return '';
+  const { failing_since: since, last_failure: failure } = await call('getSso', { path: { team_id: team.id } });
+  if (since === null || failure === null) return '';
+  return renderAlert(
+    `Nobody can sign in to ${team.name} with single sign-on since ${timeInWords(Date.parse(since))}: ${failure.reason}.`,
+    'sso-failure',
+  );
+}
+
 async function showAccount(
-  { store, call, session }: PersonCtx,
+  ctx: PersonCtx,
   { said, fault }: { said?: string | undefined; fault?: Refusal },
 ): Promise<Shown> {
+  const { store, call, session } = ctx;
   const me = await call('getMe', {});
   const mfa = await call('getMfa', {});
   const isBySso = (await ssoTeamOfSession(store.db, session.actor.sessionId)) !== null;
@@ -52,6 +69,10 @@ async function showAccount(
     content: [
       said === undefined ? '' : renderStatus(said),
       fault ? renderAlert(fault.message) : '',
+      session.actor.closedBecause === undefined
+        ? ''
+        : `${renderAlert(session.actor.closedBecause, 'closed')}${renderLinks(renderLink(START_PATH, 'Sign in with single sign-on'))}`,
+      await renderSsoFailure(ctx, me.teams),
       `<dl>${rows
         .filter(([, value]) => value !== '')
         .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
