@@ -105,7 +105,7 @@ const JOBS: Job[] = [
   {
     name: 'send an email',
     calls: 1,
-    bytes: 500,
+    bytes: 300,
     async run(call) {
       const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'It works.' };
       expect(await valueOf(call('sendEmail', { ...email, idempotency_key: 'job-1' }))).toHaveProperty('id');
@@ -114,7 +114,7 @@ const JOBS: Job[] = [
   {
     name: 'say why an email was not delivered',
     calls: 3,
-    bytes: 8000,
+    bytes: 4000,
     async run(call) {
       const { data } = await valueOf(call('listEmails', { search: 'permfail@example.org', limit: 1 }));
       const email_id = data[0].id;
@@ -126,7 +126,7 @@ const JOBS: Job[] = [
   {
     name: 'report the bounces of the week',
     calls: 2,
-    bytes: 5000,
+    bytes: 2500,
     async run(call) {
       const metrics = ['received', 'delivered', 'bounced'];
       await valueOf(call('getEmailMetrics', { metrics }));
@@ -137,7 +137,7 @@ const JOBS: Job[] = [
   {
     name: 'add a contact and make a segment',
     calls: 3,
-    bytes: 1200,
+    bytes: 800,
     async run(call) {
       await valueOf(call('createContact', { email: 'grace@example.org', first_name: 'Grace' }));
       const filter = { all: [{ field: 'first_name', op: 'eq', value: 'Grace' }] };
@@ -148,7 +148,7 @@ const JOBS: Job[] = [
   {
     name: 'write a template, publish it and send it',
     calls: 3,
-    bytes: 1200,
+    bytes: 600,
     async run(call) {
       const { id } = await valueOf(call('createTemplate', { name: 'Hi', subject: 'Hi', html: '<p>Hi</p>' }));
       await valueOf(call('publishTemplate', { template_id: id }));
@@ -159,7 +159,7 @@ const JOBS: Job[] = [
   {
     name: 'prepare a broadcast, check it and schedule it',
     calls: 5,
-    bytes: 10_000,
+    bytes: 3600,
     async run(call) {
       await valueOf(call('listSegments'));
       const { id: broadcast_id } = await valueOf(call('createBroadcast', { ...desk.draft, name: 'News' }));
@@ -171,7 +171,7 @@ const JOBS: Job[] = [
   {
     name: 'schedule an email, move it and cancel it',
     calls: 3,
-    bytes: 1000,
+    bytes: 700,
     async run(call) {
       const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', subject: 'Later', text: 'Later.' };
       const { id: email_id } = await valueOf(call('sendEmail', { ...email, scheduled_at: inDays(1) }));
@@ -182,7 +182,7 @@ const JOBS: Job[] = [
   {
     name: 'say what is wrong with a domain',
     calls: 4,
-    bytes: 16_000,
+    bytes: 10_000,
     async run(call) {
       const { data } = await valueOf(call('listDomains', {}, 'list domains'));
       const domain = await valueOf(call('getDomain', { domain_id: data[0].id }, 'get domain'));
@@ -192,7 +192,7 @@ const JOBS: Job[] = [
   {
     name: 'say why a webhook fails',
     calls: 6,
-    bytes: 16_000,
+    bytes: 7500,
     async run(call) {
       const { data } = await valueOf(call('listWebhooks', {}, 'list webhooks'));
       const webhook_id = data[0].id;
@@ -204,13 +204,13 @@ const JOBS: Job[] = [
   {
     name: 'say how much was used',
     calls: 2,
-    bytes: 7000,
+    bytes: 1600,
     run: async (call) => expect(await valueOf(call('getUsage', {}, 'usage quota'))).toHaveProperty('emails'),
   },
   {
     name: 'answer a conversation of an inbox',
     calls: 5,
-    bytes: 9000,
+    bytes: 4800,
     async run(call) {
       const inboxes = await valueOf(call('listInboxes', {}, 'list inboxes'));
       const inbox_id = inboxes.data[0].id;
@@ -224,7 +224,7 @@ const JOBS: Job[] = [
   {
     name: 'say whether an address is suppressed, and remove it',
     calls: 4,
-    bytes: 10_000,
+    bytes: 2400,
     async run(call) {
       const suppression_id = 'blocked@example.org';
       const found = await valueOf(call('getSuppression', { suppression_id }, 'get suppression'));
@@ -235,7 +235,7 @@ const JOBS: Job[] = [
   {
     name: 'show the runs of an automation',
     calls: 4,
-    bytes: 8000,
+    bytes: 5000,
     async run(call) {
       await valueOf(call('sendEvent', { event: 'order', email: 'ada@example.org' }));
       await scene.settled();
@@ -247,7 +247,7 @@ const JOBS: Job[] = [
   {
     name: 'list the calls that failed',
     calls: 2,
-    bytes: 8000,
+    bytes: 2400,
     async run(call) {
       await scene.api('GET', '/emails/none', { key: team.key });
       const given = { response_status: '400', limit: 5 };
@@ -257,7 +257,7 @@ const JOBS: Job[] = [
   {
     name: 'read received mail',
     calls: 2,
-    bytes: 5000,
+    bytes: 3500,
     async run(call) {
       const { data } = await valueOf(call('listReceivedEmails', { limit: 5 }));
       const given = { received_email_id: data[0].id };
@@ -267,7 +267,7 @@ const JOBS: Job[] = [
   {
     name: 'delete a contact',
     calls: 2,
-    bytes: 4000,
+    bytes: 2000,
     async run(call) {
       const given = { contact_id: 'grace@example.org' };
       expect(await valueOf(call('deleteContact', given, 'delete contact'))).toMatchObject({ deleted: true });
@@ -287,13 +287,13 @@ const JOBS: Job[] = [
   {
     name: 'report an event of a contact',
     calls: 1,
-    bytes: 300,
+    bytes: 150,
     run: async (call) => valueOf(call('sendEvent', { event: 'order', email: 'ada@example.org' })),
   },
   {
     name: 'report on a campaign',
     calls: 2,
-    bytes: 5000,
+    bytes: 2400,
     async run(call) {
       const { data } = await valueOf(call('listBroadcasts'));
       expect(await valueOf(call('getBroadcast', { broadcast_id: data[0].id }))).toHaveProperty('counts');
