@@ -1,5 +1,6 @@
 // These tests check who may call /mcp, from which origin, with which body, and what is stored of a call.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ASSISTANT_SCOPES } from '../../../src/contract/index.ts';
 import { createApi } from '../../rig/api.ts';
 import { createAssistants, CLIENTS } from '../../rig/mcp.ts';
 import { createPeople, type Person } from '../../rig/people.ts';
@@ -31,10 +32,11 @@ const ask = (
 const METADATA = () => `resource_metadata="${origin()}/.well-known/oauth-protected-resource/mcp"`;
 
 describe('the credential of /mcp', () => {
-  it('is requested with the address of the metadata', async () => {
+  it('is requested with the address of the metadata and the scopes to ask for', async () => {
     const answer = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: ACCEPT });
     expect(answer).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
-    expect(answer.headers.get('www-authenticate')).toBe(`Bearer ${METADATA()}`);
+    const scopes = ASSISTANT_SCOPES.join(' ');
+    expect(answer.headers.get('www-authenticate')).toBe(`Bearer scope="${scopes}", ${METADATA()}`);
   });
 
   it('must not be an API key, a session or an unknown token', async () => {
@@ -42,7 +44,9 @@ describe('the credential of /mcp', () => {
     for (const key of [team.key, program, await scene.operator(), 'rko_nonsense', `${token}x`]) {
       const answer = await ask(message('tools/list'), { key });
       expect(answer).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
-      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${METADATA()}`);
+      expect(answer.headers.get('www-authenticate')).toBe(
+        `Bearer error="invalid_token", scope="${ASSISTANT_SCOPES.join(' ')}", ${METADATA()}`,
+      );
     }
     const { status } = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: owner.headers });
     expect(status).toBe(401);

@@ -2,7 +2,7 @@
 import { fromJsonSchema } from '@modelcontextprotocol/client';
 import { ToolSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readRequirement, SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { ASSISTANT_SCOPES, readRequirement, SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { isOfOthers } from '../../../src/ports/http/mcp/tools.ts';
 import { pages } from '../../../src/ports/http/pages.ts';
 import { contractOperations } from '../../rig/api.ts';
@@ -94,6 +94,13 @@ describe('the list of tools', () => {
     expect(findAnnotations('sendBroadcast')).toMatchObject({ readOnlyHint: false, destructiveHint: true });
     expect(findAnnotations('runBroadcastChecks')).toMatchObject({ readOnlyHint: true });
     expect(findAnnotations('createBroadcast')).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+  });
+
+  it('is reached with the scopes that the endpoint tells clients to ask for', async () => {
+    await using client = await connect(await assistants.token(ASSISTANT_SCOPES));
+    await using whole = await connect();
+    const names = (await client.tools()).map(({ name }) => name);
+    expect(names).toEqual((await whole.tools()).map(({ name }) => name));
   });
 
   it('describes each with a whole sentence, and what to use it for and what not', async () => {
