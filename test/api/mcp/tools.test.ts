@@ -75,6 +75,32 @@ describe.each(Object.entries(CLIENTS))('an unmodified client of %s', (revision, 
   });
 });
 
+describe('the prompts', () => {
+  const GIVEN = { email: 'x@example.org', goal: 'News', inbox: 'support@example.com', domain: 'example.com' };
+
+  it('name only operations that exist, and say of each that is no tool how to call it', async () => {
+    await using client = await connect();
+    const tools = new Set((await client.tools()).map(({ name }) => name));
+    for (const name of await client.prompts()) {
+      const text = await client.prompt(name, GIVEN);
+      const named = [...text.matchAll(/\b(?:get|list|create|update|send|search|preview|test|run|reply)[A-Z]\w+/g)];
+      expect(named.length, name).toBeGreaterThan(2);
+      for (const [operation] of named) expect(operations.has(operation), `${name}: ${operation}`).toBe(true);
+      if (named.some(([operation]) => !tools.has(operation))) expect(text, name).toContain('by call_operation');
+    }
+  });
+
+  it('are listed for a grant that has their scope, and contain what the person gave', async () => {
+    await using client = await connect(await assistants.token(['inbox:read']));
+    expect(await client.prompts()).toEqual(['answer_inbox']);
+    expect(await client.prompt('answer_inbox', GIVEN)).toContain('the inbox support@example.com');
+    await expect(client.prompt('domain_trouble', GIVEN)).rejects.toThrow('There is no prompt');
+    await using whole = await connect();
+    expect(await whole.prompt('domain_trouble', GIVEN)).toContain('the domain example.com');
+    expect(await whole.prompt('bounces_of_week')).toContain('status bounced');
+  });
+});
+
 describe('the list of tools', () => {
   it('has at most 40 tools, each an operation or a general tool, with a schema that both libraries accept', async () => {
     await using client = await connect();
