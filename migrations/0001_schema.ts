@@ -2241,6 +2241,10 @@ create table oauth_grants (
   refresh_family text,
   -- That of the newest of them, which is the only one that is accepted.
   refresh_hash text,
+  -- That of the token which was exchanged for the newest one, the seed from which that one was derived, and when.
+  refresh_previous_hash text,
+  refresh_seed text,
+  refreshed_at bigint,
   -- Refreshes within an hour, and when that hour began.
   refreshes integer not null default 0,
   refreshes_since bigint,

@@ -217,6 +217,20 @@ export const isScope = (name: string): name is Scope => Object.hasOwn(SCOPES, na
 /** The scopes of an app that requests none by name. */
 export const READING_SCOPES = SCOPE_NAMES.filter((name) => name.endsWith(':read'));
 
+/**
+ * The scopes that a client of /mcp asks for first: everything that is read, and what its tools prepare and send. It asks
+ * for others when a call needs them.
+ */
+export const ASSISTANT_SCOPES: readonly Scope[] = [
+  ...READING_SCOPES,
+  'emails:send',
+  'inbox:write',
+  'templates:write',
+  'contacts:write',
+  'broadcasts:write',
+  'events:send',
+];
+
 /** Renders the scopes as a table of the introduction. */
 export const describeScopes = (): string =>
   [

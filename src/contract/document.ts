@@ -72,6 +72,11 @@ export interface Operation {
   'x-service-reaches-people'?: true;
   /** The reason why no tool call can make it although apps may call it over HTTP, and what to do instead. */
   'x-service-not-by-mcp'?: string;
+  /**
+   * What a model should use the tool for and what not, as the rest of a sentence. A test requires it of every operation
+   * that is a tool by its own name.
+   */
+  'x-service-use'?: Readonly<{ for: string; not: string }>;
   /** The body contains an email, and so may be as large as one. Forms are read as streams, without such a limit. */
   'x-holds-email'?: true;
   /** The call of the official client; removed once the sample is generated from it. */
@@ -130,6 +135,8 @@ export interface Parameter {
   description?: string;
   schema: OrRef<Schema>;
   example?: unknown;
+  /** A text that holds several values with commas between; tools of assistants accept a list too. */
+  'x-is-list'?: true;
   /** Properties of its word or flag that do not follow from the schema; removed once the commands are generated. */
   'x-cli'?: FlagSource | Partial<CommandKey>;
 }

@@ -17,6 +17,7 @@ export {
   type Requirement,
   isScope,
   READING_SCOPES,
+  ASSISTANT_SCOPES,
   SCOPE_NAMES,
   SCOPES,
   type Scope,

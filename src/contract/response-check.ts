@@ -98,6 +98,8 @@ function checkMediaType(response: ResponseObject, answer: Answer): string[] {
   const sent = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
   // `*/*` means that the response has the file's own type.
   if (declared.includes(sent) || declared.includes('*/*')) return [];
+  // A response without content has no type.
+  if (declared.length === 0 && sent === '') return [];
   return [`content-type is "${sent}", not ${declared.join(' or ')}`];
 }
 

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import axe, { type AxeResults } from 'axe-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../src/contract/index.ts';
 import { describePeers } from '../peers/peers.ts';
 import { newVerifier, createOauth } from '../rig/oauth.ts';
 import { createPeople, type Person } from '../rig/people.ts';
@@ -49,6 +50,62 @@ describePeers('the consent page in a real browser', ['chromium'], () => {
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname === '/callback');
     expect(await page.locator('body').textContent()).toMatch(told);
+    await page.close();
+  });
+
+  it.each([
+    ['a small phone', 360, 640],
+    ['a phone in a dark room', 390, 844],
+    ['a desktop', 1280, 720],
+  ])('shows both buttons without scrolling on %s, and keeps them in view', async (place, width, height) => {
+    const oauth = createOauth(scene);
+    const redirectUri = `http://127.0.0.1:${port}/callback`;
+    const client = await oauth.register({
+      client_name: 'The assistant of an editor with a long name',
+      redirect_uris: [redirectUri],
+    });
+    const page = await browser.context.newPage();
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: place.includes('dark') ? 'dark' : 'light' });
+    const scope = SCOPE_NAMES.join(' ');
+    await page.goto(`${scene.url}/oauth/authorize?${oauth.queryOf(client, newVerifier(), { scope })}`);
+    const findBottoms = () =>
+      Promise.all(
+        ['Authorize', 'Cancel'].map(async (name) => {
+          const box = await page.getByRole('button', { name, exact: true }).boundingBox();
+          return box ? [box.y, box.y + box.height] : [];
+        }),
+      );
+    for (const [top = -1, bottom = Infinity] of await findBottoms()) {
+      expect(top).toBeGreaterThanOrEqual(0);
+      expect(bottom).toBeLessThanOrEqual(height);
+    }
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    await page.getByLabel('Access expires').scrollIntoViewIfNeeded();
+    for (const [top = -1, bottom = Infinity] of await findBottoms()) {
+      expect(top).toBeGreaterThanOrEqual(0);
+      expect(bottom).toBeLessThanOrEqual(height);
+    }
+    await page.close();
+  });
+
+  it('leaves out a permission that was unticked with the keyboard', async () => {
+    const oauth = createOauth(scene);
+    const redirectUri = `http://127.0.0.1:${port}/callback`;
+    const client = await oauth.register({ redirect_uris: [redirectUri] });
+    const page = await browser.context.newPage();
+    const verifier = newVerifier();
+    const query = oauth.queryOf(client, verifier, { scope: 'team:read emails:send' });
+    await page.goto(`${scene.url}/oauth/authorize?${query}`);
+    await page.getByRole('group', { name: 'Send' }).getByRole('checkbox').focus();
+    await page.keyboard.press('Space');
+    await page.getByRole('button', { name: 'Authorize', exact: true }).press('Enter');
+    await page.waitForURL((url) => url.pathname === '/callback');
+    const code = new URL(page.url()).searchParams.get('code') ?? '';
+    expect((await oauth.exchange(client, code, verifier)).body.scope).toBe('team:read');
     await page.close();
   });
 

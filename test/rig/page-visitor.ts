@@ -108,8 +108,9 @@ const plain = (html: string): string =>
 
 function readPage(html: string, { headers }: http.IncomingMessage): Omit<PageSeen, 'status' | 'headers' | 'html'> {
   const first = (form: RegExp): string => plain(form.exec(html)?.[1] ?? '');
-  const forms = [...html.matchAll(/<form method="post" action="([^"]*)">([^]*?)<\/form>/g)].map(
-    ([, action = '', inner = '']): PageForm => {
+  // A form with several buttons counts once for each, with the value that it sends.
+  const forms = [...html.matchAll(/<form method="post" action="([^"]*)">([^]*?)<\/form>/g)].flatMap(
+    ([, action = '', inner = '']): PageForm[] => {
       const inputs = [...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) => attributes);
       const isSent = (input: string): boolean => valueIn(input, 'type') !== 'checkbox' || /\bchecked\b/.test(input);
       const boxes = inputs.filter((input) => !isSent(input)).map((input) => valueIn(input, 'name'));
@@ -127,14 +128,16 @@ function readPage(html: string, { headers }: http.IncomingMessage): Omit<PageSee
         const said = new RegExp(`id="${valueIn(input, 'id')}-fault">([^]*?)</span>`).exec(inner)?.[1];
         return said === undefined ? [] : [[valueIn(input, 'name'), plain(said)]];
       });
-      const submit = plain(/<button[^>]*>([^]*?)<\/button>/.exec(inner)?.[1] ?? '');
-      return {
-        action: plain(action),
-        submit,
-        boxes,
-        fields: Object.fromEntries(fields),
-        faults: Object.fromEntries(faults),
-      };
+      return [...inner.matchAll(/<button([^>]*)>([^]*?)<\/button>/g)].map(([, attributes = '', label = '']) => {
+        const name = valueIn(attributes, 'name');
+        return {
+          action: plain(action),
+          submit: plain(label),
+          boxes: [...boxes],
+          fields: { ...Object.fromEntries(fields), ...(name !== '' && { [name]: valueIn(attributes, 'value') }) },
+          faults: Object.fromEntries(faults),
+        };
+      });
     },
   );
   return {

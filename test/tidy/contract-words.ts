@@ -45,7 +45,7 @@ const places: Record<string, Record<string, string>> = {
   operation: {
     ...words('operationId tags summary description'),
     ...words(
-      'x-service-permission x-service-scope x-service-scope-also x-service-not-by-apps x-service-not-in-mail x-service-not-by-mcp x-service-role x-service-effect x-service-audit x-service-audit-fields x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-mcp x-development x-own-credential x-service-irrevocable x-service-reaches-people x-holds-email',
+      'x-service-permission x-service-scope x-service-scope-also x-service-not-by-apps x-service-not-in-mail x-service-not-by-mcp x-service-use x-service-role x-service-effect x-service-audit x-service-audit-fields x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-mcp x-development x-own-credential x-service-irrevocable x-service-reaches-people x-holds-email',
     ),
     'x-cli': 'command',
     parameters: 'parameter[]',
@@ -68,7 +68,7 @@ const places: Record<string, Record<string, string>> = {
     ...words('clear isPart hasLines isMore place isOneOf orElse'),
   },
   parameter: {
-    ...words('name in required description example x-cursor pattern'),
+    ...words('name in required description example x-cursor x-is-list pattern'),
     schema: 'schema',
     'x-cli': 'commandFlag',
   },

@@ -256,7 +256,7 @@ export const SECRET_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   api_keys: ['token_hash'],
   dkim_keys: ['private_key_sealed'],
   email_shares: ['token_hash'],
-  oauth_grants: ['code_hash', 'refresh_family', 'refresh_hash'],
+  oauth_grants: ['code_hash', 'refresh_family', 'refresh_hash', 'refresh_previous_hash', 'refresh_seed'],
   sso_connections: ['client_secret'],
   team_invitations: ['token_hash'],
   users: ['password_hash'],

@@ -1,5 +1,6 @@
 // These tests check who may call /mcp, from which origin, with which body, and what is stored of a call.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ASSISTANT_SCOPES } from '../../../src/contract/index.ts';
 import { createApi } from '../../rig/api.ts';
 import { createAssistants, CLIENTS } from '../../rig/mcp.ts';
 import { createPeople, type Person } from '../../rig/people.ts';
@@ -31,10 +32,11 @@ const ask = (
 const METADATA = () => `resource_metadata="${origin()}/.well-known/oauth-protected-resource/mcp"`;
 
 describe('the credential of /mcp', () => {
-  it('is requested with the address of the metadata', async () => {
+  it('is requested with the address of the metadata and the scopes to ask for', async () => {
     const answer = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: ACCEPT });
     expect(answer).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
-    expect(answer.headers.get('www-authenticate')).toBe(`Bearer ${METADATA()}`);
+    const scopes = ASSISTANT_SCOPES.join(' ');
+    expect(answer.headers.get('www-authenticate')).toBe(`Bearer scope="${scopes}", ${METADATA()}`);
   });
 
   it('must not be an API key, a session or an unknown token', async () => {
@@ -42,7 +44,9 @@ describe('the credential of /mcp', () => {
     for (const key of [team.key, program, await scene.operator(), 'rko_nonsense', `${token}x`]) {
       const answer = await ask(message('tools/list'), { key });
       expect(answer).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
-      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${METADATA()}`);
+      expect(answer.headers.get('www-authenticate')).toBe(
+        `Bearer error="invalid_token", scope="${ASSISTANT_SCOPES.join(' ')}", ${METADATA()}`,
+      );
     }
     const { status } = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: owner.headers });
     expect(status).toBe(401);
@@ -210,16 +214,38 @@ describe('a request to /mcp', () => {
   });
 });
 
-it('calls of /mcp count toward the rate limit of the team', async () => {
-  await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
-  const mine = await limited.team();
-  const held = await (await createAssistants(limited, mine)).token(['team:read']);
-  const asked = () => limited.api('POST', '/mcp', { key: held, body: call('getTeam'), headers: ACCEPT });
-  for (let i = 0; i < 20; i++) expect((await asked()).status).toBe(200);
-  const answer = await asked();
-  expect(answer).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
-  expect(answer.headers.get('retry-after')).toBe('1');
-  expect((await limited.api('GET', '/team', { key: mine.key })).status).toBe(429);
+describe('a request to /mcp beyond the rate limit of the team', () => {
+  it('is a result of the tool with the wait, and counts toward the limit of the API', async () => {
+    await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
+    const mine = await limited.team();
+    const held = await (await createAssistants(limited, mine)).token(['team:read']);
+    const asked = (body: object) => limited.api('POST', '/mcp', { key: held, body, headers: ACCEPT });
+    for (let i = 0; i < 20; i++) expect((await asked(call('getTeam'))).body.result.isError).toBeUndefined();
+    const answer = await asked(call('getTeam'));
+    expect(answer).toMatchObject({ status: 200, body: { id: 1, result: { isError: true } } });
+    expect(answer.body.result.content[0].text).toMatch(
+      /^rate_limit_exceeded: Too many requests.*\nWhat to do: wait 1 second, then call again\.$/,
+    );
+    expect(answer.text).not.toContain(mine.id);
+    expect(answer.headers.get('ratelimit-remaining')).toBe('0');
+    expect((await asked(message('tools/list'))).body).toMatchObject({ id: 1, error: { code: -32_029 } });
+    const { id: _, ...notification } = message('notifications/initialized');
+    expect((await asked(notification)).status).toBe(202);
+    expect((await limited.api('GET', '/team', { key: mine.key })).status).toBe(429);
+  });
+
+  it.each(Object.entries(CLIENTS))('does not break the session of a client of %s', async (_, connect) => {
+    await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
+    const mine = await limited.team();
+    const its = await createAssistants(limited, mine);
+    await using client = await connect(its.url, await its.token(['team:read']));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => client.call('getTeam')));
+    const refused = answers.filter(({ isError }) => isError);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { text } of refused) expect(text).toMatch(/^rate_limit_exceeded: .*What to do: wait 1 second/s);
+    limited.clock.advance(5000);
+    expect((await client.call('getTeam')).text).toContain(mine.id);
+  });
 });
 
 it('calls of /mcp are in the request log without their answers, and changes are in the audit log under the grant', async () => {

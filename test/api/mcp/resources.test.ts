@@ -29,7 +29,7 @@ describe.each(Object.entries(CLIENTS))('an unmodified client of %s', (_, connect
     expect(await client.resourceTemplates()).toEqual([`${LIST}/{operation_id}`]);
     expect(await client.resource(LIST)).toContain('- deleteTemplate [destructive]: Delete a template');
     const one = JSON.parse(await client.resource(`${LIST}/deleteTemplate`));
-    expect(one).toMatchObject({ operation_id: 'deleteTemplate', arguments: { required: ['template'] } });
+    expect(one).toMatchObject({ operation_id: 'deleteTemplate', arguments: { required: ['template_id'] } });
     await expect(client.resource(`${LIST}/dropTables`)).rejects.toThrow('There is no resource');
   });
 });
@@ -104,7 +104,7 @@ describe('an answer that is too long', () => {
     await using client = await connect();
     const html = `<p>${'😀 long '.repeat(20_000)}</p>`;
     const { value } = await client.call('createTemplate', { name: 'Long', html });
-    const given = { template: value()['id'] };
+    const given = { template_id: value()['id'] };
     argumentsOf.set(client, given);
     const first = await client.call('getTemplate', given);
     expect(first.text.length).toBeLessThan(62_000);

@@ -1,6 +1,6 @@
 // Clients of /mcp get a token by themselves, keep it fresh, and ask again once it was revoked.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { ASSISTANT_SCOPES } from '../../../src/contract/index.ts';
 import { SIGNING_IN } from '../../rig/app-clients.ts';
 import { letInBy } from '../../rig/oauth.ts';
 import { createPeople } from '../../rig/people.ts';
@@ -23,7 +23,7 @@ describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revisio
     expect(client.revision).toBe(revision);
     const asked = client.kept.asked.map(({ searchParams }) => searchParams);
     expect(asked.map((one) => one.get('resource'))).toEqual([`${place.origin}/mcp`]);
-    expect(asked[0]?.get('scope')?.split(' ').sort()).toEqual([...SCOPE_NAMES].sort());
+    expect(asked[0]?.get('scope')?.split(' ').sort()).toEqual([...ASSISTANT_SCOPES].sort());
     expect((await client.tools()).length).toBeGreaterThan(20);
     expect((await client.call('getTeam')).value()).toMatchObject({ id: team.id });
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { lockUser } from '../../../src/tenancy/users/index.ts';
-import { newVerifier, createOauth, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
+import { answerIn, newVerifier, createOauth, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
 import { PageVisitor, type PageSeen } from '../../rig/page-visitor.ts';
 import { createPeople, type People, type Person } from '../../rig/people.ts';
 import { scaled } from '../../rig/scale.ts';
@@ -40,26 +41,71 @@ describe('the consent page', () => {
     }
   });
 
+  it('lists what the app asks for in groups, each of which can be unticked', async () => {
+    const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier(), { scope: SCOPE_NAMES.join(' ') });
+    const groups = [...page.html.matchAll(/<legend[^>]*>(?:<strong>)?(\w+)/g)].map(([, title]) => title);
+    expect(groups).toEqual(['Read', 'Prepare', 'Send', 'Manage']);
+    const form = page.forms.find(({ submit }) => submit === 'Authorize');
+    const boxes = Object.keys(form?.fields ?? {}).filter((name) => name.startsWith('scope.'));
+    expect(boxes.sort()).toEqual(SCOPE_NAMES.map((scope) => `scope.${scope}`).sort());
+    expect(page.text).toContain('It asks to read data, prepare content, send email and manage settings.');
+    // The decision stands before what is decided on.
+    expect(page.html.indexOf('>Cancel</button>')).toBeLessThan(page.html.indexOf('<legend'));
+    expect(answerIn(await browser.send(page, 'Cancel')).get('error')).toBe('access_denied');
+  });
+
+  it('grants only what is ticked of what the app asked for', async () => {
+    const verifier = newVerifier();
+    const other = await oauth.register();
+    const scope = 'team:read emails:read emails:send';
+    const { visitor: browser, page } = await oauth.asked(owner, other, verifier, { scope });
+    const form = page.forms.find(({ submit }) => submit === 'Authorize');
+    for (const name of ['scope.emails:read', 'scope.emails:send']) delete form?.fields[name];
+    form?.boxes.push('scope.team:write');
+    const sent = await browser.send(page, 'Authorize', { 'scope.team:write': 'yes' });
+    const tokens = await oauth.exchange(other, answerIn(sent).get('code') ?? '', verifier);
+    expect(tokens.body.scope).toBe('team:read');
+    const key = tokens.body.access_token as string;
+    expect((await scene.api('GET', '/team', { key })).status).toBe(200);
+    expect((await scene.api('GET', '/emails', { key })).status).toBe(403);
+    expect((await scene.api('PATCH', '/team', { key, body: { name: 'Taken' } })).status).toBe(403);
+    const { body } = await scene.api('GET', '/oauth/grants', { key: team.key });
+    expect(body.data[0].scopes).toEqual(['team:read']);
+  });
+
+  it('grants nothing when nothing is ticked, and stays open', async () => {
+    const { visitor: browser, page } = await oauth.asked(owner, await oauth.register(), newVerifier());
+    const form = page.forms.find(({ submit }) => submit === 'Authorize');
+    const { 'scope.team:read': ticked = '', ...none } = form?.fields ?? {};
+    if (form) form.fields = none;
+    const refused = await browser.send(page, 'Authorize');
+    expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
+    expect(refused.text).toContain('at least one of the permissions');
+    if (form) form.fields = { ...none, 'scope.team:read': ticked };
+    expect(answerIn(await browser.send(page, 'Authorize')).get('code')).toMatch(/^rkc_/);
+  });
+
   it('starts with the limits of an earlier grant of the same app, and says so', async () => {
     const again = await oauth.register();
     const scope = 'emails:send emails:read';
     const asked = async (person = owner, other = again) =>
       (await oauth.asked(person, other, newVerifier(), { scope })).page;
     const fields = ({ forms }: PageSeen) => forms.find(({ submit }) => submit === 'Authorize')?.fields;
-    const none = { approval: 'none', emails_per_day: '', ends: 'never' };
+    const safe = { approval: 'sends', emails_per_day: '', ends: '90' };
     const first = await asked();
-    expect(fields(first)).toMatchObject(none);
+    expect(fields(first)).toMatchObject(safe);
+    expect(first.text).toContain('you approve each email before it is sent, and access expires after 90 days');
     expect(first.text).not.toContain('already has access');
-    const limits = { approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '90' };
+    const limits = { approval: 'changes', own_domains: 'yes', emails_per_day: '7', ends: '90' };
     await oauth.letIn(owner, again, { scope }, limits);
     scene.clock.advance(86_400_000);
     const second = await asked();
-    expect(fields(second)).toMatchObject({ approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '30' });
+    expect(fields(second)).toMatchObject({ approval: 'changes', own_domains: 'yes', emails_per_day: '7', ends: '30' });
     for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'its own daily email limit'])
       expect(second.text).toContain(says);
     // The limits apply to this app, person and team only.
-    expect(fields(await asked(owner, app))).toMatchObject(none);
-    expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(none);
+    expect(fields(await asked(owner, app))).toMatchObject(safe);
+    expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(safe);
   });
 
   it('has no host in its policy that would be read as syntax, even for clients registered before that check', async () => {

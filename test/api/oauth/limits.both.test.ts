@@ -43,7 +43,7 @@ const NONE = {
 };
 
 describe('limits at consent', () => {
-  it('are none by default, and are stored in the grant and the audit log if set', async () => {
+  it('are none if the person chooses none, and are stored in the grant and the audit log if set', async () => {
     await letIn();
     expect((await newest()).limits).toEqual(NONE);
     await letIn({ emails_per_day: '20', own_domains: 'yes', approval: 'broadcasts', ends: '7' });
@@ -62,7 +62,7 @@ describe('limits at consent', () => {
 
   it('are offered only if they make a difference', async () => {
     const { page } = await oauth.asked(owner, app, newVerifier(), { scope: 'emails:read' });
-    expect(Object.keys(page.forms[0]?.fields ?? {})).toEqual(['consent', 'decision', 'ends']);
+    expect(Object.keys(page.forms[0]?.fields ?? {})).toEqual(['consent', 'scope.emails:read', 'ends', 'decision']);
     expect(page.forms[0]?.boxes).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { refuse, notFound, type Refusal } from '../../../platform/refusal.ts';
+import { refuse, notFound, invalidField, type Refusal } from '../../../platform/refusal.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { Actor, Browser } from '../../../tenancy/access/index.ts';
@@ -195,8 +195,8 @@ export async function askForConsent(
   return { token, team, before: before && { limits: readStored(before.limits), expiresAt: before.expires_at } };
 }
 
-/** `false`, or the limits that the person sets for the app. */
-type Decision = false | LimitsAsked;
+/** `false`, or the limits that the person sets for the app, and those of the requested scopes that it gets. */
+type Decision = false | { limits: LimitsAsked; scopes: readonly Scope[] };
 
 /** The request as the person allowed it. */
 export type AllowedRequest = AuthorizationRequest & { limited?: Limited };
@@ -205,7 +205,8 @@ export type AllowedRequest = AuthorizationRequest & { limited?: Limited };
 export async function answerConsent(ctx: ConsentCtx, token: string, decision: Decision): Promise<string> {
   const { store, actor } = ctx;
   // Checked before the request is used up, so that an invalid limit leaves it open.
-  const limited = decision && changedLimits(UNLIMITED, decision, store.clock.now());
+  const limited = decision && changedLimits(UNLIMITED, decision.limits, store.clock.now());
+  if (decision && decision.scopes.length === 0) throw noScope();
   const row = await store.db.tx((tx) => takeConsent(tx, hashToken(token), actor.sessionId));
   if (!row || row.expires_at <= store.clock.now()) throw answered();
   const request = JSON.parse(row.request) as AuthorizationRequest;
@@ -214,10 +215,12 @@ export async function answerConsent(ctx: ConsentCtx, token: string, decision: De
   // The redirect addresses of the client may have changed since the page was shown.
   const isKnown = client && (JSON.parse(client.redirect_uris) as string[]).includes(request.redirectUri);
   if (!isKnown) throw refuse('not_found', { say: CLIENT_GONE });
-  if (!limited) {
+  if (!decision || !limited) {
     return refusedTo(store, request, { error: 'access_denied', message: 'The person denied the request.' });
   }
-  return allowedTo(store, request, await allow(ctx, row.team_id, client, { ...request, limited }));
+  const scopes = request.scopes.filter((scope) => decision.scopes.includes(scope));
+  if (scopes.length === 0) throw noScope();
+  return allowedTo(store, request, await allow(ctx, row.team_id, client, { ...request, scopes, limited }));
 }
 
 async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request: AllowedRequest): Promise<string> {
@@ -262,6 +265,9 @@ const formatDetails = (clientId: string, { client, scopes, limited = UNLIMITED }
   JSON.stringify({ client_id: clientId, client_name: client.name, scopes, limits: presentLimits(limited) });
 
 const CLIENT_GONE = 'The app removed or changed its registration, or was disabled. Go back to the app and start again.';
+
+const noScope = (): Refusal =>
+  invalidField('scope', 'scope must be at least one of the permissions that the app asks for');
 
 const ended = (): Refusal =>
   refuse('invalid_permission', { say: 'Your session has just ended. Sign in, then start again in the app.' });

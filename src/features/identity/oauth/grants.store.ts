@@ -19,6 +19,9 @@ export interface GrantRow {
   code_hash: string;
   refresh_family: string | null;
   refresh_hash: string | null;
+  refresh_previous_hash: string | null;
+  refresh_seed: string | null;
+  refreshed_at: number | null;
   refreshes: number;
   refreshes_since: number | null;
   created_at: number;
@@ -74,6 +77,23 @@ export const setRefresh = (
   { family, hash }: { family: string; hash: string },
 ): Promise<number> =>
   tx.run('update oauth_grants set refresh_family = ?, refresh_hash = ? where id = ?', [family, hash, id]);
+
+/** Stores what is needed to return the newest tokens again for the token that they were exchanged for. */
+export const setRefreshed = (
+  tx: Executor,
+  id: string,
+  { previousHash, seed, at }: { previousHash: string; seed: string; at: number },
+): Promise<number> =>
+  tx.run('update oauth_grants set refresh_previous_hash = ?, refresh_seed = ?, refreshed_at = ? where id = ?', [
+    previousHash,
+    seed,
+    at,
+    id,
+  ]);
+
+/** From now on, the previous refresh token is one that was used before. */
+export const endRefreshGrace = (tx: Executor, id: string): Promise<number> =>
+  tx.run('update oauth_grants set refreshed_at = null where id = ?', [id]);
 
 /** Forgets the refresh tokens of a grant. */
 export const forgetRefresh = (tx: Executor, id: string): Promise<number> =>

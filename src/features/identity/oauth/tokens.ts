@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Scope } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { hashToken, newToken } from '../../../platform/secrets/index.ts';
+import { hashToken, newToken, randomSecret } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx, Actor, Identity } from '../../../tenancy/access/index.ts';
 import {
@@ -27,6 +27,8 @@ import {
   lockGrantOfCode,
   lockGrantOfFamily,
   setRefresh,
+  setRefreshed,
+  endRefreshGrace,
   forgetRefresh,
   lockGrant,
   noteGrantUsed,
@@ -58,6 +60,11 @@ const FORM = /^(rkr_[\w-]{32})[\w-]{32}$/;
 const parseFamily = (refreshToken: string): string | undefined => FORM.exec(refreshToken)?.[1];
 
 const ACCESS_SECONDS = 3600;
+/**
+ * For so long the refresh token that was just used returns the same tokens again: two windows of one app that refresh at
+ * the same moment do not end its access.
+ */
+const GRACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const REFRESHES_MAX = 60;
 const DAY_MS = 24 * 3_600_000;
@@ -164,11 +171,12 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
   return store.db.tx(async (tx): Promise<Outcome> => {
     const grant = family === undefined ? undefined : await lockGrantOfFamily(tx, hashToken(family));
     if (!grant || family === undefined || grant.revoked_at !== null) return { refused: noRefresh() };
-    if (grant.refresh_hash !== tokenHash) return { reused: grant };
-    // Read after locking. The newest token is missing here if it was not refreshed for too long and has expired.
-    const token = await findToken(tx, tokenHash);
-    if (!token) return { refused: noRefresh() };
     const now = store.clock.now();
+    const isRepeated = isJustRefreshed(grant, { tokenHash, clientId: client.client_id, now });
+    if (grant.refresh_hash !== tokenHash && !isRepeated) return { reused: grant };
+    // Read after locking. The newest token is missing here if it was not refreshed for too long and has expired.
+    const token = await findToken(tx, grant.refresh_hash ?? '');
+    if (!token) return { refused: noRefresh() };
     if (grant.client_id !== client.client_id || token.expires_at <= now) return { refused: noRefresh() };
     if (grant.expires_at !== null && grant.expires_at <= now) return { refused: atItsEnd() };
     if ((await findGrantStatus(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
@@ -178,11 +186,82 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     const resource = narrowed(grant.resource, target);
     const limited = await countOne(tx, grant, now);
     if (limited) return { refused: limited };
-    await removeTokensOfGrant(tx, grant.id);
     const scopes = asked.length > 0 ? asked : granted;
-    return { pair: await issue(tx, store, client, grant, { family, scopes, resource }) };
+    if (isRepeated) return { pair: await repeatPair(tx, store, grant, { shown, family, scopes, resource }) };
+    await removeTokensOfGrant(tx, grant.id);
+    const seed = randomSecret(SEED_BYTES).toString('base64url');
+    const made = derivePair(shown, { seed, family, scopes, resource });
+    const pair = await issue(tx, store, client, grant, { ...made, scopes, resource, family });
+    await setRefreshed(tx, grant.id, { previousHash: tokenHash, seed, at: now });
+    return { pair };
   });
 }
+
+const SEED_BYTES = 32;
+const TOKEN_BYTES = 24;
+
+/** Reports whether this token was exchanged for the newest one moments ago, by the same app. */
+const isJustRefreshed = (
+  grant: GrantRow,
+  { tokenHash, clientId, now }: { tokenHash: string; clientId: string; now: number },
+): boolean =>
+  grant.refresh_previous_hash === tokenHash &&
+  grant.refresh_hash !== null &&
+  grant.client_id === clientId &&
+  grant.refreshed_at !== null &&
+  now - grant.refreshed_at < GRACE_MS;
+
+interface Derived {
+  shown: string;
+  family: string;
+  scopes: readonly Scope[];
+  resource: Resource;
+}
+
+/**
+ * Derives the next tokens from the refresh token that was shown and a random seed of its grant, so that they can be
+ * returned twice although only their hashes are stored. Neither the seed nor a token alone is enough.
+ */
+function derivePair(
+  shown: string,
+  { seed, family, scopes, resource }: Omit<Derived, 'shown'> & { seed: string },
+): { access: string; refresh: string } {
+  const derive = (purpose: string): string =>
+    createHmac('sha256', shown).update(`${seed} ${purpose}`).digest().subarray(0, TOKEN_BYTES).toString('base64url');
+  return {
+    access: ACCESS_PREFIX + derive(`access ${resource} ${scopes.join(' ')}`),
+    refresh: family + derive('refresh'),
+  };
+}
+
+/** Returns the tokens that the same refresh returned moments ago, or its refresh token with another access token. */
+async function repeatPair(
+  tx: Executor,
+  store: Store,
+  grant: GrantRow,
+  { shown, ...wanted }: Derived,
+): Promise<TokenPair> {
+  const { access, refresh } = derivePair(shown, { ...wanted, seed: grant.refresh_seed ?? '' });
+  if (hashToken(refresh) !== grant.refresh_hash)
+    throw new Error(`refresh token of grant ${grant.id} not derived again`);
+  const scope = wanted.scopes.join(' ');
+  await removeToken(tx, hashToken(access));
+  await insertTokens(tx, [toAccessRow(access, grant.id, { scope, resource: wanted.resource, now: store.clock.now() })]);
+  return { access_token: access, token_type: 'Bearer', expires_in: ACCESS_SECONDS, scope, refresh_token: refresh };
+}
+
+const toAccessRow = (
+  access: string,
+  grantId: string,
+  { scope, resource, now }: { scope: string; resource: Resource; now: number },
+) => ({
+  token_hash: hashToken(access),
+  grant_id: grantId,
+  kind: 'access' as const,
+  scopes: scope,
+  resource,
+  expires_at: now + ACCESS_SECONDS * 1000,
+});
 
 /** Counts a refresh. Returns the error if it would exceed the hourly limit; the token is not used up then. */
 async function countOne(tx: Executor, grant: GrantRow, now: number): Promise<OauthRefusal | undefined> {
@@ -202,21 +281,19 @@ async function issue(
   { clock, config }: Store,
   client: ClientRow,
   grant: Pick<GrantRow, 'id' | 'scopes' | 'resource'>,
-  { scopes, resource, family = newToken('rkr_') }: { scopes: readonly Scope[]; resource: Resource; family?: string },
+  {
+    scopes,
+    resource,
+    family = newToken('rkr_'),
+    ...made
+  }: { scopes: readonly Scope[]; resource: Resource; family?: string; access?: string; refresh?: string },
 ): Promise<TokenPair> {
   const now = clock.now();
-  const access = newToken('rko_');
-  const refresh = readGrantTypes(client).includes('refresh_token') ? newToken(family) : undefined;
+  const access = made.access ?? newToken(ACCESS_PREFIX);
+  const refresh = readGrantTypes(client).includes('refresh_token') ? (made.refresh ?? newToken(family)) : undefined;
   const scope = scopes.join(' ');
   const rows = [
-    {
-      token_hash: hashToken(access),
-      grant_id: grant.id,
-      kind: 'access' as const,
-      scopes: scope,
-      resource,
-      expires_at: now + ACCESS_SECONDS * 1000,
-    },
+    toAccessRow(access, grant.id, { scope, resource, now }),
     ...(refresh === undefined
       ? []
       : [
@@ -364,8 +441,11 @@ export async function revokeToken({ store }: NobodyCtx, fields: Fields): Promise
       ? await lockGrant(tx, found.grant_id)
       : family !== undefined && (await lockGrantOfFamily(tx, hashToken(family)));
     if (!grant || grant.client_id !== clientId) return;
-    if (isAccess) await removeToken(tx, tokenHash);
-    else {
+    if (isAccess) {
+      await removeToken(tx, tokenHash);
+      // The refresh that returned it must not return it again.
+      await endRefreshGrace(tx, grant.id);
+    } else {
       await removeTokensOfGrant(tx, grant.id);
       await forgetRefresh(tx, grant.id);
     }

@@ -89,6 +89,11 @@ code,.codes{font:1rem/1.6 ui-monospace,monospace;overflow-wrap:anywhere}
 .codes{list-style:none;margin:0 0 1rem;padding:.75rem 1rem;background:var(--ground);columns:2}
 footer{margin:1.5rem .25rem 0;color:var(--quiet);font-size:.9375rem}
 address{font-style:normal}
+.decisions{position:sticky;top:0;z-index:1;display:flex;gap:.75rem;padding:.75rem 0;background:var(--card);border-bottom:1px solid var(--line)}
+.decisions button{flex:1 1 8rem;width:auto}
+.decisions~* input,.decisions~* select{scroll-margin-top:6rem}
+.scope label{font-weight:400}
+.scope code{font-size:.875rem}
 @media (max-width:32rem){main{padding:1.25rem 1rem}button{width:100%}dl div{grid-template-columns:1fr;gap:0}.codes{columns:1}}
 `;
 

@@ -4,12 +4,13 @@ import {
   type OpenApiDocument,
   type OperationValidators,
   type OrRef,
+  type Parameter,
   type RequestParameters,
   type Schema,
   type ValueId,
   type Validators,
 } from '../../../contract/index.ts';
-import { refuse } from '../../../platform/refusal.ts';
+import { refuse, Refusal } from '../../../platform/refusal.ts';
 import { computeLeastEffect, type Actor } from '../../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checksItsOwnBody } from '../../../mail/operations.ts';
@@ -54,18 +55,19 @@ export const CURATED = [
   'createSegment',
   'previewSegment',
   'listTopics',
-  // A campaign from its draft to its report; each step shows more before anything is sent.
+  // A campaign from its draft to its report.
   'listBroadcasts',
   'getBroadcast',
   'createBroadcast',
   'updateBroadcast',
-  'previewBroadcast',
-  'getBroadcastChecklist',
   'runBroadcastChecks',
-  'testBroadcast',
   'sendBroadcast',
   'cancelBroadcast',
-  'listBroadcastRecipients',
+  // The conversations of an inbox, and an answer that is sent or left for a person.
+  'listInboxThreads',
+  'listInboxThreadEmails',
+  'replyToInboxEmail',
+  'createInboxDraft',
   // Events that start automations, and whether automations run. Designing one is work for a person with a graph on the
   // screen.
   'sendEvent',
@@ -86,7 +88,7 @@ export function buildTool(document: OpenApiDocument, operation: OperationValidat
   return {
     name: operationId,
     title: declared.summary,
-    description: `${declared.summary}. ${firstSentence(declared.description)}`,
+    description: describeTool(declared),
     inputSchema: buildInputSchema(document, operation),
     annotations: { title: declared.summary, ...buildAnnotations(operation) },
   };
@@ -103,19 +105,25 @@ export function buildAnnotations(entry: Pick<OperationValidators, 'method' | 'op
   };
 }
 
-/** Texts of the contract begin with what the operation does. */
-const firstSentence = (text: string): string =>
-  /^.+?[.:](?=\s|$)/s.exec(text.trim())?.[0].replaceAll(/\s+/g, ' ') ?? text.trim();
+/** Texts of the contract begin with what the operation does. The first sentence is whole, with what follows a colon. */
+function describeTool({ summary, description, 'x-service-use': use }: OperationValidators['operation']): string {
+  const [paragraph = ''] = description.trim().split(/\n\s*\n/);
+  const text = paragraph.replaceAll(/\s+/g, ' ');
+  const sentence = /^.+?\.(?=\s|$)/.exec(text)?.[0] ?? text;
+  return `${summary}. ${sentence}${use ? ` Use for ${use.for}. Not for ${use.not}.` : ''}`;
+}
 
 type Input = Tool['inputSchema'];
 
 function buildInputSchema(document: OpenApiDocument, operation: OperationValidators): Input {
   const properties: Record<string, Plain> = {};
   const required: string[] = [];
-  for (const { name, in: place, schema, description, required: isRequired } of operation.parameters) {
-    const argument = place === 'header' ? argumentOfHeader(name) : name;
+  for (const parameter of operation.parameters) {
+    const { schema, description, required: isRequired } = parameter;
+    const argument = toArgument(parameter);
     if (argument === undefined) continue;
-    properties[argument] = { ...plain(document, schema), ...(description !== undefined && { description }) };
+    const described = { ...plain(document, schema), ...(description !== undefined && { description }) };
+    properties[argument] = parameter['x-is-list'] ? takeListsToo(described) : described;
     if (isRequired) required.push(argument);
   }
   const body = findBodySchema(document, operation);
@@ -131,7 +139,31 @@ function buildInputSchema(document: OpenApiDocument, operation: OperationValidat
   return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
 }
 
-const argumentOfHeader = (name: string): string | undefined => (name === 'Idempotency-Key' ? KEY : undefined);
+/** Parameters that help the command line, and that a model has no use for. */
+const NO_ARGUMENTS: ReadonlySet<string> = new Set(['id_end']);
+
+/** Parameters of the path whose names do not show that they are ids. */
+const ID_NAMES: Readonly<Record<string, string>> = { identifier: 'event_id' };
+
+/** Returns the name of the argument for a parameter, if it has one. Every argument that identifies something ends with _id. */
+function toArgument({ name, in: place }: Pick<Parameter, 'name' | 'in'>): string | undefined {
+  if (place === 'header') return name === 'Idempotency-Key' ? KEY : undefined;
+  if (place === 'path') return ID_NAMES[name] ?? (name.endsWith('_id') ? name : `${name}_id`);
+  return NO_ARGUMENTS.has(name) ? undefined : name;
+}
+
+/** Lets a text with commas also be a list; what is said of texts does not apply to lists. */
+const takeListsToo = (schema: Plain): Plain => ({
+  ...schema,
+  type: ['string', 'array'],
+  items: { type: 'string' },
+});
+
+/** Returns a list as the text with commas that it stands for; any other value, and a list of other things, as it is. */
+function joinList(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length === 0) return value;
+  return value.every((one) => typeof one === 'string' && !one.includes(',')) ? value.join(',') : value;
+}
 
 function findBodySchema(document: OpenApiDocument, { operation }: OperationValidators): Schema | undefined {
   const media = operation.requestBody?.content['application/json'];
@@ -176,20 +208,26 @@ interface OperationCall {
   body: unknown;
 }
 
-/** Sorts the arguments into path, query, headers and body. Unknown ones go where the contract's checks report them. */
+/**
+ * Sorts the arguments into path, query, headers and body. Unknown ones go where the contract's checks report them. Names
+ * of the contract are accepted too, as many programs know them.
+ */
 function buildCall(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refuse('validation_error', { status: 400, say: 'The arguments of a tool must be a JSON object.' });
   }
   const bodySchema = findBodySchema(document, operation);
-  const places = new Map(operation.parameters.map(({ name, in: place }) => [name, place]));
+  const places = new Map<string, Parameter>();
+  for (const parameter of operation.parameters) places.set(parameter.name, parameter);
+  for (const parameter of operation.parameters) places.set(toArgument(parameter) ?? parameter.name, parameter);
   const parts: Record<'path' | 'query' | 'body', [string, unknown][]> = { path: [], query: [], body: [] };
   const header: Record<string, unknown> = {};
   const takesKey = places.has('Idempotency-Key');
   for (const [name, value] of Object.entries(given)) {
-    const place = places.get(name);
-    if (place === 'path' || place === 'query') parts[place].push([name, value]);
-    else if (takesKey && name === KEY) header['idempotency-key'] = value;
+    const parameter = places.get(name);
+    if (parameter?.in === 'path' || parameter?.in === 'query') {
+      parts[parameter.in].push([parameter.name, parameter['x-is-list'] ? joinList(value) : value]);
+    } else if (takesKey && name === KEY) header['idempotency-key'] = value;
     else parts[bodySchema ? 'body' : 'query'].push([name, value]);
   }
   const fields = Object.fromEntries(parts.body);
@@ -206,6 +244,8 @@ export interface Assistant {
   reply: FastifyReply;
   caller: Caller;
   actor: Extract<Actor, { kind: 'oauth_grant' }>;
+  /** Set if the team makes more requests than its rate limit allows: nothing may be called. */
+  limited?: Refusal;
 }
 
 export type CallOperation = (assistant: Assistant, operation: OperationValidators, given: unknown) => Promise<unknown>;
@@ -221,7 +261,7 @@ export function createCallOperation(validators: Validators, services: HttpServic
   return async ({ request, reply, caller }, operation, given) => {
     const { parameters, body: value } = buildCall(services.document, operation, given);
     checkIdempotencyKey(keyIn(parameters.header['idempotency-key']));
-    checkParameters(operation, parameters);
+    checkArguments(operation, parameters);
     // Any string of an argument may have come with an escape.
     const body = { value, hasEscapes: true };
     if (operation.method !== 'get' && !checksItsOwnBody.has(operation.operationId))
@@ -229,6 +269,23 @@ export function createCallOperation(validators: Validators, services: HttpServic
     const answer = await runnerFor(operation)({ request, reply, caller, body, parameters });
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   };
+}
+
+/** Checks the parameters like HTTP does, and names them as the arguments are named. */
+function checkArguments(operation: OperationValidators, parameters: RequestParameters): void {
+  try {
+    checkParameters(operation, parameters);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { errorName, status, message, errors } = error;
+    const renamed = operation.parameters.find(
+      (parameter) => parameter.in === 'path' && new RegExp(`\\b${parameter.name}\\b`).test(message),
+    );
+    const argument = renamed && toArgument(renamed);
+    if (argument === undefined || argument === renamed?.name) throw error;
+    const say = message.replace(new RegExp(`\\b${renamed?.name}\\b`), argument);
+    throw refuse(errorName, { status, say, ...(errors && { errors }) });
+  }
 }
 
 function keyIn(given: unknown): string | undefined {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationValidators, Validators } from '../../../contract/index.ts';
-import { refuse } from '../../../platform/refusal.ts';
+import { refuse, type Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { ACCESS_PREFIX, createGrantAuthentication } from '../../../features/identity/index.ts';
 import { rateLimited, refusalFor, setRateHeaders } from '../answers.ts';
@@ -13,7 +13,7 @@ import { addressBucket, type RateLimit } from '../rate-limit.ts';
 import type { createAnswerNote } from '../request-log.ts';
 import { createCallOperation, type Assistant } from './operation-tool.ts';
 import { createProtocol } from './protocol.ts';
-import { createTools, type ToolCall } from './tools.ts';
+import { createTools, isObject, type ToolCall } from './tools.ts';
 
 /** Names and addresses that no name server can redirect. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -82,7 +82,8 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
       assistants.set(request, assistant);
       const state = await rateLimit.take(`team:${assistant.caller.teamId}`);
       setRateHeaders(reply, state);
-      if (!state.allowed) throw rateLimited(state);
+      // Clients take 429 for a broken connection, so the message itself is answered.
+      if (!state.allowed) assistant.limited = rateLimited(state);
     },
     preParsing: (request, reply, payload, done) => {
       countUpload(request, reply, assistants.get(request)?.caller.teamId ?? request.ip);
@@ -93,7 +94,7 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
       if (caller && world.config.logs.enabled) noteAnswer(operation, { request, reply, caller, payload });
       done();
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const assistant = assistants.get(request);
       if (!assistant) throw new Error('an unauthenticated request reached /mcp');
       const { teamId } = assistant.caller;
@@ -101,11 +102,28 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
         const message = readMessage(request);
         assistant.caller.body = message;
         const call = toolCallIn(message);
-        mustHaveScopes(assistant, call ? tools.lackingScopes(assistant, call) : [], world.origin());
+        if (assistant.limited && !call) return sendLimited(reply, message, assistant.limited);
+        mustHaveScopes(
+          assistant,
+          call && !assistant.limited ? tools.lackingScopes(assistant, call) : [],
+          world.origin(),
+        );
         return answer(assistant, message);
       });
     },
   });
+}
+
+/** An error of the protocol that a server may define (JSON-RPC 2.0 §5.1). */
+const RATE_LIMITED = -32_029;
+
+/** Responds to a message that is no tool call with an error of the protocol, and to a notification with nothing. */
+function sendLimited(reply: FastifyReply, message: { id?: unknown }, { message: say }: Refusal): FastifyReply {
+  if (message.id === undefined) return reply.code(202).send();
+  return reply
+    .code(200)
+    .header('cache-control', 'no-store')
+    .send({ jsonrpc: '2.0', id: message.id, error: { code: RATE_LIMITED, message: say } });
 }
 
 type Admit = (request: FastifyRequest, reply: FastifyReply) => Promise<Assistant>;
@@ -140,9 +158,6 @@ function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown 
   if (typeof value !== 'object' || value === null) throw bad('The body must be a JSON-RPC message, a JSON object.');
   return value;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the tool call in a message, if it is one; the protocol's library responds to malformed calls. */
 function toolCallIn(message: { method?: unknown; params?: unknown }): ToolCall | undefined {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { checkPermission, scopesLacking, type Requirement } from '../../../contract/index.ts';
+import { ASSISTANT_SCOPES, checkPermission, scopesLacking, type Requirement } from '../../../contract/index.ts';
 import type { Refusal } from '../../../platform/refusal.ts';
 import type { Actor } from '../../../tenancy/access/index.ts';
 import { describable, OauthRefusal } from '../../../features/identity/index.ts';
@@ -109,10 +109,13 @@ const formatMetadata = (origin: string, path = ''): string =>
 
 /**
  * RFC 9728 §5.1: says where to get a token. A request without a token is not reported as having an invalid one (RFC
- * 6750 §3.1).
+ * 6750 §3.1). For /mcp it names the scopes to ask for, without which clients ask for all that there are.
  */
-export const formatChallenge = ({ errorName }: Refusal, origin: string, path?: '/mcp'): string =>
-  `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${formatMetadata(origin, path)}`;
+export function formatChallenge({ errorName }: Refusal, origin: string, path?: '/mcp'): string {
+  const error = errorName === 'invalid_api_key' ? 'error="invalid_token", ' : '';
+  const scope = path === '/mcp' ? `scope="${ASSISTANT_SCOPES.join(' ')}", ` : '';
+  return `Bearer ${error}${scope}${formatMetadata(origin, path)}`;
+}
 
 /** RFC 6750 §3.1: the scope that an access token lacks, so that its app can ask the person for it. */
 export function challengeForScope(

@@ -1,6 +1,6 @@
-import { SCOPES, type Scope, type AnswerOf } from '../../../contract/index.ts';
+import { SCOPE_NAMES, SCOPES, type Scope, type AnswerOf } from '../../../contract/index.ts';
 import { Refusal, refuse, invalidField } from '../../../platform/refusal.ts';
-import { APPROVAL_ABOVE } from '../../../tenancy/access/index.ts';
+import { APPROVAL_ABOVE, NO_LIMITS } from '../../../tenancy/access/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import {
   listOwnGrants,
@@ -313,15 +313,18 @@ export const consentPage: PeoplePage = {
     if (decision !== 'allow' && decision !== 'refuse') return renderNoDecision();
     const answer = await attempt(saveDecision(ctx, form, decision === 'allow'));
     if (!(answer instanceof Refusal)) return { to: answer };
-    // The limit is not valid. The form on the previous page can still be sent.
+    // A limit or the scopes are not valid. The form on the previous page can still be sent.
     if (answer.errors) return renderLimitFault(answer);
     throw answer;
   }),
 };
 
 async function saveDecision(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllowed: boolean): Promise<string> {
-  const limits = isAllowed && readLimits(form, ctx.store.clock.now());
-  return answerConsent(toConsentCtx(ctx), form.get('consent') ?? '', limits);
+  const decision = isAllowed && {
+    limits: readLimits(form, ctx.store.clock.now()),
+    scopes: SCOPE_NAMES.filter((scope) => isTicked(form, toScopeField(scope))),
+  };
+  return answerConsent(toConsentCtx(ctx), form.get('consent') ?? '', decision);
 }
 
 const toConsentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
@@ -342,27 +345,96 @@ function renderConsent(
 ): Shown {
   const target = new URL(request.redirectUri);
   const place = target.host === '' ? target.protocol : target.host;
-  const scopes = request.scopes.map((scope) => `<li>${escapeHtml(SCOPES[scope])} (<code>${scope}</code>)</li>`);
-  const form = (submit: string, decision: string, isSecond: boolean, fields: readonly Field[] = []): string =>
-    renderForm({ action: CONSENT_PATH, submit, isSecond, fields, hidden: { consent: token, decision }, id: decision });
+  const now = store.clock.now();
+  const fields = limitFields(request.scopes, before ?? SAFE_START, before ? chooseDays(before, now) : SAFE_DAYS);
+  const groups = groupScopes(request.scopes);
   return {
     title: 'Authorize an app',
     heading: `Authorize ${bdi(client.name)}`,
     content: [
-      `<p><strong>${bdi(client.name)}</strong> wants to act for you in the team <strong>${bdi(team.name)}</strong>.</p>`,
-      `<h2>This app will be able to</h2><ul>${scopes.join('')}</ul>`,
-      request.resource === 'mcp' ? '<p>This access works only through the MCP server of this service.</p>' : '',
-      `<dl><div><dt>Signed in as</dt><dd>${bdi(actor.name)} (role in the team: ${actor.role ?? 'none'})</dd></div>`,
-      `<div><dt>Redirects to</dt><dd>${bdi(place)}</dd></div></dl>`,
-      '<p>This service does not verify who made the app. Authorize it only if you started this yourself. The app can never do more than your own role allows. You can revoke access at any time in your account, under Authorized apps; so can an admin of the team.</p>',
+      `<p>This app asks to act for you in the team <strong>${bdi(team.name)}</strong>. It asks to ${joinWords(groups.map(({ verb }) => `<strong>${verb}</strong>`))}. ${describeStart(request.scopes, before)}</p>`,
+      `<p>You return to <strong>${bdi(place)}</strong>. This service does not verify who made the app. Authorize it only if you started this yourself.</p>`,
+      renderForm({
+        action: CONSENT_PATH,
+        decisions: { name: 'decision', choices: DECISIONS },
+        above: `<h2>This app will be able to</h2>${groups.map(renderScopes).join('')}<h2>Limits</h2>`,
+        fields,
+        hidden: { consent: token },
+        id: 'allow',
+      }),
       before ? renderEarlierGrant(before) : '',
-      '<h2>Limit access (optional)</h2>',
-      form('Authorize', 'allow', false, limitFields(request.scopes, before, chooseDays(before, store.clock.now()))),
-      form('Cancel', 'refuse', true),
+      '<h2>About this access</h2>',
+      request.resource === 'mcp' ? '<p>This access works only through the MCP server of this service.</p>' : '',
+      `<dl><div><dt>Signed in as</dt><dd>${bdi(actor.name)} (role in the team: ${actor.role ?? 'none'})</dd></div></dl>`,
+      '<p>The app can never do more than your own role allows. You can revoke access at any time in your account, under Authorized apps; so can an admin of the team.</p>',
     ].join('\n'),
     formsLeadTo: [toPolicySource(target)],
   };
 }
+
+const DECISIONS = [
+  { value: 'allow', label: 'Authorize' },
+  { value: 'refuse', label: 'Cancel', isSecond: true },
+];
+
+const SAFE_DAYS = 90;
+/** The settings that the form starts with for an app that the person has not authorized before. */
+const SAFE_START: Limited = { limits: { ...NO_LIMITS, approval: 'sends' }, expiresAt: null };
+
+/** Describes in a sentence what the form is filled in with. */
+function describeStart(scopes: readonly Scope[], before: Limited | undefined): string {
+  if (before) return 'It already has access, and the settings of that access are filled in below.';
+  const asks = scopes.some((scope) => MAY_SEND.has(scope)) ? 'you approve each email before it is sent, and ' : '';
+  return `Unless you change this below, ${asks}access expires after ${SAFE_DAYS} days.`;
+}
+
+type Kind = 'read' | 'prepare' | 'send' | 'manage';
+
+const GROUPS: readonly { kind: Kind; verb: string; title: string }[] = [
+  { kind: 'read', verb: 'read data', title: 'Read' },
+  { kind: 'prepare', verb: 'prepare content', title: 'Prepare' },
+  { kind: 'send', verb: 'send email', title: 'Send' },
+  { kind: 'manage', verb: 'manage settings', title: 'Manage' },
+];
+
+/** The kinds of the scopes that do more than read. */
+const KINDS: Readonly<Record<Exclude<Scope, `${string}:read`>, Kind>> = {
+  'templates:write': 'prepare',
+  'contacts:write': 'prepare',
+  'events:write': 'prepare',
+  'ai:use': 'prepare',
+  'emails:send': 'send',
+  'inbox:write': 'send',
+  'broadcasts:write': 'send',
+  'events:send': 'send',
+  'automations:write': 'send',
+  'suppressions:write': 'manage',
+  'team:write': 'manage',
+};
+
+/** Returns the groups that have one of these scopes, each with its own. */
+const groupScopes = (scopes: readonly Scope[]) =>
+  GROUPS.map((group) => ({ ...group, scopes: scopes.filter((scope) => toKind(scope) === group.kind) })).filter(
+    (group) => group.scopes.length > 0,
+  );
+
+const isReading = (scope: Scope): scope is Extract<Scope, `${string}:read`> => scope.endsWith(':read');
+const toKind = (scope: Scope): Kind => (isReading(scope) ? 'read' : KINDS[scope]);
+
+/** Returns the name of the field that allows a scope. */
+const toScopeField = (scope: Scope): string => `scope.${scope}`;
+
+function renderScopes({ title, kind, scopes }: ReturnType<typeof groupScopes>[number]): string {
+  const boxes = scopes.map((scope) => {
+    const id = `scope-${scope.replace(':', '-')}`;
+    return `<div class="topic scope"><input id="${id}" name="${toScopeField(scope)}" type="checkbox" value="yes" checked aria-describedby="${id}-name"><label for="${id}">${escapeHtml(SCOPES[scope])}</label><span id="${id}-name"><code>${scope}</code></span></div>`;
+  });
+  return `<fieldset><legend id="scopes-${kind}"><strong>${title}</strong></legend>${boxes.join('')}</fieldset>`;
+}
+
+/** Joins words like "a, b and c". */
+const joinWords = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
 /**
  * Describes an earlier grant of the same app. Each grant keeps its own limits, so that an app cannot shed them by asking
@@ -371,7 +443,7 @@ function renderConsent(
 function renderEarlierGrant(before: Limited): string {
   const limits = describeLimits(before).map((line) => `<li>${escapeHtml(line)}</li>`);
   const kept = limits.length === 0 ? 'It has no limits.' : `Its limits are:</p><ul>${limits.join('')}</ul><p>`;
-  return `<h2>This app already has access</h2><p>${kept} The form below starts with the same settings. If you authorize it again, the earlier access stays, with its own daily email limit. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
+  return `<h2>This app already has access</h2><p>${kept} The form above starts with the same settings. If you authorize it again, the earlier access stays, with its own daily email limit. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
 }
 
 /** Returns the target as a Content-Security-Policy source. An IPv6 address cannot be expressed, so its scheme is used. */
@@ -396,8 +468,8 @@ const renderNoDecision = (): Shown => ({
 });
 
 const renderLimitFault = ({ message, status }: Refusal): Shown => ({
-  title: 'This limit cannot be set',
-  content: `<p>${bdi(message)}</p><p>No access was granted yet. Go back to the previous page and correct the limit.</p>`,
+  title: 'These settings cannot be used',
+  content: `<p>${bdi(message)}</p><p>No access was granted yet. Go back to the previous page and correct the settings.</p>`,
   status,
   isFault: true,
 });

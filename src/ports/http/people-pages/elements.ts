@@ -24,7 +24,12 @@ export interface Field {
 
 interface Form {
   action: string;
-  submit: string;
+  /** The label of the button below the fields. */
+  submit?: string;
+  /** Buttons above the fields, each of which sends its value. They stay in view while the fields are scrolled. */
+  decisions?: { name: string; choices: readonly { value: string; label: string; isSecond?: boolean }[] };
+  /** HTML above the fields. */
+  above?: string;
   /** Accessible name of the button when several have the same label. */
   describedAs?: string;
   /** The account of the password, for password managers; it is not visible. */
@@ -62,7 +67,17 @@ export function renderForm(wanted: Form): string {
   );
   const kept = Object.entries(hidden).filter((one): one is [string, string] => one[1] !== undefined);
   const inputs = kept.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
-  return `${alert}<form method="post" action="${escapeHtml(action)}">${inputs.join('')}${renderUsername(wanted)}${shown.join('')}${renderButton(wanted)}</form>`;
+  const { above = '' } = wanted;
+  return `${alert}<form method="post" action="${escapeHtml(action)}">${inputs.join('')}${renderUsername(wanted)}${renderDecisions(wanted)}${above}${shown.join('')}${renderButton(wanted)}</form>`;
+}
+
+function renderDecisions({ decisions }: Form): string {
+  if (!decisions) return '';
+  const buttons = decisions.choices.map(
+    ({ value, label, isSecond }) =>
+      `<button type="submit" name="${decisions.name}" value="${value}"${isSecond ? ' class="second" formnovalidate' : ''}>${escapeHtml(label)}</button>`,
+  );
+  return `<div class="decisions">${buttons.join('')}</div>`;
 }
 
 const renderUsername = ({ username }: Form): string =>
@@ -71,6 +86,7 @@ const renderUsername = ({ username }: Form): string =>
     : `<input type="text" name="username" autocomplete="username" value="${escapeHtml(username)}" readonly hidden>`;
 
 function renderButton({ submit, isSecond, describedAs }: Form): string {
+  if (submit === undefined) return '';
   const label = describedAs === undefined ? '' : ` aria-label="${escapeHtml(describedAs)}"`;
   return `<button type="submit"${isSecond ? ' class="second"' : ''}${label}>${escapeHtml(submit)}</button>`;
 }
