@@ -23,6 +23,7 @@ const ON_THREAD = bind(inboxThreads, {
   spam: 'p',
   trash: 't',
   reopen: 'i',
+  automatic: 'M',
   assign: 'a',
   unassign: 'z',
   note: 'n',
@@ -42,6 +43,7 @@ const applies = (row: ThreadRow, { label }: BoundAction): boolean => {
       return !row.read;
     case 'reopen':
       return row.folder !== 'inbox';
+    case 'automatic':
     case 'spam':
     case 'trash':
       return row.folder !== label;
@@ -301,12 +303,13 @@ export class InboxScreen implements Screen {
   }
 
   #drawList(width: number, rows: number): string[] {
-    const { at, rows: threads } = this.#list;
+    const { at, rows: threads, filterText } = this.#list;
+    const isFound = filterText !== '';
     const shown = Math.max(1, Math.floor(rows / ROW_LINES));
     const top = Math.max(0, Math.min(at - Math.floor(shown / 2), threads.length - shown));
     const lines = threads
       .slice(top, top + shown)
-      .flatMap((row, index) => drawThreadRow(row, { isInHand: top + index === at, width }));
+      .flatMap((row, index) => drawThreadRow(row, { isInHand: top + index === at, width, isFound }));
     return withBar(lines, { top, seen: shown, count: threads.length }, { columns: width, hasBeside: true });
   }
 

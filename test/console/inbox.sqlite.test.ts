@@ -56,6 +56,18 @@ describe('the inbox of the console', () => {
       text: 'よろしくお願いします\u001B[31m',
     });
     await inbox.arrive({ subject: 'Where is order 1041?', text: QUOTED });
+    await inbox.arrive({
+      from: 'Shop <news@example.net>',
+      subject: 'News of the week',
+      headers: ['List-Unsubscribe: <https://example.net/u>'],
+      content: [
+        'Content-Type: text/html; charset=utf-8',
+        '',
+        '<p>Teas are <b>back</b>.</p><blockquote>' +
+          Array.from({ length: 8 }, (_, at) => `<p>what Ann wrote, line ${at + 1}</p>`).join('') +
+          '</blockquote><p>The shop</p>',
+      ],
+    });
     seat = await Screen.take({ url: scene.url, key: team.key, env: { TZ: 'UTC' } });
     await seat.sees('received mail');
     await seat.type(':inbox');
@@ -164,11 +176,37 @@ describe('the inbox of the console', () => {
     await seat.type('invoice');
     await seat.press('Enter');
     await seat.sees('/invoice · 1/1', 'An invoice for November');
+    await seat.press('/');
+    await seat.type('order');
+    await seat.press('Enter');
+    await seat.sees('/order · 1/2', /\[archive\] Where is order 1041\?/, '[inbox] Only HTML');
+    await keepFrame(seat, 'inbox-search', '[archive]', SIZES);
+    await seat.resize(120, 40);
     await seat.press('Escape');
     await seat.sees('inbox · 1/3');
-    await seat.press('Tab', 'Tab');
+    await seat.press('Tab', 'Tab', 'Tab');
     await seat.sees('archive · 1/1', 'Where is order 1041?');
-    await seat.press('BTab', 'BTab');
+    await seat.press('BTab', 'BTab', 'BTab');
+    await seat.sees('inbox · 1/3');
+  });
+
+  it('keeps mail of machines apart, and folds quotes of HTML', async () => {
+    await seat.press('Tab');
+    const frame = await seat.sees('automatic · 1/1', 'News of the week', 'Teas are back.', '> what Ann wrote, line 1');
+    expect(frame).toContain('12 more quoted lines (o shows them)');
+    expect(frame).toMatch(/The shop/);
+    expect(frame).not.toContain('line 8');
+    await keepFrame(seat, 'inbox-automatic', 'News of the week', SIZES);
+    await seat.resize(120, 40);
+    await seat.press('o');
+    await seat.sees('> what Ann wrote, line 8');
+    await seat.press('o', 'i');
+    await seat.sees('Reopened');
+    await vi.waitFor(async () => expect(await inFolder('automatic')).toEqual([]));
+    await seat.press('BTab');
+    await seat.sees('inbox · 1/4', 'News of the week');
+    await seat.press('g', 'M');
+    await seat.sees('Moved to the mail of machines');
     await seat.sees('inbox · 1/3');
   });
 
