@@ -18,11 +18,19 @@ it.each([
   ['<style>never closed', ''],
 ])('the text of %s is extracted', (html, text) => expect(textOfHtml(html)).toBe(text));
 
-it.each(['<', '<a', '<!--', '<style>', '<blockquote>', '<blockquote>a<p>', '<a href="', '&', '</a>', '<a href="https://e.org">'])(
-  'the text of a megabyte of %s is extracted within seconds',
-  (piece) => {
-    const began = performance.now();
-    textOfHtml(piece.repeat(1_000_000 / piece.length));
-    expect(performance.now() - began).toBeLessThan(3000);
-  },
-);
+it.each([
+  '<',
+  '<a',
+  '<!--',
+  '<style>',
+  '<blockquote>',
+  '<blockquote>a<p>',
+  '<a href="',
+  '&',
+  '</a>',
+  '<a href="https://e.org">',
+])('the text of a megabyte of %s is extracted within seconds', (piece) => {
+  const began = performance.now();
+  textOfHtml(piece.repeat(1_000_000 / piece.length));
+  expect(performance.now() - began).toBeLessThan(3000);
+});

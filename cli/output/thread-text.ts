@@ -5,22 +5,7 @@ import { formatTime } from './time.ts';
 
 /** The content of these elements is no text. */
 const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template', 'svg']);
-const BREAKS = new Set([
-  'br',
-  'p',
-  'div',
-  'tr',
-  'li',
-  'table',
-  'ul',
-  'ol',
-  'pre',
-  'hr',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-]);
+const BREAKS = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'pre', 'hr', 'h1', 'h2', 'h3', 'h4']);
 const NAMES: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',

@@ -157,7 +157,12 @@ export function drawThreadRow(
   const room = Math.max(4, width - when.length - 4);
   const named = fit(who, Math.min(shownWidth(who), Math.max(4, room - count.length))) + count;
   const folder = row.snoozed_until === null ? row.folder : 'snoozed';
-  const signs = [isFound ? folder : '', row.has_draft ? 'draft' : '', row.has_attachment ? 'file' : '', ...row.labels.map(({ name }) => name)];
+  const signs = [
+    isFound ? folder : '',
+    row.has_draft ? 'draft' : '',
+    row.has_attachment ? 'file' : '',
+    ...row.labels.map(({ name }) => name),
+  ];
   const marks = signs.filter(Boolean).map((one) => `[${clean(one)}]`);
   const first = `${isInHand ? '›' : ' '}${sign} ${fit(named, room)} ${when}`;
   const second = `   ${[...marks, clean(row.subject ?? '(no subject)')].join(' ')}`;

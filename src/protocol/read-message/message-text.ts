@@ -85,7 +85,9 @@ class TextWriter {
     const end = this.#lines.findLastIndex(({ text }) => text !== '');
     if (start === -1) return this.#pictures.join('\n');
     const lines = this.#lines.slice(start, end + 1);
-    return lines.map(({ text, depth }, at) => markQuoted(text, text === '' ? depthOfBlank(lines, at) : depth)).join('\n');
+    return lines
+      .map(({ text, depth }, at) => markQuoted(text, text === '' ? depthOfBlank(lines, at) : depth))
+      .join('\n');
   }
 
   #readHidden(kind: TokenKind): void {

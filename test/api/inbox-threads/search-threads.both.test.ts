@@ -71,7 +71,17 @@ it('a search finds names of files, and Latin letters with or without accents', a
       '--b--',
     ],
   });
-  for (const query of ['ruckmeldung', 'RÜCKMELDUNG', 'strasse', 'Straße', 'orleans', 'fur chloe', '№4028.pdf', 'мой', 'が']) {
+  for (const query of [
+    'ruckmeldung',
+    'RÜCKMELDUNG',
+    'strasse',
+    'Straße',
+    'orleans',
+    'fur chloe',
+    '№4028.pdf',
+    'мой',
+    'が',
+  ]) {
     expect([query, await find(query)]).toEqual([query, ['Rückmeldung']]);
   }
   for (const query of ['мои', 'か', 'invoice.pdf']) expect([query, await find(query)]).toEqual([query, []]);

@@ -520,7 +520,8 @@ function buildEvents({
 const folderAfter = (folder: StoredFolder): StoredFolder =>
   folder === 'snoozed' || folder === 'trash' || folder === 'automatic' ? 'inbox' : folder;
 
-const buildInboxMail = (email: EmailRow,
+const buildInboxMail = (
+  email: EmailRow,
   { inboxId, text, keys, participants, subjectKey }: Sending,
   fileNames: readonly string[],
 ): InboxMail => ({
