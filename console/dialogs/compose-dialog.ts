@@ -78,7 +78,7 @@ export class ComposeDialog implements Dialog {
     if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc close and keep';
     if (this.#field !== undefined)
       return 'tab ↑↓ other fields   ctrl-s send   ctrl-d save as a draft   esc close and keep';
-    return 'ctrl-s send   ctrl-d save as a draft   tab Cc, subject, files   esc close and keep';
+    return 'ctrl-s send   ctrl-d save as a draft   tab Cc to files   esc close and keep';
   }
 
   get written(): WrittenReply {

@@ -273,7 +273,7 @@ describe('the inbox of the console', () => {
     });
     await seat.sees(/inbox · \d\/4/, 'A screenshot');
     await seat.press('g', 'v');
-    await seat.sees('Save a file of this thread', 'screen.png  9 bytes  from Grace Hopper');
+    await seat.sees('Save a file of this thread', 'screen.png  10 bytes  from Grace Hopper');
     await keepFrame(seat, 'inbox-files', 'screen.png', SIZES);
     await seat.resize(120, 40);
     await seat.press('1');
@@ -283,7 +283,7 @@ describe('the inbox of the console', () => {
     await seat.type(path.join(folder, 'screen.png'));
     await seat.press('Enter');
     await seat.sees('Saved ');
-    expect(await readFile(path.join(folder, 'screen.png'), 'utf8')).toBe('a picture');
+    expect(await readFile(path.join(folder, 'screen.png'), 'utf8')).toBe('a picture\n');
     await seat.press('v', '1', 'C-u');
     await seat.type(path.join(folder, 'screen.png'));
     await seat.press('Enter');
