@@ -348,7 +348,7 @@ describe('the inbox of the console', () => {
 
   it('shows the other threads of the person whose mail is open', async () => {
     await seat.press('c');
-    await seat.sees('/from=grace@example.net · 1/2', '[inbox] A screenshot', '[inbox] An invoice');
+    await seat.sees('/from=grace@example.net · 1/2', '[inbox] [file] A screenshot', '[inbox] An invoice');
     await seat.press('Escape');
     await seat.sees(/inbox · \d\/4/);
     await seat.press('g', 'e');
