@@ -361,6 +361,7 @@ describe('the inbox of the console', () => {
       expect((await inbox.call('POST', '/drafts', { body })).status).toBe(201);
       scene.clock.advance(1);
     }
+    await seat.resize(80, 24);
     await seat.press('D');
     await seat.sees(/^› .*Opening hours/m, /drafts +1\/2$/m);
     await keepFrame(seat, 'inbox-drafts', 'Opening hours', SIZES);
