@@ -13,7 +13,7 @@ const MOVING: Pairs = [
 
 const GLOBAL: Pairs = [
   [':', 'go to a screen or run an action by name; ↑ ↓ choose, Tab completes'],
-  ['/', 'filter; Tab completes names and values, an empty filter shows everything again'],
+  ['/', 'filter; Tab completes names and values, ↑ brings back the last one, an empty filter shows everything again'],
   ['↑ ↓', 'after : and /: earlier input'],
   ['x', 'show the actions'],
   ['y', 'copy the id, or the value of a record'],

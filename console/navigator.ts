@@ -268,7 +268,7 @@ export class Navigator implements Host, Stage {
     const section = this.sections[at];
     if (section) this.enter(section);
     else if (key === ':') this.#ask(':', '');
-    else if (key === '/' && this.screen?.filter) this.#ask('/', this.screen.filter.text);
+    else if (key === '/' && this.screen?.filter) this.#ask('/', '');
     else if (key === '?') this.dialog = this.#help();
     else if (key === 'r') this.screen?.refresh();
     else if (key === 'y') this.#copy(this.screen?.copy());

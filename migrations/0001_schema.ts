@@ -1707,7 +1707,7 @@ create table inbox_threads (
   subject text not null,
   -- Without its prefixes of answers; compared where an inbox is set so.
   subject_key text not null,
-  -- 'inbox', 'archive', 'spam', 'sent', 'trash', or 'snoozed', which the API shows as inbox.
+  -- 'inbox', 'automatic', 'archive', 'spam', 'sent', 'trash', or 'snoozed', which the API shows as inbox.
   folder text not null,
   is_read integer not null,
   -- The order of lists: the id of the newest email, or one made when the thread woke.

@@ -6,4 +6,13 @@ export { buildCall, readBody, type Reading, type Typed } from './read-body.ts';
 export { findLabels, findId, readPath, describeItem } from './find-id.ts';
 export { importForm, mustBeReadable, readEmails, uploadImage } from './local-file.ts';
 export { isWords } from './read-where.ts';
-export { readNamed, readUtf8, onCommandLine, type NameOption, isKeyed, isSeveral, splitText } from './syntaxes.ts';
+export {
+  readTimeAhead,
+  readNamed,
+  readUtf8,
+  onCommandLine,
+  type NameOption,
+  isKeyed,
+  isSeveral,
+  splitText,
+} from './syntaxes.ts';

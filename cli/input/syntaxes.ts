@@ -231,17 +231,55 @@ export function readUtf8(bytes: Uint8Array, name: string): string {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** Reads a future time: a duration from now, or an ISO 8601 time. */
+const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+/** The hour of a day that is named without a time. */
+const MORNING = 9;
+
+/**
+ * Reads a future time: a duration from now (`2h`, `in 3 days`), a day with or without a time, or a time of this day or
+ * the next one, by the local clock (`tomorrow 9:00`, `monday`, `17:30`), or an ISO 8601 time.
+ */
 export function readTimeAhead(text: string, now: number): string {
-  const [, amount = '', unit = ''] = /^(\d{1,6})\s*([mhdw])$/.exec(text.trim()) ?? [];
-  const aheadMs = Number(amount) * (UNIT_MS[unit] ?? 0);
+  const [, amount = '', unit = ''] =
+    /^(?:in\s+)?(\d{1,6})\s*(?:([mhdw])|(?:minute|hour|day|week)s?)$/i.exec(text.trim()) ?? [];
+  const aheadMs = Number(amount) * (UNIT_MS[(unit ?? '').toLowerCase() || unitIn(text)] ?? 0);
   if (aheadMs > 0) return new Date(now + aheadMs).toISOString();
+  const day = readDayAhead(text.trim().toLowerCase(), new Date(now));
+  if (day !== undefined && day.getTime() > now) return day.toISOString();
   // Date.parse also accepts other words, with a meaning that was hardly intended.
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   throw new CliFault(
-    `${JSON.stringify(text)} must be a number and m, h, d or w, such as 2h or 3d, or an ISO 8601 time`,
+    `${JSON.stringify(text)} must be a time in the future, such as 2h or 3d, tomorrow 9:00, monday, or an ISO 8601 time`,
     'usage',
   );
+}
+
+const unitIn = (text: string): string =>
+  /\b(?:(m)inute|(h)our|(d)ay|(w)eek)/i.exec(text)?.[0]?.[0]?.toLowerCase() ?? '';
+
+/** Reads `today`, `tomorrow` or a weekday with an optional time, or a time alone; undefined for anything else. */
+function readDayAhead(text: string, now: Date): Date | undefined {
+  const found = /^([a-z]+)?(?:(?:^|\s+)(?:at\s+)?(\d{1,2})(?::(\d\d))?\s*(am|pm)?)?$/.exec(text);
+  if (!found || text === '') return undefined;
+  const [, word, hour, minute, half] = found;
+  // A number alone may be meant as a duration.
+  if (word === undefined && minute === undefined && half === undefined) return undefined;
+  const days = word === undefined ? 0 : countDaysTo(word, now);
+  const hours =
+    hour === undefined ? MORNING : half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'pm' ? 12 : 0);
+  if (days === undefined || hours > 23 || Number(minute ?? 0) > 59 || (half !== undefined && Number(hour) > 12))
+    return undefined;
+  const at = (more: number): Date =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days + more, hours, Number(minute ?? 0));
+  return word === undefined && at(0) <= now ? at(1) : at(0);
+}
+
+/** Returns the days until the named one. A weekday is never today. */
+function countDaysTo(word: string, now: Date): number | undefined {
+  if (word === 'today') return 0;
+  if (word === 'tomorrow') return 1;
+  const at = word.length < 3 ? -1 : DAYS.findIndex((day) => day.startsWith(word));
+  return at < 0 ? undefined : (at - now.getDay() + 7) % 7 || 7;
 }
 
 interface Reader {

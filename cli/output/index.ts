@@ -45,5 +45,6 @@ export { formatPairs, formatTable, openTable, type Column, type Table } from './
 export { fitProse, shorten, measureWidth } from './prose.ts';
 export { qrLines, openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatEmailBody, formatEmailHead, quote, type ThreadEmail } from './thread-text.ts';
+export { harmlessName, mustBeFree, save } from './save-file.ts';
 export { formatTime, listTime, shortTime } from './time.ts';
 export { describeChange } from './zone-change.ts';

@@ -5,23 +5,7 @@ import { formatTime } from './time.ts';
 
 /** The content of these elements is no text. */
 const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template', 'svg']);
-const BREAKS = new Set([
-  'br',
-  'p',
-  'div',
-  'tr',
-  'li',
-  'table',
-  'blockquote',
-  'ul',
-  'ol',
-  'pre',
-  'hr',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-]);
+const BREAKS = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'pre', 'hr', 'h1', 'h2', 'h3', 'h4']);
 const NAMES: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -42,12 +26,17 @@ const NAMES: Readonly<Record<string, string>> = {
   bull: '•',
 };
 
+/** Deeper levels of quotes get no more marks. */
+const QUOTE_MARKS_MAX = 30;
+
 /**
- * Converts HTML mail to text, with the targets of its links after their words. Nothing is fetched: a picture is
- * replaced by its description. A single pass, whatever the input.
+ * Converts HTML mail to text, with the targets of its links after their words and `>` before each line of a quote.
+ * Nothing is fetched: a picture is replaced by its description. A single pass, whatever the input.
  */
 export function textOfHtml(html: string): string {
   const parts: string[] = [];
+  /** The levels of quotes, with the number of parts before each. */
+  const quotes: { from: number; depth: number }[] = [{ from: 0, depth: 0 }];
   const links: { href: string; from: number }[] = [];
   let at = 0;
   while (at < html.length) {
@@ -66,10 +55,26 @@ export function textOfHtml(html: string): string {
     if (HIDDEN.has(name) && !isEnd) at = indexAfterEndTag(html, name, at);
     else if (name === 'a') link(parts, links, isEnd ? undefined : (attribute(tag, 'href') ?? ''));
     else if (name === 'img') parts.push(formatAlt(attribute(tag, 'alt')));
-    else if (BREAKS.has(name)) parts.push(name === 'li' && !isEnd ? '\n- ' : '\n');
+    else if (name === 'blockquote') {
+      parts.push('\n');
+      const depth = Math.max(0, (quotes.at(-1)?.depth ?? 0) + (isEnd ? -1 : 1));
+      quotes.push({ from: parts.length, depth });
+    } else if (BREAKS.has(name)) parts.push(name === 'li' && !isEnd ? '\n- ' : '\n');
     else if ((name === 'td' || name === 'th') && isEnd) parts.push('  ');
   }
-  return tidy(parts.join(''));
+  return quotes
+    .map(({ from, depth }, at) => quoteLines(tidy(parts.slice(from, quotes[at + 1]?.from).join('')), depth))
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function quoteLines(text: string, depth: number): string {
+  if (depth === 0 || text === '') return text;
+  const marks = '>'.repeat(Math.min(depth, QUOTE_MARKS_MAX));
+  return text
+    .split('\n')
+    .map((line) => (line === '' || line.startsWith('>') ? `${marks}${line}` : `${marks} ${line}`))
+    .join('\n');
 }
 
 const formatAlt = (alt: string | undefined): string =>

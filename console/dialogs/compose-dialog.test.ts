@@ -1,13 +1,20 @@
 import { expect, it } from 'vitest';
-import { ComposeDialog } from './compose-dialog.ts';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ComposeDialog, completePath, EMPTY_REPLY, type WrittenReply } from './compose-dialog.ts';
 
 const write = (text = '') => {
   const heard: string[] = [];
   const hear =
     (what: string) =>
-    (said: string): void =>
-      void heard.push(`${what}: ${said}`);
-  const input = { title: 'Answer', head: ['To: ada@example.org'], text };
+    ({ text, ...more }: WrittenReply): void => {
+      const fields = Object.entries(more).filter(([, value]) => value !== '');
+      heard.push([`${what}: ${text}`, ...fields.map(([name, value]) => `${name}=${value}`)].join(' '));
+    };
+  const head = ['To: ada@example.org'];
+  const below = ['-- ', 'Grace', '> Where is it?'];
+  const input = { title: 'Answer', head, below, written: { ...EMPTY_REPLY, text } };
   const dialog = new ComposeDialog({ ...input, send: hear('send'), keep: hear('keep'), leave: hear('leave') });
   const type = (...keys: string[]): boolean => keys.map((key) => dialog.key(key)).at(-1) ?? true;
   return { dialog, heard, type };
@@ -56,4 +63,35 @@ it('no line of the editor is wider than its box, the cursor is visible, and cont
   const lines = dialog.draw(40, 12);
   expect(lines.join('')).toContain('▏');
   expect(lines.join('')).not.toContain('\u001B[2J');
+});
+
+it('tab leads through Cc, Bcc, subject and files back to the text, and each field is handed over', () => {
+  const { dialog, heard, type } = write('Hello');
+  expect(dialog.draw(60, 40).join('\n')).not.toContain('Bcc:');
+  type('tab', 'b', '@', 'c');
+  expect(dialog.draw(60, 40).join('\n')).toMatch(/Cc: b@c.*Bcc:.*Subject:.*Files:/s);
+  type('enter');
+  dialog.paste('d@e,\nf@g');
+  type('down', 'N', 'down', 'x', 'shift-tab', 'e', 'down', 'down', '!');
+  expect(dialog.text).toBe('Hello!');
+  const drawn = dialog.draw(60, 40).join('\n');
+  for (const shown of ['b@c', 'd@e, f@g', 'Ne', '-- ', 'Grace', '> Where is it?']) expect(drawn).toContain(shown);
+  type('ctrl-s');
+  expect(heard).toEqual(['send: Hello! cc=b@c bcc=d@e, f@g subject=Ne files=x']);
+});
+
+it('the path of a file is completed as far as it is certain, the last of several alone', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'rasket-compose-'));
+  try {
+    await mkdir(path.join(folder, 'invoices'));
+    for (const name of ['report-1.pdf', 'report-2.pdf', '.hidden']) await writeFile(path.join(folder, name), '');
+    expect(completePath(`${folder}/inv`)).toBe(`${folder}/invoices/`);
+    expect(completePath(`a.txt, ${folder}/rep`)).toBe(`a.txt, ${folder}/report-`);
+    expect(completePath(`${folder}/report-2`)).toBe(`${folder}/report-2.pdf`);
+    for (const same of [`${folder}/report-`, `${folder}/none`, `${folder}/none/x`, `${folder}/`, `${folder}/invoices/`])
+      expect(completePath(same)).toBe(same);
+    expect(completePath(`${folder}/.h`)).toBe(`${folder}/.hidden`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

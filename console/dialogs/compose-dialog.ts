@@ -1,19 +1,37 @@
+import { readdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
 import { clean, measureWidth } from '../../cli/output/index.ts';
 import { faint, wrap } from '../draw/text.ts';
-import type { Dialog } from './dialog.ts';
+import { inOneLine, type Dialog } from './dialog.ts';
+import { LineEdit } from './line-edit.ts';
+
+/** The fields of a reply besides its text; those that stay empty are chosen by the server. */
+const FIELDS = ['cc', 'bcc', 'subject', 'files'] as const;
+type Field = (typeof FIELDS)[number];
+const LABELS: Readonly<Record<Field, string>> = { cc: 'Cc', bcc: 'Bcc', subject: 'Subject', files: 'Files' };
+
+export type WrittenReply = Readonly<Record<Field | 'text', string>>;
+
+export const EMPTY_REPLY: WrittenReply = { text: '', cc: '', bcc: '', subject: '', files: '' };
 
 interface Compose {
   title: string;
   /** The lines about its recipients. */
   head: readonly string[];
-  text: string;
-  send: (text: string) => void;
-  keep: (text: string) => void;
-  /** Receives the text when it is left unsent. */
-  leave: (text: string) => void;
+  /** What the server puts below the text: the signature and the quote. */
+  below: readonly string[];
+  written: WrittenReply;
+  send: (written: WrittenReply) => void;
+  keep: (written: WrittenReply) => void;
+  /** Receives what was written when it is left unsent. */
+  leave: (written: WrittenReply) => void;
 }
 
 const SHARE = 0.6;
+/** The part of the box that the signature and the quote may take, and the least number of lines that they need. */
+const ADDED_SHARE = 6;
+const ADDED_MIN = 3;
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const graphemes = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
@@ -23,8 +41,10 @@ const graphemes = (text: string): string[] => [...segments.segment(text)].map(({
  */
 export class ComposeDialog implements Dialog {
   readonly title: string;
-  readonly keys = 'ctrl-s send   ctrl-d save as a draft   esc close and keep the text';
   readonly #input: Compose;
+  readonly #edits: Readonly<Record<Field, LineEdit>>;
+  /** The field that keys are for; none for the text. */
+  #field: Field | undefined;
   #lines: string[][];
   #row = 0;
   #column = 0;
@@ -34,7 +54,14 @@ export class ComposeDialog implements Dialog {
   constructor(input: Compose) {
     this.title = input.title;
     this.#input = input;
-    this.#lines = input.text.split('\n').map(graphemes);
+    const { written } = input;
+    this.#edits = {
+      cc: new LineEdit(written.cc),
+      bcc: new LineEdit(written.bcc),
+      subject: new LineEdit(written.subject),
+      files: new LineEdit(written.files),
+    };
+    this.#lines = written.text.split('\n').map(graphemes);
     this.#row = this.#lines.length - 1;
     this.#column = this.#line.length;
   }
@@ -47,6 +74,24 @@ export class ComposeDialog implements Dialog {
     return this.#lines.map((line) => line.join('')).join('\n');
   }
 
+  get keys(): string {
+    if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc close and keep';
+    if (this.#field !== undefined)
+      return 'tab ↑↓ other fields   ctrl-s send   ctrl-d save as a draft   esc close and keep';
+    return 'ctrl-s send   ctrl-d save as a draft   tab Cc to files   esc close and keep';
+  }
+
+  get written(): WrittenReply {
+    const { cc, bcc, subject, files } = this.#edits;
+    return {
+      text: this.text,
+      cc: cc.text.trim(),
+      bcc: bcc.text.trim(),
+      subject: subject.text.trim(),
+      files: files.text.trim(),
+    };
+  }
+
   /** Shows why the text was not sent; it can be sent again. */
   refuse(fault: string): void {
     this.#isBusy = false;
@@ -54,9 +99,11 @@ export class ComposeDialog implements Dialog {
   }
 
   draw(width: number, height: number): string[] {
-    const head = this.#input.head.flatMap((line) => wrap(faint(clean(line)), width));
-    const below = this.#isBusy ? ['Sending …'] : this.#fault === '' ? [] : wrap(this.#fault, width);
+    const head = [...this.#input.head.flatMap((line) => wrap(faint(clean(line)), width)), ...this.#drawFields(width)];
+    const added = this.#drawAdded(width, Math.floor(height / ADDED_SHARE));
+    const said = this.#isBusy ? ['Sending …'] : this.#fault === '' ? [] : wrap(this.#fault, width);
     // The email that is answered stays visible above it.
+    const below = [...added, ...said];
     const space = Math.max(3, Math.floor(height * SHARE) - head.length - below.length - 1);
     const { drawn, at } = this.#drawn(width);
     const top = Math.max(0, Math.min(at - space + 1, drawn.length - space));
@@ -66,15 +113,35 @@ export class ComposeDialog implements Dialog {
     return [...head, '', ...seen, ...fill, ...below];
   }
 
+  /** Shows all fields while one of them is edited, and otherwise those that have a value. */
+  #drawFields(width: number): string[] {
+    return FIELDS.filter((field) => this.#field !== undefined || this.#edits[field].text !== '').map((field) => {
+      const edit = this.#edits[field];
+      const label = `${LABELS[field]}: `;
+      const room = width - label.length;
+      return field === this.#field ? label + edit.draw(room) : faint(label) + edit.drawAway(room);
+    });
+  }
+
+  /** Shows what the server adds, as far as there is room for it. */
+  #drawAdded(width: number, most: number): string[] {
+    const lines = this.#input.below.flatMap((line) => wrap(clean(line), width));
+    const shown = lines.length > most ? [...lines.slice(0, Math.max(0, most - 1)), '…'] : lines;
+    return most < ADDED_MIN ? [] : shown.map(faint);
+  }
+
   /** The lines as they are broken, and which of them the cursor is on. */
   #drawn(width: number): { drawn: string[]; at: number } {
     const drawn: string[] = [];
     let at = 0;
     for (const [row, line] of this.#lines.entries()) {
       const shown = line.map((one) => (one === '\t' ? '  ' : clean(one)));
-      if (row === this.#row) shown.splice(this.#column, 0, '▏');
+      const isHere = row === this.#row && this.#field === undefined;
+      if (isHere) shown.splice(this.#column, 0, '▏');
       const broken = broke(shown, Math.max(8, width - 1));
-      if (row === this.#row) at = drawn.length + broken.findIndex((part) => part.includes('▏'));
+      if (row === this.#row) {
+        at = drawn.length + Math.max(0, isHere ? broken.findIndex((part) => part.includes('▏')) : 0);
+      }
       drawn.push(...broken);
     }
     return { drawn, at };
@@ -84,7 +151,7 @@ export class ComposeDialog implements Dialog {
     if (this.#isBusy) return true;
     this.#fault = '';
     if (key === 'esc') {
-      this.#input.leave(this.text);
+      this.#input.leave(this.written);
       return false;
     }
     if (key === 'ctrl-s' || key === 'ctrl-d') {
@@ -93,13 +160,31 @@ export class ComposeDialog implements Dialog {
         return true;
       }
       this.#isBusy = true;
-      (key === 'ctrl-s' ? this.#input.send : this.#input.keep)(this.text);
+      (key === 'ctrl-s' ? this.#input.send : this.#input.keep)(this.written);
       return true;
     }
-    if (!this.#move(key)) this.#type(key);
+    if (this.#field !== undefined) this.#keyOfField(this.#field, key);
+    else if (key === 'tab' || key === 'shift-tab') this.#turn(key === 'tab' ? 1 : -1);
+    else if (!this.#move(key)) this.#type(key);
     return true;
   }
 
+  #keyOfField(field: Field, key: string): void {
+    const edit = this.#edits[field];
+    if (key === 'tab' && field === 'files') {
+      const completed = completePath(edit.text);
+      if (completed !== edit.text) return edit.set(completed);
+    }
+    if (key === 'tab' || key === 'down' || key === 'enter') this.#turn(1);
+    else if (key === 'shift-tab' || key === 'up') this.#turn(-1);
+    else edit.key(key);
+  }
+
+  /** Goes to the next or previous field; the text is before the first and after the last of them. */
+  #turn(step: 1 | -1): void {
+    const places = [undefined, ...FIELDS];
+    this.#field = places[(places.indexOf(this.#field) + step + places.length) % places.length];
+  }
   #move(key: string): boolean {
     const last = this.#lines.length - 1;
     if (key === 'up') this.#row = Math.max(0, this.#row - 1);
@@ -149,9 +234,39 @@ export class ComposeDialog implements Dialog {
   }
 
   paste(text: string): void {
-    if (!this.#isBusy) this.#insert(text.replaceAll(/\r\n?/g, '\n'));
+    if (this.#isBusy) return;
+    if (this.#field === undefined) this.#insert(text.replaceAll(/\r\n?/g, '\n'));
+    else this.#edits[this.#field].insert(inOneLine(text));
   }
 }
+
+/** Completes the last of several paths, as far as all files that begin so agree. */
+export function completePath(text: string): string {
+  const [, before = '', typed = ''] = /^(.*,\s*)?(.*)$/s.exec(text) ?? [];
+  const slash = typed.lastIndexOf('/') + 1;
+  const start = typed.slice(slash);
+  const folder = typed.slice(0, slash);
+  try {
+    const found = readdirSync(path.resolve(folder.replace(/^~(?=\/)/, homedir())), { withFileTypes: true })
+      .filter(({ name }) => name.startsWith(start) && (start !== '' || !name.startsWith('.')))
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+    const [first] = found;
+    if (first === undefined) return text;
+    let length = first.length;
+    for (const name of found) while (!name.startsWith(first.slice(0, length))) length--;
+    return length > start.length ? `${before}${folder}${first.slice(0, length)}` : text;
+  } catch {
+    // A folder that cannot be read has nothing to offer.
+    return text;
+  }
+}
+
+/** Returns the paths of files that were typed, with the home folder in place of `~`. */
+export const readPaths = (files: string): string[] =>
+  files
+    .split(/\s*,\s*/)
+    .filter((file) => file !== '')
+    .map((file) => file.replace(/^~(?=\/)/, homedir()));
 
 /** Broken after the last blank for which there is room. */
 function broke(shown: readonly string[], width: number): string[] {

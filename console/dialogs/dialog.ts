@@ -215,6 +215,50 @@ export class TextDialog implements Dialog {
   }
 }
 
+/** Asks for one line. `done` returns the fault of the line, or nothing once it is taken. */
+export class LineDialog implements Dialog {
+  readonly title: string;
+  readonly keys = 'enter continue   esc cancel';
+  readonly #says: string;
+  readonly #line: LineEdit;
+  readonly #done: (text: string) => string;
+  #fault = '';
+
+  constructor({
+    title,
+    says,
+    text = '',
+    done,
+  }: {
+    title: string;
+    says: string;
+    text?: string;
+    done: (text: string) => string;
+  }) {
+    this.title = title;
+    this.#says = says;
+    this.#line = new LineEdit(text);
+    this.#done = done;
+  }
+
+  draw(width: number): string[] {
+    const fault = this.#fault === '' ? [] : wrap(clean(this.#fault), width);
+    return [...wrap(this.#says, width), `> ${this.#line.draw(width - 2)}`, ...fault];
+  }
+
+  key(key: string): boolean {
+    if (key === 'esc') return false;
+    this.#fault = key === 'enter' ? this.#done(this.#line.text.trim()) : '';
+    if (key === 'enter') return this.#fault !== '';
+    this.#line.key(key);
+    return true;
+  }
+
+  paste(text: string): void {
+    this.#line.insert(inOneLine(text));
+  }
+}
+
 export interface Choice {
   label: string;
   /** Set now. */

@@ -1,7 +1,15 @@
 import type { BodyOf, CallOf, Client } from '../../cli/client/index.ts';
-import { inboxes, inboxEmails, inboxThreads, type Action, type Family } from '../../cli/families/index.ts';
-import { clean, type ThreadEmail } from '../../cli/output/index.ts';
-import { ChooseDialog, type Choice } from '../dialogs/dialog.ts';
+import { inboxes, inboxEmails, inboxThreads, type Action, type Body, type Family } from '../../cli/families/index.ts';
+import {
+  clean,
+  CliFault,
+  formatEmailBody,
+  harmlessName,
+  mustBeFree,
+  save,
+  type ThreadEmail,
+} from '../../cli/output/index.ts';
+import { ChooseDialog, LineDialog, type Choice } from '../dialogs/dialog.ts';
 import { joinColumns, faint } from '../draw/text.ts';
 import { linesInWords, linesSeen, withBar, computePosition } from '../draw/scroll.ts';
 import { drawThread, drawThreadRow, ROW_LINES, ThreadList, type OpenThread, type ThreadRow } from './thread-list.ts';
@@ -9,9 +17,10 @@ import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import type { BoundAction } from '../catalog.ts';
-import { randomUUID } from 'node:crypto';
-import { buildCall } from '../../cli/input/index.ts';
-import { ComposeDialog } from '../dialogs/compose-dialog.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { readForm } from '../perform-action.ts';
+import { buildCall, readTimeAhead } from '../../cli/input/index.ts';
+import { ComposeDialog, EMPTY_REPLY, readPaths, type WrittenReply } from '../dialogs/compose-dialog.ts';
 
 const actionIn = ({ actions = [] }: Family, verb: string): Action[] => actions.filter((one) => one.verb === verb);
 
@@ -23,7 +32,7 @@ const ON_THREAD = bind(inboxThreads, {
   spam: 'p',
   trash: 't',
   reopen: 'i',
-  assign: 'a',
+  automatic: 'M',
   unassign: 'z',
   note: 'n',
   wake: 'w',
@@ -42,6 +51,7 @@ const applies = (row: ThreadRow, { label }: BoundAction): boolean => {
       return !row.read;
     case 'reopen':
       return row.folder !== 'inbox';
+    case 'automatic':
     case 'spam':
     case 'trash':
       return row.folder !== label;
@@ -65,12 +75,14 @@ interface Answer {
   path: { inbox: string; thread_id: string; inbox_email_id: string };
   email: ThreadEmail;
   isToAll: boolean;
+  /** The signature of the inbox, if it is known and there is one. */
+  signature: string;
 }
 
 interface Written {
   dialog: ComposeDialog;
   emailId: string;
-  text: string;
+  written: WrittenReply;
   /** The message after it was sent or stored. */
   done: string;
   after: () => void;
@@ -80,7 +92,7 @@ interface Written {
 class Answers {
   readonly #host: Host;
   /** Texts by the email that they answer. */
-  readonly #aside = new Map<string, string>();
+  readonly #aside = new Map<string, WrittenReply>();
   /** Keys of answers that were not sent, as far as is known: sending the same again is the same answer. */
   readonly #keys = new Map<string, string>();
 
@@ -88,39 +100,61 @@ class Answers {
     this.#host = host;
   }
 
-  begin({ path, email, isToAll }: Answer, after: () => void): void {
+  begin({ path, email, isToAll, signature }: Answer, after: () => void): void {
     const { client } = this.#host;
     const { inbox, thread_id, inbox_email_id: emailId } = path;
     const dialog = new ComposeDialog({
       title: isToAll ? 'Reply to all' : 'Answer',
       head: [`To: ${chooseRecipients(email, isToAll)}`],
-      text: this.#aside.get(emailId) ?? '',
-      leave: (text) => this.#putAside(emailId, text),
-      send: (typed) => {
-        const text = typed.trimEnd();
-        const body = { text, ...(isToAll ? { reply_all: true } : {}) };
-        const said = JSON.stringify([emailId, body]);
-        const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
-        this.#keys.set(said, key);
-        const work = client.call(...buildCall(replyAction, path, body, key)).then(() => this.#keys.delete(said));
-        void this.#finish({ dialog, emailId, text, done: 'Answered', after }, work);
+      below: linesBelow(email, signature),
+      written: this.#aside.get(emailId) ?? EMPTY_REPLY,
+      leave: (written) => this.#putAside(emailId, written),
+      send: (written) => {
+        const work = this.#read(path, written).then(async (read) => {
+          const body = { ...read, ...(isToAll ? { reply_all: true } : {}) };
+          const said = createHash('sha256')
+            .update(JSON.stringify([emailId, body]))
+            .digest('base64url');
+          const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
+          this.#keys.set(said, key);
+          await client.call(...buildCall(replyAction, path, body, key));
+          this.#keys.delete(said);
+        });
+        void this.#finish({ dialog, emailId, written, done: 'Answered', after }, work);
       },
-      keep: (text) => {
-        const call: CallOf<'createInboxDraft'> = {
-          path: { inbox },
-          body: { text, thread_id, reply_to_email_id: emailId },
-        };
-        const work = client.call('createInboxDraft', call);
-        void this.#finish({ dialog, emailId, text, done: 'Saved as a draft', after }, work);
+      keep: (written) => {
+        const work = this.#read(path, written).then((read) => {
+          const body = { ...read, thread_id, reply_to_email_id: emailId };
+          const call = { path: { inbox }, body } as CallOf<'createInboxDraft'>;
+          return client.call('createInboxDraft', call);
+        });
+        void this.#finish({ dialog, emailId, written, done: 'Saved as a draft', after }, work);
       },
     });
     this.#host.dialog = dialog;
   }
 
+  /** Returns the body of a reply, with its files read. Fields that are empty are left to the server. */
+  #read(path: Answer['path'], { text, cc, bcc, subject, files }: WrittenReply): Promise<Body> {
+    const fields = {
+      text: text.trimEnd(),
+      cc: cc.split(/\s*,\s*/).filter((one) => one !== ''),
+      bcc: bcc.split(/\s*,\s*/).filter((one) => one !== ''),
+      subject,
+      attachments: readPaths(files),
+    };
+    const named = Object.entries(fields).filter(([, value]) => value.length > 0);
+    return readForm(this.#host.client, replyAction, path, {
+      fields: Object.fromEntries(named),
+      files: {},
+      cleared: {},
+    });
+  }
+
   /** A text that was not sent stays in the dialog, and is restored when that is left. */
-  async #finish({ dialog, emailId, text, done, after }: Written, work: Promise<unknown>): Promise<void> {
+  async #finish({ dialog, emailId, written, done, after }: Written, work: Promise<unknown>): Promise<void> {
     const host = this.#host;
-    this.#aside.set(emailId, text);
+    this.#aside.set(emailId, written);
     try {
       await work;
       this.#aside.delete(emailId);
@@ -134,11 +168,25 @@ class Answers {
     after();
   }
 
-  #putAside(emailId: string, text: string): void {
-    if (text.trim() === '') return void this.#aside.delete(emailId);
-    this.#aside.set(emailId, text);
+  #putAside(emailId: string, written: WrittenReply): void {
+    if (Object.values(written).every((one) => one.trim() === '')) return void this.#aside.delete(emailId);
+    this.#aside.set(emailId, written);
     this.#host.say('Press r to continue the text, until you leave this inbox; ctrl-d saves it as a draft.');
   }
+}
+
+/** Lines of the quote that are shown below a reply. */
+const QUOTE_SHOWN = 2;
+
+/** Describes what the server puts below a reply. */
+function linesBelow(email: ThreadEmail, signature: string): string[] {
+  const quoted = formatEmailBody(email).split('\n');
+  const more = quoted.length - QUOTE_SHOWN;
+  return [
+    ...(signature.trim() === '' ? [] : ['-- ', ...signature.trim().split('\n')]),
+    ...quoted.slice(0, QUOTE_SHOWN).map((line) => `> ${line}`),
+    ...(more > 0 ? [`  … ${more} more quoted lines`] : []),
+  ];
 }
 
 function chooseRecipients({ direction, reply_to: asked, from, to, cc }: ThreadEmail, isToAll: boolean): string {
@@ -211,6 +259,7 @@ export class InboxScreen implements Screen {
   #length = 0;
   #isAnswering: { isToAll: boolean } | undefined;
   readonly #answers: Answers;
+  #signature = '';
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
 
   constructor(host: Host, { inbox, title, drafts }: InboxInput) {
@@ -224,7 +273,15 @@ export class InboxScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
+    void this.#loadSignature(signal);
     void follow(this.#host, signal, { load: (stop) => this.#load(stop), tell: (fault) => this.#setFault(fault) });
+  }
+
+  /** Without the signature, replies are written as well: the server adds it. */
+  async #loadSignature(signal: AbortSignal): Promise<void> {
+    const path = { inbox: this.#inbox };
+    const found = await this.#host.client.call('getInbox', { path }, signal).catch(() => undefined);
+    this.#signature = found?.signature ?? '';
   }
 
   refresh = (): void => this.#try((signal) => this.#load(signal));
@@ -301,12 +358,13 @@ export class InboxScreen implements Screen {
   }
 
   #drawList(width: number, rows: number): string[] {
-    const { at, rows: threads } = this.#list;
+    const { at, rows: threads, filterText } = this.#list;
+    const isFound = filterText !== '';
     const shown = Math.max(1, Math.floor(rows / ROW_LINES));
     const top = Math.max(0, Math.min(at - Math.floor(shown / 2), threads.length - shown));
     const lines = threads
       .slice(top, top + shown)
-      .flatMap((row, index) => drawThreadRow(row, { isInHand: top + index === at, width }));
+      .flatMap((row, index) => drawThreadRow(row, { isInHand: top + index === at, width, isFound }));
     return withBar(lines, { top, seen: shown, count: threads.length }, { columns: width, hasBeside: true });
   }
 
@@ -338,6 +396,9 @@ export class InboxScreen implements Screen {
       e: () => this.#archive(),
       U: () => this.#undo(),
       s: () => this.#snooze(),
+      a: () => this.#assign(),
+      c: () => this.#findOthers(),
+      v: () => this.#chooseFile(),
       l: () => this.#label(),
       u: () => this.#unread(),
       D: () => this.#openDrafts(),
@@ -467,7 +528,71 @@ export class InboxScreen implements Screen {
         this.#leaveTo(row, { snoozed_until: until.toISOString() }, 'Snoozed');
       },
     }));
-    this.#host.dialog = new ChooseDialog(`Snooze until: ${clean(row.subject ?? '')}`, choices);
+    const title = `Snooze until: ${clean(row.subject ?? '')}`;
+    const other = { label: 'another time …', choose: () => this.#snoozeFreely(row, title) };
+    this.#host.dialog = new ChooseDialog(title, [...choices, other]);
+  }
+
+  #snoozeFreely(row: ThreadRow, title: string): void {
+    const says = 'When? For example tomorrow 9:00, monday, 17:30, in 3 days, or 2030-01-31.';
+    const done = (text: string): string => {
+      try {
+        const until = readTimeAhead(text, Date.now());
+        this.#leaveTo(row, { snoozed_until: until }, `Snoozed until ${new Date(until).toLocaleString('en-GB')}`);
+        return '';
+      } catch (error) {
+        return this.#host.faults.inWords(error);
+      }
+    };
+    this.#host.dialog = new LineDialog({ title, says, done });
+  }
+
+  #assign(): void {
+    const { row } = this.#list;
+    if (row)
+      void chooseAssignee(this.#host, this.#signal, {
+        row,
+        assign: (assignee) =>
+          this.#change(row, { assignee }, assignee === null ? 'Unassigned' : `Assigned to ${clean(assignee)}`),
+      });
+  }
+
+  /** Searches the other threads of the person whose mail is answered. */
+  #findOthers(): void {
+    const email = this.#answered;
+    if (!email) return;
+    const [person = ''] = email.direction === 'inbound' ? [email.from] : email.to;
+    const address = (/<([^<>]*)>\s*$/.exec(person)?.[1] ?? person).trim();
+    if (address === '' || /[\s,]/.test(address)) return this.#host.say('This email has no address to search for.');
+    this.filter.apply(`from=${address}`);
+  }
+
+  #chooseFile(): void {
+    const files = (this.#opened?.emails ?? [])
+      .toReversed()
+      .flatMap((email) => email.attachments.map((file) => ({ email, file })));
+    if (files.length === 0) return this.#host.say('This thread has no files.');
+    const choices = files.map(({ email, file }): Choice => {
+      const size = file.size === null ? '' : `  ${file.size} bytes`;
+      return {
+        label: `${file.filename ?? 'a file'}${size}  from ${email.from}`,
+        choose: () => this.#saveFile(email, file),
+      };
+    });
+    this.#host.dialog = new ChooseDialog('Save a file of this thread', choices);
+  }
+
+  #saveFile(email: ThreadEmail, file: ThreadEmail['attachments'][number]): void {
+    const cwd = (): string => process.cwd();
+    const done = (text: string): string => {
+      if (text === '') return 'Type the name of the file.';
+      void saveAttachment(this.#host.client, email, file.id, { name: text, cwd })
+        .then(() => this.#host.say(`Saved  ${clean(text)}`))
+        .catch((error: unknown) => this.#host.sayFault(error));
+      return '';
+    };
+    const says = `Save it as, in ${clean(cwd())}:`;
+    this.#host.dialog = new LineDialog({ title: 'Save a file', says, text: harmlessName(file.filename ?? ''), done });
   }
 
   #label(): void {
@@ -482,7 +607,7 @@ export class InboxScreen implements Screen {
     this.#isAnswering = row && !email ? { isToAll } : undefined;
     if (!row || !email) return;
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
-    this.#answers.begin({ path, email, isToAll }, () => this.refresh());
+    this.#answers.begin({ path, email, isToAll, signature: this.#signature }, () => this.refresh());
     this.#markRead();
   }
 
@@ -510,6 +635,9 @@ export class InboxScreen implements Screen {
       ['enter', 'read'],
       ['space', 'scroll'],
       ['tab', 'folders'],
+      ['a', 'assign'],
+      ['c', 'other threads of this person'],
+      ['v', 'save a file'],
       ['R', 'reply to all'],
       ['U', 'undo'],
       ['D', 'drafts'],
@@ -553,6 +681,68 @@ const ON_ITS_WAY: readonly (string | null)[] = ['queued', 'scheduled', 'sent', '
 /** Reports whether an answer is still being sent; its thread shows the progress. */
 const isOnItsWay = ({ direction, last_event: state }: OpenThread['emails'][number]): boolean =>
   direction === 'outbound' && ON_ITS_WAY.includes(state);
+
+/** Saves a file of an email; a file that is there already is kept, and the fault says so. */
+async function saveAttachment(
+  client: Client,
+  { id, direction }: ThreadEmail,
+  fileId: string,
+  { name, cwd }: { name: string; cwd: () => string },
+): Promise<void> {
+  await mustBeFree({ cwd }, name, false);
+  if (direction === 'outbound') {
+    const path = { email_id: id, attachment_id: fileId };
+    const { download_url: url } = await client.call('getAttachment', { path });
+    return save({ cwd }, await client.download({ operation: 'downloadAttachment', path }, url), name, false);
+  }
+  const path = { received_email_id: id, received_attachment_id: fileId };
+  const { download_url: url } = await client.call('getReceivedAttachment', { path });
+  if (url === undefined) throw new CliFault('This part was not stored separately; it is only in the source.');
+  await save({ cwd }, await client.download({ operation: 'downloadReceivedAttachment', path }, url), name, false);
+}
+
+const MEMBERS = 100;
+
+/** Lists the members of the team who may write, with the one whom the thread is assigned to marked. */
+async function chooseAssignee(
+  host: Host,
+  signal: AbortSignal,
+  { row, assign }: { row: ThreadRow; assign: (assignee: string | null) => void },
+): Promise<void> {
+  const title = `Assign: ${clean(row.subject ?? '')}`;
+  const dialog = new ChooseDialog(title);
+  host.dialog = dialog;
+  try {
+    const { data, has_more: hasMore } = await host.client.call('listMembers', { query: { limit: MEMBERS } }, signal);
+    if (host.dialog !== dialog) return;
+    const choose = (assignee: string | null) => (): void => {
+      host.dialog = undefined;
+      assign(assignee);
+    };
+    const members = data.filter(({ role }) => role !== 'viewer').map(({ email }) => email);
+    const choices: Choice[] = members.toSorted().map((email) => ({
+      label: email,
+      isOn: email === row.assignee,
+      choose: choose(email),
+    }));
+    if (row.assignee !== null) choices.push({ label: 'nobody', isOn: false, choose: choose(null) });
+    if (hasMore || members.length === 0) {
+      const done = (text: string): string => {
+        if (text === '') return 'Type the address of a member of the team.';
+        assign(text);
+        return '';
+      };
+      const says = 'The address of a member of the team:';
+      const other = (): void => void (host.dialog = new LineDialog({ title, says, done }));
+      choices.push({ label: 'another member …', isOn: false, choose: other });
+    }
+    dialog.begin(choices);
+    host.changed();
+  } catch (error) {
+    if (host.dialog === dialog) host.dialog = undefined;
+    if (!signal.aborted) host.sayFault(error);
+  }
+}
 
 interface Labelled {
   inbox: string;

@@ -13,7 +13,7 @@ import {
 } from '../../cli/output/index.ts';
 import { bold, faint, fit, inverse, shownWidth, wrap } from '../draw/text.ts';
 
-const VIEWS = ['inbox', 'snoozed', 'archive', 'sent', 'spam', 'trash'] as const;
+const VIEWS = ['inbox', 'automatic', 'snoozed', 'archive', 'sent', 'spam', 'trash'] as const;
 type View = (typeof VIEWS)[number];
 
 const FILTERS = inboxSearch.list.filters;
@@ -142,9 +142,13 @@ export const ROW_LINES = 2;
 
 /**
  * Draws the last sender, or after an arrow the recipient that the inbox has answered since. The sender is the one that
- * the email claims: only the thread next to it knows whether that is proven.
+ * the email claims: only the thread next to it knows whether that is proven. A thread that a search found names its
+ * folder.
  */
-export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: boolean; width: number }): string[] {
+export function drawThreadRow(
+  row: ThreadRow,
+  { isInHand, width, isFound }: { isInHand: boolean; width: number; isFound: boolean },
+): string[] {
   const when = shortTime(row.received_at);
   const sign = row.read ? ' ' : '●';
   const others = clean(nameIn(row.to[0] ?? row.cc[0] ?? row.bcc[0] ?? ''));
@@ -152,7 +156,13 @@ export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: b
   const count = row.email_count > 1 ? ` (${row.email_count})` : '';
   const room = Math.max(4, width - when.length - 4);
   const named = fit(who, Math.min(shownWidth(who), Math.max(4, room - count.length))) + count;
-  const signs = [row.has_draft ? 'draft' : '', row.has_attachment ? 'file' : '', ...row.labels.map(({ name }) => name)];
+  const folder = row.snoozed_until === null ? row.folder : 'snoozed';
+  const signs = [
+    isFound ? folder : '',
+    row.has_draft ? 'draft' : '',
+    row.has_attachment ? 'file' : '',
+    ...row.labels.map(({ name }) => name),
+  ];
   const marks = signs.filter(Boolean).map((one) => `[${clean(one)}]`);
   const first = `${isInHand ? '›' : ' '}${sign} ${fit(named, room)} ${when}`;
   const second = `   ${[...marks, clean(row.subject ?? '(no subject)')].join(' ')}`;

@@ -79,6 +79,16 @@ export function machineSigns(
 export const isWrittenByMachine = (signs: readonly MachineSign[]): boolean =>
   signs.some((sign) => WRITTEN_BY_MACHINE.has(sign));
 
+/**
+ * Reports whether a machine wrote the message or sent it to many, such as a newsletter. Mail of a list to which people
+ * write (List-Post with an address) does not count: it may be a question that reached the inbox through a group.
+ */
+export function isFromMachine(signs: readonly MachineSign[], reading: MessageReading): boolean {
+  const listPost = reading.isRead ? (reading.headers['list-post'] ?? '') : '';
+  const isDiscussion = listPost.slice(0, 1000).includes('@');
+  return isWrittenByMachine(signs) || (!isDiscussion && signs.some((sign) => sign === 'list' || sign === 'bulk'));
+}
+
 /** Reports whether the local part says, in one of several languages, that nobody reads mail to the address. */
 export function isNoReply(written: string): boolean {
   const parsed = parseMailbox(written, { allowSingleLabel: true });

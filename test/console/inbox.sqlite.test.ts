@@ -1,7 +1,11 @@
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createReceivingDomain } from '../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { writingInbox, type WritingInbox } from '../rig/inbox.ts';
+import { createPeople } from '../rig/people.ts';
 import { keepFrame } from './keep-frame.ts';
 import { Screen } from './screen.ts';
 
@@ -28,10 +32,12 @@ describe('the inbox of the console', () => {
   let scene: Scene;
   let team: Team;
   let inbox: WritingInbox;
+  let member: string;
   let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
+    member = (await createPeople(scene).person({ team })).email;
     // The domain has the same name in every run, for the frames.
     const domain = await createReceivingDomain(scene, team, 'd1.example.com');
     inbox = await writingInbox(scene, team, { domain, name: 'Customer support', signature: 'Grace\nExample' });
@@ -56,6 +62,18 @@ describe('the inbox of the console', () => {
       text: 'よろしくお願いします\u001B[31m',
     });
     await inbox.arrive({ subject: 'Where is order 1041?', text: QUOTED });
+    await inbox.arrive({
+      from: 'Shop <news@example.net>',
+      subject: 'News of the week',
+      headers: ['List-Unsubscribe: <https://example.net/u>'],
+      content: [
+        'Content-Type: text/html; charset=utf-8',
+        '',
+        '<p>Teas are <b>back</b>.</p><blockquote>' +
+          Array.from({ length: 8 }, (_, at) => `<p>what Ann wrote, line ${at + 1}</p>`).join('') +
+          '</blockquote><p>The shop</p>',
+      ],
+    });
     seat = await Screen.take({ url: scene.url, key: team.key, env: { TZ: 'UTC' } });
     await seat.sees('received mail');
     await seat.type(':inbox');
@@ -164,12 +182,177 @@ describe('the inbox of the console', () => {
     await seat.type('invoice');
     await seat.press('Enter');
     await seat.sees('/invoice · 1/1', 'An invoice for November');
+    await seat.press('/');
+    await seat.type('order');
+    await seat.press('Enter');
+    await seat.sees('/order · 1/2', '[archive] Where is', '[inbox] Only HTML');
+    await keepFrame(seat, 'inbox-search', '[archive]', SIZES);
+    await seat.resize(120, 40);
     await seat.press('Escape');
     await seat.sees('inbox · 1/3');
-    await seat.press('Tab', 'Tab');
+    await seat.press('Tab', 'Tab', 'Tab');
     await seat.sees('archive · 1/1', 'Where is order 1041?');
-    await seat.press('BTab', 'BTab');
+    await seat.press('BTab', 'BTab', 'BTab');
     await seat.sees('inbox · 1/3');
+  });
+
+  it('keeps mail of machines apart, and folds quotes of HTML', async () => {
+    await seat.press('Tab');
+    const frame = await seat.sees('automatic · 1/1', 'News of the week', 'Teas are back.', '> what Ann wrote, line 1');
+    expect(frame).toContain('13 more quoted lines (o shows them)');
+    expect(frame).toMatch(/The shop/);
+    expect(frame).not.toContain('line 8');
+    await keepFrame(seat, 'inbox-automatic', 'News of the week', SIZES);
+    await seat.resize(120, 40);
+    await seat.press('o');
+    await seat.sees('> what Ann wrote, line 8');
+    await seat.press('o', 'i', 'y');
+    await seat.sees('Reopened');
+    await vi.waitFor(async () => expect(await inFolder('automatic')).toEqual([]));
+    await seat.press('BTab');
+    await seat.sees('inbox · 1/4', 'News of the week');
+    await seat.press('g', 'M', 'y');
+    await seat.sees('Moved to the mail of machines', /inbox · \d\/3/);
+  });
+
+  it('snoozes until a time that is typed, and says which times it reads', async () => {
+    await seat.press('g', 's');
+    await seat.sees('Snooze until', '6  another time …');
+    await seat.press('6');
+    await seat.sees('tomorrow 9:00, monday, 17:30, in 3 days');
+    await seat.type('soon');
+    await seat.press('Enter');
+    await seat.sees('"soon" must be a time in the future');
+    await seat.press('C-u');
+    await seat.type('in 3 days');
+    await keepFrame(seat, 'inbox-snooze', 'in 3 days', SIZES);
+    await seat.resize(120, 40);
+    const now = Date.now();
+    await seat.press('Enter');
+    await seat.sees('Snoozed until', /inbox · \d\/2/);
+    const [snoozed] = (await inbox.call('GET', '/threads?snoozed=true')).body.data as { snoozed_until: string }[];
+    expect(Date.parse(snoozed?.snoozed_until ?? '') - now).toBeGreaterThanOrEqual(3 * 86_400_000);
+    await seat.press('U');
+    await seat.sees('Back in inbox', /inbox · \d\/3/);
+  });
+
+  it('assigns a thread to a member of the team who is chosen from a list, and takes that back', async () => {
+    await seat.press('g', 'a');
+    await seat.sees('Assign:', `[ ] ${member}`);
+    await keepFrame(seat, 'inbox-assign', `[ ] ${member}`, SIZES);
+    await seat.resize(120, 40);
+    await seat.press('1');
+    await seat.sees(`Assigned to ${member}`, `for ${member}`);
+    await seat.press('a');
+    await seat.sees(`[x] ${member}`, '[ ] nobody');
+    await seat.press('2');
+    await seat.sees('Unassigned');
+    await vi.waitFor(async () =>
+      expect((await inbox.call('GET', '/threads?folders=inbox')).body.data[0]).toMatchObject({ assignee: null }),
+    );
+  });
+
+  it('saves a file of the thread, and keeps one that is there already', async () => {
+    await inbox.arrive({
+      from: 'Grace Hopper <grace@example.net>',
+      subject: 'A screenshot',
+      content: [
+        'Content-Type: multipart/mixed; boundary=b',
+        '',
+        '--b',
+        'Content-Type: text/plain',
+        '',
+        'Look.',
+        '--b',
+        'Content-Type: image/png',
+        'Content-Disposition: attachment; filename="../screen.png"',
+        '',
+        'a picture',
+        '--b--',
+      ],
+    });
+    await seat.sees(/inbox · \d\/4/, 'A screenshot');
+    await seat.press('g', 'v');
+    await seat.sees('Save a file of this thread', 'screen.png  10 bytes  from Grace Hopper');
+    await keepFrame(seat, 'inbox-files', 'screen.png', SIZES);
+    await seat.resize(120, 40);
+    await seat.press('1');
+    await seat.sees('Save it as', '__screen.png');
+    await seat.press('C-u');
+    const folder = await mkdtemp(path.join(tmpdir(), 'rasket-files-'));
+    await seat.type(path.join(folder, 'screen.png'));
+    await seat.press('Enter');
+    await seat.sees('Saved ');
+    expect(await readFile(path.join(folder, 'screen.png'), 'utf8')).toBe('a picture\n');
+    await seat.press('v', '1', 'C-u');
+    await seat.type(path.join(folder, 'screen.png'));
+    await seat.press('Enter');
+    await seat.sees('already exists');
+    await rm(folder, { recursive: true });
+  });
+
+  it('replies with copies, another subject and a file, shows what is added below, and keeps all of it aside', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'rasket-files-'));
+    await writeFile(path.join(folder, 'manual.txt'), 'how it works');
+    await seat.press('g', 'r');
+    await seat.sees('Answer', 'To: Grace Hopper', '> Look.', 'Example');
+    await seat.type('See the manual.');
+    await seat.press('Tab');
+    await seat.sees('Cc:', 'Bcc:', 'Subject:', 'Files:');
+    await seat.type('bob@example.net, Carol <carol@example.net>');
+    await seat.press('Tab', 'Tab');
+    await seat.type('The manual');
+    await seat.press('Tab');
+    await seat.type(`${folder}/man`);
+    await seat.press('Tab');
+    await seat.sees('manual.txt');
+    await seat.press('Escape');
+    await seat.sees('Press r to continue the text');
+    await seat.press('r');
+    await seat.sees('Cc: bob@example.net', 'Subject: The manual', 'manual.txt', 'See the manual.');
+    await keepFrame(seat, 'inbox-compose', 'Subject: The manual', SIZES);
+    await seat.resize(120, 40);
+    await rename(path.join(folder, 'manual.txt'), path.join(folder, 'moved.txt'));
+    await seat.press('C-s');
+    await seat.sees('The email was not sent:', 'there is no such file');
+    await rename(path.join(folder, 'moved.txt'), path.join(folder, 'manual.txt'));
+    await seat.press('C-s');
+    await seat.sees('Answered');
+    const [email] = (await scene.api('GET', '/emails', { key: team.key })).body.data as { id: string }[];
+    const { body } = await scene.api('GET', `/emails/${email?.id}`, { key: team.key });
+    expect(body).toMatchObject({
+      to: ['Grace Hopper <grace@example.net>'],
+      cc: ['bob@example.net', 'Carol <carol@example.net>'],
+      subject: 'The manual',
+      text: expect.stringMatching(/^See the manual\.\n\n-- \nGrace\nExample\n/),
+    });
+    const { body: files } = await scene.api('GET', `/emails/${email?.id}/attachments`, { key: team.key });
+    expect(files.data).toMatchObject([{ filename: 'manual.txt', size: 12 }]);
+
+    await seat.sees(/\(2\)/);
+    await seat.press('r');
+    await seat.type('Later.');
+    await seat.press('Tab');
+    await seat.type('dave@example.net');
+    await seat.press('C-d');
+    await seat.sees('Saved as a draft');
+    const [draft] = (await inbox.call('GET', '/drafts')).body.data as { id: string }[];
+    expect((await inbox.call('GET', `/drafts/${draft?.id}`)).body).toMatchObject({
+      type: 'reply',
+      cc: ['dave@example.net'],
+      text: 'Later.',
+    });
+    await inbox.call('DELETE', `/drafts/${draft?.id}`);
+    await rm(folder, { recursive: true });
+  });
+
+  it('shows the other threads of the person whose mail is open', async () => {
+    await seat.press('c');
+    await seat.sees('/from=grace@example.net · 1/2', '[inbox] [file] A screenshot', '[inbox] An invoice');
+    await seat.press('Escape');
+    await seat.sees(/inbox · \d\/4/);
+    await seat.press('g', 'e');
+    await seat.sees('Archived', 'inbox · 1/3');
   });
 
   it('lists the drafts of everybody, and shows one', async () => {
@@ -178,6 +361,7 @@ describe('the inbox of the console', () => {
       expect((await inbox.call('POST', '/drafts', { body })).status).toBe(201);
       scene.clock.advance(1);
     }
+    await seat.resize(80, 24);
     await seat.press('D');
     await seat.sees(/^› .*Opening hours/m, /drafts +1\/2$/m);
     await keepFrame(seat, 'inbox-drafts', 'Opening hours', SIZES);

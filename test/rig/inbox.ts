@@ -45,7 +45,7 @@ export async function writingInbox(
       const { mailFrom = 'ada@example.org', to = inbox.address, for: recipient = inbox.address } = message;
       const raw = buildRaw({ ...message, to });
       const emailId = await receiveMail(scene, team, { raw, mailFrom, to: [recipient] });
-      const { body: page } = await call('GET', '/threads?limit=100&folders=inbox,archive,spam,sent,trash');
+      const { body: page } = await call('GET', '/threads?limit=100&folders=inbox,automatic,archive,spam,sent,trash');
       for (const { id: threadId } of page.data as { id: string }[]) {
         const below = `/threads/${threadId}/emails/${emailId}`;
         if ((await call('GET', below)).status === 200) return { threadId, emailId, path: below };

@@ -27,6 +27,8 @@ export interface Letter {
   headers?: readonly string[];
   for?: readonly string[];
   mailFrom?: string;
+  /** The content from the Content-Type header on. */
+  content?: readonly string[];
 }
 
 export interface ThreadItem {
@@ -50,9 +52,7 @@ export function buildLetter(address: string, letter: Letter = {}): string {
     `Subject: ${subject}`,
     `Message-ID: <${letter.id ?? `letter-${++letters}@example.org`}>`,
     ...headers,
-    'Content-Type: text/plain; charset=utf-8',
-    '',
-    letter.text ?? 'Does it work?',
+    ...(letter.content ?? ['Content-Type: text/plain; charset=utf-8', '', letter.text ?? 'Does it work?']),
     '',
   ].join('\r\n');
 }
@@ -121,7 +121,7 @@ export async function plantThreads(
           subject,
           subjectKey: subject,
           text: '',
-          hasAttachment: false,
+          fileNames: [],
           keys: [],
           participants: [],
         },

@@ -1,9 +1,9 @@
 import type { AnswerOf } from '../../client/index.ts';
 import { invoices } from '../../families/index.ts';
-import { CliFault, cleanLines, formatItem, shownFields } from '../../output/index.ts';
+import { CliFault, cleanLines, formatItem, shownFields, mustBeFree, save } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import type { Options } from '../run-action.ts';
-import { mustBeFree, pour, save } from '../save-download.ts';
+import { pour } from '../save-download.ts';
 
 /** Shows an invoice as fields, or in the form that a spreadsheet or a printer takes. */
 export async function showInvoice(session: Session, item: object, options: Options): Promise<void> {

@@ -1,5 +1,5 @@
-import { cleanJson, cleanLines } from '../../output/index.ts';
-import { mustBeFree, pour, save } from '../save-download.ts';
+import { cleanJson, cleanLines, mustBeFree, save } from '../../output/index.ts';
+import { pour } from '../save-download.ts';
 import type { Session } from '../declare.ts';
 
 export interface ExportOptions {

@@ -5,7 +5,7 @@ import { firstIdAt } from '../../platform/ids.ts';
 import { Refusal, refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
-import { foldForSearch } from '../../mail/emails/index.ts';
+import { foldAccents, foldForSearch } from '../../mail/emails/index.ts';
 import { eraseEvents, eraseOfEndpoints } from '../../mail/events/index.ts';
 import { readSubject } from '../../protocol/reply-message/index.ts';
 import { RAW_BLOB } from '../../mail/received-emails/index.ts';
@@ -326,11 +326,11 @@ async function changeThreadTexts(tx: Executor, emailId: string, change: (text: s
 
 /** Removes the address from the threads of an email that other people have as well. */
 async function removeFromThreads(tx: Executor, { teamId, emailKey }: Person, emailId: string): Promise<void> {
-  // A line is a mailbox or text, in the letter case of the search.
+  // A line is a mailbox or text, in the letter case and without the accents of the search.
   const change = (text: string): string =>
     text
       .split('\n')
-      .map((line) => replaceMailbox(line, emailKey))
+      .map((line) => replaceMailbox(replaceMailbox(line, emailKey), foldAccents(emailKey)))
       .join('\n');
   for (const threadId of await changeThreadTexts(tx, emailId, change))
     await rebuildThread(tx, { teamId, emailKey }, { threadId });

@@ -69,4 +69,4 @@ export {
   removeEmailRows,
 } from './emails.store.ts';
 export { EMAILS_A_BLOCK, indexEmails, listStretches, type Searched, searchEmails } from './search-emails.ts';
-export { addGrams, gramOfTeam, gramsToFind, foldForSearch, buildSearchText } from './search-text.ts';
+export { addGrams, gramOfTeam, gramsToFind, foldAccents, foldForSearch, buildSearchText } from './search-text.ts';

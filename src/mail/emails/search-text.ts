@@ -24,6 +24,33 @@ export function buildSearchText(subject: string, mailboxes: readonly Pick<Mailbo
 export const foldForSearch = (text: string): string =>
   text.normalize('NFC').toLowerCase().normalize('NFC').replaceAll('ς', 'σ');
 
+/** Latin letters that are written without marks, and are no combination of a letter and a mark in Unicode. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  đ: 'd',
+  ð: 'd',
+  ħ: 'h',
+  ı: 'i',
+  ł: 'l',
+  ø: 'o',
+  œ: 'oe',
+  ß: 'ss',
+  þ: 'th',
+};
+
+/**
+ * Folds a text as foldForSearch does, and Latin letters to those without accents, so that `ruckmeldung` finds
+ * `Rückmeldung`. Marks of other scripts distinguish letters and stay. Two addresses may fold to the same text: this is
+ * for finding, never for comparing.
+ */
+export const foldAccents = (text: string): string =>
+  foldForSearch(text)
+    .normalize('NFD')
+    .replaceAll(/(\p{Script=Latin})[\u0300-\u036f]+/gu, '$1')
+    .normalize('NFC')
+    .replaceAll(/[æđðħıłøœßþ]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+    .toWellFormed();
+
 export const canBeFound = (search: string): boolean => !search.includes(SEPARATOR);
 
 const HASH_START = 0x811c9dc5;

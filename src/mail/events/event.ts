@@ -192,7 +192,7 @@ export interface InboxThreadData extends InboxData {
     object: 'inbox_thread';
     id: string;
     subject: string | null;
-    folder: 'inbox' | 'archive' | 'spam' | 'sent' | 'trash';
+    folder: 'inbox' | 'automatic' | 'archive' | 'spam' | 'sent' | 'trash';
     labels: readonly InboxThreadLabelData[];
     read: boolean;
   };
@@ -242,7 +242,7 @@ interface InboxDraftData extends InboxData {
   thread?: InboxThreadData['thread'];
 }
 
-type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
+type MoveFolder = 'inbox' | 'automatic' | 'archive' | 'spam' | 'trash';
 
 /**
  * The fields that each type of event adds to its envelope. The type makes sure that no field is missing when an event

@@ -56,6 +56,13 @@ describe('the text of HTML', () => {
     ['<textarea><b>a</b></textarea><iframe><p>b</p></iframe>', '<b>a</b>'],
     ['<a href="https://a.example/<b>">a</a>', 'a (https://a.example/<b>)'],
     ['<p>a&nbsp;&nbsp;b&#10;&#10;&#10;c so&shy;fter</p>', 'a  b c softer'],
+    [
+      '<p>Yes.</p><blockquote><p>a<p>b<blockquote>c<br>d</blockquote></blockquote><p>e',
+      'Yes.\n\n> a\n>\n> b\n>\n>> c\n>> d\n\ne',
+    ],
+    ['<blockquote>a</blockquote></blockquote>b<blockquote> </blockquote>', '> a\n\nb'],
+    ['a<blockquote><pre>b\n  c</pre>never closed', 'a\n\n> b\n>   c\n>\n> never closed'],
+    [`${'<blockquote>'.repeat(100)}a`, `${'>'.repeat(30)} a`],
   ])('is extracted from %j', (html, text) => {
     expect(textOfHtml(html)).toBe(text);
   });

@@ -4,7 +4,8 @@ import { decodeAttribute, decodeText } from '../html-references/index.ts';
 /**
  * Renders HTML as text for a terminal: its text in lines, links with their URL after them unless they lead to a place
  * in the same text, and a linked image as its alt text. HTML without any text becomes the alt texts of its images.
- * `<pre>` keeps its lines and their indentation. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and
+ * `<pre>` keeps its lines and their indentation, and each line of a `<blockquote>` begins with `>` for each level.
+ * Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and
  * scripts are omitted; with `hasImages: false` images are, too.
  */
 export function textOfHtml(html: string, { hasImages = true } = {}): string {
@@ -18,9 +19,9 @@ export function textOfHtml(html: string, { hasImages = true } = {}): string {
  * it belongs to the body (HTML §13.2.6.4.4).
  */
 const HIDDEN = 'script style title template iframe noembed noframes'.split(' ');
-const BLOCKS = 'p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer article'.split(' ');
+const BLOCKS = 'p div tr table h1 h2 h3 h4 h5 h6 ul ol section header footer article'.split(' ');
 /** The effect of an element on the text; elements not listed have none. */
-const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 'link' | 'pre' | 'image'>([
+const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 'link' | 'pre' | 'image' | 'quote'>([
   ...HIDDEN.map((name) => [name, 'hidden'] as const),
   ...BLOCKS.map((name) => [name, 'block'] as const),
   ['br', 'line'],
@@ -31,7 +32,10 @@ const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 
   ['a', 'link'],
   ['pre', 'pre'],
   ['img', 'image'],
+  ['blockquote', 'quote'],
 ]);
+/** Deeper levels of quotes get no more marks. */
+const QUOTE_MARKS_MAX = 30;
 /** A longer text is not the caption of a link, but follows a link that was never closed. */
 const LINK_CHARS_MAX = 500;
 
@@ -44,7 +48,8 @@ class TextWriter {
   /** The element that is being omitted, and the depth of the SVG that it is in, which ends it too. */
   #hidden: string | undefined;
   #hiddenDepth = 0;
-  readonly #lines: string[] = [];
+  readonly #lines: { text: string; depth: number }[] = [];
+  #quoteDepth = 0;
   /** The text of the current line. */
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
@@ -76,9 +81,13 @@ class TextWriter {
 
   finish(): string {
     this.#break(1);
-    const start = this.#lines.findIndex((line) => line !== '');
-    const end = this.#lines.findLastIndex((line) => line !== '');
-    return start === -1 ? this.#pictures.join('\n') : this.#lines.slice(start, end + 1).join('\n');
+    const start = this.#lines.findIndex(({ text }) => text !== '');
+    const end = this.#lines.findLastIndex(({ text }) => text !== '');
+    if (start === -1) return this.#pictures.join('\n');
+    const lines = this.#lines.slice(start, end + 1);
+    return lines
+      .map(({ text, depth }, at) => markQuoted(text, text === '' ? depthOfBlank(lines, at) : depth))
+      .join('\n');
   }
 
   #readHidden(kind: TokenKind): void {
@@ -101,6 +110,10 @@ class TextWriter {
         return this.#setPreformatted(true);
       case 'block':
         return this.#break(2);
+      case 'quote':
+        this.#break(2);
+        this.#quoteDepth++;
+        return;
       case 'line':
         return this.#break(1);
       case 'item':
@@ -128,6 +141,10 @@ class TextWriter {
         return this.#setPreformatted(false);
       case 'block':
         return this.#break(2);
+      case 'quote':
+        this.#break(2);
+        this.#quoteDepth = Math.max(0, this.#quoteDepth - 1);
+        return;
       case 'cell':
         this.#line.push('  ');
         return;
@@ -174,7 +191,7 @@ class TextWriter {
 
   #writeLines(lines: readonly string[]): void {
     for (const [at, line] of lines.entries()) {
-      if (at > 0) this.#lines.push(this.#takeLine());
+      if (at > 0) this.#push(this.#takeLine());
       this.#append(line.replaceAll('\u00A0', ' '));
     }
   }
@@ -188,8 +205,12 @@ class TextWriter {
   /** Ends the current line. Empty lines between blocks never follow each other. */
   #break(lines: number): void {
     const line = this.#takeLine();
-    if (line !== '') this.#lines.push(line);
-    if ((line === '' || lines > 1) && (this.#lines.at(-1) ?? '') !== '') this.#lines.push('');
+    if (line !== '') this.#push(line);
+    if ((line === '' || lines > 1) && (this.#lines.at(-1)?.text ?? '') !== '') this.#push('');
+  }
+
+  #push(text: string): void {
+    this.#lines.push({ text, depth: this.#quoteDepth });
   }
 
   #takeLine(): string {
@@ -198,6 +219,17 @@ class TextWriter {
     return this.#isPreformatted ? text.trimEnd() : text.trim();
   }
 }
+
+/** Puts the marks of RFC 3676 §4.5 before a line. */
+function markQuoted(text: string, depth: number): string {
+  if (depth === 0) return text;
+  const marks = '>'.repeat(Math.min(depth, QUOTE_MARKS_MAX));
+  return text === '' || text.startsWith('>') ? `${marks}${text}` : `${marks} ${text}`;
+}
+
+/** Returns the depth of a blank line: that of the less deeply quoted of its neighbors. */
+const depthOfBlank = (lines: readonly { depth: number }[], at: number): number =>
+  Math.min(lines[at - 1]?.depth ?? 0, lines[at]?.depth ?? 0, lines[at + 1]?.depth ?? 0);
 
 export interface Signer {
   domain: string;

@@ -21,5 +21,5 @@ export {
   replySubject,
   type AnsweredMessage,
 } from './reply-fields.ts';
-export { forwardBelow, quoteBelow, signBelow, type QuotedMessage, type Written } from './quote.ts';
+export { forwardBelow, htmlOfText, quoteBelow, signBelow, type QuotedMessage, type Written } from './quote.ts';
 export { extractNewText } from './new-text.ts';

@@ -107,6 +107,9 @@ function quoteAsHtml(quoted: QuotedMessage): string {
 
 const lineBreaks = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>\n');
 
+/** Returns plain text as a paragraph of HTML; nothing for an empty text. */
+export const htmlOfText = (text: string): string => (text.trim() === '' ? '' : `<p>${lineBreaks(text.trimEnd())}</p>`);
+
 const clean = (text: string): string => oneLine(text.replaceAll(/\p{Bidi_Control}+/gu, ''));
 const shown = (mailbox: string): string => shortLine(clean(mailbox), NAME_BYTES_MAX) || 'somebody';
 

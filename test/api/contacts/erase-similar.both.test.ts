@@ -32,6 +32,16 @@ const erase = async (email: string) => {
 };
 
 describe('POST /contacts/erase with mail', () => {
+  it('erases an address with accents from the search of inboxes, which is without them', async () => {
+    await inbox.receive({ subject: 'Copies', cc: 'José <josé@example.org>, Bob <bob@example.org>' });
+    const find = async (query: string) =>
+      (await inbox.call('GET', `/threads/search?${query}`)).body.data.map((one: { subject: string }) => one.subject);
+    expect(await find('cc=jose@example.org')).toEqual(['Copies']);
+    await erase('josé@example.org');
+    expect([await find('cc=jose'), await find('query=jos%C3%A9@example.org')]).toEqual([[], []]);
+    expect(await find('cc=bob@example.org')).toEqual(['Copies']);
+  });
+
   it('leaves drafts, recipients, events and import rows of addresses that contain the erased one', async () => {
     const shared = await send({
       to: ['al@example.org', 'hal@example.org', 'cal@example.org'],

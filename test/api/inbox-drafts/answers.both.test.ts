@@ -117,6 +117,21 @@ describe('a reply', () => {
     expect(JSON.stringify(told?.data)).not.toContain('on its way');
   });
 
+  it('in HTML alone has a text part, with the message quoted by its levels', async () => {
+    const { path: below } = await inbox.arrive({
+      content: [
+        'Content-Type: text/html; charset=utf-8',
+        '',
+        '<p>Where <b>is</b> it?</p><blockquote><p>It was sent.</p></blockquote>',
+      ],
+    });
+    const { mail, raw } = await arrived(await send(`${below}/reply`, { html: '<p>It is <b>here</b>.</p>' }));
+    expect(raw).toMatch(/^Content-Type: multipart\/alternative/im);
+    expect(mail.html).toContain('It is <b>here</b>.');
+    expect(mail.text).toMatch(/^It is here\.\n\n-- ?\nGrace\n/);
+    expect(mail.text).toMatch(/wrote:\n\n> Where is it\?\n>\n>> It was sent\.\n$/);
+  });
+
   it('is answered into the same thread, by its Message-ID or by the reply address alone', async () => {
     const { threadId, path: below } = await inbox.arrive({});
     const { mail } = await arrived(await send(`${below}/reply`, { text: 'One moment.' }));
@@ -125,6 +140,23 @@ describe('a reply', () => {
     const to = mail.replyTo?.[0]?.address ?? '';
     const broken = await inbox.arrive({ subject: 'Re: Order 1041', to, for: to });
     expect(broken.threadId).toBe(threadId);
+  });
+
+  it('is answered into the same thread with a changed subject, by its id or its reply address', async () => {
+    const { threadId, path: below } = await inbox.arrive({ messageId: 'changed@example.org' });
+    const { mail } = await arrived(await send(`${below}/reply`, { text: 'One moment.' }));
+    const headers = [`In-Reply-To: ${mail.messageId}`];
+    const to = mail.replyTo?.[0]?.address ?? '';
+    for (const message of [
+      { subject: 'RE: Order 1041 - Ticket 77', headers },
+      { subject: 'Where is it', headers: [`References: <x@example.org> ${mail.messageId}`] },
+      { subject: 'Re: Order [SEC=OFFICIAL]', to, for: to },
+    ]) {
+      expect((await inbox.arrive(message)).threadId).toBe(threadId);
+    }
+    const other = { subject: 'An invoice', headers: ['In-Reply-To: <changed@example.org>'] };
+    expect((await inbox.arrive(other)).threadId).not.toBe(threadId);
+    expect((await inbox.arrive({ subject: 'Mine', from: 'eve@example.net', to, for: to })).threadId).not.toBe(threadId);
   });
 
   it('to all omits the inbox, accepts further recipients, and goes to Reply-To', async () => {
@@ -268,6 +300,26 @@ describe('a forward', () => {
     const { mail } = await arrived(await send(`${below}/forward`, { to: 'a@example.net', html: '<p>See below</p>' }));
     expect(mail.html).toContain('See');
     expect(mail.html).not.toMatch(/<script|stranger\.example/i);
+  });
+
+  it('with a text alone keeps the HTML of the message', async () => {
+    const content = [
+      'Content-Type: text/html; charset=utf-8',
+      '',
+      '<table><tr><td>Total</td><td><b>EUR 12</b></td></tr></table>',
+    ];
+    const { path: below } = await inbox.arrive({ content });
+    for (const body of [{ to: 'c@example.net', text: 'For <you>\nto pay.' }, { to: 'c@example.net' }]) {
+      const { mail } = await arrived(await send(`${below}/forward`, body));
+      expect(mail.html).toContain('<table><tr><td>Total</td><td><b>EUR 12</b></td></tr></table>');
+      expect(mail.text).toContain('Forwarded message');
+      if (body.text === undefined) continue;
+      expect(mail.html).toContain('<p>For &lt;you&gt;<br>\nto pay.</p>');
+      expect(mail.text).toMatch(/^For <you>\nto pay\./);
+    }
+    const plain = await inbox.arrive({});
+    const forwarded = await arrived(await send(`${plain.path}/forward`, { to: 'c@example.net', text: 'See.' }));
+    expect(forwarded.mail.html).toBeUndefined();
   });
 
   it('may have no text of its own', async () => {

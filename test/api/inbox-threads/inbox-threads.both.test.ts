@@ -116,6 +116,56 @@ it('an inbox can be set to match threads by sender and subject', async () => {
   expect((await threads()).map((one) => one.email_count)).toEqual([1, 2]);
 });
 
+it('mail of machines is kept apart, until a person writes in its thread or it is moved', async () => {
+  const { receive, threads, call } = await own();
+  const inFolder = async (folder: string) => (await threads(`?folders=${folder}`)).map((one) => one.subject);
+  await receive({ subject: 'A question' });
+  await receive({ subject: 'News', headers: ['List-Unsubscribe: <https://news.example/u>'] });
+  await receive({ subject: 'Bulk', headers: ['Precedence: bulk'] });
+  await receive({ subject: 'Away', id: 'away@example.org', headers: ['Auto-Submitted: auto-replied'] });
+  const group = ['List-Id: <g.example>', 'List-Unsubscribe: <mailto:x@g.example>', 'List-Post: <mailto:g@g.example>'];
+  await receive({ subject: 'By a group', headers: group });
+  expect(await inFolder('inbox')).toEqual(['By a group', 'A question']);
+  expect(await inFolder('automatic')).toEqual(['Away', 'Bulk', 'News']);
+  expect((await call('GET', '')).body).toMatchObject({ unread: 2 });
+  expect(await threads()).toHaveLength(5);
+  expect((await call('GET', '/threads/search?query=away')).body.data).toMatchObject([{ folder: 'automatic' }]);
+
+  const headers = ['In-Reply-To: <away@example.org>'];
+  await receive({ subject: 'Re: Away', headers: [...headers, 'Auto-Submitted: auto-generated'] });
+  expect(await inFolder('automatic')).toEqual(['Away', 'Bulk', 'News']);
+  await receive({ subject: 'Re: Away', headers });
+  expect(await inFolder('inbox')).toEqual(['Away', 'By a group', 'A question']);
+  await receive({ subject: 'Re: Away', headers: [...headers, 'Auto-Submitted: auto-generated'] });
+  expect(await inFolder('inbox')).toEqual(['Away', 'By a group', 'A question']);
+
+  const [bulk] = await threads('?folders=automatic');
+  const move = (folder: string) => call('PATCH', `/threads/${bulk?.id}`, { folder });
+  expect((await move('inbox')).body).toMatchObject({ subject: 'Bulk', folder: 'inbox' });
+  expect((await move('automatic')).body).toMatchObject({ folder: 'automatic' });
+  const later = new Date(scene.clock.now() + 60_000).toISOString();
+  const refused = await call('PATCH', `/threads/${bulk?.id}`, { snoozed_until: later });
+  expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('folder inbox')]);
+});
+
+it('new mail of a machine in an archived thread of machines leaves it apart, and a reply moves it to the inbox', async () => {
+  const { receive, threads, call } = await own();
+  const isMachines = 'Auto-Submitted: auto-generated';
+  const id = await receive({ subject: 'Alarm', id: 'alarm@example.org', headers: [isMachines] });
+  const [thread] = await threads('?folders=automatic');
+  const archive = () => call('PATCH', `/threads/${thread?.id}`, { folder: 'archive' });
+  const again = () => receive({ subject: 'Alarm', headers: [isMachines, 'In-Reply-To: <alarm@example.org>'] });
+  const folder = async () => (await call('GET', `/threads/${thread?.id}`)).body.folder as string;
+  await archive();
+  await again();
+  expect(await folder()).toBe('automatic');
+  await call('POST', `/threads/${thread?.id}/emails/${id}/reply`, { text: 'Who gets this?' });
+  expect(await folder()).toBe('inbox');
+  await archive();
+  await again();
+  expect(await folder()).toBe('inbox');
+});
+
 it('threads can be moved, read, snoozed, assigned and annotated', async () => {
   const { receive, threads, call } = await own();
   const answerer = await createPeople(scene).person({ team });

@@ -49,6 +49,45 @@ it('a search finds threads by words, addresses, files and dates, each by its new
   }
 });
 
+it('a search finds names of files, and Latin letters with or without accents', async () => {
+  const own = await createInbox(scene, await scene.team());
+  const find = async (query: string) =>
+    (await search(`query=${encodeURIComponent(query)}`, own)).map((one) => one.subject);
+  await own.receive({
+    subject: 'Rückmeldung',
+    from: 'Łukasz Grøn <l@example.org>',
+    content: [
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      'Die Straße in Orléans, мой が',
+      '--b',
+      'Content-Type: application/pdf',
+      "Content-Disposition: attachment; filename*=utf-8''Rechnung%20f%C3%BCr%20Chlo%C3%A9%20%E2%84%964028.pdf",
+      '',
+      'a file',
+      '--b--',
+    ],
+  });
+  for (const query of [
+    'ruckmeldung',
+    'RÜCKMELDUNG',
+    'strasse',
+    'Straße',
+    'orleans',
+    'fur chloe',
+    '№4028.pdf',
+    'мой',
+    'が',
+  ]) {
+    expect([query, await find(query)]).toEqual([query, ['Rückmeldung']]);
+  }
+  for (const query of ['мои', 'か', 'invoice.pdf']) expect([query, await find(query)]).toEqual([query, []]);
+  expect(await search('from=lukasz+gron', own)).toHaveLength(1);
+});
+
 it('a search covers spam and trash on request, and snoozed threads always', async () => {
   await inbox.receive({ subject: 'Zebra', from: 'zoe@example.org' });
   const [{ id } = { id: '' }] = await search('query=zebra');

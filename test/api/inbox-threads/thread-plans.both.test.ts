@@ -53,9 +53,9 @@ const mostRows = (plan: string): number =>
   Math.max(0, ...[...plan.matchAll(/actual rows=(\d+)/g)].map((match) => Number(match[1])));
 
 it.each([
-  ['', 3],
-  ['?after=MIDDLE', 3],
-  ['?before=MIDDLE', 3],
+  ['', 4],
+  ['?after=MIDDLE', 4],
+  ['?before=MIDDLE', 4],
   ['?folders=inbox&read=false', 1],
   ['?folders=inbox,archive&read=true', 2],
   ['?snoozed=true', 1],

@@ -11,6 +11,7 @@ import {
   replyRecipients,
   replySubject,
   signBelow,
+  htmlOfText,
   replyAddress,
   withoutReplyToken,
   type QuotedMessage,
@@ -358,7 +359,10 @@ export async function composeForward(
   }
   const { store } = ctx;
   const sender = chooseSender(store, inbox, { threadId: thread.id, original });
-  const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
+  const text = written.html === null ? (written.text ?? '') : written.text;
+  // A text alone would lose the tables and links of a forwarded HTML message.
+  const isHtmlKept = written.html === null && original.html !== null;
+  const words = { ...written, text, html: isHtmlKept ? htmlOfText(text ?? '') : written.html };
   const mail = await assemble(ctx, inbox, words, {
     id: store.ids.uuid(),
     threadId: thread.id,
@@ -449,13 +453,17 @@ interface Sending {
  */
 async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: Sending): Promise<InboxEmailData> {
   const { inboxId, threadId, isNewThread } = sending;
-  const mail = buildInboxMail(email, sending);
+  const files = email.attachment_count > 0 ? await listEmailAttachments(tx, [email.id]) : [];
+  const mail = buildInboxMail(
+    email,
+    sending,
+    files.map(({ filename }) => filename),
+  );
   const before = isNewThread ? undefined : await lockThread(tx, inboxId, threadId);
   if (!isNewThread && !before) throw notFound('Thread');
   const thread = before
     ? await addToThread(tx, before, mail, folderAfter(before.folder))
     : await insertThread(tx, { id: threadId, folder: 'sent' }, mail);
-  const files = email.attachment_count > 0 ? await listEmailAttachments(tx, [email.id]) : [];
   const about = threadData(toEventSource(ctx.actor), thread, await labelsOfThreads(tx, [thread.id]));
   const data: InboxEmailData = {
     ...about,
@@ -506,13 +514,17 @@ function buildEvents({
 }
 
 /**
- * Returns the folder of a thread after a reply: a snoozed thread wakes and a trashed one returns, because the author
- * wants to see the response.
+ * Returns the folder of a thread after a reply: a snoozed thread wakes, and one in the trash or of machines moves to the inbox,
+ * because the author wants to see the response.
  */
 const folderAfter = (folder: StoredFolder): StoredFolder =>
-  folder === 'snoozed' || folder === 'trash' ? 'inbox' : folder;
+  folder === 'snoozed' || folder === 'trash' || folder === 'automatic' ? 'inbox' : folder;
 
-const buildInboxMail = (email: EmailRow, { inboxId, text, keys, participants, subjectKey }: Sending): InboxMail => ({
+const buildInboxMail = (
+  email: EmailRow,
+  { inboxId, text, keys, participants, subjectKey }: Sending,
+  fileNames: readonly string[],
+): InboxMail => ({
   inboxId,
   teamId: email.team_id,
   emailId: email.id,
@@ -524,7 +536,7 @@ const buildInboxMail = (email: EmailRow, { inboxId, text, keys, participants, su
   bcc: readList(email.bcc_list),
   subject: email.subject,
   text,
-  hasAttachment: email.attachment_count > 0,
+  fileNames,
   keys,
   participants,
   subjectKey,

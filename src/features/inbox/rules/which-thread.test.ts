@@ -19,6 +19,7 @@ import {
 type Row = [name: string, mail: Mail, by: string];
 
 const s1 = '<s1@shop.example>';
+const a1 = '<a1@home.example>';
 const words = (count: number, word: string): string =>
   Array.from({ length: count }, (_, at) => `<${word}${at}@x.example>`).join(' ');
 
@@ -114,7 +115,17 @@ const rows: Row[] = [
   ['a reply address that has run out', { receivedFor: addressed(0, { now: NOW - 401 * DAY }) }, 'names-nothing'],
   ['a reply address of a year ago', { receivedFor: addressed(0, { now: NOW - 365 * DAY }) }, 'reply-address'],
   ['a reply address of another inbox', { receivedFor: addressed(0, { inboxId: OTHER_INBOX }) }, 'names-nothing'],
-  ['a reply address and a changed subject', { subject: 'Invoice', receivedFor: addressed(0) }, 'changed-subject'],
+  ['a reply address and a changed subject', { subject: 'Invoice', receivedFor: addressed(0) }, 'reply-address'],
+  [
+    'a reply address, a changed subject and the id of a message of theirs',
+    { subject: 'Invoice', re: '<a1@home.example>', receivedFor: addressed(0) },
+    'reply-address',
+  ],
+  [
+    'a reply address and a changed subject of a stranger',
+    { subject: 'Invoice', receivedFor: addressed(0), from: 'eve@evil.example' },
+    'no-participant',
+  ],
   [
     'Outlook without ids',
     { headers: [`Thread-Index: ${threadIndex(GUID, 1)}`, 'Thread-Topic: Printer'] },
@@ -155,10 +166,22 @@ const rows: Row[] = [
   ['somebody who says to be the inbox', { re: s1, from: 'support@shop.example' }, 'no-participant'],
   ['no sender at all', { re: s1, from: '<>' }, 'no-participant'],
   ['the same ids in another inbox', { re: s1, inboxId: OTHER_INBOX }, 'other-inbox'],
-  ['a changed subject', { re: s1, subject: 'Invoice' }, 'changed-subject'],
-  ['a changed subject that still looks like an answer', { re: s1, subject: 'Re: Invoice' }, 'changed-subject'],
-  ['a changed subject with the old one behind it', { re: s1, subject: 'Invoice (was: Printer)' }, 'changed-subject'],
-  ['a subject with more behind it', { re: s1, subject: 'Re: Printer again' }, 'changed-subject'],
+  ['an answer to us with a changed subject', { re: s1, subject: 'Invoice' }, 'in-reply-to'],
+  ['our id among References, with a changed subject', { refs: s1, subject: 'Re: Printer - Ticket 77' }, 'references'],
+  [
+    'an answer to us with a changed subject by a stranger',
+    { re: s1, subject: 'Invoice', from: 'eve@evil.example' },
+    'no-participant',
+  ],
+  ['a changed subject', { re: a1, subject: 'Invoice' }, 'changed-subject'],
+  ['a changed subject that still looks like an answer', { re: a1, subject: 'Re: Invoice' }, 'changed-subject'],
+  ['a changed subject with the old one behind it', { re: a1, subject: 'Invoice (was: Printer)' }, 'changed-subject'],
+  ['a subject with more behind it', { re: a1, subject: 'Re: Printer again' }, 'changed-subject'],
+  [
+    'an Outlook conversation with a changed subject',
+    { subject: 'Invoice', headers: [`Thread-Index: ${threadIndex(GUID, 1)}`] },
+    'changed-subject',
+  ],
   ['a message passed on by somebody of the thread', { re: s1, subject: 'Fwd: Printer' }, 'in-reply-to'],
   ['passed on in German', { re: s1, subject: 'WG: AW: Printer' }, 'in-reply-to'],
   ['passed on, as RFC 5256 has it', { re: s1, subject: 'Printer (fwd)' }, 'in-reply-to'],

@@ -113,7 +113,7 @@ export function whichThread(
 ): ThreadChoice {
   let nearest: ThreadChoice | undefined;
   for (const { candidate, by } of byEvidence(mail, candidates, rules)) {
-    const because = objection(mail, candidate);
+    const because = objection(mail, candidate, by);
     if (because === undefined) return { kind: 'thread', threadId: candidate.threadId, by };
     nearest ??= { kind: 'new', because, insteadOf: candidate.threadId };
   }
@@ -160,13 +160,21 @@ const byKindAndAge = (a: ThreadCandidate, b: ThreadCandidate): number =>
 
 function objection(
   mail: IncomingMail,
-  { inboxId, participants, subjects }: ThreadCandidate,
+  { inboxId, participants, subjects, keyKind }: ThreadCandidate,
+  by: ThreadEvidence,
 ): NewThreadReason | undefined {
   if (inboxId !== mail.inboxId) return 'other-inbox';
   if (mail.proof === 'forged') return 'forged-sender';
   if (!isParticipant(mail, participants)) return 'no-participant';
-  return isSameMatter(mail, subjects) ? undefined : 'changed-subject';
+  return isReplyToUs(by, keyKind) || isSameMatter(mail, subjects) ? undefined : 'changed-subject';
 }
+
+/**
+ * Reports whether a mail was sent to the reply address of the thread, or names a message that the inbox sent. That
+ * outweighs a changed subject: filters and help desks of others add their marks and numbers to it.
+ */
+const isReplyToUs = (by: ThreadEvidence, keyKind: ThreadCandidate['keyKind']): boolean =>
+  by === 'reply-address' || ((by === 'in-reply-to' || by === 'references') && keyKind === 'sent');
 
 /**
  * Reports whether the sender takes part. An agent may reply from another program with the address of the inbox, but

@@ -1,7 +1,7 @@
 /** Folder as stored; the API shows `snoozed` as `inbox`. */
-export type StoredFolder = 'inbox' | 'archive' | 'spam' | 'sent' | 'trash' | 'snoozed';
+export type StoredFolder = 'inbox' | 'automatic' | 'archive' | 'spam' | 'sent' | 'trash' | 'snoozed';
 /** Folders that a thread can be moved to. */
-export type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
+export type MoveFolder = 'inbox' | 'automatic' | 'archive' | 'spam' | 'trash';
 /** Kind of an email id: sent by the inbox, received by it, or only referenced. */
 export type KeyKind = 'sent' | 'received' | 'referenced';
 export type Direction = 'inbound' | 'outbound';
@@ -90,7 +90,8 @@ export interface InboxMail {
   subject: string;
   /** Beginning of its text. */
   text: string;
-  hasAttachment: boolean;
+  /** Names of its files, empty for one without a name. */
+  fileNames: readonly string[];
   /** Keys by which its thread is found later: its own id, and every id that it references. */
   keys: readonly { key: string; kind: KeyKind }[];
   /** Normalized addresses of the participants, without the inbox. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { uuidsIn, cutPage, rowsEnding, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
-import { foldForSearch } from '../../../mail/emails/index.ts';
+import { foldAccents } from '../../../mail/emails/index.ts';
 import type { InboxEmailRow, InboxMail, KeyKind, StoredFolder, ThreadRow } from './rows.ts';
 
-/** Characters of the text that are searched. */
+/** Characters of the text, and of the names of files, that are searched. */
 const TEXT_SEARCHED = 2000;
 const SNIPPET_MAX = 200;
 /** Limit of what one email may add: a list of a thousand recipients must not make a thousand rows. */
@@ -70,7 +70,7 @@ export async function insertThread(
     email_count: 1,
     ...toNewestColumns(mail),
     is_read: mail.direction === 'outbound' ? 1 : 0,
-    has_attachment: mail.hasAttachment ? 1 : 0,
+    has_attachment: mail.fileNames.length > 0 ? 1 : 0,
     assignee_id: null,
     snoozed_until: null,
     notes: null,
@@ -90,7 +90,7 @@ export async function addToThread(
 ): Promise<ThreadRow> {
   const isRead = mail.direction === 'outbound' ? 1 : 0;
   const newest = toNewestColumns(mail);
-  const hasAttachment = mail.hasAttachment ? 1 : thread.has_attachment;
+  const hasAttachment = mail.fileNames.length > 0 ? 1 : thread.has_attachment;
   await tx.run(
     `update inbox_threads set folder = ?, is_read = ?, sort_id = ?, email_count = email_count + 1, has_attachment = ?,
       last_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, snippet = ?, snoozed_until = null, trashed_at = null
@@ -148,7 +148,7 @@ export function buildSnippet(text: string): string {
 }
 
 async function insertMail(tx: Executor, threadId: string, mail: InboxMail): Promise<void> {
-  const fold = (texts: readonly string[]): string => texts.map(foldForSearch).join('\n').toWellFormed();
+  const fold = (texts: readonly string[]): string => texts.map(foldAccents).join('\n');
   const row: InboxEmailRow = {
     inbox_id: mail.inboxId,
     email_id: mail.emailId,
@@ -156,12 +156,16 @@ async function insertMail(tx: Executor, threadId: string, mail: InboxMail): Prom
     team_id: mail.teamId,
     direction: mail.direction,
     is_read: mail.direction === 'outbound' ? 1 : 0,
-    has_attachment: mail.hasAttachment ? 1 : 0,
+    has_attachment: mail.fileNames.length > 0 ? 1 : 0,
     from_text: fold([mail.from]),
     to_text: fold(mail.to),
     cc_text: fold(mail.cc),
     bcc_text: fold(mail.bcc),
-    body_text: fold([mail.subject, mail.text.slice(0, TEXT_SEARCHED)]),
+    body_text: fold([
+      mail.subject,
+      mail.text.slice(0, TEXT_SEARCHED),
+      mail.fileNames.join('\n').slice(0, TEXT_SEARCHED),
+    ]),
   };
   await tx.insertMany('inbox_emails', EMAIL_COLUMNS, [EMAIL_COLUMNS.map((column) => row[column])]);
   const keys = mail.keys.slice(0, IDS_MAX);
@@ -481,6 +485,12 @@ export async function assigneesAmong(
     [teamId, among.value],
   );
   return new Map(rows.map((row) => [row.user_id, row.email]));
+}
+
+/** Reports whether the inbox has sent an email in the thread. */
+export async function hasSent(db: Executor, threadId: string): Promise<boolean> {
+  const sql = "select 1 as found from inbox_emails where thread_id = ? and direction = 'outbound' limit 1";
+  return (await db.get(sql, [threadId])) !== undefined;
 }
 
 export type ThreadEmail = Pick<InboxEmailRow, 'email_id' | 'direction' | 'is_read'>;

@@ -4,12 +4,13 @@ import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
-import { isWrittenByMachine, machineSigns } from '../../../protocol/automatic-mail.ts';
+import { isFromMachine, isWrittenByMachine, machineSigns } from '../../../protocol/automatic-mail.ts';
 import {
   addToThread,
   candidateAddressed,
   candidatesByIds,
   candidatesBySubject,
+  hasSent,
   insertThread,
   labelsOfThreads,
   lockThread,
@@ -93,11 +94,24 @@ async function putIntoThread(
   // Mail that may be forged joins no thread.
   const threadId = isSpam ? undefined : await threadFor(tx, inbox, incoming, email.created_at);
   const thread = threadId === undefined ? undefined : await lockThread(tx, inbox.id, threadId);
-  const folder: StoredFolder = isSpam || thread?.folder === 'spam' ? 'spam' : 'inbox';
+  const isMachines = isFromMachine(signs, about.reading);
+  const folder = isSpam ? 'spam' : await chooseFolder(tx, thread, isMachines);
   const now = thread
     ? await addToThread(tx, thread, mail, folder)
     : await insertThread(tx, { id: store.ids.uuid(), folder }, mail);
   await recordEvents(tx, store.ids, await buildEvents(tx, { before: thread, now }, rows));
+}
+
+/**
+ * Returns the folder of a thread after new mail. Mail of machines stays apart until a person writes in the thread, or
+ * somebody moves it.
+ */
+async function chooseFolder(tx: Executor, thread: ThreadRow | undefined, isMachines: boolean): Promise<StoredFolder> {
+  if (thread?.folder === 'spam') return 'spam';
+  if (!isMachines) return 'inbox';
+  if (thread === undefined || thread.folder === 'automatic') return 'automatic';
+  const isPutAway = thread.folder === 'archive' || thread.folder === 'trash';
+  return isPutAway && !(await hasSent(tx, thread.id)) ? 'automatic' : 'inbox';
 }
 
 /** Purpose of the key that signs reply addresses. */
@@ -143,7 +157,7 @@ function buildInboxMail(inbox: InboxRow, { rows, about }: StoredForInboxes, inco
     subject: email.subject,
     // No content of dropped mail is kept.
     text: email.dropped_reason === null ? about.text : '',
-    hasAttachment: attachments.length > 0,
+    fileNames: attachments.map(({ filename }) => filename ?? ''),
     keys: idsToKeep(incoming),
     participants: listParticipants(incoming),
     subjectKey: subjectToKeep(email.subject),

@@ -41,7 +41,7 @@ import { firstIdAt, timeOfId } from '../../../platform/ids.ts';
 import { findAnswerLoop, LOOP_WINDOW_MS, type AnswerLoop } from '../rules/automatic-answers.ts';
 
 /** Default folders: all but junk and trash. */
-const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
+const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'automatic', 'archive', 'sent'];
 
 export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'listInboxThreads'>, page: Page) {
   const inbox = await inboxNamed(ctx, named);

@@ -7,7 +7,7 @@ import { refuse } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
-  foldForSearch,
+  foldAccents,
   gramOfTeam,
   gramsToFind,
   listStretches,
@@ -36,7 +36,7 @@ const ADDRESSES_MAX = 10;
 /** Emails that one page may search: a page with results ends there, one without is refused. */
 const EMAILS_LOOKED_AT_MAX = 100_000;
 /** Default folders: all but junk and trash. */
-const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'snoozed', 'archive', 'sent'];
+const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'automatic', 'snoozed', 'archive', 'sent'];
 
 type Query = QueryOf<'searchInboxThreads'>;
 interface Match {
@@ -82,7 +82,7 @@ export async function searchInboxThreads(ctx: Ctx, named: string, query: Query, 
 function readMatch(query: Query): EmailMatch {
   const { createdFrom, createdTo } = readCreatedRange(query);
   return {
-    query: query.query === undefined ? undefined : foldForSearch(query.query.trim()).toWellFormed(),
+    query: query.query === undefined ? undefined : foldAccents(query.query.trim()),
     from: addressesIn('from', query.from),
     to: addressesIn('to', query.to),
     cc: addressesIn('cc', query.cc),
@@ -95,7 +95,7 @@ function readMatch(query: Query): EmailMatch {
 
 function addressesIn(name: string, text: string | undefined): string[] | undefined {
   const parts = listIn(text)
-    ?.map((part) => foldForSearch(part.trim()).toWellFormed())
+    ?.map((part) => foldAccents(part.trim()))
     .filter((part) => part !== '');
   if (parts === undefined) return undefined;
   if (parts.length > 0 && parts.length <= ADDRESSES_MAX) return parts;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { harmlessName } from './save-download.ts';
+import { harmlessName } from './save-file.ts';
 
 test.each([
   ['receipt.pdf', 'receipt.pdf'],
