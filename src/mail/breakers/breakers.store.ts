@@ -1,6 +1,6 @@
 import type { Executor, Page } from '../../platform/db/index.ts';
 import type { MailStream } from '../deliver/index.ts';
-import { hourAt, sumSubject, type MailSubject, type OutcomeSums } from '../reputation/index.ts';
+import { hourAt, sumSubject, type MailSpan, type MailSubject, type OutcomeSums } from '../reputation/index.ts';
 import type { BreakerStatus } from './breakers.ts';
 
 /** The mail that a breaker judges and limits. */
@@ -211,23 +211,35 @@ export const toMailSubject = ({ scope, subjectId, provider, stream }: BreakerSub
 /** Reads the moment from which the outcomes of some mail count, if that is now. */
 export async function readBase(db: Executor, subject: BreakerSubject, now: number): Promise<Base> {
   const hour = hourAt(now);
-  // Clocks of other nodes may be ahead, so that a later hour has outcomes already; these count.
-  return { hour, ...(await sumSubject(db, toMailSubject(subject), { sinceHour: hour, lastHour: hour })) };
+  // Clocks of other nodes may be ahead, so that a later hour has outcomes already; these count once it has begun.
+  const span = { sinceHour: hour, reportedSince: hour, lastHour: hour };
+  return { hour, ...(await sumSubject(db, toMailSubject(subject), span)) };
 }
 
-/** Sums up the outcomes that count for a breaker. */
+/** Sums up the outcomes that count for a breaker, for each span whose beginning differs from those of the others. */
 export async function sumForBreaker(
   db: Executor,
   breaker: Pick<Breaker, 'base'> & BreakerSubject,
-  { firstHour }: { firstHour: number },
-): Promise<OutcomeSums> {
+  spans: readonly MailSpan[],
+): Promise<OutcomeSums[]> {
   const { base } = breaker;
-  const sinceHour = Math.max(firstHour, base?.hour ?? firstHour);
-  const sums = await sumSubject(db, toMailSubject(breaker), { sinceHour, lastHour: Number.MAX_SAFE_INTEGER });
-  if (base === undefined || base.hour < firstHour) return sums;
-  return {
-    accepted: Math.max(0, sums.accepted - base.accepted),
-    bounced: Math.max(0, sums.bounced - base.bounced),
-    complained: Math.max(0, sums.complained - base.complained),
-  };
+  const since = (hour: number): number => Math.max(hour, base?.hour ?? hour);
+  const bySince = new Map(spans.map((span) => [since(span.sinceHour), span]));
+  const sums: OutcomeSums[] = [];
+  for (const [sinceHour, span] of bySince) {
+    const reportedSince = since(span.reportedSince);
+    const sum = await sumSubject(db, toMailSubject(breaker), { ...span, sinceHour, reportedSince });
+    if (base === undefined || base.hour !== sinceHour) {
+      sums.push(sum);
+      continue;
+    }
+    // Reports of the first hour were left out already if they came before the window.
+    const isInWindow = base.hour >= reportedSince;
+    sums.push({
+      accepted: Math.max(0, sum.accepted - base.accepted),
+      bounced: Math.max(0, sum.bounced - (isInWindow ? base.bounced : 0)),
+      complained: Math.max(0, sum.complained - (isInWindow ? base.complained : 0)),
+    });
+  }
+  return sums;
 }

@@ -8,10 +8,12 @@ import { recordEvents, type SendingLimitData } from '../events/index.ts';
 import {
   domainsInTrouble,
   hourAt,
+  listReportedLate,
   listSendingDomains,
   sumDomains,
   sumTeams,
   type DomainSums,
+  type MailSpan,
   type OutcomeSums,
 } from '../reputation/index.ts';
 import {
@@ -22,6 +24,7 @@ import {
   type ThrottleRow,
 } from '../throttles/index.ts';
 import {
+  chooseFigures,
   close,
   correctTimes,
   decideBreaker,
@@ -47,6 +50,8 @@ import {
 const TROUBLE_HOURS = 1;
 /** The longest pause, in hours: domains that have sent before it are limited by the breaker of their team after it. */
 const PAUSE_HOURS = 24;
+/** Reports may be about mail from so many days before the window. */
+const LATE_DAYS = [1, 2, 6];
 const DOMAINS_AT_ONCE = 500;
 
 type BreakerStore = Pick<Store, 'db' | 'clock' | 'ids' | 'config' | 'log'>;
@@ -61,8 +66,21 @@ interface Change {
 interface Context {
   limits: BreakerLimits;
   now: number;
-  /** The first hour of the window. */
-  firstHour: number;
+  /** The mail of the window, and the same with that of more and more days before it. */
+  spans: readonly [MailSpan, ...MailSpan[]];
+}
+
+/**
+ * Returns the spans of mail that are judged. Complaints and returned mail may come days after the mail that they are about, and
+ * are compared with that: each span has the reports of the window that are about its mail.
+ */
+function listSpans(now: number, windowHours: number): Context['spans'] {
+  const lastHour = hourAt(now);
+  const reportedSince = lastHour - windowHours + 1;
+  const span = (sinceHour: number): MailSpan => ({ sinceHour, reportedSince, lastHour });
+  // The hours of days that are over are added up, so that only whole days are found.
+  const earlier = LATE_DAYS.map((days) => Math.floor((reportedSince - days * 24) / 24) * 24);
+  return [span(reportedSince), ...earlier.map(span)];
 }
 
 const toKey = ({ subjectId, provider, stream }: Pick<BreakerSubject, 'subjectId' | 'provider' | 'stream'>): string =>
@@ -80,9 +98,9 @@ export async function evaluateBreakers(
   const { db, clock, config } = store;
   const now = clock.now();
   const limits = readBreakerLimits(config);
-  const firstHour = hourAt(now) - config.breakers.window_hours + 1;
+  const spans = listSpans(now, config.breakers.window_hours);
   const known = await listBreakers(db);
-  const changes = await decideAll(store, known, { limits, now, firstHour });
+  const changes = await decideAll(store, known, { limits, now, spans });
   const isAnyOpen = known.some(({ state }) => state !== 'closed');
   // Limits without a breaker are left if its team was deleted at the same time.
   if (changes.length === 0 && !isAnyOpen && !(await hasBreakerThrottles(db))) return { limited: 0, resumed: 0 };
@@ -133,7 +151,7 @@ export async function applyChanges(
 
 async function decideAll(store: BreakerStore, known: readonly Breaker[], context: Context): Promise<Change[]> {
   const { db, config, ids } = store;
-  const { limits, now, firstHour } = context;
+  const { limits, now, spans } = context;
   const { enabled: isEnabled, transactional: withTransactional } = config.breakers;
   const isJudged = ({ stream }: { stream: MailStream }): boolean =>
     isEnabled && (stream === 'marketing' || withTransactional);
@@ -155,16 +173,17 @@ async function decideAll(store: BreakerStore, known: readonly Breaker[], context
       continue;
     }
     if (breaker.state === 'closed' && seen === undefined) continue;
-    const figures =
-      seen !== undefined && breaker.base === undefined ? seen.sums : await sumForBreaker(db, breaker, { firstHour });
-    const decision = decideBreaker(breaker, figures, { limits, now });
+    const sums = seen !== undefined && breaker.base === undefined ? seen.sums : await sumForBreaker(db, breaker, spans);
+    const decision = decideBreaker(breaker, chooseFigures(sums, limits), { limits, now });
     const isMoved = breaker !== before;
     if (decision) changes.push({ before, after: { ...breaker, ...decision.next }, countsAnew: decision.countsAnew });
     else if (isMoved) changes.push({ before, after: breaker, countsAnew: false });
   }
   const names = new Map<string, string>();
   const unknown = [...observed].flatMap(([key, { subject, sums }]) => {
-    const decision = byKey.has(key) ? undefined : decideBreaker(undefined, sums, { limits, now });
+    const decision = byKey.has(key)
+      ? undefined
+      : decideBreaker(undefined, chooseFigures(sums, limits), { limits, now });
     return decision ? [{ subject, decision }] : [];
   });
   const domainIds = unknown.filter(({ subject }) => subject.scope === 'domain').map(({ subject }) => subject.subjectId);
@@ -179,54 +198,68 @@ async function decideAll(store: BreakerStore, known: readonly Breaker[], context
   return changes;
 }
 
-/** The outcomes of some mail within the window. */
+/** The outcomes of some mail within each span; those of the window only, if all reports of it are about its mail. */
 interface Observed {
   subject: BreakerSubject;
-  sums: OutcomeSums;
+  sums: OutcomeSums[];
 }
 
 /** Sums up the mail of each domain with a bounce or complaint lately, by provider and altogether, and that of its team. */
-async function observeAll({ db, config }: BreakerStore, { now, firstHour }: Context): Promise<Map<string, Observed>> {
+async function observeAll({ db, config }: BreakerStore, { spans }: Context): Promise<Map<string, Observed>> {
   const withTransactional = config.breakers.transactional;
   const observed = new Map<string, Observed>();
-  const add = (subject: Omit<BreakerSubject, 'domainName'>, sums: OutcomeSums): void => {
+  const add = (subject: Omit<BreakerSubject, 'domainName'>, row: OutcomeSums, span: MailSpan): void => {
     const key = toKey(subject);
-    const before = observed.get(key)?.sums ?? { accepted: 0, bounced: 0, complained: 0 };
-    const total = {
-      accepted: before.accepted + sums.accepted,
-      bounced: before.bounced + sums.bounced,
-      complained: before.complained + sums.complained,
+    const sums = observed.get(key)?.sums ?? [];
+    const at = spans.indexOf(span);
+    const before = sums[at];
+    sums[at] = {
+      accepted: row.accepted + (before?.accepted ?? 0),
+      bounced: row.bounced + (before?.bounced ?? 0),
+      complained: row.complained + (before?.complained ?? 0),
     };
-    observed.set(key, { subject: { ...subject, domainName: '' }, sums: total });
+    observed.set(key, { subject: { ...subject, domainName: '' }, sums });
   };
   const isJudged = ({ isMarketing }: { isMarketing: boolean }): boolean => isMarketing || withTransactional;
   const toStream = ({ isMarketing }: { isMarketing: boolean }): MailStream =>
     isMarketing ? 'marketing' : 'transactional';
-  const troubled = await domainsInTrouble(db, { sinceHour: hourAt(now) - TROUBLE_HOURS, withTransactional });
-  const domainIds = [...new Set(troubled.map(({ domainId }) => domainId))];
-  const addDomain = (row: DomainSums): void => {
+  const [window] = spans;
+  const { lastHour } = window;
+  const addDomain = (row: DomainSums, span: MailSpan): void => {
     const subject = {
       teamId: row.teamId,
       scope: 'domain' as const,
       subjectId: row.domainId,
       stream: toStream(row),
     };
-    if (row.provider !== '') add({ ...subject, provider: row.provider }, row);
-    add({ ...subject, provider: '' }, row);
+    if (row.provider !== '') add({ ...subject, provider: row.provider }, row, span);
+    add({ ...subject, provider: '' }, row, span);
   };
+  const troubled = await domainsInTrouble(db, { sinceHour: lastHour - TROUBLE_HOURS, lastHour, withTransactional });
+  const domainIds = [...new Set(troubled.map(({ domainId }) => domainId))];
+  const lateTeams = new Set<string>();
   for (let from = 0; from < domainIds.length; from += DOMAINS_AT_ONCE) {
     const some = domainIds.slice(from, from + DOMAINS_AT_ONCE);
-    for (const row of (await sumDomains(db, { domainIds: some, sinceHour: firstHour })).filter(isJudged))
-      addDomain(row);
+    const late = await listReportedLate(db, { domainIds: some, sinceHour: window.sinceHour, lastHour });
+    for (const { teamId } of late) lateTeams.add(teamId);
+    const lateIds = late.map(({ domainId }) => domainId);
+    for (const span of late.length === 0 ? [window] : spans) {
+      const judged = span === window ? some : lateIds;
+      for (const row of (await sumDomains(db, { domainIds: judged, span })).filter(isJudged)) addDomain(row, span);
+    }
   }
   const teamIds = [...new Set(troubled.map(({ teamId }) => teamId))];
   for (let from = 0; from < teamIds.length; from += DOMAINS_AT_ONCE) {
     const some = teamIds.slice(from, from + DOMAINS_AT_ONCE);
-    for (const row of (await sumTeams(db, { teamIds: some, sinceHour: firstHour })).filter(isJudged)) {
-      // The breaker of a single domain says the same.
-      if (row.domains < 2) continue;
-      const stream = toStream(row);
-      add({ teamId: row.teamId, scope: 'team', subjectId: row.teamId, provider: '', stream }, row);
+    const late = some.filter((id) => lateTeams.has(id));
+    for (const span of late.length === 0 ? [window] : spans) {
+      const judged = span === window ? some : late;
+      for (const row of (await sumTeams(db, { teamIds: judged, span })).filter(isJudged)) {
+        // The breaker of a single domain says the same.
+        if (row.domains < 2) continue;
+        const stream = toStream(row);
+        add({ teamId: row.teamId, scope: 'team', subjectId: row.teamId, provider: '', stream }, row, span);
+      }
     }
   }
   return observed;

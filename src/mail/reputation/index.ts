@@ -4,8 +4,12 @@
  */
 export {
   addReputationCounts,
+  bringBackReputationCounts,
+  claimReports,
   domainsInTrouble,
+  forgetCountedReports,
   hourAt,
+  listReportedLate,
   listSendingDomains,
   rollReputationCounts,
   sumBySource,
@@ -16,6 +20,7 @@ export {
   sumSubject,
   sumTeams,
   type DomainSums,
+  type MailSpan,
   type MailSubject,
   type OutcomeSums,
   type ProviderMail,
